@@ -15,11 +15,7 @@ from pathlib import Path
 import pytest
 
 from pppca_bench.experiments import executors
-from pppca_bench.experiments.executors import InProcess, Workers, available_cores, local
-
-WITH_SERVER = pytest.mark.skipif(
-    "forkserver" not in multiprocessing.get_all_start_methods(), reason="workers have no server here"
-)
+from pppca_bench.experiments.executors import Workers, available_cores
 
 
 def process_and_sum(*numbers: int) -> tuple[int, int]:
@@ -43,7 +39,7 @@ def ignores_interruptions() -> bool:
 @pytest.fixture
 def workers(monkeypatch):
     """Return a function that makes workers that need no imports."""
-    monkeypatch.setattr(executors, "PRELOAD", "pppca_bench.runs")
+    monkeypatch.setattr(executors, "PRELOADED", ["pppca_bench.runs"])
     made = []
 
     def make(n_workers: int) -> Workers:
@@ -61,15 +57,14 @@ def test_the_cores_are_those_that_this_process_may_use():
 
 
 def test_without_workers_this_process_computes_a_call_at_once():
-    here = local(0)
-    assert isinstance(here, InProcess)
+    here = Workers(0)
     future = here.submit(process_and_sum, 2, 3)
     assert future.done()
     assert not here.is_lost(future)
     assert future.result() == (os.getpid(), 5)
     assert here.n_held == 1, "so that each result is recorded before the next is computed"
-    here.renew(5)
-    assert (here.n_workers, here.submit(process_and_sum, 1).result()) == (1, (os.getpid(), 1))
+    here.renew(1)
+    assert (here.n_held, here.submit(process_and_sum, 1).result()) == (1, (os.getpid(), 1))
 
 
 def test_workers_compute_calls_in_other_processes_and_side_by_side(workers, tmp_path):
@@ -139,16 +134,7 @@ def test_closing_waits_for_the_calls_in_flight_and_renewing_does_not(workers, tm
     assert never.exception(timeout=60) is not None
 
 
-@WITH_SERVER
-def test_workers_start_again_after_their_server_was_killed(workers):
-    for number in range(3):
-        one = workers(1)
-        assert one.submit(process_and_sum, number).result(timeout=60)[1] == number
-        one.renew()
-        executors.stop_server()
-
-
-@WITH_SERVER
+@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="workers have no server here")
 def test_a_server_that_dies_as_new_workers_are_asked_for_is_started_again(workers, monkeypatch):
     """While it dies it counts as alive, but answers no more."""
     refused = []

@@ -563,7 +563,7 @@ def test_workers_that_are_given_serve_further_calls(open_store):
     """After timed runs, which one process computes alone, and after a run that was stopped at a failure."""
     specs = planned(repeats=1, methods=[TIMED, METHODS[0]])
     store = open_store(specs)
-    with executors.local(2) as backend:
+    with executors.Workers(2) as backend:
         assert run(specs, store, IRIS, backend=backend).n_done == 3
         assert backend.n_held == 4
         failing = planned(repeats=2, methods=[{"method": "gha", "learning_rate": 1e6}])

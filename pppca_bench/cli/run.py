@@ -180,13 +180,13 @@ def run(
 
 def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: bool) -> Workers:
     """Return the workers that the options ask for; local workers begin to import, a cluster waits for a call."""
-    from pppca_bench.experiments.executors import available_cores, local, start_server
+    from pppca_bench.experiments.executors import Workers, available_cores, start_server
 
     n_workers = available_cores() if workers is None else workers
     if executor == "processes":
         if n_workers:
             start_server()
-        return local(n_workers)
+        return Workers(n_workers)
     try:
         from pppca_bench.experiments.dask_cluster import DaskCluster
     except ModuleNotFoundError as error:

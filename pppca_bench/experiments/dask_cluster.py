@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import cache, partial
@@ -26,8 +26,6 @@ TIMEOUT_S = 30.0
 
 _NOT_IN_WORKERS = frozenset({"cli", "reporting", "studies"})
 """Rooms of the package that no worker imports."""
-
-Fingerprint = dict[str, str]
 
 
 class DaskCluster(Workers):
@@ -80,7 +78,7 @@ class DaskCluster(Workers):
         """Submit a call to the scheduler."""
         if self._client and self._client.status != "running":
             raise self._gone()
-        return super().submit(_call_checked, fingerprint(), call, *arguments)
+        return super().submit(_checked_call, fingerprint(), call, *arguments)
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Return whether a finished call has no result since the workers that tried it died.
@@ -164,13 +162,14 @@ class DaskCluster(Workers):
                     f"worker {worker}: expected one thread, got {n_threads}, which would disturb each other."
                     " Start it with `--nthreads 1`, and with `--nworkers` for several cores."
                 )
-        for worker, theirs in self._client.run(fingerprint, on_error="return").items():
-            if isinstance(theirs, BaseException):
+        for worker, error in self._client.run(_check, fingerprint(), on_error="return").items():
+            if isinstance(error, ClusterError):
+                raise error
+            if error is not None:
                 raise ClusterError(
-                    f"worker {worker} cannot load this version of pppca ({type(theirs).__name__}: {theirs}). Install"
+                    f"worker {worker} cannot load this version of pppca ({type(error).__name__}: {error}). Install"
                     f" pppca {__version__} there, the same as here."
                 )
-            _check(worker, fingerprint(), theirs)
 
     def _ask(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
@@ -198,7 +197,7 @@ def _sent_data(name: str) -> Problem:
 
 
 @cache
-def fingerprint() -> Fingerprint:
+def fingerprint() -> dict[str, str]:
     """Return versions and a digest of code and libraries, which must be the same in all processes."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*")):
@@ -213,17 +212,18 @@ def fingerprint() -> Fingerprint:
     }
 
 
-def _check(worker: str, ours: Fingerprint, theirs: Fingerprint) -> None:
-    for name, expected in ours.items():
-        if theirs.get(name) != expected:
+def _check(expected: Mapping[str, str], dask_worker: Any = None) -> None:
+    """Raise ClusterError in a worker with another fingerprint; ``dask_worker`` is given by `Client.run`."""
+    for name, value in fingerprint().items():
+        if value != expected.get(name):
+            worker = (dask_worker or get_worker()).address
             raise ClusterError(
-                f"worker {worker}: expected {name} {expected}, as here, got {theirs.get(name)}. Its numbers could"
+                f"worker {worker}: expected {name} {expected.get(name)}, as here, got {value}. Its numbers could"
                 " differ: install the same there, and start it again."
             )
 
 
-def _call_checked(expected: Fingerprint, call: Callable[..., Any], *arguments: Any) -> Any:
+def _checked_call(expected: Mapping[str, str], call: Callable[..., Any], *arguments: Any) -> Any:
     """Compute a call in a worker, which may have joined after the others were checked."""
-    if expected != fingerprint():
-        _check(get_worker().address, expected, fingerprint())
+    _check(expected)
     return call(*arguments)

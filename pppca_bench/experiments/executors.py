@@ -11,13 +11,13 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.context import BaseContext
-from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from pppca_bench.problems import Problem, ProblemSource
 
-PRELOAD = "pppca_bench.experiments.preloaded"
+PRELOADED = ["pppca_bench.experiments.choosing", "pppca_bench.experiments.worker"]
+"""Modules that the server of the workers imports before it forks them: everything that a run calls."""
 
 
 def available_cores() -> int:
@@ -35,7 +35,7 @@ class Workers:
     Parameters
     ----------
     n_workers : int
-        Number of calls that are computed at a time.
+        Number of calls that are computed at a time; 0 computes each call in this process when it is submitted.
     new_executor : callable(n_workers) -> Executor, optional
         Creates the executor; by default a pool of local processes.
     """
@@ -43,7 +43,7 @@ class Workers:
     def __init__(self, n_workers: int, new_executor: Callable[[int], Executor] | None = None) -> None:
         self.n_workers = n_workers
         self._size = n_workers
-        self._new_executor = new_executor or _process_pool
+        self._new_executor = new_executor or (_process_pool if n_workers else _InProcess)
         self._executor: Executor | None = None
 
     def __enter__(self) -> Self:
@@ -54,22 +54,20 @@ class Workers:
             self.close()
         else:
             self.renew()
-            if self._new_executor is _process_pool:
-                stop_server()
 
     @property
     def n_held(self) -> int:
-        """Number of calls to hand over at a time: two for each worker, which computes the first."""
-        return 2 * self._size
+        """Number of calls to submit at a time: two for each worker, which computes the first."""
+        return 2 * self._size if self.n_workers else 1
 
-    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:  # noqa: ARG002
-        """Return a function by which a call loads the data of a source; ``problem`` is that of the first split."""
+    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
+        """Return a function by which a call loads the data of a source; ``problem`` is the source's first split."""
         from pppca_bench.problems import load_again
 
-        return partial(load_again, source)
+        return partial(load_again, source) if self.n_workers or source.split else lambda: problem
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Submit a call; where the executor is broken, the future holds the exception."""
+        """Submit a call; where the executor is broken, the future has the exception."""
         try:
             self._executor = self._executor or self._new_executor(self._size)
             return self._executor.submit(call, *arguments)
@@ -78,7 +76,7 @@ class Workers:
             future.set_exception(error)
             return future
         except (EOFError, ConnectionError, FileNotFoundError):  # the server of the workers was killed meanwhile
-            stop_server()
+            _stop_server()
             self._executor = self._new_executor(self._size)
             return self._executor.submit(call, *arguments)
 
@@ -87,7 +85,7 @@ class Workers:
         return isinstance(future.exception(), BrokenExecutor)
 
     def renew(self, n_workers: int | None = None) -> None:
-        """Discard the executor and its calls; the next has ``n_workers`` workers, by default as many."""
+        """Discard the executor and its calls; the next has ``n_workers`` workers, by default as many as before."""
         executor, self._executor = self._executor, None
         self._size = n_workers or self._size
         if executor is not None:
@@ -97,37 +95,20 @@ class Workers:
             executor.shutdown(wait=bool(processes), cancel_futures=True)
 
     def close(self) -> None:
-        """Wait for the calls in flight and for the workers' end."""
+        """Wait for the calls in flight and for the end of the workers."""
         if self._executor is not None:
             self._executor.shutdown()
         self._executor = None
 
 
-class InProcess(Workers):
-    """Compute each call in this process when it is submitted."""
-
-    n_held = 1
-
-    def __init__(self) -> None:
-        super().__init__(1)
-
-    def __exit__(self, *_: object) -> None:
+class _InProcess(Executor):
+    def __init__(self, _n_workers: int) -> None:
         pass
 
-    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
-        """Return a function that returns the data as they were opened, or loads those of another split."""
-        return super().loader(source, problem) if source.split else lambda: problem
-
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Compute a call."""
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        future.set_result(call(*arguments))
+        future.set_result(call(*arguments, **named))
         return future
-
-
-def local(n_workers: int) -> Workers:
-    """Return an executor of local processes; with 0 of this process."""
-    return Workers(n_workers) if n_workers else InProcess()
 
 
 @contextmanager
@@ -150,23 +131,21 @@ def start_server() -> BaseContext:
     if context.get_start_method() == "forkserver":
         from multiprocessing import forkserver, resource_tracker
 
-        context.set_forkserver_preload([PRELOAD])
+        context.set_forkserver_preload(PRELOADED)
         resource_tracker.ensure_running()  # before the server, whose start it would let Ctrl-C through again
         with uninterrupted_children():
             forkserver.ensure_running()
     return context
 
 
-def stop_server() -> None:
-    """Kill the server at once: still starting, it would fork workers for a parent that is gone."""
-    with suppress(ImportError):  # Windows has none
-        from multiprocessing import forkserver
+def _stop_server() -> None:
+    """Kill the server and wait for its end; a server that is dying counts as alive, but does not answer."""
+    from multiprocessing import forkserver
 
-        server: Any = getattr(forkserver, "_forkserver")  # noqa: B009 no public interface ends it
-        if server._forkserver_pid is not None:
-            with suppress(ProcessLookupError):
-                os.kill(server._forkserver_pid, signal.SIGKILL)
-            server._stop()
+    server: Any = getattr(forkserver, "_forkserver")  # noqa: B009 no public interface ends it
+    with suppress(ProcessLookupError):
+        os.kill(server._forkserver_pid, signal.SIGKILL)
+    server._stop()
 
 
 def _process_pool(n_workers: int) -> Executor:
@@ -174,12 +153,12 @@ def _process_pool(n_workers: int) -> Executor:
 
 
 def _prepare_worker() -> None:
+    """Ignore Ctrl-C, and end this worker with its parent, also with a killed parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if (parent := multiprocessing.parent_process()) is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    parent: Any = multiprocessing.parent_process()
 
+    def end_with_parent() -> None:
+        parent.join()
+        os._exit(1)
 
-def _end_with(parent: BaseProcess) -> None:
-    """End this worker with its parent, also where that was killed."""
-    parent.join()
-    os._exit(1)
+    threading.Thread(target=end_with_parent, daemon=True).start()

@@ -93,6 +93,11 @@ class Queue:
         for group in groups(specs, data_of):
             self._waiting[is_timed(group[0].cell)].append((group, False))
 
+    @property
+    def has_timed(self) -> bool:
+        """Return whether timed runs are left; another process may compute them meanwhile."""
+        return bool(self._waiting[True])
+
     def next(self, *, timed: bool) -> Group | None:
         """Return the next group of timed runs, or of others; None when none is left."""
         waiting = self._waiting[timed]

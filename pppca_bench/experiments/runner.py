@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pppca_bench.compiled import cache
-from pppca_bench.experiments.executors import Workers, local
+from pppca_bench.experiments.executors import Workers
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, same_problem
 from pppca_bench.experiments.worker import Computed, compile_kernels, compute, hindrance, needed_families
@@ -102,7 +102,7 @@ def run(
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
     progress(0, n_to_train)
     with ExitStack() as stack:
-        used = backend or stack.enter_context(local(workers))
+        used = backend or stack.enter_context(Workers(workers))
         _compile(needed_families(missing), used, stage, warn)
         for computed in _execute(queue, used, problems, warn):
             provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})  # while the workers compute
@@ -190,12 +190,11 @@ def _described(spec: RunSpec) -> str:
 def _execute(queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify) -> Iterator[list[Computed]]:
     """Compute the groups; timed runs last, one after another in one worker, with nothing beside them."""
     yield from _fan_out(partial(queue.next, timed=False), backend, problems)
-    if first := queue.next(timed=True):
+    if queue.has_timed:
         if (disturbance := hindrance()) is not None:
             warn(disturbance)
         backend.renew(1)
-        waiting = itertools.chain([first], iter(partial(queue.next, timed=True), None))
-        yield from _fan_out(partial(next, waiting, None), backend, problems, n_held=1)
+        yield from _fan_out(partial(queue.next, timed=True), backend, problems, n_held=1)
         backend.renew(backend.n_workers)
 
 

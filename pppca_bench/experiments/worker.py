@@ -5,10 +5,8 @@ Timed runs hold a lock of the machine, so that a single process measures times.
 
 from __future__ import annotations
 
-import errno
 import io
 import os
-import sys
 import tempfile
 import time
 import traceback
@@ -16,9 +14,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pppca_bench.compiled import cache
 from pppca_bench.config.plan import algorithms_of
@@ -29,20 +25,15 @@ from pppca_bench.problems import Problem
 from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, candidates, failed
 from pppca_bench.store.database import Span
 
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
-
 Computed = tuple[list[RunResult], Span | None]
 Loads = Mapping[Hashable, Callable[[], Problem]]
 """Functions that return the problems of a group, by `same_problem`."""
 
-LOCK_FOLDER = Path("/tmp") if os.name == "posix" else Path(tempfile.gettempdir())
+LOCK = Path("/tmp" if os.name == "posix" else tempfile.gettempdir(), "pppca-timed.lock")
 """The same for all users and jobs of a machine, whose own temporary folders may differ."""
 
-LOCK_NAME = "pppca-timed.lock"
-
 _warmed: set[Hashable] = set()
-"""Methods that this process has called, with their classifiers and kernels."""
+"""Methods that this process has warmed up, with their classifiers and kernels."""
 
 
 def needed_families(specs: Iterable[RunSpec]) -> set[str]:
@@ -96,24 +87,17 @@ def check_versions(cell: Cell) -> None:
 
 def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
     # Slow to import, and not needed where nothing is left to do.
+    from threadpoolctl import threadpool_limits
+
     from pppca_bench.experiments.choosing import run_group
 
-    with _thread_pools(len(sys.modules)).limit(limits=1):  # sums of several threads round differently
+    with threadpool_limits(1):  # sums of several threads round differently
         cell, families = group[0].cell, needed_families(group)
         called = cell.method, dict(cell.classifier).get("rule"), frozenset(families)
-        if called not in _warmed:
-            if families:
-                _warm_up(group[0], problems[0])
+        if families and called not in _warmed:
+            _warm_up(group[0], problems[0])
             _warmed.add(called)
         return run_group(group, problems)
-
-
-@lru_cache(maxsize=1)
-def _thread_pools(_n_modules: int) -> ThreadpoolController:
-    """Return the libraries that compute in threads, looked up again whenever a module was imported."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _warm_up(spec: RunSpec, problem: Problem) -> None:
@@ -129,7 +113,7 @@ def _warm_up(spec: RunSpec, problem: Problem) -> None:
 def machine_lock() -> Iterator[None]:
     """Wait for the machine's lock and hold it; without effect where it cannot be locked."""
     with ExitStack() as stack:
-        with suppress(OSError):
+        with suppress(OSError, ImportError):
             stack.callback(os.close, _locked())
         yield
 
@@ -140,12 +124,11 @@ def hindrance() -> str | None:
         os.close(_locked(wait=False))
     except BlockingIOError:
         return "another process measures times on this machine: each group of timed runs waits for it."
-    except OSError as error:
-        cause = f"{LOCK_FOLDER / LOCK_NAME}: {error.strerror}"
-        return f"times are measured without a lock against other measurements ({cause}). Run no other beside them."
+    except (OSError, ImportError) as error:
+        cause = getattr(error, "strerror", error)
+        return f"times are measured without a lock ({LOCK}: {cause}). Measure no others beside them."
     if (n_others := n_running_beside()) >= (os.cpu_count() or 1):
-        disturbed = "whose times may be disturbed. Better measure on an idle machine."
-        return f"{n_others} processes run beside these timed runs, {disturbed}"
+        return f"{n_others} processes run beside these timed runs and may disturb them: measure on an idle machine."
     return None
 
 
@@ -159,12 +142,10 @@ def n_running_beside() -> int:
 
 
 def _locked(*, wait: bool = True) -> int:
-    """Return the machine's lock file, open and locked; raise OSError where that cannot be done."""
-    try:
-        import fcntl
-    except ImportError:
-        raise OSError(errno.ENOSYS, "this system has none") from None
-    lock = open_shared(LOCK_FOLDER / LOCK_NAME, creates=True)
+    """Return the machine's lock file, open and locked."""
+    import fcntl  # Windows has none
+
+    lock = open_shared(LOCK, creates=True)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

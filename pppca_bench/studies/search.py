@@ -23,7 +23,7 @@ import pandas as pd
 from pppca_bench.config.request import read_request, refuse_too_many
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
-from pppca_bench.experiments.executors import local
+from pppca_bench.experiments.executors import Workers
 from pppca_bench.experiments.queue import is_timed
 from pppca_bench.files import atomic_write, to_csv
 from pppca_bench.methods.lookup import find_method
@@ -114,7 +114,7 @@ def run_study(
     settings, read = study.settings, partial(read_request, data_dir=data_dir, force=True)
     search = _open_search(study, folder, read([study.base]).specs)
     # The same workers serve all trials: new workers would load the kernels again.
-    with local(workers) as backend:
+    with Workers(workers) as backend:
         for number in range(settings.trials):
             if (trial := _ask(search, number, study)) is not None:
                 values = {place: _suggest(trial, place, space) for place, space in settings.vary.items()}
