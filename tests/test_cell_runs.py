@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, StoredRun
-from pppca_bench.store import columns
+from pppca_bench.store import database
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 from pppca_bench.store.database import Store
 
@@ -27,7 +27,7 @@ FEW, MANY, OWN = specs(CELL, 3), specs(OTHER, 45), specs(MEASURING, 2)
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch):
     """Return a store of three configs that share runs; some are done, some failed, one is asked for by none."""
-    monkeypatch.setattr(columns, "_CHUNK", 20)
+    monkeypatch.setattr(database, "CHUNK", 20)
     with Store(tmp_path / "results.sqlite") as store:
         plan(store, "first", [*FEW, *MANY])
         plan(store, "second", [*OWN, *FEW[1:]])

@@ -14,7 +14,6 @@ import pytest
 
 from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, RunSpec
-from pppca_bench.store import file
 from pppca_bench.store.database import Span, Store
 from pppca_bench.store.file import SCHEMA_VERSION
 
@@ -79,7 +78,6 @@ def planned(store) -> Store:
 
 def test_a_new_store_makes_its_folder_and_is_empty(store, path):
     assert path.is_file()
-    assert not store.was_emptied
     assert store.runs() == []
     assert store.configs() == []
     assert store.problems() == {}
@@ -295,29 +293,10 @@ def test_a_store_opened_for_reading_changes_nothing(planned, path):
 def test_an_empty_file_is_refused_by_readers_and_initialised_by_writers(path):
     path.parent.mkdir(exist_ok=True)
     path.touch()
-    with pytest.raises(StoreError, match=r"expected a results database, got a file of 0 bytes: .* Restore it from"):
+    with pytest.raises(StoreError, match=r"expected a results database of version \d, got version 0\. Move it away"):
         Store(path, read_only=True)
     assert path.stat().st_size == 0
     with Store(path) as store:
-        assert store.was_emptied
-        store.plan(plan("a", SPECS))
-    with Store(path) as again:
-        assert not again.was_emptied
-        assert len(again.runs()) == len(SPECS)
-
-
-@pytest.mark.parametrize("read_only", [False, True])
-def test_a_file_that_another_process_is_initialising_does_not_count_as_emptied(path, monkeypatch, read_only):
-    def other_begins(*arguments: object) -> str:
-        monkeypatch.undo()
-        Store(path).close()
-        return file._access_mode(*arguments)
-
-    path.parent.mkdir(exist_ok=True)
-    path.touch()
-    monkeypatch.setattr(file, "_access_mode", other_begins)
-    with Store(path, read_only=read_only) as store:
-        assert not store.was_emptied
         assert store.runs() == []
 
 

@@ -440,13 +440,6 @@ class TestCommand:
         assert result.exit_code == 1
         assert result.stderr.endswith("such as cancer1, dgha, repeat 0: ValueError: no luck\n")
 
-    def test_an_empty_database_is_created_again_with_a_warning(self):
-        FOLDER.mkdir(parents=True)
-        (FOLDER / "results.sqlite").touch()
-        result = pppca_study(SMALL, "--quiet", "--trials", 1)
-        assert result.exit_code == 0
-        assert result.stderr.startswith(f"{FOLDER / 'results.sqlite'} had 0 bytes and was created again.")
-
 
 @pytest.mark.slow
 def test_scores_do_not_depend_on_the_number_of_workers(proben1_dir):

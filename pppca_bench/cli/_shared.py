@@ -77,17 +77,6 @@ def read_store(results: Path) -> Store:
     return Store(results / DATABASE, read_only=True)
 
 
-def open_store(results: Path) -> Store:
-    """Open the database of a results folder for writing; warn of lost content."""
-    from pppca_bench.store.database import Store
-
-    store = Store(results / DATABASE)
-    if store.was_emptied:
-        lost = "If it held results, restore it from a backup."
-        click.echo(f"{store.path} had 0 bytes and was created again. {lost}", err=True)
-    return store
-
-
 def read_snapshot(
     store: Store,
     configs: Sequence[str] = (),

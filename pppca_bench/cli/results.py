@@ -24,7 +24,6 @@ from pppca_bench.cli._shared import (
     data_option,
     examples,
     format_option,
-    open_store,
     read_store,
     results_option,
     stoppable,
@@ -250,12 +249,13 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
     setting, the command says so and merges nothing. FOLDERS are only read.
     """
     with stoppable(results):
+        from pppca_bench.store.database import Store
         from pppca_bench.store.merge import merge as merge_databases
 
         for folder in folders:  # before a database is created
             if not (folder / DATABASE).exists():
                 raise UnknownNameError(f"no results in {folder / DATABASE}: name folders that `pppca run` wrote to.")
-        with open_store(results) as store:
+        with Store(results / DATABASE) as store:
             sources = list(dict.fromkeys(folders))
             merged = merge_databases(store, [folder / DATABASE for folder in sources])
             counts = dict(

@@ -17,7 +17,6 @@ from pppca_bench.cli._shared import (
     data_option,
     examples,
     force_option,
-    open_store,
     progress_bar,
     read_store,
     results_option,
@@ -139,6 +138,7 @@ def run(
             # While the server of the workers starts.
             from pppca_bench.config.request import read_request
             from pppca_bench.experiments import queue, runner
+            from pppca_bench.store.database import Store
 
             request = read_request(
                 list(map(find_experiment, configs)),
@@ -153,7 +153,7 @@ def run(
             if dry_run:
                 _print_dry_run(specs, results, fresh)
                 return
-            with open_store(results) as store, progress_bar("run", quiet=quiet) as progress:
+            with Store(results / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
                 if not quiet:
                     _print_superseded(store, specs)
                 outcome = runner.run(
@@ -291,6 +291,7 @@ def study(
     trials.md the best 20.
     """
     from pppca_bench.experiments.executors import available_cores
+    from pppca_bench.store.database import Store
     from pppca_bench.studies import search
     from pppca_bench.studies.config import load_study
 
@@ -298,7 +299,7 @@ def study(
     folder = results / STUDIES / loaded.settings.name
     with stoppable(folder):
         search.check_cells(loaded, data_dir, force=force)
-        with open_store(folder) as store, progress_bar("trial", quiet=quiet) as progress:
+        with Store(folder / DATABASE) as store, progress_bar("trial", quiet=quiet) as progress:
             table = search.run_study(
                 loaded,
                 store,

@@ -6,7 +6,6 @@ import io
 import json
 import math
 import re
-import sqlite3
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -39,9 +38,6 @@ CellRow = tuple[Cell, tuple[str, ...]]
 
 _MOST_DEFLATED = 1032
 """Largest ratio of the sizes of data and of deflated data."""
-
-_CHUNK = 20_000
-"""Rows that are read at a time."""
 
 _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
 """Versions of third-party methods (`methods.lookup.version_of`)."""
@@ -118,17 +114,6 @@ def unpack(blob: bytes) -> dict[str, NDArray[Any]]:
             return {name: curves[name] for name in curves.files}
     except Exception as error:  # the decoders of zip, deflate and NumPy raise a dozen kinds for damaged bytes
         raise ValueError(f"expected learning curves, got {type(error).__name__}: {error}") from error
-
-
-def read_frame(connection: sqlite3.Connection, query: str, values: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of a query of `RUN_COLUMNS`, quantities, configs and more, without quantities that none has."""
-    import pandas as pd
-
-    types: Any = dict.fromkeys([*QUANTITIES, "provenance"], "float64") | {"status": pd.CategoricalDtype([*STATUSES])}
-    types |= dict.fromkeys(["measures", "configs"], "category")  # equal texts share an object
-    parts = pd.read_sql_query(query, connection, params=tuple(values), chunksize=_CHUNK, dtype=types)
-    chunks = [chunk.drop(columns=[name for name in QUANTITIES if chunk[name].isna().all()]) for chunk in parts]
-    return pd.concat(chunks, ignore_index=True)
 
 
 def damaged_runs(

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+CHUNK = 20_000
+"""Rows that are read at a time."""
+
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _INSERT_CELL = (
@@ -165,12 +168,8 @@ class Store(Database):
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return those of the keys whose run is done."""
-        asked, query = set(keys), "SELECT key FROM runs WHERE status = 'done'"
-        ((n_runs,),) = self.rows("SELECT max(rowid) FROM runs")
-        if len(asked) > (n_runs or 0) / 10:  # reading all is faster than many searches
-            with self._explained():
-                return asked.intersection(key for (key,) in self._connection.execute(query))
-        return {key for (key,) in self.rows(f"{query} AND key {_AMONG}", json.dumps(list(asked)))}
+        query = f"SELECT key FROM runs WHERE status = 'done' AND key {_AMONG}"
+        return {key for (key,) in self.rows(query, json.dumps(list(keys)))}
 
     def superseded(self, cells: Collection[Cell]) -> list[tuple[Cell, Cell, int]]:
         """Return stored cells that differ from wanted cells in their data or algorithms alone.
@@ -236,12 +235,12 @@ class Store(Database):
                     f"no runs of config {name!r} in {self.path}: expected one of {expected}{nearest(name, known)}."
                     " Run it first with `pppca run`."
                 )
-        frame, cells = self._read_intact(
+        frame, cells = self._read(
             # SQLite takes `place` from the row of the first config.
             "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first, place"
             " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)",
             known if configs is None else sorted(configs),
-            more=("configs", "first", "place"),
+            more="configs, first, place",
         )
         return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells
 
@@ -255,12 +254,12 @@ class Store(Database):
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
-        runs = columns.records(*self._read_intact(f"WHERE key {_AMONG}", keys), self._provenances())
+        runs = columns.records(*self._read(f"WHERE key {_AMONG}", keys), self._provenances())
         return {spec.key: (spec, result) for spec, result in runs}
 
     def wrong_rows(self) -> dict[str, StoreError]:
         """Return the errors of runs whose row, cell or learning curves were damaged or edited, by key."""
-        wrong = columns.damaged_runs(self._read(""), *self._cells(), self.path)
+        _, _, wrong = self._read_all()
         for key, curves in self._connection.execute("SELECT key, curves FROM histories"):
             try:
                 self._unpack(key, curves)
@@ -312,18 +311,32 @@ class Store(Database):
     def _provenances(self) -> dict[int, str]:
         return dict(self.rows("SELECT id, description FROM provenances"))
 
-    def _read(self, which: str, *values: str, more: Sequence[str] = ("NULL AS configs",)) -> pd.DataFrame:
-        names = ", ".join(("runs.rowid AS number", *columns.RUN_COLUMNS, *QUANTITIES, *more))
-        with self._explained():
-            return columns.read_frame(self._connection, f"SELECT {names} FROM runs {which}", values)
-
-    def _read_intact(
-        self, which: str, among: Collection[str], **more: Sequence[str]
+    def _read(
+        self, which: str, among: Collection[str], more: str = "NULL AS configs"
     ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
-        frame, (cells, damaged) = self._read(which, json.dumps(list(among)), **more), self._cells()
-        for error in columns.damaged_runs(frame, cells, damaged, self.path).values():
+        """Return runs and their cells; raise StoreError for a damaged or edited row."""
+        frame, cells, damaged = self._read_all(which, json.dumps(list(among)), more=more)
+        for error in damaged.values():
             raise error
         return frame, cells
+
+    def _read_all(
+        self, which: str = "", *values: str, more: str = "NULL AS configs"
+    ) -> tuple[pd.DataFrame, dict[int, CellRow], dict[str, StoreError]]:
+        """Return runs, the cells of intact rows, and the errors of damaged or edited rows by the keys of the runs."""
+        import pandas as pd
+
+        types: Any = dict.fromkeys([*QUANTITIES, "provenance"], "float64")
+        types |= {"status": pd.CategoricalDtype([*columns.STATUSES])}
+        types |= dict.fromkeys(["measures", "configs"], "category")  # equal texts share an object
+        names = ", ".join(("runs.rowid AS number", *columns.RUN_COLUMNS, *QUANTITIES, more))
+        query = f"SELECT {names} FROM runs {which}"
+        with self._explained():
+            parts = pd.read_sql_query(query, self._connection, params=values, chunksize=CHUNK, dtype=types)
+            # Most runs have few of the quantities.
+            chunks = [part.drop(columns=[name for name in QUANTITIES if part[name].isna().all()]) for part in parts]
+        frame, (cells, damaged_cells) = pd.concat(chunks, ignore_index=True), self._cells()
+        return frame, cells, columns.damaged_runs(frame, cells, damaged_cells, self.path)
 
 
 def _setting(cell: Cell) -> Cell:

@@ -59,31 +59,24 @@ class Database:
     read_only : bool, default False
         Create and change nothing; all queries see the database as it was at the first query.
 
-    Attributes
-    ----------
-    was_emptied : bool
-        Whether the file existed with 0 bytes and was created again. Choice: that is no error, since nothing is left
-        that could be lost, and a run that was killed at its start leaves such a file, too.
-
     Raises
     ------
     StoreError
-        The file cannot be opened, is empty though it is to be read, is no results database, or has another version.
+        The file cannot be opened, is no results database, or has another version.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self.was_emptied = False
         if read_only and not path.exists():
             raise StoreError(f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results.")
         with self._explained(), ExitStack() as on_failure:
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            had_no_byte = path.exists() and path.stat().st_size == 0
-            uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
+            # After a killed run, the next reader rolls its unfinished transaction back, which needs the right to write.
+            uri = f"{path.absolute().as_uri()}?mode={'rw' if read_only else 'rwc'}"
             self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
             on_failure.callback(self.close)
-            self._prepare(read_only, had_no_byte)
+            self._prepare(read_only)
             self._check_version()
             on_failure.pop_all()
 
@@ -102,34 +95,24 @@ class Database:
         with self._explained():
             return self._connection.execute(query, values).fetchall()
 
-    def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
+    def _prepare(self, read_only: bool) -> None:
         """Set up the connection, and create the tables in an empty database.
 
         Choice: SQLite's rollback journal, flushed to the disk with every transaction (``synchronous = EXTRA``). A
         killed process or a power cut loses at most the groups of runs that were not recorded yet, the file alone is
         the whole database, and it can be read in a read-only folder; a write-ahead log is faster by milliseconds a
-        group, but gives all of that up. Pages have the size of the file systems', 4096 bytes.
+        group, but gives all of that up.
         """
-        # The cache, in KiB, holds the keys of a million runs; memory is allocated as it is used.
-        settings = ("query_only = ON",) if read_only else ("synchronous = EXTRA", "cache_size = -131072")
-        for setting in (f"busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}", "page_size = 4096", *settings):
-            self.rows(f"PRAGMA {setting}")
         if read_only:
+            self.rows("PRAGMA query_only = ON")
             self.rows("BEGIN")
-            if had_no_byte and not self._tables():
-                raise StoreError(
-                    f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or"
-                    " its content is lost. Restore it from a backup; otherwise the next run creates it again."
-                )
             return
+        self.rows("PRAGMA synchronous = EXTRA")
+        self.rows("PRAGMA cache_size = -131072")  # KiB, for the keys of a million runs; allocated as it is used
         with self.transaction():  # under the lock: another process may have created the tables since
-            if not self._tables():
-                self.was_emptied = had_no_byte
+            if not self.rows("SELECT name FROM sqlite_master"):
                 for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {SCHEMA_VERSION}"):
                     self.rows(statement)
-
-    def _tables(self) -> list[str]:
-        return self.rows("SELECT name FROM sqlite_master")
 
     def _check_version(self) -> None:
         """Raise StoreError for a database of another version or program."""
@@ -165,13 +148,6 @@ class Database:
             if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
                 remedy = "Recorded results are kept: free some space on the disk, then run the same command again."
             raise StoreError(f"{self.path}: cannot be used as the results database ({error}). {remedy}") from error
-
-
-def _access_mode(path: Path, read_only: bool) -> str:
-    if not read_only:
-        return "rwc"
-    # After a killed run, the next reader rolls its unfinished transaction back, which needs the right to write.
-    return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
 
 
 def this_process() -> str:
