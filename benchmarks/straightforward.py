@@ -21,7 +21,7 @@ from benchmarks.numpy_ne_ppca import SETTINGS, evolve
 from benchmarks.torch_backprop import train as train_by_backprop
 from benchmarks.torch_rprop import train as train_by_rprop
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.methods.sections import PIVOT
+from pppca_bench.methods.protocol import PIVOT
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.runs import RunSpec

@@ -14,8 +14,8 @@ from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments.cell import run_group, warm_up
+from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.methods.sections import section_of
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import RunResult, RunSpec
 

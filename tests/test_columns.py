@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.methods.sections import section_of
 from pppca_bench.reporting.ranking_columns import Column, columns
 from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, StoredRun
 from pppca_bench.store.columns import runs_by_cell

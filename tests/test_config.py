@@ -15,8 +15,8 @@ from pppca_bench.config.sections import MOST_VARIANTS, variants
 from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.cell import make_classifier, make_method
+from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import section_of
 from pppca_bench.problems import OwnData, SplitRule
 
 ROOT = Path(__file__).parents[1]

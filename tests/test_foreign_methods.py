@@ -12,7 +12,7 @@ from command_line import printed
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.measures import predictions_of
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.sections import describe_parameters, section_of
+from pppca_bench.methods.protocol import describe_parameters, section_of
 from pppca_bench.store.database import Store
 
 MODULE = '''

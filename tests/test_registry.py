@@ -8,9 +8,8 @@ from planning import config_of
 from pppca_bench.compiled.cache import FAMILIES
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.entry import Classifier, Method
-from pppca_bench.methods.protocol import contract_of, import_estimator
+from pppca_bench.methods.protocol import contract_of, import_estimator, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
-from pppca_bench.methods.sections import section_of
 
 ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]
 

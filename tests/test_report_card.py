@@ -9,8 +9,8 @@ from command_line import pppca
 from report_runs import FACTS, TOPOLOGIES, network_runs, results_by_config, run_of, search_runs
 
 import pppca_bench
+from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import section_of
 from pppca_bench.parameters import REQUIRED
 from pppca_bench.reporting.document import listed
 from pppca_bench.reporting.report_card import POINTS, build_card, describe_entry, group_runs, render_card

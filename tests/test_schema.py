@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
+from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import section_of
 from pppca_bench.parameters import REQUIRED
 
 CONFIGS, DOCS = (Path(__file__).parents[1] / name for name in ("configs", "docs"))

@@ -9,9 +9,8 @@ from planning import config_of
 
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.entry import Classifier, Method
-from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.protocol import constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import constructor_arguments, section_of
 from pppca_bench.parameters import Count, LayerSizes, Positive
 
 ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]

@@ -17,9 +17,8 @@ from sphinx.application import Sphinx
 import pppca_bench
 from pppca_bench.config.experiment import Config
 from pppca_bench.methods.entry import Classifier, Entry, Method
-from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.protocol import constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, Tau
 
 _ABSOLUTE = re.compile(r"\|(\w+)\|")

@@ -116,7 +116,7 @@ def _described(kind: str, entry: Entry) -> dict[str, Any]:
 
 def _print_parameters(entries: Sequence[tuple[str, Entry]], form: str) -> None:
     """Print the description of entries and their parameters in a config."""
-    from pppca_bench.methods.sections import describe_parameters
+    from pppca_bench.methods.protocol import describe_parameters
 
     if form == "json":
         rows = [

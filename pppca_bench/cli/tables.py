@@ -189,7 +189,7 @@ def rules(config: str, results: Path, form: CardFormat) -> None:
 
 def _addresses() -> dict[str, str]:
     """Return the sources of the known problems' data."""
-    from pppca_bench.problems.registry import PROBEN1_URL, registered
+    from pppca_bench.problems.problem import PROBEN1_URL, registered
 
     of_source = {
         "proben1": f"Proben1 ({PROBEN1_URL}, for example cancer/cancer1.dt; the last digit is the variant)",

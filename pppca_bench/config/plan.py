@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
+from pppca_bench.methods.protocol import PIVOT, PIVOTAL, STORED_BESIDE, section_of
 from pppca_bench.methods.registry import DEFAULT_RULE
-from pppca_bench.methods.sections import PIVOT, PIVOTAL, STORED_BESIDE, section_of
 from pppca_bench.problems import OwnData
 from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
 from pppca_bench.runs import CHOOSE, Cell, Parameters, RunSpec, Scalar

@@ -14,7 +14,7 @@ from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.methods.lookup import search_also
 from pppca_bench.problems import OwnData, Problem, ProblemSource, find_own_file, open_problem, registered
-from pppca_bench.problems.registry import ProblemInfo
+from pppca_bench.problems.problem import ProblemInfo
 from pppca_bench.runs import Plan, RunSpec, by_cell
 
 OpenProblem = tuple[ProblemSource, Problem]

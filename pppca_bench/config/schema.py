@@ -14,8 +14,8 @@ from pppca_bench.config.sections import Repeats, model_of
 from pppca_bench.documents import Section
 from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.lookup import classifier_names, method_names
+from pppca_bench.methods.protocol import PORTRAIT
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import PORTRAIT
 from pppca_bench.parameters import adapter_of, in_words
 from pppca_bench.problems import known_problems
 from pppca_bench.runs import AUTO

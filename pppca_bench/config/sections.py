@@ -25,9 +25,8 @@ from pppca_bench.methods.lookup import (
     is_path,
     method_names,
 )
-from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.protocol import PORTRAIT, PREDICTIONS, constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
-from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, adapter_of, parameters_of, shown
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
 

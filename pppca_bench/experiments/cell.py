@@ -26,8 +26,16 @@ from pppca_bench.experiments.measures import (
     recordable,
 )
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.protocol import Contract, contract_of
-from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, PREDICTIONS, STORED_BESIDE, constructor_arguments
+from pppca_bench.methods.protocol import (
+    PIVOT,
+    PIVOTAL,
+    PORTRAIT,
+    PREDICTIONS,
+    STORED_BESIDE,
+    Contract,
+    constructor_arguments,
+    contract_of,
+)
 from pppca_bench.problems import Problem
 from pppca_bench.references.proben1_tables import pivot_of, rule_network
 from pppca_bench.runs import Parameters, RunResult, RunSpec, failed

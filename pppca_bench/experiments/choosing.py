@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from pppca_bench.experiments import cell as cells
-from pppca_bench.methods.sections import STORED_BESIDE
+from pppca_bench.methods.protocol import STORED_BESIDE
 from pppca_bench.problems import Problem
 from pppca_bench.runs import (
     CHOOSE,

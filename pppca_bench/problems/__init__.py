@@ -11,9 +11,8 @@ from pppca_bench.problems.load import (
     open_problem,
 )
 from pppca_bench.problems.own_data import DataSet, OwnData, SplitRule
-from pppca_bench.problems.problem import Problem
+from pppca_bench.problems.problem import PROBEN1_URL, Problem, Task, known_problems, problem_info, registered
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.registry import PROBEN1_URL, Task, known_problems, problem_info, registered
 from pppca_bench.problems.table import to_table
 
 __all__ = [

@@ -11,8 +11,7 @@ from pppca_bench.errors import OwnDataError, UnknownProblemError
 from pppca_bench.files import printable
 from pppca_bench.problems.load import find_own_file, open_problem
 from pppca_bench.problems.own_data import DataSet, OwnData, Source
-from pppca_bench.problems.problem import Problem
-from pppca_bench.problems.registry import Task, registered, suggest
+from pppca_bench.problems.problem import Problem, Task, registered, suggest
 from pppca_bench.problems.table import Column
 
 _SUFFIXES: dict[str, Source] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}

@@ -16,9 +16,8 @@ from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.files import atomic_write
 from pppca_bench.problems.bundled import load_bundled
 from pppca_bench.problems.own_data import DataSet, OwnData
-from pppca_bench.problems.problem import Problem
+from pppca_bench.problems.problem import PROBEN1_URL, Problem, ProblemInfo, known_problems, problem_info, suggest
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.registry import PROBEN1_URL, ProblemInfo, known_problems, problem_info, suggest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "data", _PACKAGE.parent / "data")

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from pppca_bench.errors import OwnDataError, UnknownColumnError, listed, nearest
 from pppca_bench.files import printable
-from pppca_bench.problems.problem import FloatArray, Problem, Targets
-from pppca_bench.problems.registry import Task
+from pppca_bench.problems.problem import FloatArray, Problem, Targets, Task
 from pppca_bench.problems.table import Column, Table, load_saved
 
 if TYPE_CHECKING:

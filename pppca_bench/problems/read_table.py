@@ -13,7 +13,7 @@ import numpy as np
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write
 from pppca_bench.problems.load import given_folders, load_problem
-from pppca_bench.problems.registry import known_problems, problem_info
+from pppca_bench.problems.problem import known_problems, problem_info
 from pppca_bench.problems.table import Table, to_table
 
 if TYPE_CHECKING:

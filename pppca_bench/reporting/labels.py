@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pppca_bench.methods.lookup import stored_method, title_of
-from pppca_bench.methods.sections import STORED_BESIDE
+from pppca_bench.methods.protocol import STORED_BESIDE
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
 
 Item = TypeVar("Item")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.methods.sections import PIVOT
+from pppca_bench.methods.protocol import PIVOT
 from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.reporting.labels import classifier_names, method_label, own_settings, setting_text, unusual
 from pppca_bench.reporting.summary import CellSummary, summarise_runs
