@@ -47,13 +47,8 @@ class _VectorModel(models.PrimitiveModel):
 
 
 def constant(number: float, vector_type: Any = VECTOR) -> Any:
-    """Return the constant vector whose numbers are all equal to ``number``."""
+    """Return the constant vector whose numbers are all equal; the type `INTS` is a vector of 64-bit integers."""
     return ir.Constant(vector_type, [number] * vector_type.count)
-
-
-def ints(number: int) -> Any:
-    """Return the constant vector whose 64-bit integers are all equal."""
-    return ir.Constant(INTS, [number] * WIDTH)
 
 
 def shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:

@@ -22,7 +22,6 @@ from pppca_bench.compiled.operation import (
     cgutils,
     constant,
     elementwise,
-    ints,
     llvm_call,
     llvm_fma,
     operation,
@@ -227,8 +226,8 @@ _BIAS: Final = 1023
 def _emit_exponent(call: Call) -> Any:
     b = call.builder
     # Bits of a float64: the sign, 0 for a > 0; eleven bits of e + 1023; 52 bits of the fraction s − 1.
-    bits = b.lshr(b.bitcast(call.args[0], INTS), ints(_FRACTION_BITS))
-    return b.sitofp(b.sub(bits, ints(_BIAS)), VECTOR)
+    bits = b.lshr(b.bitcast(call.args[0], INTS), constant(_FRACTION_BITS, INTS))
+    return b.sitofp(b.sub(bits, constant(_BIAS, INTS)), VECTOR)
 
 
 @operation(_emit_exponent)
@@ -240,8 +239,8 @@ def exponent(a: Any) -> Any:
 def _emit_significand(call: Call) -> Any:
     b = call.builder
     # s = a 2⁻ᵉ: the fraction of a, with e = 0
-    fraction = b.and_(b.bitcast(call.args[0], INTS), ints((1 << _FRACTION_BITS) - 1))
-    return b.bitcast(b.or_(fraction, ints(_BIAS << _FRACTION_BITS)), VECTOR)
+    fraction = b.and_(b.bitcast(call.args[0], INTS), constant((1 << _FRACTION_BITS) - 1, INTS))
+    return b.bitcast(b.or_(fraction, constant(_BIAS << _FRACTION_BITS, INTS)), VECTOR)
 
 
 @operation(_emit_significand)
@@ -262,12 +261,12 @@ def _emit_uniform(call: Call) -> Any:
     low, n_bits = (argument.literal_value for argument in call.types[2:])
     # SplitMix64: the states z_i = seed + (i + 1) γ, then z ← (z ⊕ (z >> shift)) factor, and a last shift
     counters = b.add(ir.Constant(INTS, list(range(1, WIDTH + 1))), splatted(b, call.integer(1)))
-    bits = b.add(splatted(b, call.args[0]), b.mul(counters, ints(_GAMMA)))
+    bits = b.add(splatted(b, call.args[0]), b.mul(counters, constant(_GAMMA, INTS)))
     for shift, factor in _MIXERS:
-        bits = b.mul(b.xor(bits, b.lshr(bits, ints(shift))), ints(factor))
-    bits = b.xor(bits, b.lshr(bits, ints(_LAST_SHIFT)))
+        bits = b.mul(b.xor(bits, b.lshr(bits, constant(shift, INTS))), constant(factor, INTS))
+    bits = b.xor(bits, b.lshr(bits, constant(_LAST_SHIFT, INTS)))
     # (k + 1/2) / 2^n_bits, which is never 0
-    bits = b.and_(b.lshr(bits, ints(low)), ints((1 << n_bits) - 1))
+    bits = b.and_(b.lshr(bits, constant(low, INTS)), constant((1 << n_bits) - 1, INTS))
     return b.fmul(b.fadd(b.sitofp(bits, VECTOR), constant(0.5)), constant(2.0**-n_bits))
 
 

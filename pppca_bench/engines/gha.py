@@ -18,7 +18,6 @@ from pppca_bench.engines.gha_epochs import (
     LITERAL,
     History,
     Rule,
-    Samples,
     Schedule,
     learn_epochs,
     make_room,
@@ -283,7 +282,7 @@ class GHA(LinearProjection):
         if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
             # For fewer samples than features, variances cost less by a factor F of C = F Fᵀ.
             C = np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X)))
-        given = Samples(X, self.mean_[np.newaxis], C), schedule, self._rule(), history
+        given = X, self.mean_[np.newaxis], C, schedule, self._rule(), history
         room = make_room(len(self._rows), self.n_features_in_)
         start = time.perf_counter()
         n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, room)

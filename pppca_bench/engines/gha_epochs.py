@@ -16,17 +16,6 @@ DIVERGED_WEIGHT = 1e8
 """Rows converge to unit norm; a row with a larger weight never recovers, and its variances would overflow."""
 
 
-class Samples(NamedTuple):
-    """Training samples and their moments.
-
-    X (N, m), not centred; mean (1, m); C (m, m), divisor N, or a factor of it, see `quadratic_variances`.
-    """
-
-    X: Samples2D
-    mean: Floats2D
-    C: Floats2D
-
-
 class Schedule(NamedTuple):
     """Samples, rates and rows of each epoch.
 
@@ -101,7 +90,15 @@ def make_room(n_rows: int, n_features: int) -> Room:
 
 @kernel
 def learn_epochs(
-    rows: Floats2D, nodes: Indices1D, samples: Samples, schedule: Schedule, rule: Rule, history: History, room: Room
+    rows: Floats2D,
+    nodes: Indices1D,
+    X: Samples2D,
+    mean: Floats2D,
+    C: Floats2D,
+    schedule: Schedule,
+    rule: Rule,
+    history: History,
+    room: Room,
 ) -> tuple[int, int, int]:
     """Learn epochs: remove rows if the epoch is checked, record the rows, update the rows that have started to learn.
 
@@ -114,7 +111,11 @@ def learn_epochs(
         Changed in place: the remaining rows come first.
     nodes : int64 array, shape (l,)
         Initial places of the rows, changed in place.
-    samples, schedule, rule : Samples, Schedule, Rule
+    X, mean : float64 arrays, shape (N, m) and (1, m)
+        Samples that are not centred, and the mean to subtract.
+    C : float64 array, shape (m, m) or (m, n)
+        Covariance or autocorrelation matrix, or a factor of it, see `quadratic_variances`.
+    schedule, rule : Schedule, Rule
     history : History
         Filled; a schedule without epochs records the given rows.
     room : Room
@@ -125,13 +126,12 @@ def learn_epochs(
     n_rows, n_epochs, n_operations : int
         Remaining rows, epochs until the end or a divergence, and multiply-adds of the literal update, for every update.
     """
-    n_rows, n_features, n_operations = len(rows), rows.shape[1], 0
-    X, mean, variances = samples.X, samples.mean, room.variances
+    n_rows, n_features, n_operations, variances = len(rows), rows.shape[1], 0, room.variances
     for epoch in range(len(schedule.orders)):
         # Var(q̂_j) = w_j C w_jᵀ, but with LITERAL the variance of all responses; NaN if LITERAL does not check
         checked = schedule.checked[epoch]
         if rule.update != LITERAL:
-            quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
+            quadratic_variances(rows, n_rows, C, variances, room.strip)
             n_operations += len(X) * n_rows * n_features if checked else 0
         elif checked:
             n_operations += literal_variances(rows, n_rows, X, mean, variances, room.x)
@@ -155,7 +155,7 @@ def learn_epochs(
             n_operations += count_operations(len(order), n_rows, n_features)
         if _has_diverged(rows, n_rows):
             return n_rows, epoch + 1, n_operations
-    quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
+    quadratic_variances(rows, n_rows, C, variances, room.strip)
     _record(history, len(schedule.orders), rows, nodes, variances, n_rows)
     return n_rows, len(schedule.orders), n_operations
 
