@@ -77,15 +77,6 @@ class TestCommand:
             line for line in compared.splitlines() if line.startswith(("N1", "N2", "N3")) and "reproduced" not in line
         ] == []
 
-    def test_a_classifier_is_refused_where_there_is_nothing_to_test_it_on(self):
-        Path("mine.yaml").write_text(
-            "name: mine\nproblems: [iris_centred]\nrepeats: 1\nseed: 1\n"
-            "methods:\n  - method: all_features\nclassifier: {hidden: [2]}\n"
-        )
-        result = pppca("run", "mine.yaml", "--workers", "0")
-        assert result.exit_code == 2
-        assert "expected training, validation and test examples, got 150 / 0 / 0 in iris_centred." in result.stderr
-
 
 @pytest.mark.parametrize(
     ("problem", "opposite", "printed", "aligned"),
