@@ -48,6 +48,7 @@ def second_moments(X: Floats, mean: Floats) -> Floats:
     depth = padded(n_features)
     upper = aligned_zeros(depth, depth)
     sum_products(X, np.ascontiguousarray(mean)[np.newaxis], aligned_zeros(_BLOCK, depth), upper)
+    # C = Cᵀ: the lower triangle mirrors the upper triangle.
     upper = upper[:n_features, :n_features]
     return np.where(np.tri(n_features, dtype=bool), upper.T, upper) / len(X)
 
@@ -214,6 +215,7 @@ def orthonormal(rows: Floats) -> Floats:
     result = rows.copy()
     for _ in range(2):
         for i, row in enumerate(result):
+            # w_i ← w_i / ‖w_i‖, then w_k ← w_k − (w_k·w_i) w_i for all k > i
             row /= np.sqrt(np.square(row).sum())
             # NumPy sums along the last axis in a fixed order, unlike a product by BLAS.
             result[i + 1 :] -= (result[i + 1 :] * row).sum(axis=1, keepdims=True) * row

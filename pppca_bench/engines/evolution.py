@@ -192,23 +192,20 @@ def select_parents(
         sort_decreasing(fitness, len(fitness), ranks)
     for c in range(n_elite):
         parents[c, 0] = parents[c, 1] = ranks[c]
-    for c in range(len(uniforms)):
-        first, second = _fittest(fitness, uniforms, c, 0, size), _fittest(fitness, uniforms, c, size, size)
+    for c in range(n_elite, len(fitness)):
+        u = uniforms[c - n_elite]
+        for k in range(2):
+            # Parent k is the fittest of the contestants ⌊u_i n⌋, drawn with replacement.
+            winner = int(u[k * size] * len(fitness))
+            for i in range(k * size + 1, (k + 1) * size):
+                p = int(u[i] * len(fitness))
+                if fitness[p] > fitness[winner]:
+                    winner = p
+            parents[c, k] = winner
         # Without crossing the child is a copy of the fitter parent.
-        if not uniforms[c, 2 * size] < crossover_probability:
-            first = second = first if fitness[first] >= fitness[second] else second
-        parents[n_elite + c, 0], parents[n_elite + c, 1] = first, second
-
-
-@part
-def _fittest(fitness: Floats1D, uniforms: Floats2D, c: int, start: int, size: int) -> int:
-    """Return the fittest of the contestants ⌊u n⌋, drawn with replacement, for ``size`` numbers u from ``start`` on."""
-    best = -1
-    for i in range(start, start + size):
-        p = int(uniforms[c, i] * len(fitness))
-        if best < 0 or fitness[p] > fitness[best]:
-            best = p
-    return best
+        if not u[2 * size] < crossover_probability:
+            k = 0 if fitness[parents[c, 0]] >= fitness[parents[c, 1]] else 1
+            parents[c, 1 - k] = parents[c, k]
 
 
 @part

@@ -182,6 +182,7 @@ def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: i
         room.nodes[j], compared[j] = nodes[j], variances[j]
         for i in range(rows.shape[1]):
             room.rows[j, i] = rows[j, i]
+    # Row ``place`` ← row ``order[place]``
     for place in range(n_kept):
         nodes[place], variances[place] = room.nodes[order[place]], compared[order[place]]
         for i in range(rows.shape[1]):
@@ -204,6 +205,7 @@ def _count_learning(nodes: Indices1D, n_rows: int, n_joined: int, sort: bool) ->
     """Return the number of leading rows that learn: the first n_joined rows if checks sort, or else initial places."""
     if sort:
         return n_joined if n_joined < n_rows else n_rows
+    # Without sorting, rows keep the order of their initial places.
     n_learning = 0
     while n_learning < n_rows and nodes[n_learning] < n_joined:
         n_learning += 1
@@ -215,6 +217,7 @@ def _has_diverged(rows: Floats2D, n_rows: int) -> bool:
     """Return whether a weight exceeds `DIVERGED_WEIGHT` or is nan."""
     for j in range(n_rows):
         for i in range(rows.shape[1]):
+            # True for nan, too
             if not abs(rows[j, i]) <= DIVERGED_WEIGHT:
                 return True
     return False

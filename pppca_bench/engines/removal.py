@@ -52,6 +52,7 @@ def sort_decreasing(values: Floats1D, n: int, order: Indices1D) -> None:
 
     Equal values keep their order. Choice: insertion sort, since rows that learn in order are nearly sorted.
     """
+    # Insert each value before all smaller values of the places before it.
     for place in range(n):
         free = place
         while free > 0 and values[order[free - 1]] < values[place]:
