@@ -204,7 +204,7 @@ def test_without_a_home_folder_the_package_is_the_only_place(monkeypatch):
 
 
 class TestFamilies:
-    def test_every_kernel_belongs_to_one_family(self):
+    def test_every_kernel_belongs_to_a_single_family(self):
         named = [name for kernels in cache.FAMILIES.values() for name in kernels]
         assert len(named) == len(set(named))
         marked = {
@@ -271,7 +271,7 @@ class TestSignatures:
             "int64",
         ]
 
-    def test_arrays_that_may_be_written_are_taken_for_read_only_ones(self):
+    def test_writable_arrays_are_accepted_as_read_only_arrays(self):
         A = np.arange(16.0).reshape(2, 8)
         assert sum_of_last_row(A, 1) == last_row(A, np.int32(1)) == A[1].sum()
         assert len(sum_of_last_row.signatures) == 1

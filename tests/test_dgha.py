@@ -128,14 +128,14 @@ def test_run_of_rows_that_join_by_their_places_agrees_with_plain_loops(tau):
     np.testing.assert_allclose(dgha.components_, W, rtol=1e-9)
 
 
-def test_at_least_so_many_rows_stay():
+def test_min_components_rows_stay():
     assert DGHA(2.0, random_state=0).fit(WINE).n_components_ < 5
     dgha = DGHA(2.0, min_components=5, random_state=0).fit(WINE)
     assert dgha.n_components_ == 5
     assert (dgha.history_["dimensionality"] >= 5).all()
 
 
-def test_at_most_so_many_rows_stay_from_the_first_check_on():
+def test_at_most_max_components_rows_stay_from_the_first_check_on():
     dgha = DGHA(1e9, max_components=4, first_check=6, random_state=0).fit(WINE)
     np.testing.assert_array_equal(dgha.history_["dimensionality"], [13] * 6 + [4] * 31)
 
@@ -175,7 +175,7 @@ def test_constant_samples_remove_nothing():
     np.testing.assert_array_equal(dgha.explained_variance_ratio_, 0.0)
 
 
-def test_rows_left_after_long_learning_are_those_of_exact_pca():
+def test_after_long_learning_as_many_rows_remain_as_of_exact_pca():
     eigenvalues = np.linalg.eigvalsh(np.cov(WINE.T, bias=True))[::-1]
     expected = int((eigenvalues[0] / eigenvalues <= 10.0).sum())
     dgha = DGHA(10.0, rows_per_epoch=0.1, decay_epochs=100, n_epochs=600, random_state=0, **PLAIN | PER_SAMPLE)

@@ -141,7 +141,7 @@ class TestGramSchmidt:
 
     @pytest.mark.parametrize("share", [0.3, 0.1, 0.035, 1e-2, 1e-3, 1e-4, 1e-5, 2e-6])
     @pytest.mark.parametrize("n_nodes", [3, 5, 8, 11])
-    def test_nodes_that_each_keep_little_beside_the_one_before_are_orthonormal(self, n_nodes, share):
+    def test_nodes_nearly_parallel_to_their_predecessors_become_orthonormal(self, n_nodes, share):
         # Each share is harmless alone: rounding grows with their product, to any size.
         directions = np.linalg.qr(np.random.default_rng(10).standard_normal((12, 12)))[0][:n_nodes]
         W = directions.copy()
@@ -165,7 +165,7 @@ class TestGramSchmidt:
         Q = run_gram_schmidt(W)
         np.testing.assert_allclose(Q, run_gram_schmidt(np.delete(W, [6, 11, 18], axis=0)), atol=1e-12)
 
-    def test_zero_rows_only_leave_one_unit_row(self):
+    def test_only_zero_rows_leave_a_unit_row(self):
         np.testing.assert_array_equal(run_gram_schmidt(np.zeros((2, 3))), [[1.0, 0.0, 0.0]])
 
 
@@ -283,7 +283,7 @@ class TestReproduction:
             np.testing.assert_array_equal(values, wanted)
 
     @pytest.mark.parametrize("n_generations", [2, 3])
-    def test_generations_at_once_are_those_one_by_one(self, n_generations):
+    def test_generations_at_once_equal_generations_in_single_calls(self, n_generations):
         rule, uniforms = rules(limits(4.0)), np.random.default_rng(14).random((n_generations, 3, 5))
         courses = [self.course(), self.course()]
         networks = self.parents()
@@ -372,7 +372,7 @@ class TestMutation:
         assert abs(np.corrcoef(noise[::2].ravel(), noise[1::2].ravel())[0, 1]) < 0.05
         assert abs(np.corrcoef(noise[::2].ravel() ** 2, noise[1::2].ravel() ** 2)[0, 1]) < 0.05
 
-    def test_the_numbers_of_a_child_are_not_those_of_the_next(self):
+    def test_two_children_share_no_random_numbers(self):
         one = self.noise(n_features=8)
         other = self.noise(n_features=8, start=kernels.numbers_of_a_child(16))
         assert not np.intersect1d(one, other).size

@@ -121,7 +121,7 @@ def test_counted_operations_follow_the_cost_formula(shape):
     assert literal_variances(W, X, mean, np.empty(n_rows)) == len(X) * n_rows * n_features
 
 
-def test_variances_of_responses_equal_the_hand_worked_ones():
+def test_variances_of_responses_equal_hand_worked_values():
     # Responses of (1, 1) to (1, 2), (3, 0), (2, 4) are 3, 3, 6: mean 4, variance (1 + 1 + 4) / 3 = 2.
     X = np.array([[1.0, 2.0], [3.0, 0.0], [2.0, 4.0]])
     variances = np.empty(1)
@@ -131,7 +131,7 @@ def test_variances_of_responses_equal_the_hand_worked_ones():
     assert variances[0] == pytest.approx((9.0 + 9.0 + 36.0) / 3.0)
 
 
-def test_quadratic_variances_equal_the_hand_worked_ones():
+def test_quadratic_variances_equal_hand_worked_values():
     # (1, 1) and (2, −1) with C = (4 1; 1 2): 4 + 2 + 2 = 8 and 16 − 4 + 2 = 14.
     variances = np.empty(2)
     quadratic_variances(np.array([[1.0, 1.0], [2.0, -1.0]]), np.array([[4.0, 1.0], [1.0, 2.0]]), variances)
@@ -140,7 +140,7 @@ def test_quadratic_variances_equal_the_hand_worked_ones():
 
 @pytest.mark.parametrize("n_samples", [2, 60])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_quadratic_variances_are_those_of_the_responses(shape, n_samples):
+def test_quadratic_variances_equal_the_variances_of_the_responses(shape, n_samples):
     W, X, mean, _ = problem(*shape, n_samples=n_samples)
     expected, variances = np.empty(len(W)), np.empty(len(W))
     literal_variances(W, X, mean, expected)

@@ -81,7 +81,7 @@ class TestEvolution:
         np.testing.assert_allclose(model.explained_variance_, variances, rtol=1e-9)
         assert model.fitness_ == pytest.approx(fitness, rel=1e-9)
 
-    def test_history_has_one_entry_per_evaluation_and_ends_with_the_result(self, fitted):
+    def test_history_has_an_entry_per_evaluation_and_ends_with_the_result(self, fitted):
         history = fitted.history_
         assert {key: value.shape for key, value in history.items()} == {
             "dimensionality": (91,),
@@ -125,7 +125,7 @@ class TestEvolution:
 
 
 class TestConstraints:
-    def test_the_smallest_and_the_largest_number_of_nodes_hold_from_the_first_evaluation_on(self, wine):
+    def test_limits_of_the_number_of_nodes_apply_from_the_first_evaluation_on(self, wine):
         free = NEpPCA(tau=2.0, random_state=0).fit(wine)
         held = NEpPCA(tau=2.0, min_components=6, random_state=0).fit(wine)
         bound = NEpPCA(tau=1e9, max_components=3, random_state=0).fit(wine)

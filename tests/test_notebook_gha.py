@@ -30,7 +30,7 @@ CONFIG = Path(__file__).parents[1] / "configs" / "iris_hebbian.yaml"
 @pytest.mark.parametrize(
     ("problem", "printed", "error"), [("iris_centred", CENTRED, 1.878206), ("iris_encoded", ENCODED, 0.1473655)]
 )
-def test_rows_and_error_are_the_printed_ones_to_the_last_digit(problem, printed, error):
+def test_rows_and_error_equal_the_printed_digits(problem, printed, error):
     notebook = NotebookGHA(component=3, random_state=1).fit(load_problem(problem).X_train)
     np.testing.assert_allclose(notebook.components_, printed, rtol=0, atol=1e-7)
     assert notebook.residual_norm_ == pytest.approx(error, rel=1e-6)
@@ -38,7 +38,7 @@ def test_rows_and_error_are_the_printed_ones_to_the_last_digit(problem, printed,
     np.testing.assert_allclose(row, printed[2], rtol=0, atol=1e-7)
 
 
-def test_the_problems_hold_all_samples_in_their_order_for_training():
+def test_all_samples_of_the_problems_are_for_training_in_their_order():
     centred, encoded = (load_problem(name) for name in ("iris_centred", "iris_encoded"))
     X = load_iris().data
     np.testing.assert_allclose(centred.X_train, X - X.mean(axis=0), atol=1e-9)
@@ -50,7 +50,7 @@ def test_the_problems_hold_all_samples_in_their_order_for_training():
         assert [len(part) for part in (problem.X_train, problem.X_validation, problem.X_test)] == [150, 0, 0]
 
 
-def test_a_component_that_is_not_there_is_refused():
+def test_a_component_beyond_the_features_is_refused():
     with pytest.raises(ValueError, match=r"component in NotebookGHA: expected an integer from 1 to 4, got 5\."):
         NotebookGHA(component=5).fit(load_iris().data)
 
@@ -62,27 +62,26 @@ def test_a_single_pass_starts_from_the_rows_as_drawn():
     assert np.abs(once.components_ - twice.components_).max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nowhere_else")
-class TestCommand:
-    @pytest.mark.slow
-    def test_the_config_prints_the_notebooks_numbers_beside_ours(self):
-        ran = pppca("run", CONFIG, "--workers", "0")
-        assert ran.exit_code == 0, ran.stderr
-        told = pppca("tables").stdout
-        for number in ("1.878206", "0.1473655", "0.70828539", "−0.45535006", "1.8782059"):
-            assert number in told
-        compared = pppca("compare").stdout
-        assert compared.count("reproduced") >= 34
-        assert [
-            line for line in compared.splitlines() if line.startswith(("N1", "N2", "N3")) and "reproduced" not in line
-        ] == []
+def test_the_config_prints_the_numbers_of_the_notebook_beside_ours():
+    ran = pppca("run", CONFIG, "--workers", "0")
+    assert ran.exit_code == 0, ran.stderr
+    tables = pppca("tables").stdout
+    for number in ("1.878206", "0.1473655", "0.70828539", "−0.45535006", "1.8782059"):
+        assert number in tables
+    compared = pppca("compare").stdout
+    assert compared.count("reproduced") >= 34
+    assert [
+        line for line in compared.splitlines() if line.startswith(("N1", "N2", "N3")) and "reproduced" not in line
+    ] == []
 
 
 @pytest.mark.parametrize(
     ("problem", "opposite", "printed", "aligned"),
     [("iris_centred", [1, 3], 1.994868, 0.121), ("iris_encoded", [0, 3], 2.001197, 0.044)],
 )
-def test_the_printed_distances_to_pca_are_those_of_rows_with_opposite_signs(problem, opposite, printed, aligned):
+def test_the_printed_distances_to_pca_come_from_rows_with_opposite_signs(problem, opposite, printed, aligned):
     X = load_problem(problem).X_train
     rows, components = NotebookGHA(random_state=0).fit(X).components_, PCA(4).fit(X).components_
     components *= np.sign(np.sum(components * rows, axis=1))[:, np.newaxis]

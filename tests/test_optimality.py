@@ -46,12 +46,12 @@ class TestByHand:
             assert variance_of_span(np.array(rows), self.C) == pytest.approx(2.0)
         assert variance_of_span(np.zeros((2, 2)), self.C) == 0.0
 
-    def test_without_variance_there_is_none(self):
+    def test_optimality_is_nan_without_variance(self):
         assert np.isnan(optimality(np.array([0.0]), np.array([1]), most_variance(np.zeros((2, 2))))).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_variance_of_a_span_is_that_of_any_orthonormal_basis_whatever_norms_and_angles(seed):
+def test_the_variance_of_a_span_depends_on_neither_norms_nor_angles_of_rows(seed):
     rng, C = np.random.default_rng([seed, 1]), covariance(seed)
     n_rows = int(rng.integers(1, 7))
     basis = np.linalg.qr(rng.standard_normal((6, n_rows)))[0].T
@@ -60,7 +60,7 @@ def test_the_variance_of_a_span_is_that_of_any_orthonormal_basis_whatever_norms_
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_rows_hold_more_than_as_many_exact_components(seed):
+def test_no_rows_retain_more_than_as_many_exact_components(seed):
     rng, C = np.random.default_rng([seed, 2]), covariance(seed)
     vectors = np.linalg.eigh(C)[1][:, ::-1].T
     for n_rows in range(1, 7):

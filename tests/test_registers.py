@@ -61,7 +61,7 @@ def digits():
 
 
 @pytest.mark.parametrize(("settings", "registers"), [(AVX512, "8 32"), (AVX2, "4 16"), (GENERIC, "2 16")])
-def test_registers_are_those_of_numbas_target(settings, registers, tmp_path):
+def test_registers_match_numbas_target(settings, registers, tmp_path):
     assert run(REGISTERS, settings, tmp_path) == [registers]
 
 

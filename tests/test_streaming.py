@@ -65,7 +65,7 @@ def test_memory_follows_axes_that_turn_half_way(rule):
     assert shares[300.0] > shares[None]
 
 
-def test_samples_without_variance_have_one_direction_without_variance():
+def test_samples_without_variance_have_a_single_direction_without_variance():
     estimator = CCIPCA(tau=10.0).fit(np.ones((5, 3)))
     np.testing.assert_array_equal(estimator.components_, [[1.0, 0.0, 0.0]])
     np.testing.assert_array_equal(estimator.explained_variance_, [0.0])
