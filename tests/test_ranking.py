@@ -71,7 +71,6 @@ def demsar() -> ranking.Ranking:
 @pytest.fixture(autouse=True)
 def untitled(monkeypatch):
     """Let the methods go by their own names."""
-    monkeypatch.setattr("pppca_bench.reporting.labels.stored_method", lambda _: None)
     monkeypatch.setattr("pppca_bench.reporting.labels.title_of", lambda name: name)
 
 

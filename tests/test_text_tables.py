@@ -9,7 +9,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document, joined_agreements
 from pppca_bench.reporting.index_page import not_run, render_index
-from pppca_bench.reporting.own_documents import CONFIGS, distribution_document, five_numbers
+from pppca_bench.reporting.own_tables import SPREADS, distribution_document, five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import render
 
@@ -84,7 +84,7 @@ class TestSpread:
         assert five_numbers([4.0]) == (4.0, 4.0, 4.0, 4.0, 4.0)
 
     def test_each_config_has_a_sheet_with_a_row_for_each_problem(self):
-        sheets = [distribution_document(config, results_by_config(RUNS)) for config in CONFIGS]
+        sheets = [distribution_document(config, results_by_config(RUNS)) for config in SPREADS]
         assert [sheet.id for sheet in sheets] == ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
         assert [[row[0] for row in sheet.rows] for sheet in sheets] == [PROBLEMS] * 3
         assert sheets[0].rows[0][1] == "10"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tabulate import tabulate
 
@@ -100,6 +102,26 @@ class Document:
     ] = ()  # whether each row agrees with the published value; None if not run, empty if not compared
     others: Sequence[Grid] = ()  # grids below the rows
 
+    @classmethod
+    def of_records(
+        cls,
+        id: str,
+        title: str,
+        columns: Sequence[tuple[str, str]],
+        records: Sequence[Mapping[str, object]],
+        *,
+        place: str = "",
+        **others: Any,
+    ) -> Document:
+        """Return a table with a row for each record.
+
+        A column is a header and a template of texts, such as ``"{low:+.2f} to {high:+.2f}"``; a text with a value that
+        is None is a dash. Values whose names begin with an underscore are for templates alone, not for CSV and JSON.
+        """
+        rows = [tuple(_text(template, record) for _, template in columns) for record in records]
+        kept = [{name: value for name, value in record.items() if name[0] != "_"} for record in records]
+        return cls(id, title, place, [header for header, _ in columns], rows, records=kept, **others)
+
     def paragraphs(self) -> list[str]:
         """Return the source, the notes and the number of missing runs, where there are any."""
         place = [f"After the {self.place}."] if self.place else []
@@ -114,6 +136,19 @@ class Document:
         rows, records = [self.rows[number] for number in kept], [self.records[number] for number in kept]
         agrees = tuple(self.agrees[number] for number in kept) if self.agrees else ()
         return replace(self, rows=rows, records=records, agrees=agrees)
+
+
+class _Printed(Formatter):
+    """Formatter of numbers with true minus signs."""
+
+    def format_field(self, value: Any, form: str) -> str:
+        return printed(value, form) if form else str(value)
+
+
+def _text(template: str, record: Mapping[str, object]) -> str:
+    names = (name for _, name, _, _ in Formatter().parse(template) if name)
+    is_known = all(record[name] is not None for name in names)
+    return _Printed().vformat(template, (), record) if is_known else EMPTY
 
 
 def _has_result(record: Mapping[str, object]) -> bool:
@@ -145,6 +180,11 @@ def printed(value: float, form: str) -> str:
     """Return a number in a format such as ``"+.2f"``, with a true minus sign; zero after rounding has no sign."""
     text = f"{value:{form}}"
     return true_minus(text.lstrip("+-") if float(text) == 0.0 else text)
+
+
+def none_if_nan(value: float) -> float | None:
+    """Return a number, or None for nan."""
+    return None if math.isnan(value) else value
 
 
 def true_minus(number: str) -> str:

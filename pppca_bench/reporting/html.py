@@ -28,8 +28,7 @@ from pppca_bench.reporting.comparison import (
 from pppca_bench.reporting.document import EMPTY, Document, environment, number_text
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
-from pppca_bench.reporting.own_documents import five_numbers
-from pppca_bench.reporting.own_tables import FIT_TIMES
+from pppca_bench.reporting.own_tables import FIT_TIMES, five_numbers
 from pppca_bench.reporting.ranking import HEADERS, ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot

@@ -1,15 +1,19 @@
-"""Labels of cells in tables: a method, with the settings that distinguish it from the others."""
+"""Settings of methods: labels of cells in tables, and the runs of each setting over problems."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pppca_bench.methods.lookup import stored_method, title_of
-from pppca_bench.methods.protocol import STORED_BESIDE
+from pppca_bench.methods.protocol import PIVOT, STORED_BESIDE
+from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
+from pppca_bench.store.columns import CellRuns
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -44,6 +48,12 @@ def own_settings(cell: Cell) -> dict[str, Scalar]:
         for name, value in cell.parameters
         if name not in left_out and not name.startswith(CHOOSE) and (name, value) not in labels
     }
+
+
+def only_measures(cell: Cell) -> bool:
+    """Return whether a cell's method only measures, without a classifier."""
+    entry = stored_method(cell.method)
+    return entry is not None and entry.makes == "measures"
 
 
 def distinct_labels(
@@ -164,3 +174,77 @@ _FURTHER: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
     ),
 )
 """Facts that are named, in this order, while cells of one problem have the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Runs of one setting of a method: its parameters, classifier and versions."""
+
+    name: str  # the method with its thresholds and every parameter that does not have its default value
+    classifier: str  # the fewest settings that distinguish it from the other settings' classifiers; "" if all are equal
+    cells: Mapping[str, CellRuns]  # by problem; of several data with one name, each with its digest
+    tau: Scalar  # None if another parameter takes its place, `AUTO` if runs choose it or the method has none
+    family: Hashable  # equal for settings that differ only in the number of features that they keep
+
+    def means(self, quantity: str) -> dict[str, float]:
+        """Return the mean of a quantity over the completed repeats, by problem, where there are any."""
+        values = {problem: runs.of_done(quantity).values() for problem, runs in self.cells.items()}
+        return {problem: fmean(own) for problem, own in values.items() if own}
+
+
+def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
+    """Group runs by setting, in the order of plans; methods that only measure are left out.
+
+    Settings of equal name are distinguished by a parameter that is a default of only some of them, or by versions.
+    """
+    ranked = [cell for cell in cells if not only_measures(cell)]
+    n_data = Counter(problem for problem, _ in {(cell.problem, cell.data_sha256) for cell in ranked})
+    # Cells of Proben1 problems do not name the input scaling of the pivot network; cells of other data do.
+    pivots = {_as_on_proben1(own): own for own in sorted({cell.classifier for cell in ranked}, key=len)}
+    classifiers = {cell: pivots[cell.classifier] if pivot_of(cell.problem) else cell.classifier for cell in ranked}
+    groups = grouped(ranked, lambda cell: (cell.method, cell.parameters, classifiers[cell], cell.algorithms))
+    short = classifier_names([classifier for _, _, classifier, _ in groups if classifier])
+    names = {key: (_setting_name(cells[group[0]]), short.get(key[2], "")) for key, group in groups.items()}
+    for (name, classifier), alike in grouped(groups, names.__getitem__).items():
+        everything = [dict(own) | {f"{part} version": n for part, n in versions} for _, own, _, versions in alike]
+        for key, text in zip(alike, _unusual_texts(everything), strict=True):
+            names[key] = (f"{name}, {text}" if text and len(alike) > 1 else name), classifier
+    return [
+        Setting(
+            *names[key],
+            {
+                f"{cell.problem}, data {cell.data_sha256[:8]}" if n_data[cell.problem] > 1 else cell.problem: cells[
+                    cell
+                ]
+                for cell in group
+            },
+            dict(key[1]).get("tau", AUTO),
+            (key[0], tuple(item for item in key[1] if not _sets_size(item[0])), *key[2:]),
+        )
+        for key, group in groups.items()
+    ]
+
+
+def setting_labels(settings: Sequence[Setting], of: Collection[Setting] | None = None) -> list[str]:
+    """Return labels of settings, without the classifier if some of them (all by default) have the same."""
+    classifiers = {setting.classifier for setting in (settings if of is None else of)} - {""}
+    omitted = {"", *classifiers} if len(classifiers) == 1 else {""}
+    return [
+        setting.name if setting.classifier in omitted else f"{setting.name}, {setting.classifier}"
+        for setting in settings
+    ]
+
+
+def _setting_name(runs: CellRuns) -> str:
+    changed = [setting_text(*item) for item in own_settings(runs.cell).items() if item[0] in runs.changed]
+    return ", ".join([method_label(runs.cell, with_tau=True), *changed])
+
+
+def _as_on_proben1(classifier: Parameters) -> Parameters:
+    """Return a classifier's settings without a pivot's input scaling."""
+    return tuple((name, value) for name, value in classifier if not (name.endswith("input_scaling") and value == PIVOT))
+
+
+def _sets_size(name: str) -> bool:
+    """Return whether a parameter sets the number of features that are kept, or the candidates for it."""
+    return name in ("tau", "n_components") or name.startswith(CHOOSE)

@@ -1,18 +1,24 @@
-"""Tables of our own: runs beyond the published tables, retained variance, and settings that a config compares."""
+"""Tables of our own: runs beyond the published tables, retained variance, settings that a config compares, spreads."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from statistics import median, quantiles
+from typing import Any
 
-from pppca_bench.methods.lookup import stored_method
-from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.labels import distinct_labels, method_label, value_text
+from pppca_bench.references.layout import Layout
+from pppca_bench.references.reference import PROBEN1_REPORT, Reference
+from pppca_bench.reporting.comparison import score_group
+from pppca_bench.reporting.document import EMPTY, Document
+from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
 from pppca_bench.reporting.summary import Results, source_of, summarise_runs
-from pppca_bench.reporting.table import Table, TableCell, filling_configs
-from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
+from pppca_bench.reporting.table import Table, TableCell, fill_tables, filling_configs
+from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, ProblemFacts, described
+from pppca_bench.store.columns import DONE, CellRuns
 
 LISTED = (
     "test_error_percent",
@@ -23,33 +29,28 @@ LISTED = (
 )
 """Columns of the tables that list cells; methods that only measure have their own."""
 
-FIT_TIMES = "fit_times"
-"""Identifier of the table of times: no other file of several configs' results changes with the machine."""
+RETAINED, FIT_TIMES, VARIANTS = "R", "fit_times", "variants_"
+"""Identifiers of the tables of retained variance and of times, and the prefix of those that compare settings.
+
+No other file of several configs' results than `FIT_TIMES` changes with the machine.
+"""
 
 REFERENCE_TAU = 15.0
 """The threshold at which the slides compare methods (T2, T3)."""
 
 LONGEST_LABEL = 59
-"""Largest number of characters of a row's label; the settings in a longer label are numbered, and
-explained below the table.
-"""
-
-RETAINED = "R"
-"""Identifier of the table of retained variance."""
-
-OWN_IDS, VARIANTS = ("X", RETAINED, "M", "C", FIT_TIMES), "variants_"
-"""Identifiers of these tables, and the prefix of the others."""
+"""Largest number of characters of a row's label; the settings in a longer label are numbered, and explained below."""
 
 Facts = Mapping[str, ProblemFacts]
 
 
 class OwnTables:
-    """Tables of our own, and the cells that each of them lists.
+    """Tables of means of our own, and the cells that each of them lists.
 
     ``X`` lists the cells that no other table shows, or ``M`` if their method only measures; ``R`` the share of the
     variance that each method retains; ``variants_<config>`` several settings of a method in a config, unless the
-    published tables show all of them. If the results are those of a single config, and some of its cells are in X, then
-    all of them are, so that they can be compared.
+    published tables show all of them. If all results are of a single config, X lists either none of its cells or all of
+    them, so that they can be compared.
 
     Parameters
     ----------
@@ -72,11 +73,15 @@ class OwnTables:
     def builders(self) -> dict[str, Callable[[], Table]]:
         """Return the builder of each table by its identifier."""
         variants = {f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._results.variants}
-        lists = {
-            table: partial(self._list, table, title) for table, title in {"M": "Other measures", **variants}.items()
+        retained = "Test error beside what the features retain of the inputs"
+        return {
+            "X": self._other_runs,
+            RETAINED: lambda: self._list(RETAINED, retained, self._retaining),
+            **{
+                table: partial(self._list, table, title) for table, title in {"M": "Other measures", **variants}.items()
+            },
+            **({} if self._config else {FIT_TIMES: self._fit_times}),
         }
-        times = {} if self._config else {FIT_TIMES: self._fit_times}
-        return {"X": self._other_runs, RETAINED: self._retained, **lists, **times}
 
     @cached_property
     def homes(self) -> dict[Cell, list[str]]:
@@ -91,14 +96,18 @@ class OwnTables:
     def _published(self) -> dict[Cell, str]:
         """Return the cells that a published table shows, with the last such table."""
         shown = {}
-        for reference in self._references:
-            for layout in reference.layouts:
-                configs = filling_configs(layout, reference)
-                for selector in itertools.starmap(layout.selector, itertools.product(layout.rows, layout.columns)):
-                    matching = self._results.matching(selector, configs) if selector else []
-                    if len(matching) == 1:
-                        shown[matching[0]] = layout.id
+        for reference, layout in self._layouts:
+            configs = filling_configs(layout, reference)
+            for row, column in itertools.product(layout.rows, layout.columns):
+                selector = layout.selector(row, column)
+                matching = self._results.matching(selector, configs) if selector else []
+                if len(matching) == 1:
+                    shown[matching[0]] = layout.id
         return shown
+
+    @property
+    def _layouts(self) -> list[tuple[Reference, Layout]]:
+        return [(reference, layout) for reference in self._references for layout in reference.layouts]
 
     @cached_property
     def _lists(self) -> dict[str, list[Cell]]:
@@ -109,10 +118,10 @@ class OwnTables:
             for name, groups in self._results.variants.items()
         }
         others = [cell for cell in self._results.cells if cell not in shown and self._is_single(cell, variants)]
-        measures = [cell for cell in others if _only_measures(cell)]
-        others = [cell for cell in others if not _only_measures(cell)]
+        measures = [cell for cell in others if only_measures(cell)]
+        others = [cell for cell in others if not only_measures(cell)]
         if others and self._config and not self._in_documents:
-            others, variants = [cell for cell in self._results.cells if not _only_measures(cell)], {}
+            others, variants = [cell for cell in self._results.cells if not only_measures(cell)], {}
         return {"X": others, "M": measures, **variants}
 
     @cached_property
@@ -129,8 +138,7 @@ class OwnTables:
         """Sort cells by their problems, in the order of the published tables, then of the results."""
         asked = [
             layout.asked(row, column).get("problem")
-            for reference in self._references
-            for layout in reference.layouts
+            for _, layout in self._layouts
             for row, column in itertools.product(layout.rows, layout.columns)
         ]
         names = [*filter(None, asked), *(cell.problem for cell in self._results.cells)]
@@ -167,9 +175,8 @@ class OwnTables:
         """
         single = {cell: dict(cell.parameters) for cell in self._results.cells if self._is_single(cell, self._lists)}
         at_reference = {(cell.problem, cell.method) for cell, own in single.items() if own.get("tau") == REFERENCE_TAU}
-        layouts = itertools.chain.from_iterable(reference.layouts for reference in self._references)
         measures = {"retained_variance_percent", "optimality_percent"}
-        complete = {layout.id for layout in layouts if measures & {*layout.also}}
+        complete = {layout.id for _, layout in self._layouts if measures & {*layout.also}}
         return [
             cell
             for cell, own in single.items()
@@ -179,10 +186,6 @@ class OwnTables:
             and (cell in self._published or cell not in self._in_documents)
             and self._published.get(cell) not in complete
         ]
-
-    def _retained(self) -> Table:
-        """Return R, the test error beside what the features retain of the inputs."""
-        return self._list(RETAINED, "Test error beside what the features retain of the inputs", self._retaining)
 
     def _fit_times(self) -> Table:
         """Return the time that the method of each cell of R and of the lists took to fit."""
@@ -198,9 +201,9 @@ class OwnTables:
         alone = table.startswith(VARIANTS)
         names = distinct_labels(cells, with_tau=True) if alone else self._names(with_tau=True)
         summaries = {cell: summarise_runs(self._results.cells[cell]) for cell in cells}
-        own = dict.fromkeys(name for cell in summaries if _only_measures(cell) for name in summaries[cell].quantities)
+        own = dict.fromkeys(name for cell in summaries if only_measures(cell) for name in summaries[cell].quantities)
         usual = quantities or ((*LISTED, "fit_time_ms") if self._config else LISTED)
-        columns = [*(() if all(map(_only_measures, cells)) else usual), *own]
+        columns = [*(() if all(map(only_measures, cells)) else usual), *own]
         rows, labels, remark = _rows(summaries, names, {} if alone else self._facts, with_tau=True)
         filled = {}
         for cell, summary in summaries.items():
@@ -234,6 +237,168 @@ def _rows(
     return rows, labels, " ".join(f"Setting {number}: {settings}." for settings, number in numbers.items())
 
 
-def _only_measures(cell: Cell) -> bool:
-    entry = stored_method(cell.method)
-    return entry is not None and entry.makes == "measures"
+SPREADS: Mapping[str, str] = {
+    "proben1_linear": "linear networks",
+    "proben1_pivot": "pivot networks",
+    "proben1_no_shortcuts": "pivot networks without shortcuts",
+}
+"""Configs with a table of distributions, and the networks that they train."""
+
+PRINTED = "proben1_printed"
+"""The config of the Proben1 report's printed training."""
+
+_SPREAD = {"Test": "test_squared_error_percent", "Classif.": "test_error_percent"}
+_STATISTICS = {
+    "best": "best",
+    "min": "minimum",
+    "Q1": "lower_quartile",
+    "median": "median",
+    "Q3": "upper_quartile",
+    "max": "maximum",
+}
+
+
+def five_numbers(values: Sequence[float]) -> tuple[float, ...]:
+    """Return minimum, lower quartile, median, upper quartile and maximum of at least one value.
+
+    Choice: quartiles lie between the sorted values in proportion to their ranks, the minimum at 0 and the maximum at 1.
+    """
+    lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+    return (min(values), lower, median(values), upper, max(values))
+
+
+def distribution_document(config: str, results: Results) -> Document:
+    """Return the distributions of test errors and classification errors of a config of `SPREADS`, a row a problem."""
+    cells, records = results.of_config(config), list[dict[str, Any]]()
+    labels, problems = distinct_labels(cells, with_tau=True), [cell.problem for cell in cells]
+    for cell, runs in cells.items():
+        row = cell.problem if problems.count(cell.problem) == 1 else f"{cell.problem}, {labels[cell]}"
+        record = {"row": row, "n": len(runs.of_done(_SPREAD["Test"])), "n_planned": len(runs)}
+        for quantity in _SPREAD.values():
+            names = (f"{quantity}_{name}" for name in _STATISTICS.values())
+            record |= dict(zip(names, _distribution(runs, quantity), strict=True))
+        records.append(record)
+    statistics = [
+        (f"{prefix} {head}", f"{{{quantity}_{name}:.2f}}")
+        for prefix, quantity in _SPREAD.items()
+        for head, name in _STATISTICS.items()
+    ]
+    note = (
+        "Test: squared error percentage; Classif.: classification error in percent. Best: the run with the least"
+        " validation error. Q1, Q3: quartiles."
+    )
+    return Document.of_records(
+        f"D_{config}",
+        f"Distribution of test errors, {SPREADS[config]}",
+        [("Problem", "{row}"), ("runs", "{n}"), *statistics],
+        records,
+        notes=(note,),
+        was_run=bool(cells),
+        n_missing=sum(record["n_planned"] - record["n"] for record in records),
+    )
+
+
+def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
+    """Return the statistics of a quantity over runs, None if they are unknown.
+
+    The best value is that of the first run with the least validation error, since test errors never decide which run is
+    the best (Proben1 report, section 2.8).
+    """
+    values, validation = runs.of_done(quantity), runs.of_done("validation_squared_error_percent")
+    if not values:
+        return [None] * len(_STATISTICS)
+    best = values[min(values, key=validation.__getitem__)] if values.keys() <= validation.keys() else None
+    return [best, *five_numbers(list(values.values()))]
+
+
+def choices_document(results: Results) -> Document:
+    """Return C: a row for each cell whose runs choose settings for themselves."""
+    labels = distinct_labels(results.cells, with_tau=True)
+    records, n_missing = [], 0
+    for cell, runs in results.cells.items():
+        parameters = dict(cell.parameters)
+        if CHOOSE_BY not in parameters:
+            continue
+        n_done, retain, summary = runs.count_of(DONE), parameters.get(CHOOSE_RETAIN), summarise_runs(runs)
+        n_missing += len(runs) - n_done
+        record = {
+            "row": f"{cell.problem}, {labels[cell]}",
+            "by": "validation error" if retain is None else f"retained variance, {value_text(retain)} %",
+            "chosen": _chosen(runs) or EMPTY,
+            **{name: summary.mean(name) for name in ("test_error_percent", "dimensionality")},
+            "n": n_done,
+        }
+        records.append(record)
+    columns = (
+        ("Problem, method", "{row}"),
+        ("by", "{by}"),
+        ("chosen (runs)", "{chosen}"),
+        ("Error, %", "{test_error_percent:.2f}"),
+        ("Features", "{dimensionality:.1f}"),
+        ("n", "{n}"),
+    )
+    note = (
+        "Each run chose by its own training and validation split; the test split was then read once, by the chosen"
+        " setting. Means over the runs."
+    )
+    title = "Settings chosen by the runs themselves"
+    was_run = bool(records)
+    return Document.of_records("C", title, columns, records, notes=(note,), was_run=was_run, n_missing=n_missing)
+
+
+def _chosen(runs: CellRuns) -> str:
+    """Return the number of runs that chose each combination, in the order of the candidates."""
+    signs = {"tau": "τ = {}", "data_fraction": "{}%"}
+    names = [
+        name.removeprefix(CHOOSE)
+        for name, _ in runs.cell.parameters
+        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
+    ]
+    texts = []
+    chosen = [runs.of_done(f"{CHOSEN}{name}").values() for name in names]
+    for values, n in sorted(Counter(zip(*chosen, strict=True)).items()):
+        pairs = zip(names, map(value_text, values), strict=True)
+        settings = [signs.get(name, f"{name} = {{}}").format(text) for name, text in pairs]
+        texts.append(f"{', '.join(settings)} ({n})")
+    return ", ".join(texts)
+
+
+def training_document(results: Results, facts: Facts, references: Sequence[Reference]) -> Document:
+    """Return the scores of the Proben1 report's tables with its printed training, and with the fitting training."""
+    report = [reference for reference in references if reference.name == PROBEN1_REPORT]
+    fitting, printed = fill_tables(results, facts, report), fill_tables(results, facts, report, configs=(PRINTED,))
+    records = []
+    for group in (group for reference in report for group in reference.scored):
+        record: dict[str, Any] = {"quantity": group.name}
+        for training, tables in {"printed": printed, "found": fitting}.items():
+            score = score_group(group, tables)
+            record |= {"n_cells": score.n_cells, f"n_run_{training}": score.n_run, f"share_{training}": score.share}
+            record |= {f"distance_{training}": score.score}
+            record |= {f"_percent_{training}": None if score.share is None else 100.0 * score.share}
+        records.append(record)
+    columns = (
+        ("Quantity", "{quantity}"),
+        ("cells", "{n_cells}"),
+        ("printed: within", "{_percent_printed:.0f}"),
+        ("printed: |ln|", "{distance_printed:.3f}"),
+        ("fitted: within", "{_percent_found:.0f}"),
+        ("fitted: |ln|", "{distance_found:.3f}"),
+    )
+    note = (
+        "Within: share of cells whose mean is at most one published standard deviation from the published mean."
+        " |ln|: mean |ln(ours / published)|. Printed: the parameters of the report's sections 3.3.1 and 3.3.3 and"
+        " RPROP as first published; fitted: the configs of the tables themselves."
+    )
+    # The cells of a row are filled by the same runs: the cells of the first column count these runs once.
+    firsts = [
+        cell for table in printed for cell in table.cells.values() if cell.column == next(iter(table.column_labels))
+    ]
+    return Document.of_records(
+        "P_training",
+        "Printed training, and the training that the numbers fit",
+        columns,
+        records,
+        notes=(note,),
+        was_run=bool(results.of_config(PRINTED)),
+        n_missing=sum(cell.n_planned - cell.n for cell in firsts),
+    )

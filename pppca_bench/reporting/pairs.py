@@ -14,8 +14,7 @@ import numpy as np
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.document import EMPTY, SIGNED, number, printed, text_table
-from pppca_bench.reporting.labels import grouped
-from pppca_bench.reporting.ranking_columns import Column, columns, labels
+from pppca_bench.reporting.labels import Setting, grouped, setting_labels, settings_of
 from pppca_bench.reporting.summary import student_t_975
 from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
 from pppca_bench.store.columns import CellRuns
@@ -49,20 +48,14 @@ class PairedTest:
 
 
 def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
-    """Test paired differences over overlapping splits: the corrected resampled t-test.
+    """Test paired differences, one per split, over overlapping splits: the corrected resampled t-test.
 
-    With k splits, t = mean / √((1 / k + n_test / n_train) s²) has k − 1 degrees of freedom (Nadeau and Bengio 2003,
-    section 4): splits share training examples, so that the usual 1 / k alone makes the interval too narrow.
+    With k splits, t = mean / √((1 / k + ratio) s²) has k − 1 degrees of freedom, where the ratio is n_test / n_train
+    (Nadeau and Bengio 2003, section 4): splits share training examples, so that the usual 1 / k alone makes the
+    interval too narrow.
 
     Choice: n_train counts the training split alone, not the validation split used for early stopping, which makes the
     interval wider.
-
-    Parameters
-    ----------
-    differences : sequence of float
-        One per split.
-    ratio : float, at least 0
-        n_test / n_train.
     """
     from scipy.special import stdtr
 
@@ -117,7 +110,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Comparisons on one problem, in the order of the plans."""
+    """Comparisons on a problem, in the order of the plans."""
 
     problem: str
     quantity: str
@@ -136,21 +129,13 @@ def compare_pairs(
     quantity: str = "test_error_percent",
     matters: float = 1.0,
 ) -> Pairs:
-    """Compare settings on one problem, those of equal threshold and those of equal dimensionality.
+    """Compare settings of equal threshold, and settings of equal dimensionality, on a problem; see `Pairs`.
 
-    Choice: settings with the same tau have equal thresholds. A setting that chooses tau, or whose method has no tau, is
-    compared with all settings; a setting with a given number of features instead of tau is compared with none. Settings
-    of two methods (or of one method with other parameters) have equal dimensionality if their mean dimensionalities are
-    mutually nearest and differ by at most 0.5 features or 5 %. Holm's correction is over all pairs, each counted once.
-
-    Parameters
-    ----------
-    cells : mapping of Cell to CellRuns
-        Those of other problems do not count.
-    facts : mapping of str to ProblemFacts
-        By problem.
-    problem, quantity, matters
-        See `Pairs`.
+    Cells of other problems do not count. Choice: settings with the same tau have equal thresholds. A setting that
+    chooses tau, or whose method has no tau, is compared with all settings; a setting with a given number of features
+    instead of tau is compared with none. Settings of two methods (or of a method with other parameters) have equal
+    dimensionality if their mean dimensionalities are mutually nearest and differ by at most 0.5 features or 5 %.
+    Holm's correction is over all pairs, each counted once.
 
     Raises
     ------
@@ -166,27 +151,30 @@ def compare_pairs(
             f"{problem}: expected runs on the same data, the last that were run, got others of that name, too."
             " Name one config, or run it again."
         )
-    settings = columns(own)
-    by_name = dict(zip(labels(settings), settings, strict=True))
-    values = {name: _by_split(column, quantity, known.n_splits) for name, column in by_name.items()}
-    done = {name: column for name, column in by_name.items() if len(values[name]) > 1}
-    common = _common(done)
+    settings = settings_of(own)
+    by_name = dict(zip(setting_labels(settings), settings, strict=True))
+    values = {
+        name: by_split(runs.of_done(quantity), known.n_splits)
+        for name, setting in by_name.items()
+        for runs in setting.cells.values()
+    }
+    done = {name: setting for name, setting in by_name.items() if len(values[name]) > 1}
+    sizes = {name: setting.means("dimensionality").get(problem) for name, setting in done.items()}
+    common = _common(done, {name: size for name, size in sizes.items() if size is not None})
     _check_sizes(problem, quantity, known.n_splits, len(done), len(common))
-    ratio = known.test_ratio
     shared = {pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common}
     tests = []
     for (first, second), places in shared.items():
         differences = [values[first][place] - values[second][place] for place in places]
-        tests.append(corrected_t(differences, ratio) if known.n_splits > 1 else signed_rank(differences))
+        tests.append(corrected_t(differences, known.test_ratio) if known.n_splits > 1 else signed_rank(differences))
     better = -1.0 if described(quantity).more_is_better else 1.0
     compared = []
     for pair, test, p in zip(common, tests, holm([test.p for test in tests]), strict=True):
         means = tuple(fmean(values[name][place] for place in shared[pair]) if test.n else math.nan for name in pair)
-        sizes = tuple(_dimensionality(done[name]) for name in pair)
         verdict = _verdict(pair[better * test.difference > 0.0], test, p, matters)
-        compared.append(Pair(*pair, common[pair], means, sizes, test, p, *verdict))
+        compared.append(Pair(*pair, common[pair], means, (sizes[pair[0]], sizes[pair[1]]), test, p, *verdict))
     left_out = tuple(name for name in by_name if name not in done)
-    return Pairs(problem, quantity, matters, known.n_splits, ratio, tuple(compared), left_out)
+    return Pairs(problem, quantity, matters, known.n_splits, known.test_ratio, tuple(compared), left_out)
 
 
 def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_pairs: int) -> None:
@@ -206,28 +194,15 @@ def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_
         )
 
 
-def _by_split(column: Column, quantity: str, n_splits: int) -> dict[int, float]:
-    """Return a setting's values by split, each the mean over its repeats; on a single split, by repeat."""
-    (cell,) = column.cells.values()
-    values = cell.values.get(quantity, {})
-    return by_split(values, n_splits)
-
-
 def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
     """Return values by split, each the mean over the repeats of that split; by repeat if there is a single split."""
     splits = grouped(values, lambda repeat: repeat % n_splits if n_splits > 1 else repeat)
     return {split: fmean(values[repeat] for repeat in repeats) for split, repeats in splits.items()}
 
 
-def _dimensionality(column: Column) -> float | None:
-    (cell,) = column.cells.values()
-    summary = cell.quantities.get("dimensionality")
-    return None if summary is None else summary.mean
-
-
-def _common(settings: Mapping[str, Column]) -> dict[tuple[str, str], tuple[str, ...]]:
+def _common(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return the facts that the settings of each pair have in common; other pairs are not compared."""
-    near = _nearest(settings)
+    near = _nearest(settings, sizes)
     common: dict[tuple[str, str], tuple[str, ...]] = {}
     for first, second in itertools.combinations(settings, 2):
         taus = [settings[name].tau for name in (first, second)]
@@ -238,9 +213,8 @@ def _common(settings: Mapping[str, Column]) -> dict[tuple[str, str], tuple[str, 
     return common
 
 
-def _nearest(settings: Mapping[str, Column]) -> list[set[str]]:
+def _nearest(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> list[set[str]]:
     """Return the pairs of different families whose mean dimensionalities are nearest to each other."""
-    sizes = {name: size for name, column in settings.items() if (size := _dimensionality(column)) is not None}
 
     def closest(name: str, others: Sequence[str]) -> str:
         return min(others, key=lambda other: abs(sizes[other] - sizes[name]))
@@ -256,7 +230,7 @@ def _nearest(settings: Mapping[str, Column]) -> list[set[str]]:
 
 
 def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tuple[str, bool]:
-    """Return the verdict, given the better of the two settings, and whether the difference is larger than matters."""
+    """Return the verdict, given the better setting, and whether the difference is larger than ``matters``."""
     within = -matters < test.low and test.high < matters
     if not p_holm < ALPHA:
         return f"alike within {matters:g}" if within else "undecided", False
@@ -303,8 +277,8 @@ def _remarks(pairs: Pairs) -> list[str]:
         )
     remarks = [
         f"{how} Holm's correction is over all pairs; the intervals are of each pair alone.",
-        "At equal τ a method that has none, or chooses it, is compared with all, a method with a given number of"
-        " features with none. Of equal dimensionality are the settings of two methods whose mean numbers of features"
+        "At equal τ, a method without τ, or that chooses τ, is compared with all methods, a method with a given number"
+        " of features with none. Settings of two methods are of equal dimensionality if their mean numbers of features"
         " are nearest to each other, at most 0.5 features or 5 % apart.",
     ]
     if pairs.left_out:

@@ -14,10 +14,10 @@ import pandas as pd
 
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting.document import Format, text_table
+from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.pairs import ALPHA, holm
-from pppca_bench.reporting.ranking_columns import Column, columns, labels
 from pppca_bench.runs import Cell, ProblemFacts
-from pppca_bench.store.columns import CellRuns
+from pppca_bench.store.columns import FAILED, CellRuns
 
 SHOWN = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""
@@ -88,17 +88,20 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
     Choice: the permutations of a problem share their examples, so they are not independent data sets: their errors are
     averaged first, and a data set counts once, whatever the number of its permutations.
     Choice: a method whose parameters, threshold or classifier differ is another method, so that every rank compares
-    the same setting over all data sets (`pppca_bench.reporting.ranking_columns`).
+    the same setting over all data sets (`pppca_bench.reporting.labels.settings_of`).
 
     Raises
     ------
     StoreError
         Fewer than two methods have the problems in common, or these are fewer than two data sets.
     """
-    settings = columns(cells)
-    problems = _shared_problems(settings)
-    errors = pd.DataFrame([setting.errors for setting in settings], columns=problems).dropna()
-    names = labels(settings, of=[settings[place] for place in errors.index])
+    settings = settings_of(cells)
+    means = [setting.means("test_error_percent") for setting in settings]
+    # The largest set of problems on which one setting and at least one other were run.
+    shared = (list(own) for own in means if sum(own.keys() <= other.keys() for other in means) > 1)
+    problems: list[str] = max(shared, key=len, default=[])
+    errors = pd.DataFrame(means, columns=problems).dropna()
+    names = setting_labels(settings, of=[settings[place] for place in errors.index])
     families = [facts[problem].family if problem in facts else problem for problem in problems]
     data_sets = errors.T.set_axis([names[place] for place in errors.index], axis=1).groupby(families, sort=False).mean()
     n_data_sets, n_methods = data_sets.shape
@@ -125,21 +128,14 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
     )
 
 
-def _shared_problems(settings: Sequence[Column]) -> list[str]:
-    """Return the largest set of problems on which one setting and at least one other were run."""
-    errors = [setting.errors for setting in settings]
-    shared = (list(own) for own in errors if sum(own.keys() <= other.keys() for other in errors) > 1)
-    return max(shared, key=len, default=[])
-
-
-def _shortfalls(names: Sequence[str], settings: Sequence[Column], problems: Sequence[str]) -> tuple[Shortfall, ...]:
+def _shortfalls(names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]) -> tuple[Shortfall, ...]:
     shortfalls = []
     for name, setting in zip(names, settings, strict=True):
         for problem in problems if setting.cells.keys() >= set(problems) else ():
-            cell = setting.cells[problem]
-            n_done = len(cell.values.get("test_error_percent", ()))
-            if n_done < cell.n_planned:
-                shortfalls.append(Shortfall(name, problem, cell.n_planned, cell.n_failed, n_done))
+            runs = setting.cells[problem]
+            n_done = len(runs.of_done("test_error_percent"))
+            if n_done < len(runs):
+                shortfalls.append(Shortfall(name, problem, len(runs), runs.count_of(FAILED), n_done))
     return tuple(shortfalls)
 
 

@@ -17,14 +17,14 @@ from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.evidence import COMPARED, Evidence
 from pppca_bench.reporting.experiment import CONFIGS as EXPERIMENT
 from pppca_bench.reporting.experiment import experiment_documents
-from pppca_bench.reporting.own_documents import (
-    CONFIGS,
+from pppca_bench.reporting.own_tables import (
     PRINTED,
+    SPREADS,
+    OwnTables,
     choices_document,
     distribution_document,
     training_document,
 )
-from pppca_bench.reporting.own_tables import OwnTables
 from pppca_bench.reporting.significance import significance_document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_table
@@ -60,7 +60,7 @@ class Snapshot(Mapping[str, Table | Document]):
             "P7": lambda: searches()[2],
             "P12": partial(significance_document, results),
             "P_training": partial(training_document, results, facts, references),
-            **{f"D_{config}": partial(distribution_document, config, results) for config in CONFIGS},
+            **{f"D_{config}": partial(distribution_document, config, results) for config in SPREADS},
             "C": partial(choices_document, results),
             "E": lambda: experiment()[0],
             "E_losses": lambda: experiment()[1],
@@ -128,7 +128,7 @@ class Snapshot(Mapping[str, Table | Document]):
 
 def _cells_in_documents(results: Results) -> dict[Cell, str]:
     """Return the cells that a table of texts shows, with its identifier: no list of our own repeats them."""
-    documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in CONFIGS}
+    documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in SPREADS}
     return {
         cell: document
         for config, document in documents.items()

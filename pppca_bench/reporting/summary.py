@@ -85,6 +85,14 @@ class CellSummary:
     settings: str = ""  # digest of method, parameters, classifier and data; "" where no repeat is done
     differing: tuple[str, ...] = ()  # facts in which the repeats' origins differ, such as code, Python or libraries
 
+    def mean(self, quantity: str) -> float | None:
+        """Return the mean of a quantity, None if no repeat has it."""
+        return self.quantities[quantity].mean if quantity in self.quantities else None
+
+
+NO_RUNS = CellSummary({}, {}, 0, 0)
+"""Summary of a cell without runs."""
+
 
 class Results:
     """Runs by cell; the matches of a selector are cached, since several tables ask for them.
@@ -154,7 +162,7 @@ class Results:
         asked = selector, tuple(configs)
         if asked not in self._summaries:
             runs = self.select(selector, configs)
-            self._summaries[asked] = summarise_runs(runs) if runs else CellSummary({}, {}, 0, 0)
+            self._summaries[asked] = summarise_runs(runs) if runs else NO_RUNS
         return self._summaries[asked]
 
 

@@ -1,4 +1,4 @@
-"""Columns of a ranking: their settings and names."""
+"""Settings of methods: their runs and names."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,9 +7,9 @@ import pytest
 
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.reporting.ranking_columns import Column, columns
+from pppca_bench.reporting.labels import Setting, settings_of
 from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, StoredRun
-from pppca_bench.store.columns import runs_by_cell
+from pppca_bench.store.columns import FAILED, runs_by_cell
 
 DEFAULT_C = section_of(METHODS["rfe_svm"])["C"].default
 NETWORK: Parameters = (("hidden", (50,)), ("rule", "backprop"))
@@ -37,12 +37,16 @@ def run(
     return spec, RunResult(spec.key, "done", values={"test_error_percent": error, "dimensionality": 1})
 
 
-def columns_of(runs: Sequence[StoredRun]) -> list[Column]:
-    return columns(runs_by_cell(runs))
+def settings(runs: Sequence[StoredRun]) -> list[Setting]:
+    return settings_of(runs_by_cell(runs))
+
+
+def errors(setting: Setting) -> dict[str, float]:
+    return setting.means("test_error_percent")
 
 
 def names(runs: Sequence[StoredRun]) -> list[tuple[str, str]]:
-    return [(column.name, column.classifier) for column in columns_of(runs)]
+    return [(column.name, column.classifier) for column in settings(runs)]
 
 
 def rprop(hidden: tuple[int, ...] | str, **others: float | bool) -> Parameters:
@@ -51,10 +55,8 @@ def rprop(hidden: tuple[int, ...] | str, **others: float | bool) -> Parameters:
 
 def test_settings_of_a_method_are_columns_of_their_own_named_by_what_is_no_default():
     slow, usual = (("centre", True), ("learning_rate", 0.02)), (("centre", True), ("learning_rate", None))
-    found = columns_of(
-        [run("cancer1", "gha", usual, error=2.0), run("cancer1", "gha", slow), run("glass1", "gha", slow)]
-    )
-    assert [(column.name, column.errors) for column in found] == [
+    found = settings([run("cancer1", "gha", usual, error=2.0), run("cancer1", "gha", slow), run("glass1", "gha", slow)])
+    assert [(column.name, errors(column)) for column in found] == [
         ("GHA", {"cancer1": 2.0}),
         ("GHA, learning_rate = 0.02", {"cancer1": 1.0, "glass1": 1.0}),
     ]
@@ -96,8 +98,8 @@ def test_the_reports_pivot_networks_are_one_column():
     problems = ("cancer1", "card1", "diabetes1", "glass1")
     pivots = [run(problem, "all_features", classifier=rprop("pivot")) for problem in problems]
     linear = [run(problem, "all_features", classifier=rprop(())) for problem in problems]
-    found = columns_of(pivots + linear)
-    assert [(column.classifier, list(column.errors)) for column in found] == [
+    found = settings(pivots + linear)
+    assert [(column.classifier, list(errors(column))) for column in found] == [
         ("hidden = pivot", list(problems)),
         ("hidden = none", list(problems)),
     ]
@@ -106,7 +108,7 @@ def test_the_reports_pivot_networks_are_one_column():
 def test_a_width_that_is_some_problems_pivot_is_a_column_beside_the_pivots():
     pivots = [run(problem, "all_features", classifier=rprop("pivot")) for problem in ("card1", "glass1")]
     wide = [run(problem, "all_features", classifier=rprop((32,))) for problem in ("cancer1", "card1")]
-    found = {column.classifier: list(column.errors) for column in columns_of(pivots + wide)}
+    found = {column.classifier: list(errors(column)) for column in settings(pivots + wide)}
     assert found == {"hidden = pivot": ["card1", "glass1"], "hidden = 32": ["cancer1", "card1"]}
 
 
@@ -115,7 +117,7 @@ def test_pivots_of_systems_and_of_the_networks_of_ensembles_are_one_column():
     problems = ("cancer1", "card1")
     ensembles = [run(problem, classifier=ensemble) for problem in problems]
     evolved = [run(problem, "ga_mlp", (("hidden", "pivot"),), classifier=()) for problem in problems]
-    assert [(column.name, list(column.errors)) for column in columns_of(ensembles + evolved)] == [
+    assert [(column.name, list(errors(column))) for column in settings(ensembles + evolved)] == [
         ("GHA", list(problems)),
         ("GA", list(problems)),
     ]
@@ -123,7 +125,7 @@ def test_pivots_of_systems_and_of_the_networks_of_ensembles_are_one_column():
 
 def test_results_of_two_versions_of_an_algorithm_are_two_columns():
     runs = [run(version=1), run(version=2, error=3.0)]
-    found = [(column.name, column.errors) for column in columns_of(runs)]
+    found = [(column.name, errors(column)) for column in settings(runs)]
     assert found == [("GHA, gha version = 1", {"cancer1": 1.0}), ("GHA, gha version = 2", {"cancer1": 3.0})]
 
 
@@ -135,11 +137,11 @@ def test_an_old_and_a_new_default_are_distinguished():
 
 
 def test_a_file_of_the_same_name_with_other_data_is_a_problem_of_its_own():
-    (column,) = columns_of([run("x.dt", error=1.0), run("x.dt", data="b" * 64, error=5.0)])
-    assert column.errors == {"x.dt, data a": 1.0, "x.dt, data bbbbbbbb": 5.0}
+    (column,) = settings([run("x.dt", error=1.0), run("x.dt", data="b" * 64, error=5.0)])
+    assert errors(column) == {"x.dt, data a": 1.0, "x.dt, data bbbbbbbb": 5.0}
 
 
 def test_failed_and_timed_runs_have_no_error():
-    (column,) = columns_of([run(error=None), run("glass1"), run(method="dgha_speedup")])
-    assert column.errors == {"glass1": 1.0}
-    assert column.cells["cancer1"].n_failed == 1
+    (column,) = settings([run(error=None), run("glass1"), run(method="dgha_speedup")])
+    assert errors(column) == {"glass1": 1.0}
+    assert column.cells["cancer1"].count_of(FAILED) == 1
