@@ -23,31 +23,25 @@ _EXACT = 1e-6
 
 
 class Finding(NamedTuple):
-    """Verdicts on a claim, with sentences of evidence and the tables and figures that hold the numbers.
-
-    ``place`` is where the slides make the claim; ``verdict`` is that on the slides as written, ``fitted`` that with
-    fitted settings; ``conclusion`` is the advice that follows, in a sentence, or "".
-    """
+    """Verdicts on a claim, and the evidence."""
 
     claim: str
-    place: str
-    verdict: Verdict
-    fitted: Verdict
-    evidence: tuple[str, ...]
-    sources: tuple[str, ...]
-    conclusion: str = ""
+    place: str  # where the slides make the claim
+    verdict: Verdict  # on the slides as written
+    fitted: Verdict  # with fitted settings
+    evidence: tuple[str, ...]  # sentences
+    sources: tuple[str, ...]  # tables and figures with the numbers
+    conclusion: str = ""  # advice that follows, a sentence or ""
 
 
 def _cutting(evidence: Evidence, reading: Reading) -> Parts:
     for role in PSEUDO:
-        retained = evidence.by_data_set(role, reading, "optimality_percent").values()
-        near = (
-            f" The features retain {fmean(retained):.1f} % of the variance that as many exact components retain"
-            f" ({min(retained):.1f} % on the worst data set)."
-            if retained
-            else ""
-        )
-        sentence = f"{evidence.title(role, reading)} against all features, before the same classifier: {{}}.{near}"
+        sentence = f"{evidence.title(role, reading)} against all features, before the same classifier: {{}}."
+        if retained := evidence.by_data_set(role, reading, "optimality_percent").values():
+            sentence += (
+                f" The features retain {fmean(retained):.1f} % of the variance that as many exact components retain"
+                f" ({min(retained):.1f} % on the worst data set)."
+            )
         yield from _loss(evidence, reading, role, "untouched", sentence)
 
 
@@ -70,22 +64,7 @@ def _finite_resource(evidence: Evidence, reading: Reading) -> Parts:
 
 def _self_repair(evidence: Evidence, reading: Reading) -> Parts:
     """Compare the optimality at the end with its least value, after removals, and with learning without removal."""
-    yield from _regained(evidence, reading)
-    kept, whole = (
-        evidence.by_data_set(role, reading, "optimality_percent") for role in ("dynamical", "dynamical unremoved")
-    )
-    # Optimality is better if larger: the loss is that of the learning without removal minus that with it.
-    if loss := losses(whole, kept):
-        yield Part(
-            "DGHA against as many rows that learn alone from the start, none of which is removed, by the share of the"
-            " variance of exact components that they retain: {}.",
-            losses=loss,
-        )
-
-
-def _regained(evidence: Evidence, reading: Reading) -> Parts:
-    """Judge the curves of the figure: NE-pPCA's are those of both readings, DGHA's those of the fitted settings."""
-    regained: dict[str, list[float]] = {}
+    regained: dict[str, list[float]] = {}  # NE-pPCA's curves in F8 are of both readings, DGHA's of the fitted settings
     for panel, _, means in evidence.curves("F8"):
         least, last = float(means.min()), float(means.iloc[-1])
         if least < 1.0 - _EXACT:
@@ -102,6 +81,16 @@ def _regained(evidence: Evidence, reading: Reading) -> Parts:
             f" average{interval}, and at least half of it on {half} of {len(shares)} problems.",
             "holds" if half == len(shares) else "holds in part" if half else "does not hold",
         )
+    kept, whole = (
+        evidence.by_data_set(role, reading, "optimality_percent") for role in ("dynamical", "dynamical unremoved")
+    )
+    # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
+    if loss := losses(whole, kept):
+        yield Part(
+            "DGHA against as many rows that learn alone from the start, none of which is removed, by the share of the"
+            " variance of exact components that they retain: {}.",
+            losses=loss,
+        )
 
 
 def _time_in_fitness(evidence: Evidence, _: Reading) -> Parts:
@@ -113,14 +102,11 @@ def _time_in_fitness(evidence: Evidence, _: Reading) -> Parts:
             responses = (known.n_train * nodes * (known.n_features + 1)).sum()
             gram_schmidt = (nodes**2 * known.n_features).sum()
             breeding = (4.0 * nodes * known.n_features).sum()
-            shares.append(
-                100.0 * np.array([responses, responses + gram_schmidt]) / (responses + gram_schmidt + breeding)
-            )
+            operations = np.array([responses, responses + gram_schmidt])
+            shares.append(100.0 * operations / (operations[1] + breeding))
     if shares:
-        alone, whole = (
-            " to ".join(dict.fromkeys(f"{end:.0f}" for end in (min(column), max(column))))
-            for column in np.array(shares).T
-        )
+        ends = ((min(column), max(column)) for column in np.array(shares).T)
+        alone, whole = (" to ".join(dict.fromkeys(f"{end:.0f}" for end in own)) for own in ends)
         yield Part(
             "Multiply-adds are counted along the measured dimensionalities (τ = 10). The fitness takes"
             f" {whole} %, with the Gram–Schmidt process that the slides count in it; the responses of all samples and"
@@ -160,10 +146,10 @@ def _speed(evidence: Evidence, reading: Reading) -> Parts:
     )
     if shared := [name for name in whole if name in part]:
         n_faster = sum(part[name] > whole[name] > 1.0 for name in shared)
+        means = [geometric_mean(ratios[name] for name in shared) for ratios in (whole, part)]
         yield Part(
             "Speed-up over GHA in multiply-adds with all the data and with 10 %, at the same number of epochs:"
-            f" {geometric_mean(whole[name] for name in shared):.1f} and"
-            f" {geometric_mean(part[name] for name in shared):.1f} (geometric means over {len(shared)} data sets)."
+            f" {means[0]:.1f} and {means[1]:.1f} (geometric means over {len(shared)} data sets)."
             f" Both are above 1 and the latter is larger on {n_faster} data sets.",
             "holds" if n_faster == len(shared) else "holds in part" if n_faster else "does not hold",
         )
@@ -204,21 +190,15 @@ def _against_pca(evidence: Evidence, reading: Reading) -> Parts:
     for role in PSEUDO:
         title = evidence.title(role, reading)
         if dimensions := evidence.ratio(role, "exact", reading, "dimensionality"):
-            more = f" {title} keeps {dimensions:.2f} times as many dimensions."
-            yield from _loss(
-                evidence,
-                reading,
-                "exact",
-                role,
-                f"Exact PCA against {title}, both at τ = 15: {{}}.{more}",
-                inverted=True,
-            )
+            sentence = f"Exact PCA against {title}, both at τ = 15: {{}}."
+            sentence += f" {title} keeps {dimensions:.2f} times as many dimensions."
+            yield from _loss(evidence, reading, "exact", role, sentence, inverted=True)
         sentence = f"Exact PCA against {title}, with as many components: {{}}."
         yield from _loss(evidence, reading, f"{role} exact", role, sentence, inverted=True)
 
 
 def _pca_advice(evidence: Evidence) -> str:
-    """Return when exact PCA is the better tool, by the readings as written and with as many components."""
+    """Return when exact PCA is the better tool, by the reading as written and with as many components."""
     reading, errors = READINGS[0], []
     for role in PSEUDO:
         loss = losses(evidence.by_data_set(f"{role} exact", reading), evidence.by_data_set(role, reading))
@@ -242,9 +222,8 @@ def _one_pass(evidence: Evidence, reading: Reading) -> Parts:
     for role in _ONE_PASS:
         title = own.title(role, reading)
         if dynamical and dynamical.keys() <= shares[role].keys():
-            (mean, worst), (theirs, least) = (
-                (fmean(values), min(values)) for values in (shares[role].values(), dynamical.values())
-            )
+            mean, worst = fmean(shares[role].values()), min(shares[role].values())
+            theirs, least = fmean(dynamical.values()), min(dynamical.values())
             n_better = (mean >= theirs) + (worst >= least)
             yield Part(
                 f"{title} with removal retains {mean:.1f} % of the best variance after one pass ({worst:.1f} % on the"
@@ -258,7 +237,7 @@ def _one_pass(evidence: Evidence, reading: Reading) -> Parts:
 def _loss(
     evidence: Evidence, reading: Reading, role: str, other: str, sentence: str, *, inverted: bool = False
 ) -> Parts:
-    """Compare the errors of two roles by data set. Nothing where they share fewer than two."""
+    """Compare the errors of two roles by data set, if they share at least two data sets."""
     if loss := losses(evidence.by_data_set(role, reading), evidence.by_data_set(other, reading)):
         yield Part(sentence, losses=loss, inverted=inverted)
 
@@ -334,15 +313,14 @@ def judge_claims(evidence: Evidence) -> list[Finding]:
     """Judge the slides' claims in each reading; claims that do not depend on the settings are judged once."""
     findings = []
     for claim in CLAIMS:
-        verdicts, sentences = {}, []
+        verdicts, sentences = list[Verdict](), list[str]()
         for reading in claim.readings:
-            verdicts[reading], own = judge(list(claim.judge(evidence, reading)))
+            verdict, own = judge(list(claim.judge(evidence, reading)))
             prefix = f"{reading.capitalize()}: " if len(claim.readings) > 1 else ""
+            verdicts.append(verdict)
             sentences += [prefix + sentence for sentence in own]
-        last = verdicts[claim.readings[-1]]
-        verdict = verdicts[claim.readings[0]]
-        advice = claim.advise(evidence)
-        findings.append(Finding(claim.text, claim.place, verdict, last, tuple(sentences), claim.sources, advice))
+        judged = verdicts[0], verdicts[-1], tuple(sentences)
+        findings.append(Finding(claim.text, claim.place, *judged, claim.sources, claim.advise(evidence)))
     return findings
 
 
@@ -350,12 +328,12 @@ RIGHT_TOOL = "When is each the right tool?"
 
 
 def advice_of(benchmarks: str) -> str:
-    """Return the paragraph on when to use each method from the page of benchmarks; "" where there is none."""
+    """Return the paragraph on when to use each method from the page of benchmarks; "" if it has none."""
     _, heading, rest = benchmarks.partition(f"**{RIGHT_TOOL}**")
     return rest.partition("\n\nMeasured: ")[0].strip() if heading else ""
 
 
 def render_findings(findings: Sequence[Finding], links: Mapping[str, str], advice: str = "") -> str:
-    """Render findings, and the advice of `advice_of`, as Markdown; tables and figures without a link are only named."""
+    """Render findings and the advice of `advice_of` as Markdown; tables and figures without a link are only named."""
     template = environment().get_template("findings.md")
     return template.render(findings=findings, links=links, advice=advice, right_tool=RIGHT_TOOL, matters=MATTERS)

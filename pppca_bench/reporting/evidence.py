@@ -12,6 +12,7 @@ import pandas as pd
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.pairs import ALPHA, holm
 from pppca_bench.reporting.summary import CellSummary, Results, Summary, summarise
 from pppca_bench.reporting.table import Table
@@ -26,7 +27,7 @@ Role = Mapping[str, Scalar]
 """Method of a claim, under ``method``, and settings that select its runs."""
 
 COMPARED = ("permutations", "as_written", "as_written_speedup")
-"""Configs that run all methods at one threshold on all permutations, with the same classifier."""
+"""Configs that run all methods at a single threshold on all permutations, with the same classifier."""
 
 MATTERS = 1.0
 """Loss, in points, that matters: the tolerance of the slides' numbers."""
@@ -64,26 +65,23 @@ class Evidence(NamedTuple):
         if method is None:
             return {}
         problems = dict.fromkeys(cell.problem for cell in self.results.cells if cell.method == method)
-        known = {
-            name: self.results.summary(Selector(name, str(method), tuple(wanted.items())), self.configs)
-            for name in problems
-        }
+        selectors = {name: Selector(name, str(method), tuple(wanted.items())) for name in problems}
+        known = {name: self.results.summary(selector, self.configs) for name, selector in selectors.items()}
         return {name: own for name, own in known.items() if own.n_planned}
 
     def by_problem(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
         """Return a role's means in the comparison of methods, by problem."""
-        known = {problem: own.quantities for problem, own in self.summaries(role, reading).items()}
-        return {problem: quantities[quantity].mean for problem, quantities in known.items() if quantity in quantities}
+        means = {problem: own.mean(quantity) for problem, own in self.summaries(role, reading).items()}
+        return {problem: mean for problem, mean in means.items() if mean is not None}
 
     def by_data_set(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
         """Return a role's means by data set, the average of its permutations."""
-        means: dict[str, list[float]] = {}
-        for problem, mean in self.by_problem(role, reading, quantity).items():
-            means.setdefault(self.facts[problem].family if problem in self.facts else problem, []).append(mean)
-        return {name: fmean(values) for name, values in means.items()}
+        means = self.by_problem(role, reading, quantity)
+        families = grouped(means, lambda problem: self.facts[problem].family if problem in self.facts else problem)
+        return {family: fmean(means[problem] for problem in problems) for family, problems in families.items()}
 
     def ratio(self, role: str, other: str, reading: Reading, quantity: str) -> float | None:
-        """Return the geometric mean over data sets of a quantity of a role over that of another role."""
+        """Return the geometric mean over data sets of the ratio of a quantity of two roles."""
         ours, theirs = (self.by_data_set(name, reading, quantity) for name in (role, other))
         ratios = [ours[name] / theirs[name] for name in ours if theirs.get(name, 0.0) > 0.0]
         return geometric_mean(ratios) if ratios else None
@@ -100,7 +98,7 @@ class Evidence(NamedTuple):
         }
 
     def over_repeats(self, table: str, row: str, quantity: str) -> Summary | None:
-        """Summarise each repeat's geometric mean along a row of a table; None for fewer than two repeats."""
+        """Summarise the geometric means along a row of a table over repeats; None for fewer than two repeats."""
         cells = self.tables[table].cells.values() if table in self.tables else ()
         values = [cell.values.get(quantity, {}) for cell in cells if cell.row == row]
         repeats = set(values[0]).intersection(*values[1:]) if values else ()
@@ -127,7 +125,7 @@ class Losses(NamedTuple):
     def p(self) -> float:
         """Return p of the two-sided sign test that half of all data sets lose at most `MATTERS`.
 
-        nan with fewer data sets than `MIN_DATA_SETS`.
+        nan for fewer data sets than `MIN_DATA_SETS`.
         """
         from scipy.stats import binomtest
 
@@ -141,7 +139,7 @@ class Losses(NamedTuple):
         return "holds" if 2 * self.n_small > len(self.by_data_set) else "does not hold"
 
     def text(self, p: float) -> str:
-        """Return the share of data sets that lose at most `MATTERS`, the others with their losses, mean and p."""
+        """Return the number of data sets that lose at most `MATTERS`, the others with their losses, mean and p."""
         n, mean = len(self.by_data_set), summarise(list(self.by_data_set.values()))
         more = [f"{name} {printed(loss, SIGNED)}" for name, loss in self.by_data_set.items() if loss > MATTERS]
         others = f" (more on {', '.join(more)})" if more else ""
@@ -181,24 +179,23 @@ def judge(parts: Sequence[Part]) -> tuple[Verdict, list[str]]:
     verdicts: list[Verdict] = []
     sentences = []
     for part in parts:
-        if part.losses is None:
-            verdicts.append(part.verdict)
-            sentences.append(part.sentence)
-            continue
-        p = next(p_values)
-        verdict = part.losses.verdict(p)
-        verdict = _INVERSE.get(verdict, verdict) if part.inverted else verdict
+        verdict, sentence = part.verdict, part.sentence
+        if part.losses is not None:
+            p = next(p_values)
+            verdict = part.losses.verdict(p)
+            verdict = _INVERSE.get(verdict, verdict) if part.inverted else verdict
+            clause = f"the claim is {verdict} here" if verdict == "undecided" else f"the claim {verdict} here"
+            sentence = sentence.format(f"{part.losses.text(p)}: {clause}")
         verdicts.append(verdict)
-        text = f"the claim is {verdict} here" if verdict == "undecided" else f"the claim {verdict} here"
-        sentences.append(part.sentence.format(f"{part.losses.text(p)}: {text}"))
+        sentences.append(sentence)
     return joined(verdicts), sentences
 
 
 def joined(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on a claim by those on its parts; parts that were not run do not count.
+    """Return the verdict on a claim, given the verdicts on its parts; parts that were not run do not count.
 
     A verdict that all parts share is the claim's. Otherwise the claim does not hold if more than half of the parts do
-    not; it holds in part if at least half of them hold, or hold in part; else it is undecided.
+    not; it holds in part if at least half of the parts hold, or hold in part; else it is undecided.
     """
     run = [verdict for verdict in verdicts if verdict != "not run"]
     if len(set(run)) <= 1:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import count_in_words
 from pppca_bench.reporting.summary import Results, student_t_975
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import ProblemFacts, Selector
+from pppca_bench.runs import ProblemFacts, Selector, StoredRun
 from pppca_bench.store.database import Store
 
 Floats = NDArray[np.floating[Any]]
@@ -34,7 +34,6 @@ class Panel:
     ----------
     kind : {"curves", "points", "scatter", "images"}
         Means over the steps of a run; published against measured means; samples in a plane; a row of images.
-    title : str
     data : DataFrame
         One row per plotted number. The first column is ``curve``, ``series`` or ``image``; then
 
@@ -92,10 +91,9 @@ class Figure:
 def build_figures(
     results: Results, store: Store, tables: Sequence[Table], references: Sequence[Reference]
 ) -> list[Figure]:
-    """Gather the numbers of the references' curves, of F5, and of the references' portraits of runs.
+    """Return the references' curves, F5, and the references' portraits of runs; panels without runs are left out.
 
-    ``store`` is the database of the results, for their learning curves. A figure of which nothing was run has no
-    panels.
+    Learning curves and portraits are read from ``store``, the database of the results.
     """
     curves, portraits = list[Figure](), list[Figure]()
     for reference in references:
@@ -140,22 +138,20 @@ def _histories(
     results: Results, store: Store, selector: Selector, configs: Collection[str], *, first_alone: bool = False
 ) -> list[Mapping[str, NDArray[Any]]]:
     """Return the histories of the completed runs of a cell, or of the first of them."""
-    runs = results.select(selector, configs)
-    done = [spec.key for spec, result in runs if result is not None and result.status == "done"]
+    done = _done(results.select(selector, configs))
     return list(store.histories(done[:1] if first_alone else done).values())
 
 
+def _done(runs: Iterable[StoredRun]) -> list[str]:
+    """Return the keys of the completed runs."""
+    return [spec.key for spec, result in runs if result is not None and result.status == "done"]
+
+
 def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
-    """Average a quantity over repeats, step by step.
+    """Average a quantity over repeats, arrays of shape (n_steps,), step by step; step 0 is the random start.
 
     Choice: the band is the 95 % interval of the mean, as in the tables, since the slides show averages. Numbers are
     kept as float32, the precision of the stored curves, so that plotted and written numbers are the same.
-
-    Parameters
-    ----------
-    label : str
-    repeats : sequence of float arrays, shape (n_steps,), length >= 1
-        Step 0 is the random start.
     """
     values = np.stack(repeats).astype(np.float64)
     n, mean = len(values), values.mean(axis=0)
@@ -167,20 +163,13 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
 
 
 def variance_curves(repeats: Sequence[NDArray[Any]], n_estimates: int) -> Iterator[pd.DataFrame]:
-    """Average the projection variance of each estimate over repeats, up to the step where every repeat removed it.
+    """Average the variance of each leading estimate over repeats, up to the step where every repeat removed it.
 
-    At each step variances are ranked, the largest first. Source: slide "How to decide?": "all eigenvectors estimates
-    are sorted by projection variances".
+    Repeats are arrays of shape (n_steps, n_nodes), nan once a node is removed. At each step variances are ranked, the
+    largest first. Source: slide "How to decide?": "all eigenvectors estimates are sorted by projection variances".
     Choice: a removed node counts as 0, since the mean then runs over the same repeats at every step and the curves add
     up to the variance that is kept; a mean over the repeats that still have the node would rise whenever a repeat loses
     a node of small variance.
-
-    Parameters
-    ----------
-    repeats : sequence of float arrays, shape (n_steps, n_nodes), length >= 1
-        Variances, nan once a node is removed.
-    n_estimates : int
-        Number of leading estimates.
     """
     ranked = np.sort(np.nan_to_num(np.stack(repeats), nan=0.0), axis=2)[:, :, ::-1]
     for rank in range(min(n_estimates, ranked.shape[2])):
@@ -201,7 +190,7 @@ _COMPARED = {
 def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
     """Return F5: our means against the published numbers, by quantity; each run once, in the first series that has it.
 
-    Its title is the share of the points that agree within a tenth.
+    The title is the share of the points that agree within a tenth.
     """
     labels = {table: label for reference in references for table, label in reference.series.items()}
     by_id = {table.id: table for table in tables}
@@ -234,11 +223,11 @@ def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Fig
 
 
 def portrait_panels(shows: str, portraits: Mapping[str, Portrait]) -> tuple[Panel, ...]:
-    """Make the panels of a figure of single runs, by their labels.
+    """Return the panels of a figure of single runs, given by their labels.
 
     ``shows`` is "features", samples on the first two features, by class; "rebuilt", samples and their reconstructions
-    on the first two inputs, after the eigenvalues where a run has them; or "images", one sample of each class as an
-    image, reconstructed by each run, before and after them the inputs and the components of the run that has most.
+    on the first two inputs, after the eigenvalues if a run has them; or "images", a sample of each class as an image:
+    the inputs, their reconstruction by each run, and the components of the run with the most components.
     """
     panels = {"features": _features, "rebuilt": _reconstructions, "images": _images}[shows]
     return tuple(panels(portraits)) if portraits else ()
@@ -307,24 +296,16 @@ _STREAMING_NOTE = (
 )
 
 
-class _Curve(NamedTuple):
-    """Optimality after numbers of samples, increasing."""
-
-    samples: NDArray[Any]
-    optimality: NDArray[Any]
-
-
 def streaming_figure(results: Results, store: Store, facts: Mapping[str, ProblemFacts]) -> Figure:
     """Return F9: the median and the worst of all data sets at powers of two of the samples seen, by method."""
-    curves = _curves(results, store, facts)
+    curves = _streaming_curves(results, store, facts)
     panels = []
     for title, over_problems in (("a) median of the data sets", np.median), ("b) worst data set", np.min)):
         lines = []
-        for method, own in curves.items():
-            shares = np.array([_at_powers(curve) for curve in own])
+        for method, shares in curves.items():
             known = ~np.isnan(shares).any(axis=0)
-            mean = over_problems(shares[:, known], axis=0).astype(np.float32)
-            values = {"step": np.flatnonzero(known), "mean": mean, "low": np.nan, "high": np.nan, "n": len(own)}
+            mean = over_problems(np.array(shares)[:, known], axis=0).astype(np.float32)
+            values = {"step": np.flatnonzero(known), "mean": mean, "low": np.nan, "high": np.nan, "n": len(shares)}
             lines.append(pd.DataFrame({"curve": title_of(method), **values}))
         if lines:
             panels.append(Panel("curves", title, pd.concat(lines)))
@@ -334,24 +315,25 @@ def streaming_figure(results: Results, store: Store, facts: Mapping[str, Problem
     return Figure("F9", title, "", x_label, y_label, panels, _STREAMING_NOTE, () if panels else _STREAMING, basis=basis)
 
 
-def _curves(results: Results, store: Store, facts: Mapping[str, ProblemFacts]) -> dict[str, list[_Curve]]:
-    """Return the curve of the first run of each data set, by method."""
-    curves: dict[str, list[_Curve]] = {}
+def _streaming_curves(
+    results: Results, store: Store, facts: Mapping[str, ProblemFacts]
+) -> dict[str, list[NDArray[np.float64]]]:
+    """Return the curve of the first run of each data set at powers of two of the samples, by method."""
+    curves: dict[str, list[NDArray[np.float64]]] = {}
     for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):
-        done = [spec.key for spec, result in runs if result is not None and result.status == "done"]
-        for history in store.histories(done[:1]).values():
+        for history in store.histories(_done(runs)[:1]).values():
             if "optimality" in history:
                 optimality = np.asarray(history["optimality"], dtype=np.float64)
                 # The first entry of an epoch's history is the start.
                 per_step = facts[cell.problem].n_train if cell.problem in facts else 1
                 samples = history.get("samples", per_step * np.arange(len(optimality)))
-                curves.setdefault(cell.method, []).append(_Curve(np.asarray(samples), optimality))
+                curves.setdefault(cell.method, []).append(at_powers(np.asarray(samples), optimality))
     return curves
 
 
-def _at_powers(curve: _Curve) -> NDArray[np.float64]:
-    """Return the optimality at 1, 2, 4, …: the last that was measured, nan before the first and after the end."""
+def at_powers(samples: NDArray[Any], optimality: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the last optimality that was measured by 1, 2, 4, … samples; nan before the first and after the end."""
     powers = 2.0 ** np.arange(_LARGEST_POWER)
-    places = np.searchsorted(curve.samples, powers, side="right") - 1
-    known = (places >= 0) & (powers <= curve.samples[-1])
-    return np.where(known, curve.optimality[np.maximum(places, 0)], np.nan)
+    places = np.searchsorted(samples, powers, side="right") - 1
+    known = (places >= 0) & (powers <= samples[-1])
+    return np.where(known, optimality[np.maximum(places, 0)], np.nan)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import fmean, variance
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pppca_bench.references.proben1_tables import Better, PublishedTest, published_tests
-from pppca_bench.reporting.document import EMPTY, Agreement, Document, number
+from pppca_bench.reporting.document import EMPTY, Agreement, Document
 from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import StoredRun
+from pppca_bench.store.columns import CellRuns
 
 PIVOT, NO_SHORTCUTS = "proben1_pivot", "proben1_no_shortcuts"
 """The configs whose runs are compared."""
@@ -21,7 +21,7 @@ LEVEL = 0.1
 """Level of significance: the report's confidence level is 90 %."""
 
 NORMAL = 0.05
-"""A sample counts as normal where the p of Shapiro and Wilk's test is above this."""
+"""A sample counts as normal if the p of Shapiro and Wilk's test is above this."""
 
 LARGEST_SHARE = 10
 """Percent of a sample's values that may be removed as outliers (section 2.8)."""
@@ -90,14 +90,11 @@ def cochran_cox(first: Sequence[float], second: Sequence[float]) -> tuple[float,
         |t'| = (w₁ t₁(p) + w₂ t₂(p)) / (w₁ + w₂),
 
     where tᵢ(p) is the two-sided critical value of Student's distribution with nᵢ − 1 degrees of freedom, as in the
-    ttest procedure of SAS, which the report used. For samples of one size t₁ = t₂, so that p is that of n − 1 degrees
-    of freedom, whatever the variances.
+    ttest procedure of SAS, which the report used. For samples of equal size t₁ = t₂, and p is that of n − 1 degrees of
+    freedom, whatever the variances.
 
-    Returns
-    -------
-    (float, float)
-        t' and p of samples of two values or more. For samples that do not vary, (0, 1) if their means are equal, else
-        (±inf, 0).
+    Returns t' and p of samples of two values or more; for samples that do not vary, (0, 1) if their means are equal,
+    else (±inf, 0).
     """
     from scipy.optimize import brentq
     from scipy.special import stdtr, stdtrit
@@ -142,74 +139,72 @@ def significance_document(results: Results) -> Document:
     Choice: a verdict is the same where it names the same networks, or neither, whether it is called reliable or not.
     """
     pivots, others = (_runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS))
-    rows, records, tests = [], [], dict[str, LogTest | None]()
+    records, tests, n_missing = list[dict[str, Any]](), list[LogTest](), 0
     for problem, theirs in published_tests().items():
-        pivot, no_shortcut = _errors(pivots.get(problem, ())), _errors(others.get(problem, ()))
-        tests[problem] = test = compare_errors(pivot, no_shortcut)
-        rows.append((problem, *_texts(test, theirs)))
+        pivot, no_shortcut = _errors(pivots.get(problem)), _errors(others.get(problem))
+        test = compare_errors(pivot, no_shortcut)
+        tests += [test] if test else []
+        n_missing += sum(len(own[problem]) for own in (pivots, others) if problem in own) - len(pivot + no_shortcut)
         counts = {"row": problem, "n_pivot": len(pivot), "n_no_shortcut": len(no_shortcut)}
-        records.append({**counts, **_record(test, theirs)})
-    agrees = tuple(test and test.better == published_tests()[problem].better for problem, test in tests.items())
-    run = [test for test in tests.values() if test]
-    shown = [own[problem] for own in (pivots, others) for problem in tests if problem in own]
-    return Document(
+        records.append({**counts, **_record(test, theirs), "_published": _verdict(*theirs)})
+    agrees = tuple(record["_agrees"] for record in records)
+    columns = (
+        *(("Problem", "{row}"), ("ours", "{_ours}"), ("publ.", "{_published}"), ("same", "{_same}")),
+        *(("p, %", "{p_percent:.1f}"), ("t'", "{t:.2f}")),
+        *((f"outliers {letter}", f"{{n_low_{name}}} + {{n_high_{name}}}") for name, letter in _LETTERS.items()),
+    )
+    return Document.of_records(
         "P12",
         "t-test comparison of pivot and no-shortcut results",
-        "Proben1 report, table 12",
-        ("Problem", "ours", "publ.", "same", "p, %", "t'", "outliers P", "outliers N"),
-        rows,
-        _notes(run),
+        columns,
         records,
-        (Agreement("P12 same verdict", len(agrees), len(run), agrees.count(True), TARGET),),
-        bool(shown),
-        sum(len(runs) - len(_errors(runs)) for runs in shown),
-        agrees,
+        place="Proben1 report, table 12",
+        notes=_notes(tests),
+        agreements=(Agreement("P12 same verdict", len(agrees), len(tests), agrees.count(True), TARGET),),
+        was_run=not published_tests().keys().isdisjoint({*pivots, *others}),
+        n_missing=n_missing,
+        agrees=agrees,
     )
 
 
-def _runs_by_problem(results: Results, config: str) -> dict[str, Sequence[StoredRun]]:
+def _runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
     """Return the runs of a config by problem, without those of problems with several settings."""
     runs = results.of_config(config)
     by_problem = grouped(runs, lambda cell: cell.problem)
     return {problem: runs[cells[0]] for problem, cells in by_problem.items() if len(cells) == 1}
 
 
-def _errors(runs: Sequence[StoredRun]) -> list[float]:
-    return [result.values[QUANTITY] for _, result in runs if result is not None and QUANTITY in result.values]
+def _errors(runs: CellRuns | None) -> list[float]:
+    return list(runs.of_done(QUANTITY).values()) if runs else []
 
 
-def _texts(test: LogTest | None, theirs: PublishedTest) -> list[str]:
-    def verdict(better: Better, p_percent: str, *, is_reliable: bool) -> str:
-        letter = {"pivot": "P", "no_shortcut": "N", "none": EMPTY}[better]
-        text = letter if better == "none" else f"{letter} {p_percent}"
-        return text if is_reliable else f"({text})"
-
-    printed = verdict(theirs.better, theirs.p_percent, is_reliable=theirs.is_reliable)
-    if test is None:
-        return [EMPTY, printed, *[EMPTY] * 5]
-    return [
-        verdict(test.better, f"{100.0 * test.p:.1f}", is_reliable=test.is_reliable),
-        printed,
-        "yes" if test.better == theirs.better else "no",
-        number(100.0 * test.p, 1),
-        number(test.t, 2),
-        *(f"{sample.n_low} + {sample.n_high}" for sample in (test.pivot, test.no_shortcut)),
-    ]
+_LETTERS = {"pivot": "P", "no_shortcut": "N"}
 
 
-def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, object]:
+def _verdict(better: Better, p_percent: str, is_reliable: bool) -> str:
+    text = EMPTY if better == "none" else f"{_LETTERS[better]} {p_percent}"
+    return text if is_reliable else f"({text})"
+
+
+def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, Any]:
+    samples = {"pivot": test.pivot, "no_shortcut": test.no_shortcut} if test else dict.fromkeys(_LETTERS)
+    agrees = test and test.better == theirs.better
     return {
         "better": test and test.better,
         "p_percent": test and 100.0 * test.p,
         "t": test.t if test and math.isfinite(test.t) else None,
         "is_reliable": test and test.is_reliable,
-        "n_low_pivot": test and test.pivot.n_low,
-        "n_high_pivot": test and test.pivot.n_high,
-        "n_low_no_shortcut": test and test.no_shortcut.n_low,
-        "n_high_no_shortcut": test and test.no_shortcut.n_high,
+        **{
+            f"n_{side}_{name}": own and getattr(own, f"n_{side}")
+            for name, own in samples.items()
+            for side in ("low", "high")
+        },
         "published_better": theirs.better,
         "published_p_percent": float(theirs.p_percent) if theirs.p_percent else None,
         "published_is_reliable": theirs.is_reliable,
+        "_ours": test and _verdict(test.better, f"{100.0 * test.p:.1f}", test.is_reliable),
+        "_agrees": agrees,
+        "_same": test and ("yes" if agrees else "no"),
     }
 
 
@@ -221,10 +216,11 @@ def _notes(tests: Sequence[LogTest]) -> list[str]:
         " outliers, so that none was removed. Outliers: too low + too high."
     ]
     if tests:
-        p_low, p_high = (sum(getattr(test.pivot, name) for test in tests) for name in ("n_low", "n_high"))
-        n_low, n_high = (sum(getattr(test.no_shortcut, name) for test in tests) for name in ("n_low", "n_high"))
+        samples = [sample for test in tests for sample in (test.pivot, test.no_shortcut)]
+        p_low, p_high = sum(own.n_low for own in samples[::2]), sum(own.n_high for own in samples[::2])
+        n_low, n_high = sum(own.n_low for own in samples[1::2]), sum(own.n_high for own in samples[1::2])
         n_removed = p_low + p_high + n_low + n_high
-        n_values = n_removed + sum(len(test.pivot.values) + len(test.no_shortcut.values) for test in tests)
+        n_values = n_removed + sum(len(own.values) for own in samples)
         notes.append(
             f"Removed as outliers: {n_removed} of {n_values} errors ({100.0 * n_removed / n_values:.1f} %); of the"
             f" pivot networks {p_low} too low and {p_high} too high, of those without shortcuts {n_low} and {n_high}."
