@@ -568,7 +568,7 @@ class TestMalformedDocuments:
             ),
             (
                 {"columns": [{"key": "a", "runs": {"method": 3}}]},
-                "tables[0]: expected a method's name for iris, a, got 3.",
+                "tables[0].columns[0].runs.method: expected a method's name, got 3.",
             ),
             ({"rows": [{"key": "iris"}]}, "tables[0]: expected a problem beside the method of iris, PCA, got none."),
             ({"shows": None}, "tables[0]: expected a quantity that iris, PCA shows, got none."),

@@ -28,7 +28,14 @@ def _setting(value: Any) -> Any:
     return value
 
 
-Settings = dict[Text, Annotated[Any, AfterValidator(_setting)]]
+def _settings(settings: dict[str, Any]) -> dict[str, Any]:
+    for key in ("problem", "method"):
+        if key in settings and not isinstance(settings[key], str):
+            raise_errors([((key,), f"expected a {key}'s name, got {as_written(settings[key])}")])
+    return settings
+
+
+Settings = Annotated[dict[Text, Annotated[Any, AfterValidator(_setting)]], AfterValidator(_settings)]
 """Problem, method and settings of runs, by name."""
 
 
@@ -166,9 +173,6 @@ class Layout(Section):
 
     def _check_cell(self, row: Line, column: Line) -> None:
         cell, asked = f"{row.key}, {column.key}", self.asked(row, column)
-        for key in ("problem", "method"):
-            if key in asked and not isinstance(asked[key], str):
-                raise broken_rule(f"expected a {key}'s name for {cell}, got {as_written(asked[key])}")
         if "method" in asked and "problem" not in asked:
             raise broken_rule(f"expected a problem beside the method of {cell}, got none")
         shows, form = self.quantities(row, column), self.form_of(row, column)
@@ -191,26 +195,23 @@ class _FigureLayout(Section):
     @property
     def panels(self) -> Mapping[str, Mapping[str, Selector]]:
         """Return the runs by panel title and curve label; "" for a single panel or curve without a label."""
-        curves = self._curves or _SINGLE
         return {
-            panel.label: {curve.label: _selector({**self.runs, **panel.runs, **curve.runs}) for curve in curves}
+            panel.label: {curve.label: _selector({**self.runs, **panel.runs, **curve.runs}) for curve in self._curves}
             for panel in self.panel_lines or _SINGLE
         }
 
     @property
     def _curves(self) -> tuple[LabelledRuns, ...]:
-        return ()
+        return getattr(self, "curve_lines", ()) or _SINGLE
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         check_once("panels", [line.label for line in self.panel_lines])
         check_once("curves", [line.label for line in self._curves])
-        for panel, curve in itertools.product(self.panel_lines or _SINGLE, self._curves or _SINGLE):
-            settings = {**self.runs, **panel.runs, **curve.runs}
+        for panel, curve in itertools.product(self.panel_lines or _SINGLE, self._curves):
             for key in ("problem", "method"):
-                if not isinstance(settings.get(key), str):
-                    got = as_written(settings[key]) if settings.get(key) is not None else "nothing"
-                    raise broken_rule(f"expected runs of one {key}, got {got}")
+                if key not in {**self.runs, **panel.runs, **curve.runs}:
+                    raise broken_rule(f"expected runs of one {key}, got nothing")
         return self
 
 
@@ -226,13 +227,9 @@ class CurveLayout(_FigureLayout):
     y_linear_to: NotNegative | None = None
     configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
 
-    @property
-    def _curves(self) -> tuple[LabelledRuns, ...]:
-        return self.curve_lines
-
 
 class PortraitLayout(_FigureLayout):
-    """Layout of a figure of single runs, the first repeat of each panel; see `portrait_panels` for their content."""
+    """Layout of a figure of single runs, the first repeat of each panel; see `portrait_panels`."""
 
     panel_lines: Curves = Field(alias="panels")
     shows: Literal["features", "rebuilt", "images"]
@@ -248,7 +245,7 @@ class Scored(Section):
     share: NotNegative | None = None  # target for the share of cells within one published standard deviation
     rows: Texts = ()  # keys; empty for all
     columns: Texts = ()
-    ours: str = ""  # the measured quantity, where it has another name
+    ours: str = ""  # the measured quantity, if it has another name
 
     def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
         """Yield the key of each name of a table, row or column that no layout has, with the broken rule."""

@@ -82,7 +82,13 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
         The file is missing or malformed; the message names file and line.
     """
     tables = {layout.id: layout for layout in layouts}
-    cells = {name: _quantities(layout) for name, layout in tables.items()}
+    cells = {
+        name: {
+            row.key: {column.key: (*layout.quantities(row, column), *layout.also) for column in layout.columns}
+            for row in layout.rows
+        }
+        for name, layout in tables.items()
+    }
     numbers = dict[tuple[str, str, str], dict[str, Number]]()
     for where, place, value, sd in _rows(path):
         table, row, column, quantity = place
@@ -96,14 +102,6 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
             raise OwnDataError(f"{where}: expected each number once, got {', '.join(place)} again.")
         cell[quantity] = Number(value, float(sd) if sd else None)
     return numbers
-
-
-def _quantities(layout: Layout) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the quantities that a table may print, by row and column."""
-    return {
-        row.key: {column.key: (*layout.quantities(row, column), *layout.also) for column in layout.columns}
-        for row in layout.rows
-    }
 
 
 def _check_place(place: Sequence[str], known: Any, where: str) -> None:

@@ -17,14 +17,14 @@ Better = Literal["pivot", "no_shortcut", "none"]
 
 
 class Network(NamedTuple):
-    """Network of the report's search: nodes of each hidden layer, () for none, activation of the outputs, inputs."""
+    """Network of the report's search: nodes of each hidden layer, activation of the outputs, scaling of the inputs."""
 
     hidden: tuple[int, ...]
     output_activation: str
     input_scaling: Literal["given", "rms"] = "given"
 
     def __str__(self) -> str:
-        """Return it as the report writes it, such as ``"16+8 l"``; one hidden layer as ``"4+0 l"``."""
+        """Return the network as the report writes it, such as ``"16+8 l"``, or ``"4+0 l"`` for a single layer."""
         layers = self.hidden if len(self.hidden) != 1 else (*self.hidden, 0)
         return f"{'+'.join(map(str, layers)) or '0'} {'s' if self.output_activation == SIGMOID else 'l'}"
 
@@ -52,14 +52,11 @@ class PublishedSearch(NamedTuple):
 
 
 class PublishedTest(NamedTuple):
-    """Entry of table 12: the networks with significantly smaller test errors, and p as printed, in percent, or "".
-
-    It is not reliable where it is printed in parentheses.
-    """
+    """Entry of table 12: the networks with significantly smaller test errors."""
 
     better: Better
-    p_percent: str
-    is_reliable: bool
+    p_percent: str  # as printed, or ""
+    is_reliable: bool  # not if printed in parentheses
 
 
 @cache
@@ -74,7 +71,7 @@ def published_searches() -> Mapping[str, PublishedSearch]:
 
 
 def pivot_of(problem: str) -> Network | None:
-    """Return a problem's pivot architecture (table 7), or None where the report has none."""
+    """Return a problem's pivot architecture (table 7), or None if the report has none."""
     search = published_searches().get(problem)
     return search.pivot if search else None
 
@@ -86,17 +83,13 @@ SIZE_RULE_VERSION = 1
 def rule_network(n_outputs: int) -> Network:
     """Return the network of a problem that has no pivot architecture in the report.
 
-    Choice: two hidden layers of 16 and 8 nodes and linear outputs, the most frequent pivot of the report; with more
-    than 8 outputs as many nodes in the second layer as outputs, at most 64, and twice as many in the first, so that no
-    layer has fewer nodes than there are classes. The report takes the largest network of those that validate well,
-    since training stops early; for that reason the number of samples has no influence. The inputs are centred and
-    divided by their root mean square, so that features that are given and projections have the same origin and scale:
-    of seven preparations, it had the least validation error on scikit-learn's wine, breast cancer and digits.
-
-    Parameters
-    ----------
-    n_outputs : int
-        Classes, or targets of an approximation, at least 1.
+    Outputs are classes, or targets of an approximation, at least 1. Choice: two hidden layers of 16 and 8 nodes and
+    linear outputs, the most frequent pivot of the report; with more than 8 outputs as many nodes in the second layer as
+    outputs, at most 64, and twice as many in the first, so that no layer has fewer nodes than there are classes. The
+    report takes the largest network that validates well, since training stops early; for that reason the number of
+    samples has no influence. The inputs are centred and divided by their root mean square, so that given features and
+    projections have the same origin and scale: of seven preparations, this preparation had the least validation error
+    on scikit-learn's wine, breast cancer and digits.
     """
     second = min(max(8, n_outputs), 64)
     return Network((2 * second, second), LINEAR, "rms")

@@ -64,14 +64,11 @@ def within(runs: Sequence[Trained], percent: float) -> list[Trained]:
 
 
 def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
-    """Describe all runs of a problem's search as tables 5 and 6 do.
+    """Describe all runs of a problem's search as tables 5 and 6 do, by the names of `_COLUMNS`; None without runs.
 
-    Returns
-    -------
-    dict of str to value
-        ``network`` and errors of the run with the least validation error; ``n_within_5`` and ``n_within_10``, the
-        numbers of other runs whose validation error is at most 5 and 10 percent above; the range of the epochs of the
-        runs within 10 %, and of the test errors of the others among them. None where there is no run.
+    ``network`` and errors are of the run with the least validation error; ``n_within_5`` and ``n_within_10`` are the
+    numbers of other runs whose validation error is at most 5 and 10 percent above; the ranges are of the epochs of the
+    runs within 10 %, and of the test errors of these runs without the best.
     """
     near = within(runs, 10.0) if runs else []
     best, others = (near[0] if near else None), near[1:]
@@ -89,10 +86,10 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
 
 
 def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Network:
-    """Return the pivot architecture by the report's rule, of the runs within 5 % of the least validation error.
+    """Return the pivot architecture by the report's rule, given the runs within 5 % of the least validation error.
 
-    It has the topology with the most connections. If that occurs with both output activations, the activation of the
-    least validation error is taken, but linear outputs if they occur twice. Choice: of two topologies with equally many
+    The topology has the most connections. If it occurs with both output activations, the activation of the least
+    validation error is taken, but linear outputs if they occur twice. Choice: of two topologies with equally many
     connections, the topology with more layers is taken, as the report does for glass2: 16+8, not 32+0, with 572 each.
     """
     largest = max(candidates, key=lambda net: (n_connections(n_inputs, net.hidden, n_outputs), len(net.hidden)))
@@ -103,15 +100,15 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
 
 def search_documents(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Document]:
     """Return P5, P6 and P7: the best networks of the search (`CONFIG`), and the pivot architectures that follow."""
-    searches: dict[str, list[StoredRun]] = {problem: [] for problem in published_searches()}
-    for cell, runs in results.of_config(CONFIG).items():
-        if cell.problem in searches:
-            searches[cell.problem].extend(runs)
-    of_classes = {name: searches[name] for name, search in published_searches().items() if search.is_classification}
-    others = {name: runs for name, runs in searches.items() if name not in of_classes}
+    cells = results.of_config(CONFIG)
+    searches = {
+        problem: [run for cell, runs in cells.items() if cell.problem == problem for run in runs]
+        for problem in published_searches()
+    }
+    is_of_classes = {name: search.is_classification for name, search in published_searches().items()}
     return [
-        _best_networks("P5", "classification", of_classes),
-        _best_networks("P6", "approximation", others),
+        _best_networks("P5", "classification", {name: own for name, own in searches.items() if is_of_classes[name]}),
+        _best_networks("P6", "approximation", {name: own for name, own in searches.items() if not is_of_classes[name]}),
         _pivots(searches, facts),
     ]
 

@@ -61,13 +61,19 @@ def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
 def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell]) -> dict[Place, str]:
     """Return the cells of the baseline that have failed runs, were not run, have other settings, or became worse.
 
-    Filled tables may hold fewer repeats than the baseline. The reason of each cell is a clause.
+    Filled tables may have fewer repeats than the baseline. The reason of each cell is a clause.
     """
-    cells = _cells(tables)
-    reasons = {
-        place: _reason(place, recorded, *cells[place]) if place in cells else "was not run"
-        for place, recorded in baseline.items()
-    }
+    cells, reasons = _cells(tables), dict[Place, str | None]()
+    for place, recorded in baseline.items():
+        cell, rule = cells.get(place, (None, None))
+        if cell is None or rule is None:
+            reasons[place] = "was not run"
+        elif cell.n_failed:
+            reasons[place] = f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
+        elif cell.settings and recorded.settings and cell.settings != recorded.settings:
+            reasons[place] = "was run with other settings, or on other data, than recorded"
+        else:
+            reasons[place] = worsened(place, recorded, _values(cell, place), cell.published[place[3]], rule)
     return {place: reason for place, reason in reasons.items() if reason}
 
 
@@ -86,19 +92,10 @@ def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
     return cell.values.get(_RECORDED_AS.get(place[3], place[3]), {})
 
 
-def _reason(place: Place, recorded: RecordedCell, cell: TableCell, rule: Tolerance) -> str | None:
-    """Return why a cell fails; None where it passes."""
-    if cell.n_failed:
-        return f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
-    if cell.settings and recorded.settings and cell.settings != recorded.settings:
-        return "was run with other settings, or on other data, than recorded"
-    return worsened(place, recorded, _values(cell, place), cell.published[place[3]], rule)
-
-
 def worsened(
     place: Place, recorded: RecordedCell, ours: Mapping[int, float], number: Number, rule: Tolerance
 ) -> str | None:
-    """Return why our values, by the number of the repeat, are worse than recorded; None where they are not."""
+    """Return why our values, by the number of the repeat, are worse than recorded; None if they are not."""
     differences = [ours[repeat] - value for repeat, value in recorded.values.items() if repeat in ours]
     if not differences:
         return "was not run"
@@ -119,10 +116,7 @@ def worsened(
 def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force: bool = False) -> None:
     """Write a baseline as JSON, a line per cell, and replace an older file.
 
-    Raises
-    ------
-    StoreError
-        There is no cell to record, or the older baseline has others, unless ``force`` is set.
+    Raises StoreError if there is no cell to record, or, unless ``force`` is set, if the older file has other cells.
     """
     if not recorded:
         raise StoreError(
@@ -132,7 +126,7 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
     if path.exists() and not force and (lost := read_baseline(path).keys() - recorded.keys()):
         raise StoreError(
             f"{path}: expected results of every cell that it has, got none of {len(lost)}, such as"
-            f" {', '.join(min(lost))}: nothing was recorded. Run their configs, or take `--force`."
+            f" {', '.join(min(lost))}: nothing was recorded. Run their configs, or add `--force`."
         )
     lines = [
         json.dumps(
@@ -146,13 +140,7 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
 
 
 def read_baseline(path: Path, command: str = "pppca compare --record") -> dict[Place, RecordedCell]:
-    """Read a baseline; ``command`` writes it.
-
-    Raises
-    ------
-    StoreError
-        The file is missing or no baseline.
-    """
+    """Read a baseline, which ``command`` writes; raises StoreError if the file is missing or no baseline."""
     remedy = f"{'Delete it, and write it again' if path.exists() else 'Write it'} with `{command}`."
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -168,7 +156,7 @@ def read_baseline(path: Path, command: str = "pppca compare --record") -> dict[P
 
 
 def _recorded(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:
-    """Return the place and the results of a cell as JSON holds them."""
+    """Return the place and the results of a cell of the file."""
     place = (cell["table"], cell["row"], cell["column"], cell["quantity"])
     values = {int(repeat): float(value) for repeat, value in cell["values"].items()}
     is_named = all(isinstance(name, str) for name in place) and cell["verdict"] in VERDICTS

@@ -27,7 +27,7 @@ from tabulate import tabulate
 from pppca_bench.files import in_markdown
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Tolerance
-from pppca_bench.reporting.document import EMPTY, SIGNED, Document, joined_agreements, number, printed
+from pppca_bench.reporting.document import EMPTY, SIGNED, Document, joined_agreements, none_if_nan, number, printed
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import SIZES
@@ -46,7 +46,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Published number and ours over n repeats, with the 95 % interval of the mean; None where undefined or not run."""
+    """Published number and ours over n repeats, with the 95 % interval of the mean; None if undefined or not run."""
 
     table: str
     row: str
@@ -65,7 +65,7 @@ class Comparison:
 
     @property
     def relative(self) -> float | None:
-        """Return the difference as a share of the published number; None where there is none."""
+        """Return the difference as a share of the published number; None without a difference, or for 0."""
         return None if self.difference is None or not self.published else self.difference / abs(self.published)
 
     @property
@@ -85,25 +85,24 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
     Numbers of systems that the sources only cite, uninformative numbers (see `Tolerance.is_informative`), and numbers
     for which the reference has no rule are left out.
     """
-    comparisons, first = list[Comparison](), dict[tuple[object, str], str]()
+    comparisons, first = list[Comparison](), dict[tuple[object, ...], str]()
     for table in tables:
         searches = table.reference.searched if table.reference else ()
         for cell in table.cells.values():
             for quantity, theirs in cell.published.items() if cell.fillable else ():
-                if (rule := tolerance(table, quantity)) and rule.is_informative(theirs):
-                    compared = judge((table.id, cell.row, cell.column, quantity), theirs, cell.ours.get(quantity), rule)
-                    place = f"{table.id}, {cell.row}, {cell.column}"
-                    problem = cell.selector.problem if cell.selector else ""
-                    runs = (problem, cell.settings or cell.selector or place)
-                    earlier = first.setdefault((runs, quantity), place)
-                    searched = any(seen.has(table.id, cell.row, quantity) for seen in searches)
-                    same_as = "" if earlier == place else earlier
-                    comparisons.append(replace(compared, same_as=same_as, searched=searched))
+                rule = _rule(table, quantity)
+                if rule is None or not rule.is_informative(theirs):
+                    continue
+                compared = judge((table.id, cell.row, cell.column, quantity), theirs, cell.ours.get(quantity), rule)
+                place = f"{table.id}, {cell.row}, {cell.column}"
+                problem = cell.selector.problem if cell.selector else ""
+                earlier = first.setdefault((problem, cell.settings or cell.selector or place, quantity), place)
+                searched = any(seen.has(table.id, cell.row, quantity) for seen in searches)
+                comparisons.append(replace(compared, same_as="" if earlier == place else earlier, searched=searched))
     return comparisons
 
 
-def tolerance(table: Table, quantity: str) -> Tolerance | None:
-    """Return the rule of verdict for a quantity of a table, None if its reference has no rule for it."""
+def _rule(table: Table, quantity: str) -> Tolerance | None:
     return table.reference.tolerances.get(quantity) if table.reference else None
 
 
@@ -112,7 +111,7 @@ def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -
     if ours is None:
         return Comparison(*place, number.value)
     difference = ours.mean - number.value
-    sd, low, high = (None if math.isnan(value) else value for value in (ours.sd, ours.low, ours.high))
+    sd, low, high = map(none_if_nan, (ours.sd, ours.low, ours.high))
     verdict = _verdict(number, ours, abs(difference), rule)
     return Comparison(*place, number.value, ours.mean, sd, ours.n, low, high, difference, verdict)
 
@@ -145,7 +144,7 @@ class Score:
 
     @property
     def met(self) -> bool | None:
-        """Return whether the targets are reached; None where there is none, or nothing was run."""
+        """Return whether the targets are reached; None without targets, or if nothing was run."""
         reached = []
         if self.target is not None and self.score is not None:
             reached.append(self.score <= self.target)
@@ -154,7 +153,7 @@ class Score:
         return all(reached) if reached else None
 
 
-def holds(group: Scored, table: Table, cell: TableCell) -> bool:
+def is_scored(group: Scored, table: Table, cell: TableCell) -> bool:
     """Return whether a cell belongs to a group, was published, and can be filled by runs."""
     named = table.id in group.tables and (not group.rows or cell.row in group.rows)
     named = named and (not group.columns or cell.column in group.columns)
@@ -177,9 +176,9 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
     ours, n_cells, unit = group.ours or group.quantity, 0, "|ln ratio|"
     distances, inside = list[float](), list[bool]()
     for table in tables:
-        rule = tolerance(table, group.quantity)
-        for cell in table.cells.values() if rule else ():
-            if rule and holds(group, table, cell) and rule.is_informative(theirs := cell.published[group.quantity]):
+        rule = _rule(table, group.quantity)
+        for cell in (cell for cell in table.cells.values() if rule and is_scored(group, table, cell)):
+            if rule and rule.is_informative(theirs := cell.published[group.quantity]):
                 n_cells, unit = n_cells + 1, "points" if rule.unit == "points" else unit
                 if ours in cell.ours:
                     mean = cell.ours[ours].mean
@@ -192,7 +191,7 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
 
 
 def _distance(number: Number, ours: float, rule: Tolerance) -> float:
-    """Return the distance of ours from a published number; inf, or for a printed 0 nan, where there is no ratio."""
+    """Return the distance of ours from a published number; without a ratio inf, or nan for a printed 0."""
     if rule.unit == "points":
         return abs(ours - number.value)
     if number.value == 0.0 and rule.unit == "sd":
@@ -221,7 +220,7 @@ def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
-    """Count the verdicts on the published results, each once, and apart those that a search looked at."""
+    """Count the verdicts on the published results, each once, and separately those that a search looked at."""
     results = [item for item in comparisons if item.is_result]
     rest = len(comparisons) - len(results)
     again = f" ({rest} more numbers repeat one of them, or are sizes of data sets)" if rest else ""

@@ -20,9 +20,9 @@ _DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Summary of a quantity over ``n`` repeats: mean, sample standard deviation, and 95 % interval of the mean.
+    """Summary of a quantity over ``n`` repeats: mean, sample standard deviation, 95 % interval of the mean.
 
-    The latter two, by Student's t distribution, are nan for a single repeat.
+    The interval is by Student's t distribution; it and the deviation are nan for a single repeat.
     """
 
     mean: float
@@ -97,17 +97,12 @@ NO_RUNS = CellSummary({}, {}, 0, 0)
 class Results:
     """Runs by cell; the matches of a selector are cached, since several tables ask for them.
 
-    Parameters
-    ----------
-    cells : mapping of Cell to CellRuns
-        Planned runs and their results, in the order of the tables; also an attribute.
-    configs : iterable of str
-        Names of the configs that ask for them.
-
     Attributes
     ----------
+    cells : mapping of Cell to CellRuns
+        Planned runs and their results, in the order of the tables.
     variants : dict of str to list of list of Cell
-        By config, the cells of each place (`place_of`) that has several: settings of one method.
+        By config, the cells of each place (`place_of`) that has several: settings of a method.
     """
 
     def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
@@ -122,7 +117,7 @@ class Results:
 
     @classmethod
     def of_runs(cls, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
-        """Return results of records; see `pppca_bench.store.columns.runs_by_cell`."""
+        """Return results of records; see `runs_by_cell`."""
         return cls(runs_by_cell(runs, plans), plans or ("",))
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
@@ -139,7 +134,7 @@ class Results:
         return self._selections[config]
 
     def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
-        """Return the cells that a selector matches, of those that some of the configs (all by default) ask for."""
+        """Return the cells that a selector matches and that some of the configs (all by default) ask for."""
         asked = selector, tuple(configs)
         if asked not in self._matching:
             self._matching[asked] = [

@@ -29,7 +29,7 @@ from pppca_bench.files import atomic_write, to_csv
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.comparison import holds, score_group
+from pppca_bench.reporting.comparison import is_scored, score_group
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_tables
 from pppca_bench.runs import RunSpec, StoredRun, cause_of
@@ -86,7 +86,7 @@ def _filled_cells(group: Scored, tables: Sequence[Table], where: str) -> list[tu
     layouts = {layout.id: layout for reference in own_references() for layout in reference.layouts}
     for key, text in group.unknown_names(layouts):
         raise ConfigError(f"{where}.{key}: {text}.")
-    cells = [(table.id, cell) for table in tables for cell in table.cells.values() if holds(group, table, cell)]
+    cells = [(table.id, cell) for table in tables for cell in table.cells.values() if is_scored(group, table, cell)]
     for table_id, cell in cells:
         if not cell.n_planned:
             got = f"{table_id}, {cell.row}, {cell.column}. Name rows or columns, or extend base"
@@ -211,7 +211,7 @@ def needed_runs(study: Study, specs: Sequence[RunSpec]) -> list[RunSpec]:
         of_runs
         for table in _fill_tables(planned)
         for cell in table.cells.values()
-        if cell.selector and any(holds(group, table, cell) for group in groups)
+        if cell.selector and any(is_scored(group, table, cell) for group in groups)
         for of_runs in results.matching(cell.selector)
     }
     return [spec for spec in specs if spec.cell in needed]
