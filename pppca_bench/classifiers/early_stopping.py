@@ -24,9 +24,9 @@ _ALL_CONDITIONS: Final = 7
 class StoppingRule(NamedTuple):
     """The constants of the Proben1 report's early stopping (section 3.3); see `RpropMLPClassifier`.
 
-    Training stops by the validation error once each of three conditions has held at the end of some strip: GL above
+    Training stops by the validation error once each of three conditions has been met at the end of some strip: GL above
     ``generalisation_loss``; ``successive_increases`` successive strips that raised the error; GL / P_k above
-    ``progress_quotient``. 0 switches the second or the third off.
+    ``progress_quotient``. 0 switches the second or the third condition off.
     """
 
     strip_length: int
@@ -42,7 +42,7 @@ class Progress(NamedTuple):
 
     ``status``, ``epochs``, ``best_epoch``, ``n_validations``, ``n_increases``, ``conditions_met``: int64 (LANES,).
     ``best_error``, ``last_error``, ``strip_sum``, ``strip_min``: float64 (LANES,), squared error percentage.
-    ``conditions_met`` has a bit for each condition of `StoppingRule` that has held. ``best_weights``: float64
+    ``conditions_met`` has a bit for each condition of `StoppingRule` met so far. ``best_weights``: float64
     (n_weights, LANES); ``training_curve``: (max_epochs, LANES); ``validation_curve``: (n_strips, LANES).
     """
 
@@ -86,7 +86,7 @@ def generalisation_loss(error: float, best_error: float) -> float:
 def training_progress(mean_error: float, min_error: float) -> float:
     """Return P_k = 1000 (mean / min - 1) of a strip's training errors (Proben1 report, section 3.3).
 
-    Choice: 0 where both are 0 (nothing is left to learn), infinity where only the minimum is.
+    Choice: 0 where mean and minimum are 0 (nothing is left to learn), infinity where only the minimum is 0.
     """
     if mean_error == min_error:
         return 0.0
@@ -112,7 +112,7 @@ def end_epoch(rule: StoppingRule, progress: Progress, error: Floats1D) -> bool:
 
 @part
 def _is_strip_end(rule: StoppingRule, epochs: int) -> bool:
-    """Return whether a network of this age is due for validation."""
+    """Return whether a network is validated after this number of epochs."""
     return epochs % rule.strip_length == 0 or epochs == rule.max_epochs
 
 
@@ -122,7 +122,14 @@ def end_strips(rule: StoppingRule, progress: Progress, error: Floats1D, weights:
     stopped = False
     for lane in range(LANES):
         if progress.status[lane] == TRAINING and _is_strip_end(rule, progress.epochs[lane]):
-            _keep_if_best(progress, lane, error[lane], weights)
+            progress.validation_curve[progress.n_validations[lane], lane] = error[lane]
+            progress.n_validations[lane] += 1
+            # E_opt is the least validation error so far; its weights are the result.
+            if error[lane] < progress.best_error[lane]:
+                progress.best_error[lane] = error[lane]
+                progress.best_epoch[lane] = progress.epochs[lane]
+                for row in range(weights.shape[0]):
+                    progress.best_weights[row, lane] = weights[row, lane]
             progress.status[lane] = _judge(rule, progress, lane, error[lane])
             progress.strip_sum[lane] = 0.0
             progress.strip_min[lane] = math.inf
@@ -131,21 +138,10 @@ def end_strips(rule: StoppingRule, progress: Progress, error: Floats1D, weights:
 
 
 @part
-def _keep_if_best(progress: Progress, lane: int, error: float, weights: Floats2D) -> None:
-    """Record a validation error; keep the weights where E_va < E_opt, the least error so far."""
-    progress.validation_curve[progress.n_validations[lane], lane] = error
-    progress.n_validations[lane] += 1
-    if error < progress.best_error[lane]:
-        progress.best_error[lane] = error
-        progress.best_epoch[lane] = progress.epochs[lane]
-        for row in range(weights.shape[0]):
-            progress.best_weights[row, lane] = weights[row, lane]
-
-
-@part
 def _conditions_met(rule: StoppingRule, progress: Progress, lane: int, loss: float, speed: float, error: float) -> int:
-    """Record which conditions of the rule hold at the end of a strip; return all that have held so far, as bits."""
-    # A condition need not hold still, so no bit is cleared: GL > limit is 1, E_va rising 2, GL / P_k > quotient 4.
+    """Record the conditions of the rule met at the end of a strip; return all conditions met so far, as bits."""
+    # A condition met in an earlier strip counts, so no bit is cleared: GL > limit is 1, rising E_va 2,
+    # GL / P_k > quotient 4.
     progress.n_increases[lane] = progress.n_increases[lane] + 1 if error > progress.last_error[lane] else 0
     progress.last_error[lane] = error
     if loss > rule.generalisation_loss:

@@ -104,9 +104,9 @@ class _Matrix(NamedTuple):
 class _Kind(NamedTuple):
     """The operation of tiles on finished sums, and their sizes.
 
-    ``flag``: the mode's bit for this kind. ``widths``: columns of the next tile by the number of those left, from 1 on;
-    the last entry serves all larger numbers. ``heights``: the same of rows, by whether the tile has fewer than four
-    columns.
+    ``flag``: the mode's bit for this kind. ``widths``: columns of the next tile by the number of columns left, from 1
+    on; the last entry serves all larger numbers. ``heights``: the same for rows, by whether the tile has fewer than
+    four columns.
     """
 
     name: str
@@ -116,16 +116,16 @@ class _Kind(NamedTuple):
 
 
 def _equal_sizes(largest: int) -> tuple[int, ...]:
-    """Return for 1, 2, … rows or columns that are left the size of the next tile, so that tiles are about equal."""
+    """Return the size of the next tile for 1, 2, … rows or columns left, so that tiles are about equal."""
     return tuple(-(-n // -(-n // largest)) for n in range(1, 2 * largest))
 
 
-# The sums, a factor of each row and one of a column fit in the registers. Tiles are as equal as possible: a single
+# The sums, a factor of each row and a factor of a column fit in the registers. Tiles are as equal as possible: a single
 # column of four loads five numbers for four multiply-adds, and four independent sums are too few to hide the latency
 # of an addition.
 _HEIGHTS, _WIDTHS = map(_equal_sizes, (4, 6) if REGISTERS.n_registers >= 32 else (3, 4))
-# Fours, then a two, then a one. The sums that share a division of the softsign decide its rounding: four of a row, or
-# four of two or four rows in a narrower tile, whose sizes are fixed therefore.
+# Tiles of 4, then 2, then 1. The sums that share a division of the softsign determine its rounding: four sums of a row,
+# or of two or four rows in a narrower tile. So these sizes do not depend on the processor.
 _FOURS: Final = (1, 2, 2, *[4] * (len(_HEIGHTS) - 3))
 _KINDS: Final = (
     _Kind("plain", 0, _WIDTHS, {True: _HEIGHTS, False: _HEIGHTS}),
@@ -134,19 +134,19 @@ _KINDS: Final = (
 )
 _PARTS: Final = WIDTH // REGISTERS.n_numbers
 _PART: Final = ir.VectorType(ir.DoubleType(), REGISTERS.n_numbers)
-"""Registers that a vector of eight numbers fills, and the type of what is in one."""
+"""Registers that a vector of eight numbers fills, and the LLVM type of a register."""
 
 LONGEST_SUM: Final = 64 if _PARTS > 1 else 1 << 20
-"""Terms of a product's sums that should be added at a time: a tile reads its factors again for each part of the lanes,
-and those of so many terms stay in the first-level cache. The rest follows with ADD."""
+"""Most terms of a sum to add at a time: a tile reads its factors again for each part of the lanes, and the factors of
+64 terms stay in the first-level cache. The other terms follow with ADD."""
 
 
 def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
     """Return LLVM's function that computes a tile of C: its sums live in stack slots, which become vector registers.
 
-    Each size is a function of its own, so that the integer registers hold the addresses of a single tile. It is
-    optimised for size, which keeps LLVM from unrolling the loop over k: most sums are short. Where a vector of eight
-    numbers fills several registers, the tile is computed for each part of the lanes by itself.
+    Each size has its own function, so that the addresses of a single tile fit in the integer registers. It is optimised
+    for size, so that LLVM does not unroll the loop over k: most sums are short. Where a vector of eight numbers fills
+    several registers, the tile is computed for each part of the lanes by itself.
     """
     types_of_arguments = [_PART.as_pointer(), INT, INT] * 3 + [_PART.as_pointer(), INT, INT]
     function_type = ir.FunctionType(ir.VoidType(), types_of_arguments)

@@ -127,14 +127,14 @@ def train_until_one_stops(
     """Train all lanes, an RPROP step an epoch, until at least one network has stopped, in place.
 
     Proben1 report, section 3.3. The validation error is measured after each strip and after the last epoch.
-    Choice: the training error of an epoch is that of the weights it starts from, a by-product of the gradient.
+    Choice: the training error of an epoch is the error of the weights before its step, a by-product of the gradient.
     """
     stopped = False
     while not stopped:
         compute_gradient(network, state.weights, training, block, state.gradient)
         rprop_step(rprop_rule, state)
         if end_epoch(stopping_rule, progress, block.percentage):
-            # All lanes pass; `end_strips` reads those that are due.
+            # All lanes are measured; `end_strips` uses the lanes at the end of their strip.
             measure_error(network, state.weights, validation, block)
             stopped = end_strips(stopping_rule, progress, block.percentage, state.weights)
 
@@ -151,7 +151,7 @@ class BackpropState(NamedTuple):
     """State of the training: lane arrays.
 
     weights, step: w and Δw, a row for each weight; ``step`` is unused without momentum. minus_rates: (1, LANES), −η of
-    each network in this epoch.
+    each network in the current epoch.
     """
 
     weights: Floats2D
@@ -176,11 +176,11 @@ def learn(
 ) -> None:
     """Update the weights from one sample, in place: Δw ← μ Δw − η ∂E/∂w, w ← w + Δw.
 
-    Rumelhart, Hinton & Williams 1986. E is half the squared error, its gradient taken at the old weights. All errors
-    are linear in those of the outputs, so the factor −η enters there and is passed down with them.
+    Rumelhart, Hinton & Williams 1986. E is half the squared error, its gradient taken at the old weights. The errors D
+    of all layers are linear in those of the outputs, so a factor −η of the outputs' errors reaches every weight.
 
-    The block holds the values of the sample at ``place`` and its output units' errors, which change. The layers before
-    ``end``, which is 0 with momentum, get their errors D but learn nothing.
+    The block contains the values of the sample at ``place`` and its output units' errors, which change. The layers
+    before ``end``, which is 0 with momentum, get their errors D but learn nothing.
     """
     output = network.layers[len(network.layers) - 1]
     # D ← −η D of the outputs: the backward pass then gives −η ∂E/∂w.
@@ -204,7 +204,7 @@ def learn(
 def take_samples(pool: Pool, order: Indices2D, position: int, samples: Samples, place: int) -> None:
     """Copy each network's sample at a position of its order to a place of the lanes' samples, in place."""
     n_inputs, n_outputs = pool.inputs.shape[2], pool.targets.shape[2]
-    # Networks take different samples, so the lanes of a vector are filled one after another.
+    # Each network takes another sample, so the lanes of a vector are filled one by one.
     for lane in range(LANES):
         index = order[position, lane]
         for i in range(n_inputs):
@@ -217,14 +217,15 @@ def take_samples(pool: Pool, order: Indices2D, position: int, samples: Samples, 
 def learn_and_sum(network: Network, weights: Floats2D, samples: Samples, learnt: int, new: int, block: Block) -> None:
     """Add D x of a sample to the first layer's weights, and set its values to the sums W x of a new sample, in place.
 
-    Each weight is read and written once for both: the weights leave the first-level cache between two samples. The
-    layer is fed by inputs alone; the block holds its D of the sample that is learnt.
+    Each weight is read and written once for both, since the weights leave the first-level cache between two samples.
+    The layer is fed by inputs alone; the block contains its D for the sample that is learnt.
     """
     layer = network.layers[0]
     n_inputs, end = layer[N_INPUTS], layer[UNIT] + layer[N_UNITS]
     old_x, new_x = learnt * n_inputs, new * n_inputs
     for unit in range(layer[UNIT], end, 2):
-        # Two units share the inputs, and their sums hide each other's latency; a last unit is alone.
+        # w ← w + d x, then Σ w z of the new sample z, for two units at a time: they share the loads of x and z, and
+        # their sums hide each other's latency.
         paired = unit + 1 < end
         first = layer[WEIGHT] + (unit - layer[UNIT]) * n_inputs
         d, total = load(block.errors, unit, 0), zeros()
@@ -255,23 +256,18 @@ def learn_epoch(
     samples: Samples,
     block: Block,
 ) -> None:
-    """Learn from every sample once, in place; the block's squared error sums those of the samples before their updates.
+    """Learn from every sample once, in place; the block gets the sum of the squared errors before each update.
 
     Without momentum the first layer learns a sample while it sums the next, see `learn_and_sum`.
 
-    Parameters
-    ----------
-    order : int64 (n_samples, LANES)
-        Indices of each network's samples in the order of learning.
-    samples : Samples
-        Memory for two samples.
+    ``order``, int64 (n_samples, LANES), has the indices of each network's samples; ``samples`` is memory for two.
     """
     clear_error(block)
     n_late = 0
     for position in range(len(order)):
         place = position % 2
         take_samples(pool, order, position, samples, place)
-        # The first layer has still to learn the previous sample, at the other place.
+        # The first layer has not yet learnt the previous sample, which is at the other place.
         if n_late > 0:
             learn_and_sum(network, state.weights, samples, 1 - place, place, block)
         forward(network, state.weights, samples, place, 1, block, n_late)
@@ -296,20 +292,13 @@ def train_epochs(
 ) -> None:
     """Train all lanes for the given epochs, or until at least one network has stopped, in place.
 
-    The validation error is measured at the end of each strip, as in RPROP's training.
-
-    Parameters
-    ----------
-    network : Network
-        Without shortcuts.
-    orders : int64 (n_epochs, n_samples, LANES)
-        Indices of each network's samples in the order of learning.
-    samples : Samples
-        Memory for two samples.
+    The validation error is measured at the end of each strip, as in RPROP's training. The network has no shortcuts.
+    ``orders``, int64 (n_epochs, n_samples, LANES), has the indices of each network's samples in the order of learning;
+    ``samples`` is memory for two samples.
     """
     for epoch in range(len(orders)):
         for lane in range(LANES):
-            # −η = −learning_rate / (1 + epoch / decay_epochs), by the age of each network: they started apart.
+            # −η = −learning_rate / (1 + epoch / decay_epochs): the networks of the lanes are in different epochs.
             age = progress.epochs[lane] / rule.decay_epochs
             state.minus_rates[0, lane] = -(rule.learning_rate / (1.0 + age))
         learn_epoch(network, pool, orders[epoch], rule.momentum, state, samples, block)

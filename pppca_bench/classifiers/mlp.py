@@ -262,13 +262,13 @@ def fit_together(
 
 def _check_alike(networks: Sequence[Any]) -> None:
     """Raise ValueError for invalid parameters, or networks that differ in more than the random state."""
-    kinds, first = [type(network) for network in networks], dict[str, Any]()
-    if other := next((kind for kind in kinds if kind is not kinds[0]), None):
-        raise ValueError(
-            f"networks in fit_together: expected {kinds[0].__name__} only, got {other.__name__}. "
-            "Fit networks of different classes in separate calls."
-        )
+    first = dict[str, Any]()
     for network in networks:
+        if type(network) is not type(networks[0]):
+            raise ValueError(
+                f"networks in fit_together: expected {type(networks[0]).__name__} only, got {type(network).__name__}. "
+                "Fit networks of different classes in separate calls."
+            )
         values = check_parameters(network)
         first = first or values
         for name, value in values.items():

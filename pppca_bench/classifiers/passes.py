@@ -1,12 +1,12 @@
 """Compiled forward and backward pass of many networks of one architecture, a block of samples at a time.
 
-Both learning rules use them: RPROP sums the gradient over blocks; online backpropagation has blocks of one sample and
-adds each gradient, times the negative learning rate, to the weights.
+Both learning rules use the passes: RPROP sums the gradient over blocks; online backpropagation has blocks of a single
+sample and adds each gradient, times the negative learning rate, to the weights.
 
-With samples as rows, H_k the values of layer k and S_k those of all units that feed it (a constant 1 among them, for
-the biases), the forward pass is H_k = f(S_k W_kᵀ). The backward pass is that of half the squared error: D_k, its
-derivatives by the sums of layer k, give the gradient of W_k, D_kᵀ S_k, and the derivatives by the values that feed the
-layer, D_k W_k, which it passes back and which become their D by multiplication with f′.
+With samples as rows, H_k the values of layer k and S_k the values of all units that feed it (among them a constant 1
+for the biases), the forward pass is H_k = f(S_k W_kᵀ). With E half the squared error, the backward pass computes
+D_k = ∂E/∂(S_k W_kᵀ). The gradient of W_k is D_kᵀ S_k. The derivatives by the values that feed the layer are D_k W_k;
+they are passed back, and multiplied by f′ they are the D of the layers below.
 """
 
 from typing import Final, NamedTuple
@@ -47,9 +47,9 @@ class Network(NamedTuple):
 
     ``layers`` is int64 (n_layers, 8), a row for each layer:
 
-    - N_INPUTS: the number of inputs that feed it, the constant 1 included: all or none;
-    - SOURCE, N_SOURCES, N_CONSTANT: the first unit that feeds it, their number, and that of constants 1 among them;
-    - UNIT, N_UNITS: its own first unit and their number;
+    - N_INPUTS: the number of inputs that feed it, the constant 1 included: all inputs or 0;
+    - SOURCE, N_SOURCES, N_CONSTANT: the first unit that feeds it, the number of such units, and of constants 1 in them;
+    - UNIT, N_UNITS: its own first unit and the number of its units;
     - WEIGHT: its first weight; a unit's weights are those of the inputs, then those of the units;
     - ADDS: 1 if a layer above has stored errors in the units that feed it.
 
@@ -65,7 +65,7 @@ class Network(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """A set of samples: lane arrays with n_inputs and n_outputs rows a sample."""
+    """A set of samples: lane arrays with n_inputs and n_outputs rows for each sample."""
 
     inputs: Floats2D
     targets: Floats2D
@@ -75,8 +75,8 @@ class Samples(NamedTuple):
 class Block(NamedTuple):
     """Memory for the passes of a block of samples.
 
-    values, errors: H and D, lane arrays with n_units rows a sample; squared_error: Σ (o − t)², lane array with a row an
-    output; percentage: float64 (LANES,), the squared error in percent; n_samples: the most that fit.
+    values, errors: H and D, lane arrays with n_units rows for each sample; squared_error: Σ (o − t)², lane array with a
+    row for each output; percentage: float64 (LANES,), the squared error in percent; n_samples: the most that fit.
     """
 
     values: Floats2D
@@ -127,15 +127,7 @@ def forward(
 
 @part
 def activate(activation: int, values: Floats2D, first: int, n: int) -> None:
-    """Replace the sums of n units, the rows from ``first`` on, by their values, in place.
-
-    Parameters
-    ----------
-    activation : int
-        LOGISTIC or EXACT_SOFTSIGN.
-    values : float64 (n_units, LANES)
-    first, n : int
-    """
+    """Replace the sums of n units, the rows from ``first`` on, by LOGISTIC or EXACT_SOFTSIGN of them, in place."""
     for row in range(first, first + n):
         x = load(values, row, 0)
         if activation == LOGISTIC:
@@ -175,7 +167,7 @@ def compare_outputs(network: Network, samples: Samples, first: int, n: int, bloc
     """Store output − target as the output units' errors, and add their squares to the squared error, in place."""
     layer = network.layers[len(network.layers) - 1]
     n_outputs = layer[N_UNITS]
-    # Output by output, so that its sum stays in a register; each sum takes its samples in their order.
+    # Σ (o − t)² of an output stays in a register; it is summed in the order of the samples.
     for j in range(n_outputs):
         total, unit, target = load(block.squared_error, j, 0), layer[UNIT] + j, first * n_outputs + j
         for _ in range(n):
@@ -202,9 +194,9 @@ def backward(
 ) -> None:
     """Compute the gradient of half the squared error over samples first .. first + n - 1, in place.
 
-    The block must hold the values and the output units' errors; those of the hidden units are computed here, from the
-    last layer to the first. A layer passes its errors back before its gradient is stored, so that the gradient may be
-    added to the weights themselves.
+    The block must contain the values and the output units' errors; the hidden units' errors are computed here, from
+    the last layer to the first. A layer passes its errors back before its gradient is stored, so that the gradient may
+    be added to the weights themselves.
 
     Parameters
     ----------
@@ -251,14 +243,14 @@ def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: B
     n_weights, constant = layer[N_INPUTS] + layer[N_SOURCES], layer[N_CONSTANT]
     mode = ADD if layer[ADDS] > 0 else LINEAR
     errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
-    # ∂E/∂H += D_k W_k, without f′, for earlier layers than the next below: with shortcuts others still add to them.
+    # ∂E/∂H += D_k W_k, without f′, for the layers below layer k − 1: with shortcuts more layers add to these.
     n_before = layer[N_SOURCES] - constant - n_below
     unit, weight = layer[SOURCE] + constant, layer[WEIGHT] + layer[N_INPUTS] + constant
     if n_before > 0:
         received = LaneMatrix(block.errors, unit, network.n_units, 1)
         W = LaneMatrix(weights, weight, 1, n_weights)
         multiply_matrices(received, errors, W, n, n_before, n_units, mode)
-    # ∂E/∂H = … + D_k W_k for the layer below, at once times f′ if that is the softsign's.
+    # ∂E/∂H = … + D_k W_k for layer k − 1, at once times f′ for a softsign.
     received = LaneMatrix(block.errors, unit + n_before, network.n_units, 1)
     W = LaneMatrix(weights, weight + n_before, 1, n_weights)
     if network.hidden_activation == SOFTSIGN or network.hidden_activation == EXACT_SOFTSIGN:
@@ -276,7 +268,7 @@ def _sum_products(G: LaneMatrix, D: LaneMatrix, S: LaneMatrix, n_units: int, n_s
     if n > 1 or mode != ADD:
         multiply_matrices(G, D, S, n_units, n_sources, n, mode)
         return
-    # G += d sᵀ of a single sample, in the order of memory: no number is used twice, so tiles would gain nothing.
+    # G += d sᵀ of a single sample, in the order of memory: each number of G is used once, so tiles would gain nothing.
     for i in range(n_units):
         error, row = load(D.lanes, D.start + i, 0), G.start + i * G.down
         for j in range(n_sources):
@@ -322,7 +314,7 @@ def clear_error(block: Block) -> None:
 
 @part
 def fitting(block: Block, samples: Samples, first: int) -> int:
-    """Return the number of samples from ``first`` on that the block takes: as many as fit, or the rest."""
+    """Return the number of samples from ``first`` on that fit in the block."""
     rest = samples.n_samples - first
     return block.n_samples if block.n_samples < rest else rest
 

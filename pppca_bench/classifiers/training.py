@@ -1,6 +1,6 @@
 """Training of many networks side by side, by RPROP or by online backpropagation, and their errors.
 
-Each network has a lane. A network that has stopped leaves its lane to the next waiting network; the others train on.
+Each network has a lane. When a network stops, its lane goes to the next waiting network while the others train on.
 """
 
 from abc import abstractmethod
@@ -28,8 +28,7 @@ from pppca_bench.classifiers.passes import (
 from pppca_bench.compiled.arrays import Flags, Floats, aligned_zeros
 
 BLOCK_SAMPLES = 32
-"""Samples that pass through the network before their gradient is summed: enough to spread the cost of a pass, few
-enough to stay in the cache."""
+"""Samples of a block: enough to spread the cost of a pass, few enough to stay in the cache."""
 
 MAX_EPOCHS_A_CALL = 10
 """Epochs of online training whose orders are in memory at once."""
@@ -47,9 +46,9 @@ class Task:
     """A network's architecture, data and initial state.
 
     ``X``, ``X_val``: float64 (n_samples, n_inputs). ``targets``, ``targets_val``: float64 (n_samples, n_outputs).
-    ``weights``, ``steps``: a float64 (n_units, n_sources) matrix for each layer, where the training starts from such.
-    ``rng``: source of random numbers during the training. ``selection``: the same task on the data by which networks
-    are compared, where the training compares some.
+    ``weights``, ``steps``: initial weights and step sizes, a float64 (n_units, n_sources) matrix for each layer; empty
+    where the training draws its own. ``rng``: source of random numbers during the training. ``selection``: for a
+    training that compares networks, the same task on the data for the comparison.
     """
 
     architecture: Architecture
@@ -70,10 +69,7 @@ class Task:
     def masked(self, masks: Sequence[Flags]) -> "Task":
         """Return the task with weights and step sizes of 0, where RPROP leaves them, for the weights not in the masks.
 
-        Parameters
-        ----------
-        masks : sequence of bool ndarrays of shape (n_units, n_sources)
-            Which weights the network has, the biases' column first.
+        A mask is a bool ndarray (n_units, n_sources) for each layer, the biases' column first.
         """
         weights, steps = (
             [np.where(mask, matrix, 0.0) for mask, matrix in zip(masks, matrices, strict=True)]
@@ -99,9 +95,9 @@ class TrainedNet:
 
 
 class Lanes:
-    """Networks in training, one a lane; a subclass has the learning rule.
+    """Networks in training, each in a lane; a subclass has the learning rule.
 
-    The tasks have the same `Task.shape`. Each gets the result, to the last bit, of training alone.
+    The tasks have the same `Task.shape`. Each result equals that of training alone to the last bit.
     """
 
     is_online = False
@@ -114,7 +110,11 @@ class Lanes:
         self.architecture = replace(tasks[0].architecture, n_inputs=n_inputs)
         self.network, self.block = network_and_block(self.architecture, is_online=self.is_online)
         self.validation = empty_samples(self.architecture, len(tasks[0].X_val))
-        self.progress = idle_progress(self.architecture.n_weights, stop)
+        counters, errors = np.zeros((6, LANES), dtype=np.int64), np.zeros((4, LANES))
+        best_weights = aligned_zeros(self.architecture.n_weights, LANES)
+        n_strips = -(-stop.max_epochs // stop.strip_length)
+        curves = [np.zeros((n, LANES)) for n in (stop.max_epochs, n_strips)]
+        self.progress = stopping.Progress(*counters, *errors, best_weights, *curves)
         self.waiting = list(range(len(tasks)))[::-1]
         self.seated: dict[int, int] = {}
 
@@ -144,7 +144,7 @@ class Lanes:
 
     @abstractmethod
     def _advance(self) -> None:
-        """Train the seated networks for some epochs, at most until the first stops."""
+        """Train the networks in the lanes for some epochs, at most until the first stops."""
 
     def _final_weights(self) -> Floats:
         return self.progress.best_weights
@@ -164,7 +164,7 @@ class Lanes:
         )
         progress.status[lane] = stopping.IDLE
         for rows in (*self.state, *self.training[:2], *self.validation[:2]):
-            # Lane arrays have a column a lane, the pool of online training a matrix.
+            # A lane is a column of a lane array, and a matrix of the pool of online training.
             rows[(slice(None), lane) if rows.ndim == 2 else lane] = 0.0
         return net
 
@@ -219,11 +219,11 @@ class BackpropLanes(Lanes):
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
 
     def _advance(self) -> None:
-        """Train to the next end of any network's strip, or for `MAX_EPOCHS_A_CALL`."""
+        """Train until a network reaches the end of its strip, at most `MAX_EPOCHS_A_CALL` epochs."""
         stop, n_samples = self.stop, len(self.training.targets[0])
         ages = [int(self.progress.epochs[lane]) for lane in self.seated]
         to_strip_end = min(min(stop.strip_length - age % stop.strip_length, stop.max_epochs - age) for age in ages)
-        # Orders come from each network's own generator, so they are those that it would have alone.
+        # Each network draws its orders from its own generator, as it would alone.
         orders = np.zeros((min(to_strip_end, MAX_EPOCHS_A_CALL), n_samples, LANES), dtype=np.int64)
         for lane, index in self.seated.items():
             for order in orders:
@@ -286,11 +286,3 @@ def fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
     inputs[:, 0, lane] = 1.0
     inputs[:, 1 : 1 + X.shape[1], lane] = X
     samples.targets.reshape(*targets.shape, LANES)[:, :, lane] = targets
-
-
-def idle_progress(n_weights: int, rule: stopping.StoppingRule) -> stopping.Progress:
-    """Allocate the state of early stopping, all lanes idle."""
-    counters, errors = np.zeros((6, LANES), dtype=np.int64), np.zeros((4, LANES))
-    n_strips = -(-rule.max_epochs // rule.strip_length)
-    curves = [np.zeros((n, LANES)) for n in (rule.max_epochs, n_strips)]
-    return stopping.Progress(*[*counters, *errors, aligned_zeros(n_weights, LANES), *curves])

@@ -37,9 +37,9 @@ class FilterSelector(PathSelector):
     equal numbers of training samples, since the source does not define its values k. `t_test` is Student's t-test with
     a common variance for two classes, and its extension, the analysis of variance, for more.
     `conditional_mutual_information` takes first the feature of most mutual information, then repeatedly the feature
-    with the largest min over taken k of I(Xᵢ, Y | Xₖ): the source conditions on a set in words, but on a single feature
-    in its formula, and a table of all values of several features would be nearly empty (Fleuret 2004 has the minimum).
-    The single-feature classifier predicts, for each value, the most frequent class of the training samples.
+    with the largest minimum of I(Xᵢ, Y | Xₖ) over the taken features k (Fleuret 2004): the source conditions on a set
+    in words, but on a single feature in its formula, and a table of several features would be nearly empty. The
+    single-feature classifier predicts, for each value, the most frequent class of the training samples.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class FilterSelector(PathSelector):
     criterion : str, default="mutual_information"
         A criterion of the table above.
     n_bins : int, default=10
-        Most values of a feature in a table; >= 2. Choice: 10, as the ordinal inputs of Proben1 have.
+        Most values of a feature in a table; >= 2. Choice: 10, as in the ordinal inputs of Proben1.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -57,8 +57,8 @@ class FilterSelector(PathSelector):
     Attributes
     ----------
     scores_ : float64 array, shape (n_features,)
-        A conditional score is that with which the feature was taken; nan if undefined, as for the t-test of a constant
-        feature.
+        For the conditional criterion, the score when the feature was taken; nan if undefined, as for the t-test of a
+        constant feature.
     support_, ranking_, n_features_, history_, mean_
         See `PathSelector`. Undefined scores come last, equal scores keep the order of the features.
     """
@@ -84,18 +84,7 @@ class FilterSelector(PathSelector):
 
 
 def discretise(column: Floats, n_bins: int) -> Indices:
-    """Return the index from 0 of each sample's value, or of its interval: see `FilterSelector`.
-
-    Parameters
-    ----------
-    column : float64 array, shape (n_samples,)
-    n_bins : int
-        >= 2.
-
-    Returns
-    -------
-    int64 array, shape (n_samples,)
-    """
+    """Return the index from 0 of each sample's value, or of its interval, int64 (n_samples,): see `FilterSelector`."""
     values, codes = np.unique(column, return_inverse=True)
     if len(values) <= n_bins:
         return codes
@@ -139,19 +128,10 @@ def accuracy(counts: Floats) -> float:
 
 
 def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]]:
-    """Return F of the analysis of variance of each feature, and its degrees of freedom; for two classes F is t².
+    """Return F of the analysis of variance of each feature, and its degrees of freedom between and within classes.
 
-    Parameters
-    ----------
-    X : float64 array, shape (n_samples, n_features)
-    y : int array, shape (n_samples,)
-
-    Returns
-    -------
-    float64 array, shape (n_features,)
-        nan if a feature is constant, there are not more samples than classes, or there is a single class.
-    (int, int)
-        Between and within classes.
+    For two classes F is t². It is nan if a feature is constant, there are not more samples than classes, or there is a
+    single class.
     """
     groups = [X[y == label] for label in np.unique(y)]
     between = sum(len(group) * (group.mean(axis=0) - X.mean(axis=0)) ** 2 for group in groups)
@@ -164,19 +144,13 @@ def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]
 
 
 def scored(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> tuple[Floats, Indices]:
-    """Return the scores of all features, float64 (n_features,), and the features in descending order of them.
+    """Return the scores of all features, float64 (n_features,), and the features in descending order of the scores.
 
-    Parameters
-    ----------
-    X : float64 array, shape (n_samples, n_features)
-    y : int array, shape (n_samples,)
-        Classes, from 0.
-    criterion, n_bins
-        As in `FilterSelector`.
+    ``y`` has the classes as integers from 0.
     """
     if criterion == "t_test":
         ratios, df = variance_ratios(X, y)
-        # The order by F is that by p, which may underflow.
+        # F and −log p have the same order, but p may underflow.
         return -f_distribution.logsf(ratios, *df) / np.log(10.0), _descending(ratios)
     codes = [discretise(column, n_bins) for column in X.T]
     if criterion == "conditional_mutual_information":
@@ -191,7 +165,7 @@ def _descending(scores: Floats) -> Indices:
 
 
 def _conditional(codes: Sequence[Indices], y: Indices) -> tuple[Floats, Indices]:
-    """Take features step by step, each by its least information given any of those taken before."""
+    """Take features step by step, each by its least information given any feature taken before."""
     scores = np.array([mutual_information(table(values, y)) for values in codes])
     order: list[int] = []
     while len(order) < len(codes):

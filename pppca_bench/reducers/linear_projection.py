@@ -43,10 +43,10 @@ from pppca_bench.samples import validated_samples
 
 
 class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Return every feature as it is, for a classifier without any reduction (Proben1 report)."""
+    """Return all features unchanged, for a classifier without any reduction (Proben1 report)."""
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn nothing but the number of features."""
+        """Learn the number of features."""
         validated_samples(self, X, reset=True)
         return self
 
@@ -62,14 +62,14 @@ class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class CountedByEigenvalues(Projection):
-    """Base of projections with three rules, of which exactly one is given, for the number of components.
+    """Base of projections with three rules for the number of components, of which the user gives exactly one.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of components, from 1 to n_features.
     variance_ratio : float or None, default=None
-        Keep the fewest components that hold this share of the variance; in (0, 1].
+        Keep the fewest components with this share of the variance; in (0, 1].
     tau : float or None, default=None
         Keep component i while λ1 / λi <= tau, the slides' criterion (1); >= 1.
     """
@@ -105,18 +105,9 @@ class LearntFromSamples(CountedByEigenvalues):
     """Base of projections that are learnt from the samples alone."""
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn the components.
+        """Learn the components from X, (n_samples, n_features), with at least two samples; y is ignored.
 
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features), n_samples >= 2
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        ValueError
-            If not exactly one rule for the number of components is given, or a parameter or X is out of its range.
+        Raises ValueError if a parameter or X is out of its range, or no rule for the number of components is given.
         """
         check_parameters(self)
         self._learn(validated_samples(self, X, reset=True, min_samples=2))
@@ -128,21 +119,18 @@ class LearntFromSamples(CountedByEigenvalues):
 
 
 class LinearReducer(LinearProjection):
-    """Base of linear projections whose rows follow from all training samples at once.
+    """Base of linear projections computed from all training samples at once.
 
     Attributes
     ----------
     components_, mean_
         See `LinearProjection`.
     n_components_ : int
-    explained_variance_ : float64 array, shape (n_components_,)
-        Training variance, divided by N, along each row's direction.
-    explained_variance_ratio_ : float64 array, shape (n_components_,)
-        The same as a share of the total variance.
+    explained_variance_, explained_variance_ratio_ : float64 array, shape (n_components_,)
+        Training variance, divided by N, along each row's direction, and its share of the total variance.
     """
 
     def _set_fitted(self, rows: Floats, X: Floats) -> None:
-        """Set the learned attributes."""
         self.components_ = np.ascontiguousarray(rows)
         self.mean_ = X.mean(axis=0)
         self.n_components_ = len(rows)
@@ -158,7 +146,7 @@ class _ExactPCA(LearntFromSamples, LinearReducer):
     keep: KeepRule | None = None
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if several rules are given, or ``keep`` lacks its number."""
+        """Raise ParameterError if several rules are given, or the number that ``keep`` needs is missing."""
         if self.keep is None:
             super().check_agreement()
         elif self.n_components is not None:
@@ -197,10 +185,10 @@ class _ExactPCA(LearntFromSamples, LinearReducer):
 class CovariancePCA(_ExactPCA):
     """Keep the leading eigenvectors of the covariance matrix (Bishop 1995, section 8.6; Mitchell's algorithm 1).
 
-    Give exactly one of the three parameters of `CountedByEigenvalues`, or
-
     Parameters
     ----------
+    n_components, variance_ratio, tau
+        As in `CountedByEigenvalues`; without ``keep``, exactly one is given.
     keep : str or None, default=None
         Rule for the number of components, at least 1, see `pppca_bench.keep_rules`: "tau" and "variance", which need
         tau or variance_ratio, "mle", "parallel", "broken_stick", "gavish_donoho" or "cross_validation". Numbers that
@@ -209,9 +197,9 @@ class CovariancePCA(_ExactPCA):
     Attributes
     ----------
     eigenvalues_ : float64 array, shape (n_features,)
-        Of C = (X − mean)ᵀ (X − mean) / N, the largest first; of fewer samples than features, if these are more than
-        256, those above 0. N / 2 times the sum of those discarded is the reconstruction error E_M (Bishop 1995,
-        eq. 8.23, whose Σ is N C).
+        Eigenvalues of C = (X − mean)ᵀ (X − mean) / N, the largest first; with more than 256 features and fewer samples,
+        only the eigenvalues above 0. N / 2 times the sum of the discarded eigenvalues is the reconstruction error E_M
+        (Bishop 1995, eq. 8.23, whose Σ is N C).
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
         See `LinearReducer`.
     """
@@ -219,8 +207,8 @@ class CovariancePCA(_ExactPCA):
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
         if not len(X) < X.shape[1] > LARGEST_BY_ROTATIONS:
             return principal_components(covariance(X))
-        # Few samples D of many features: from D Dᵀ / N, of shape (N, N), which has the eigenvalues λ > 0 of C. Its
-        # eigenvectors u lead to those of C, Dᵀ u / √(N λ).
+        # Few samples of many features: with the centred samples D, D Dᵀ / N, of shape (N, N), has the eigenvalues
+        # λ > 0 of C = Dᵀ D / N. Its eigenvectors u give the eigenvectors Dᵀ u / √(N λ) of C.
         D = X - X.mean(axis=0)
         eigenvalues, vectors = principal_components(second_moments(D.T.copy(), np.zeros(len(D))) * X.shape[1] / len(D))
         varying = eigenvalues > eigenvalues[0] * len(D) * np.finfo(np.float64).eps
@@ -231,8 +219,7 @@ class CovariancePCA(_ExactPCA):
 class SingularValuePCA(_ExactPCA):
     """Keep the leading right singular vectors of the centred samples (Mitchell 2006, slide "SVD").
 
-    Give exactly one of the three parameters of `CountedByEigenvalues`, or `keep`, as for `CovariancePCA`; n_components
-    is at most min(n_samples, n_features).
+    Parameters are those of `CovariancePCA`; n_components is at most min(n_samples, n_features).
 
     Attributes
     ----------
@@ -251,13 +238,13 @@ class SingularValuePCA(_ExactPCA):
 class ICA(LearntFromSamples, LinearReducer):
     """Rotate the leading principal components to be as independent as possible (Hyvärinen & Oja 2000).
 
-    FastICA by `independent_rotation`. Give exactly one of the first three parameters; they count principal components,
-    which span the same space.
+    FastICA by `independent_rotation`.
 
     Parameters
     ----------
     n_components, variance_ratio, tau
-        As in `CountedByEigenvalues`; never more than the rank of the centred samples.
+        As in `CountedByEigenvalues`, for the principal components, which span the same space; at most as many
+        components as the rank of the centred samples.
     max_iter : int, default=1000
         >= 1. Choice: if FastICA has not converged by then (nearly Gaussian components have no preferred rotation), the
         rows are used as they are, since they span the same space; ``converged_`` is then False.
@@ -284,7 +271,7 @@ class ICA(LearntFromSamples, LinearReducer):
         if rank == 0:
             raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
         n = min(self._count(eigenvalues), rank)
-        # Outputs of these rows have unit variance and are not correlated; a rotation keeps this.
+        # The outputs of these rows have unit variance and no correlations, and still have after a rotation.
         whitening = rows[:n] / np.sqrt(eigenvalues[:n, np.newaxis])
         whitened = project(X, X.mean(axis=0), whitening)
         start = make_generator(self.random_state).standard_normal((n, n))
@@ -299,13 +286,7 @@ def independent_rotation(Z: Floats, start: Floats, max_iter: int, tol: float) ->
     All rows at once, contrast log cosh (Hyvärinen 1999): w ← E[z tanh(w z)] − E[1 − tanh²(w z)] w, then
     W ← (W Wᵀ)^(−1/2) W, until no row turns by more than ``tol`` = 1 − |cos|.
 
-    Parameters
-    ----------
-    Z : float64 array, shape (n_samples, n)
-        Samples of zero mean and unit covariance.
-    start : float64 array, shape (n, n), of full rank
-    max_iter : int, >= 1
-    tol : float, > 0
+    ``Z``, (n_samples, n), has zero mean and unit covariance; ``start``, (n, n), has full rank.
     """
     W = _decorrelated(start)
     for n_iter in range(1, max_iter + 1):
@@ -326,7 +307,7 @@ def _decorrelated(W: Floats) -> Floats:
 class LDA(LinearReducer):
     """Project on Fisher's linear discriminants (Fisher 1936; Mitchell 2006), by scikit-learn.
 
-    At most n_classes − 1 directions separate the classes' means, so two classes leave one feature.
+    At most n_classes − 1 directions separate the means of the classes, so two classes leave a single feature.
 
     Parameters
     ----------
@@ -342,18 +323,9 @@ class LDA(LinearReducer):
     n_components: Count | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn the discriminants.
+        """Learn the discriminants from X, (n_samples, n_features), and class labels y, (n_samples,).
 
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-            Class labels, at least two classes, fewer than samples.
-
-        Raises
-        ------
-        ValueError
-            If n_components or the data are out of their range.
+        Raises ValueError if n_components is out of its range, or the samples do not vary within or between classes.
         """
         check_parameters(self)
         samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)

@@ -17,7 +17,7 @@ from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import principal_components, product, rounded
 from pppca_bench.parameters import Count, Positive, Positives, make_generator
 from pppca_bench.reducers.linear_projection import CountedByEigenvalues, LearntFromSamples, covariance
-from pppca_bench.reducers.wrapper_selection import Candidate, seeded, validation_errors
+from pppca_bench.reducers.wrapper_selection import seeded, validation_errors
 
 _MEMORY = 10
 _SUFFICIENT, _LEAST_STEP = 1e-4, 1e-10
@@ -28,24 +28,23 @@ Objective = Callable[[Floats], tuple[float, Floats]]
 class Autoencoder(LearntFromSamples):
     """Reduce features to the middle layer of a network that is trained to reproduce its inputs.
 
-    Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights the M middle nodes, linear or not, lead to
-    the space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions
-    and no M dimensions lose less; four layers of weights, the hidden nodes nonlinear, give a curved space.
-    Centred inputs, half the mean squared error (eq. 8.24), all samples at once by L-BFGS: `minimise`. Give exactly one
-    of the first three parameters.
+    Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights the M middle nodes, linear or not, span the
+    space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions and
+    no M dimensions lose less; four layers of weights with nonlinear hidden nodes give a curved space. Inputs are
+    centred; half the mean squared error (eq. 8.24) of all samples is minimised by L-BFGS (`minimise`).
 
-    Choice: weights start uniform in ±√(6 / (n_sources + n_units)), biases as well (Glorot and Bengio 2010).
+    Choice: initial weights and biases are uniform in ±√(6 / (n_sources + n_units)) (Glorot and Bengio 2010).
 
     Parameters
     ----------
     n_components, variance_ratio, tau
-        Nodes M of the middle layer, counted as in `CountedByEigenvalues` by the eigenvalues of the covariance matrix.
+        Nodes M of the middle layer, as in `CountedByEigenvalues` by the eigenvalues of the covariance matrix.
     kind : {"linear", "two_layer", "nonlinear"}, default="linear"
-        Inputs, M linear nodes, linear outputs; the same with M tanh nodes; or tanh nodes before, in and after the
-        middle layer.
+        M linear nodes between inputs and linear outputs; M tanh nodes; or tanh nodes before, in and after the middle
+        layer.
     n_hidden : int or None, default=None
         Nodes of the layers before and after the middle layer, >= 1; for the nonlinear kind only.
-        Choice: None gives the number of features, the fewest that do not narrow the data before the middle.
+        Choice: None gives the number of features, the fewest that lose nothing before the middle layer.
     max_iter : int, default=1000
         >= 1. Choice: the weights after the last iteration are used even if L-BFGS has not converged, since further
         iterations would change the code little; ``converged_`` is then False.
@@ -79,16 +78,7 @@ class Autoencoder(LearntFromSamples):
         return self._apply_layers(X - self.mean_, range(self._n_encoding))
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return the network's outputs for values of the middle nodes.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_components_)
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_features)
-        """
+        """Return the outputs, (n_samples, n_features), for middle values of shape (n_samples, n_components_)."""
         check_is_fitted(self)
         code = np.asarray(X, dtype=np.float64)
         return self._apply_layers(code, range(self._n_encoding, len(self.coefs_))) + self.mean_
@@ -133,7 +123,8 @@ class Autoencoder(LearntFromSamples):
             net = product(values[-1], layer[:-1]) + layer[-1]
             values.append(np.tanh(net) if self._is_curved(number, len(layers)) else net)
         error = values[-1] - X
-        # ∂E/∂net of the last layer, then backwards: ∂E/∂W = valuesᵀ ∂E/∂net
+        # ∂E/∂net of the last layer is error / size; of each layer ∂E/∂W = valuesᵀ ∂E/∂net, and for the layer below
+        # ∂E/∂net ← (∂E/∂net Wᵀ) (1 − values²) with tanh.
         slope, gradients = error / error.size, list[Floats]()
         for number in reversed(range(len(layers))):
             own = product(values[number].T, slope)
@@ -151,7 +142,7 @@ class Autoencoder(LearntFromSamples):
         return n_hidden, self.n_components_, n_hidden
 
     def _is_curved(self, layer: int, n_layers: int) -> bool:
-        """Return whether the nodes of a layer are tanh: none of a linear network, nor its outputs."""
+        """Return whether the nodes of a layer are tanh: not in a linear network, and never the outputs."""
         return self.kind != "linear" and layer < n_layers - 1
 
     def _apply_layers(self, values: Floats, layers: range) -> Floats:
@@ -166,25 +157,11 @@ class Autoencoder(LearntFromSamples):
 def minimise(objective: Objective, start: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
     """Minimise a smooth function by L-BFGS (Nocedal and Wright 2006, algorithm 7.5), ten pairs in memory.
 
-    Choice: each step is halved until it decreases the function sufficiently (Armijo's rule), and pairs of no positive
+    Choice: each step is halved until it decreases the function sufficiently (Armijo's rule), and pairs without positive
     curvature are left out. SciPy's L-BFGS-B calls BLAS, whose sums depend on the processor.
 
-    Parameters
-    ----------
-    objective : callable
-        Returns the function and its gradient, shape (n,), at a point.
-    start : float64 array, shape (n,)
-    max_iter : int
-        Most iterations, >= 1.
-    tol : float
-        Largest entry of the gradient at which it ends; > 0.
-
-    Returns
-    -------
-    float64 array, shape (n,)
-        The point of the last iteration.
-    int
-        Number of iterations.
+    ``objective`` returns the function and its gradient, (n,), at a point, (n,). The search ends after ``max_iter``
+    iterations, or when no entry of the gradient exceeds ``tol``. Return the last point and the number of iterations.
     """
     point, (value, gradient) = start, objective(start)
     pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
@@ -209,7 +186,7 @@ def minimise(objective: Objective, start: Floats, max_iter: int, tol: float) -> 
 
 
 def _scaled(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]]) -> Floats:
-    """Return H g, with the inverse Hessian H that the pairs (s, y, s·y) approximate, by two loops."""
+    """Return H g for the gradient g and the inverse Hessian H that the pairs (s, y, s·y) approximate."""
     result, shares = gradient.copy(), list[float]()
     for moved, change, curvature in reversed(pairs):
         shares.append(_dot(moved, result) / curvature)
@@ -230,10 +207,8 @@ def _dot(a: Floats, b: Floats) -> float:
 class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
     """Project on principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
 
-    Schölkopf, Smola & Müller 1998. Give exactly one of the first three parameters.
-
-    Choice: there are never more components than features: a narrow kernel has as many nearly equal eigenvalues as
-    samples, which would be no reduction.
+    Schölkopf, Smola & Müller 1998. Choice: there are never more components than features, since a narrow kernel has as
+    many nearly equal eigenvalues as samples.
 
     Parameters
     ----------
@@ -241,8 +216,8 @@ class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
         As in `CountedByEigenvalues`, on the eigenvalues of the centred kernel matrix.
     width_factors : sequence of float, default=(0.25, 0.5, 1.0, 2.0, 4.0)
         Widths to choose from by validation error, in units of the median distance of training samples; > 0. Choice: of
-        equal errors the fewest components, then the first; the widths double from a kernel for which only near
-        neighbours are similar to a nearly linear kernel.
+        equal errors the fewest components, then the first; the widths double from a kernel of near neighbours to a
+        nearly linear kernel.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the width. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -270,7 +245,10 @@ class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
             for width in widths
         ]
         counts = np.array([self._count(fit.eigenvalues_) for fit in fits])
-        candidates = [_candidate(fit, count, split) for fit, count in zip(fits, counts, strict=True)]
+        candidates = [
+            (fit.transform(split.X)[:, :n].copy(), fit.transform(split.X_val)[:, :n].copy())
+            for fit, n in zip(fits, counts, strict=True)
+        ]
         errors = validation_errors(seeded(self.estimator, rng), candidates, split)
         best = int(np.lexsort((counts, errors))[0])
         self.kernel_pca_, self.width_, self.n_components_ = fits[best], float(widths[best]), int(counts[best])
@@ -282,16 +260,11 @@ class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
         return rounded(np.ascontiguousarray(projections))
 
 
-def _candidate(fit: KernelPCA, count: int, split: Split) -> Candidate:
-    train, validation = (np.ascontiguousarray(fit.transform(X)[:, :count]) for X in (split.X, split.X_val))
-    return train, validation
-
-
 def median_distance(X: Floats) -> float:
     """Return the median distance of two different training samples.
 
-    Choice: pairs of equal samples, of which discrete data have many, do not count; 1 if all are equal.
+    Choice: pairs of equal samples, which are frequent in discrete data, do not count; 1 if all samples are equal.
     """
-    distances: Floats = pdist(X)
-    apart = distances[distances > 0.0]
-    return float(np.median(apart)) if apart.size else 1.0
+    distances = pdist(X)
+    positive = distances[distances > 0.0]
+    return float(np.median(positive)) if positive.size else 1.0

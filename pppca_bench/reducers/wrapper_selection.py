@@ -36,7 +36,7 @@ class PathSelector(SelectorMixin, FittedBySplit):
     ----------
     support_ : bool array, shape (n_features,)
     ranking_ : int64 array, shape (n_features,)
-        1 for the most important feature; features that a search does not compare share the last rank.
+        1 for the most important feature; features that a search does not reach share a rank.
     n_features_ : int
         Number of chosen features.
     history_ : dict
@@ -85,7 +85,7 @@ class PathSelector(SelectorMixin, FittedBySplit):
 
 
 def seeded(estimator: Any, rng: np.random.Generator) -> Any:
-    """Return the classifier of the candidates, unfitted: the default for None, with a seed unless its own is set.
+    """Return the unfitted classifier of the candidates, by default a network; it gets a seed unless it has its own.
 
     Choice: all candidates start from the same random numbers, so that they differ by their features alone.
     """
@@ -134,7 +134,7 @@ class _SequentialSelector(PathSelector):
     """Base of searches that add or remove, step by step, the feature whose change gives the least validation error.
 
     Choice: of equal candidates the first is taken, and a search ends when ``patience`` successive steps have brought
-    no better subset: errors of single steps are noisy, so the first rise is no sign of it.
+    no better subset: errors of single steps are noisy, so a first rise does not end it.
     """
 
     n_features: Count | None = None
@@ -152,7 +152,7 @@ class _SequentialSelector(PathSelector):
 
 
 def patient(steps: Iterable[Step], patience: int | None) -> list[Step]:
-    """Follow a search until ``patience`` successive steps have brought no better subset."""
+    """Return the steps of a search until ``patience`` successive steps have brought no better subset."""
     path: list[Step] = []
     best, waited = (np.inf, np.inf), 0
     for step in steps:
@@ -166,7 +166,7 @@ def patient(steps: Iterable[Step], patience: int | None) -> list[Step]:
 
 
 class ForwardSelector(_SequentialSelector):
-    """Add features step by step, each rated with those added before (Mitchell 2006, "Forward2"; Bishop 1995, 8.5).
+    """Add features step by step, by the error with the features added before (Mitchell 2006; Bishop 1995, 8.5).
 
     Parameters
     ----------
@@ -196,9 +196,9 @@ class ForwardSelector(_SequentialSelector):
 
 
 class BackwardSelector(_SequentialSelector):
-    """Remove features step by step, each rated by the error without it (Mitchell 2006; Bishop 1995, figure 8.8).
+    """Remove features step by step, by the error without the feature (Mitchell 2006; Bishop 1995, figure 8.8).
 
-    Parameters and attributes are those of `ForwardSelector`, but for the ranks: features that are never removed have
+    Parameters and attributes are those of `ForwardSelector`, except the ranks: features that are never removed have
     rank 1, the last removed rank 2. A smaller subset of the same error is a better subset.
     """
 
@@ -220,7 +220,7 @@ def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step
 
 @dataclass(eq=False, repr=False)
 class NetworkRFE(PathSelector):
-    """Remove features step by step, each the least important by the weights of trained networks (Windeatt 2011).
+    """Remove, step by step, the least important feature by the weights of trained networks (Windeatt 2011).
 
     New networks are trained at each size, down to a single feature; the validation error chooses the size.
 
@@ -233,11 +233,11 @@ class NetworkRFE(PathSelector):
     n_features : int or None, default=None
         Number of features, from 1 to all; None: chosen by the validation error.
     n_networks : int, default=8
-        Networks at each size, over which weights and errors are averaged; >= 1. Choice: 8 train in the time of one,
-        and small weights of a single network are mostly noise.
+        Networks at each size, over which weights and errors are averaged; >= 1. Choice: 8 train in the time of a single
+        network, whose small weights are mostly noise.
     size_rule : {"least_error", "one_standard_error"}, default="least_error"
-        Take the fewest features of the least validation error, or of an error within a standard error of it.
-        Choice: the first, as the source's curves, of test errors though, are read at their minimum.
+        Take the fewest features of the least validation error, or of an error within a standard error of the least.
+        Choice: the first, since the source reads its curves, of test errors, at their minimum.
     estimator : classifier or None, default=None
         Unfitted; has a random_state and, after `fit`, ``coefs_``. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -272,22 +272,10 @@ class NetworkRFE(PathSelector):
 
 
 def weight_saliency(network: Any) -> Floats:
-    """Return for each input the sum, over all paths to the outputs, of the products of the weights' magnitudes.
+    """Return the sum, over all paths from each input to the outputs, of the products of the weights' magnitudes.
 
-    Parameters
-    ----------
-    network : estimator
-        Fitted; its ``coefs_`` are a float64 array (n_sources, n_units) for each layer. If its ``shortcuts`` is
-        True, a layer's sources are the inputs and the nodes of all earlier layers.
-
-    Returns
-    -------
-    float64 array, shape (n_features,)
-
-    Raises
-    ------
-    ValueError
-        If the classifier has no ``coefs_``.
+    ``network`` is a fitted estimator; its ``coefs_`` are a float64 array (n_sources, n_units) for each layer. If its
+    ``shortcuts`` is True, the sources of a layer are the inputs and the nodes of all earlier layers.
     """
     if not hasattr(network, "coefs_"):
         raise ValueError(
