@@ -114,7 +114,7 @@ class Lanes:
         best_weights = aligned_zeros(self.architecture.n_weights, LANES)
         n_strips = -(-stop.max_epochs // stop.strip_length)
         curves = [np.zeros((n, LANES)) for n in (stop.max_epochs, n_strips)]
-        self.progress = stopping.Progress(*counters, *errors, best_weights, *curves)
+        self.progress = stopping.Progress(*[*counters, *errors, best_weights, *curves])
         self.waiting = list(range(len(tasks)))[::-1]
         self.seated: dict[int, int] = {}
 
