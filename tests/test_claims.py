@@ -291,7 +291,7 @@ def test_claims_without_results_are_not_run():
     findings = judge_claims(NOTHING)
     assert {finding.verdict for finding in findings} == {"not run"}
     assert [finding.evidence for finding in findings] == [()] * len(findings)
-    assert render_findings(findings, {}).count("What this claim needs was not run, or not all of it.") == len(findings)
+    assert render_findings(findings, {}).count("Runs that this claim needs are missing.") == len(findings)
 
 
 def test_the_page_links_to_what_is_there_and_names_the_rest():

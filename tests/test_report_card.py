@@ -32,14 +32,10 @@ def usual(entry) -> tuple:
     return tuple(sorted(found.items()))
 
 
-def test_points_of_the_checklist_are_in_order():
+def test_a_card_has_the_points_in_order_shared_facts_once_and_sizes_in_a_table():
     text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
     lines = [line for line in text.splitlines() if line[:1].isdigit()]
     assert [line.partition(".** ")[0] for line in lines] == [f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)]
-
-
-def test_shared_facts_occur_once_and_sizes_are_in_a_table():
-    text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
     assert text.count("drawn uniformly") == 1
     assert "42 problems of Proben1 (an address)." in text
     assert "60 runs of each problem." in text
@@ -221,26 +217,20 @@ methods: [{method: pca, tau: 5}]
 classifier: {hidden: [2], max_epochs: 5}
 """
 
-    def run_it(self):
+    def test_a_config_is_named_or_given_as_a_file_and_other_files_are_refused_in_a_line(self):
         Path("file.yaml").write_text(self.SMALL)
         assert pppca("run", "file.yaml", "--workers", 0).exit_code == 0
-
-    def test_a_config_is_named_or_given_as_a_file(self):
-        self.run_it()
         named, given = pppca("rules", "small"), pppca("rules", "file.yaml")
         assert (named.exit_code, named.stdout) == (0, given.stdout)
         assert named.stdout.startswith(
             "# How small was run\n\n1. **Problem.** iris of the data sets that come with scikit-learn"
         )
         assert pppca("rules", "small", "--format", "latex").stdout.startswith("\\section*{How small was run}")
-
-    def test_a_file_that_is_not_there_or_has_no_name_is_a_line_and_exit_code_2(self, tmp_path):
-        self.run_it()
-        (tmp_path / "list.yaml").write_text("- 1\n")
+        Path("list.yaml").write_text("- 1\n")
         for name, said in (("none.yaml", "cannot be read"), ("list.yaml", "no runs of config 'list.yaml'")):
-            result = pppca("rules", name)
-            assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-            assert said in result.stderr
+            refused = pppca("rules", name)
+            assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+            assert said in refused.stderr
 
 
 def test_the_choice_of_a_run_is_described(tmp_path):

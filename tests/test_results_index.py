@@ -10,14 +10,11 @@ from full_results import CONFIG, REFERENCES
 
 from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison
-from pppca_bench.reporting.document import EXTENSIONS
 from pppca_bench.reporting.figure_data import Figure, build_figures
-from pppca_bench.reporting.figure_drawing import write_figures
 from pppca_bench.reporting.index_page import headline, least_errors, not_run, render_index
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import CellSource, Results, summarise
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import render
 from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
@@ -53,17 +50,10 @@ def tiny(tmp_path: Path) -> tuple[list[Table], list[Figure]]:
     return build(tmp_path, ne_ppca_runs(5.0, 3, 3) + ne_ppca_runs(10.0, 3, 3))
 
 
-def test_every_link_leads_to_a_file_that_is_written(tiny: tuple[list[Table], list[Figure]], tmp_path: Path) -> None:
-    tables, figures = tiny
-    (tmp_path / "tables").mkdir()
-    for table in (table for table in tables if table.was_run):
-        for form in ("markdown", "latex", "csv"):
-            (tmp_path / "tables" / f"{table.id}.{EXTENSIONS[form]}").write_text(render(table, form=form))
-    write_figures(figures, [], tmp_path / "figures")
-    targets = re.findall(r"\]\(([^#)]+)\)", render_index(tables, figures))
-    assert {"tables/T1.md", "tables/T1.tex", "tables/T1.csv", "figures/F1.png", "figures/F5.svg"} <= set(targets)
-    assert [name for name in targets if name != "report.html" and not (tmp_path / name).is_file()] == []
-    assert "figures/F3.png" not in targets
+def test_the_index_links_to_the_files_of_what_was_run(tiny: tuple[list[Table], list[Figure]]) -> None:
+    targets = set(re.findall(r"\]\(([^#)]+)\)", render_index(*tiny)))
+    assert {"tables/T1.md", "tables/T1.tex", "tables/T1.csv", "figures/F1.png", "figures/F5.svg"} <= targets
+    assert targets.isdisjoint({"tables/T4.md", "figures/F3.png"})
 
 
 def test_the_index_states_the_number_of_repeats(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Documents: formats, order among the tables, scores, and the spread of test errors."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from report_runs import FACTS, cell_of, network_runs, results_by_config, run_of, search_runs
@@ -8,7 +9,7 @@ from report_runs import FACTS, cell_of, network_runs, results_by_config, run_of,
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document, joined_agreements
-from pppca_bench.reporting.index_page import not_run, render_index
+from pppca_bench.reporting.index_page import not_run
 from pppca_bench.reporting.own_tables import SPREADS, distribution_document, five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import render
@@ -48,9 +49,7 @@ class TestText:
         assert json.loads(render(ODD, form="json"))[1] == {"table": "Z1", "row": "y", "a": None, "b": 0.5}
 
     def test_missing_runs_are_noted(self):
-        late = Document(
-            **{name: getattr(ODD, name) for name in ("id", "title", "place", "headers", "rows")}, n_missing=3
-        )
+        late = replace(ODD, n_missing=3)
         assert "* 3 of the planned runs are missing: `pppca run` adds them." in render(late, form="terminal")
 
 
@@ -63,15 +62,12 @@ class TestAgreements:
         assert (score.n_cells, score.n_run, score.share, score.share_target, score.met) == (42, 4, 0.5, 0.5, True)
 
     def test_a_share_below_its_target_is_not_met_and_without_runs_undefined(self):
-        sheets = [
-            Document(
-                "a", "", "", (), (), agreements=(Agreement("x", 42, 42, 35, 36 / 42), Agreement("y", 42, 0, 0, 1.0))
-            )
-        ]
+        agreements = Agreement("x", 42, 42, 35, 36 / 42), Agreement("y", 42, 0, 0, 1.0)
+        sheets = [Document("a", "", "", (), (), agreements=agreements)]
         assert [score.met for score in scores([], sheets)] == [False, None]
         assert json.loads(render_scores([], "json", sheets))[1]["share"] is None
 
-    def test_every_sheet_of_the_report_is_scored(self):
+    def test_every_table_of_texts_of_the_report_is_scored(self):
         names = [one.name for one in joined_agreements(tables().of_texts)]
         assert names == ["P5 + P6 same best network", "P7 same pivot", "P12 same verdict"]
 
@@ -83,7 +79,7 @@ class TestSpread:
     def test_a_single_run_is_all_of_them(self):
         assert five_numbers([4.0]) == (4.0, 4.0, 4.0, 4.0, 4.0)
 
-    def test_each_config_has_a_sheet_with_a_row_for_each_problem(self):
+    def test_each_config_has_a_table_with_a_row_for_each_problem(self):
         sheets = [distribution_document(config, results_by_config(RUNS)) for config in SPREADS]
         assert [sheet.id for sheet in sheets] == ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
         assert [[row[0] for row in sheet.rows] for sheet in sheets] == [PROBLEMS] * 3
@@ -149,8 +145,3 @@ class TestRegistry:
         lines = not_run(tables({}).of_texts, [])
         assert "P12. t-test comparison of pivot and no-shortcut results: all of it" in lines
         assert not any(line.startswith("D_") for line in lines)
-
-    def test_documents_are_in_the_index(self):
-        index = render_index([ODD], [])
-        assert "| [Z1](tables/Z1.md). " in index
-        assert "[CSV](tables/Z1.csv)" in index
