@@ -40,9 +40,12 @@ def _die_for_each(names: tuple[str, ...], group: Group, loads: worker.Loads) -> 
 
 def kill_the_server_once(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but at the first call kill the server that workers are forked from, and never return."""
-    if _is_first(loads):
-        kill_the_server()
-    return worker.compute(group, loads)
+    try:
+        (_data_dir(loads) / "first").touch(exist_ok=False)
+    except FileExistsError:
+        return worker.compute(group, loads)
+    os.kill(os.getppid(), signal.SIGKILL)
+    threading.Event().wait()
 
 
 def _data_dir(loads: worker.Loads) -> Path:
@@ -54,23 +57,9 @@ def _data_dir(loads: worker.Loads) -> Path:
     return Path(source.data_dir)
 
 
-def _is_first(loads: worker.Loads) -> bool:
-    try:
-        (_data_dir(loads) / "first").touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    return True
-
-
 def die_compiling(family: str) -> None:  # noqa: ARG001
     """End the process instead of compiling anything."""
     os._exit(9)
-
-
-def kill_the_server() -> None:
-    """Kill the server that workers are forked from, and never return."""
-    os.kill(os.getppid(), signal.SIGKILL)
-    threading.Event().wait()
 
 
 def die_once_loading(group: Group, loads: worker.Loads) -> worker.Computed:

@@ -137,29 +137,6 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop(name, None)
 
 
-def records(results: str = "results") -> dict[tuple[str, str, str], float]:
-    rows = json.loads(printed("tables", "own", "--format", "json", "--results", results))
-    return {
-        (row["table"], f"{row['row']}, {row['column']}", row["quantity"]): row["mean"]
-        for row in rows
-        if "time" not in row["quantity"] and row["mean"] is not None
-    }
-
-
-@pytest.mark.slow
-def test_paths_run_in_workers_and_here_with_the_same_numbers(module):
-    Path("own.yaml").write_text(CONFIG % {"module": module})
-    assert "20 runs done" not in printed("run", "own.yaml", "--workers", "2", "--results", "two", "--quiet")
-    printed("run", "own.yaml", "--workers", "0", "--results", "none", "--quiet")
-    ours = records("two")
-    assert ours == records("none")
-    rows = {row for _, row, _ in ours}
-    assert any("Halves, power = 2" in row for row in rows)
-    assert any("Drawn, scale = 0.5" in row for row in rows)
-    dimensionality = {row: mean for (_, row, quantity), mean in ours.items() if quantity == "dimensionality"}
-    assert {mean for row, mean in dimensionality.items() if "Halves" in row or "KernelPCA" in row} == {2.0}
-
-
 def run_of(method, classifier="{hidden: [], max_epochs: 5}", repeats=1, code=0):
     """Run a method on iris by a config of its own, and return the output."""
     Path("one.yaml").write_text(

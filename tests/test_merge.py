@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from command_line import pppca
 from planning import specs_of
 
@@ -28,17 +29,7 @@ DOCUMENT = {
     "classifier": {"hidden": [], "max_epochs": 3},
 }
 SPECS = specs_of(DOCUMENT)
-YAML = """\
-name: small
-problems: [iris, wine]
-repeats: 18
-seed: 1
-tau: [5, 15]
-methods:
-  - {method: gha, n_epochs: 2}
-  - {method: ne_ppca, n_generations: 2}
-classifier: {hidden: [], max_epochs: 3}
-"""
+YAML = yaml.safe_dump(DOCUMENT, default_flow_style=None)
 
 
 def test_a_folder_without_results_is_refused_before_a_database_is_created(tmp_path, monkeypatch):

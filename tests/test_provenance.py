@@ -125,7 +125,3 @@ def test_each_reason_to_compute_results_again_has_a_line():
         "5 stored results of gha are of version 1 (now 2) and computed again.",
         "30 stored results of iris are of other data and computed again.",
     ]
-
-
-def test_without_superseded_results_there_is_no_line():
-    assert superseded_lines([]) == []

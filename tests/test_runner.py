@@ -3,7 +3,6 @@
 import json
 import multiprocessing
 import os
-import random
 import re
 import subprocess
 import sys
@@ -124,18 +123,6 @@ def test_results_do_not_depend_on_order_or_interruption(open_store):
     run(specs[3:11:2], pieces, IRIS, workers=0)
     run(specs[::-1], pieces, IRIS, workers=0)
     assert timeless(whole) == timeless(pieces)
-
-
-@pytest.mark.parametrize("size", [1, 3])
-def test_results_do_not_depend_on_the_groups(open_store, computed, monkeypatch, size):
-    specs = planned(repeats=5, methods=METHODS)
-    together, shuffled = open_store(specs, "together"), open_store(specs, "shuffled")
-    run(specs, together, IRIS, workers=0)
-    del computed[:]
-    monkeypatch.setattr(queues, "GROUP_SIZE", size)
-    run(random.Random(size).sample(specs, len(specs)), shuffled, IRIS, workers=0)
-    assert max(map(len, computed)) == size
-    assert timeless(together) == timeless(shuffled)
 
 
 def test_completed_runs_are_reused(open_store, monkeypatch):
@@ -276,19 +263,12 @@ def test_a_failed_run_is_retried_the_given_number_of_times(open_store, failing, 
     store, expected = open_store(specs), open_store(specs, "expected")
     run(specs, expected, IRIS, workers=0)
     failing(n_failures)
-    outcome = run(specs, store, IRIS, workers=0, retries=retries)
+    calls = []
+    outcome = run(specs, store, IRIS, workers=0, retries=retries, progress=lambda *counts: calls.append(counts))
+    assert (calls[0], calls[-1], calls) == ((0, 4), (4, 4), sorted(calls)), "a retried run counts once"
     assert (outcome.n_done, outcome.n_failed, outcome.n_left) == (4 - n_failed, n_failed, 0)
     assert FailsAtFirst.failures_left == 0
     assert (timeless(store) == timeless(expected)) == (n_failed == 0)
-
-
-def test_progress_counts_a_retried_run_once(open_store, failing):
-    specs, calls = planned(methods=METHODS[:1]), []
-    failing(6)
-    run(specs, open_store(specs), IRIS, workers=0, retries=2, progress=lambda *counts: calls.append(counts))
-    assert calls[0] == (0, 4)
-    assert calls[-1] == (4, 4)
-    assert calls == sorted(calls)
 
 
 def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
@@ -533,15 +513,14 @@ def test_the_sizes_of_the_problems_are_kept(open_store):
     assert store.problems() == {"iris": ProblemFacts("iris", sha256, "classification", "iris", 4, 3, 75, 38, 37)}
 
 
+TIMED = {"method": "dgha_speedup", "n_epochs": 3}
+
+
 def test_timed_runs_are_computed_last_and_in_sequence(open_store, computed):
-    speedup = {"method": "dgha_speedup", "n_epochs": 3}
-    specs = planned(repeats=2, tau=(5,), methods=[speedup, {**speedup, "timed": False}, METHODS[0]])
+    specs = planned(repeats=2, tau=(5,), methods=[TIMED, {**TIMED, "timed": False}, METHODS[0]])
     assert run(specs, open_store(specs), IRIS, workers=0).n_done == 6
     kinds = [(group[0].cell.method, group[0].cell.settings.get("timed")) for group in computed]
     assert kinds == [("dgha_speedup", False), ("gha", None), ("dgha_speedup", True)]
-
-
-TIMED = {"method": "dgha_speedup", "n_epochs": 3}
 
 
 def test_timed_runs_are_computed_alone(open_store, monkeypatch):
@@ -649,8 +628,6 @@ class TestKernels:
         ("section", "families"),
         [
             ({"method": "gha"}, ["linear_algebra", "hebbian", "batch_training"]),
-            ({"method": "dgha", "tau": 5}, ["linear_algebra", "hebbian", "batch_training"]),
-            ({"method": "pca", "n_components": 2}, ["linear_algebra", "batch_training"]),
             ({"method": "ga_mlp", "hidden": [2]}, ["batch_training", "network_errors"]),
             ({"method": "rfe_svm"}, []),
             (

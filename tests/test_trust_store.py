@@ -89,8 +89,8 @@ class TestDamagedRows:
             store.record([RunResult(key, "done", values={"test_error_percent": 1.0}) for key in missing], "{}")
             assert all(result.status == "done" for _, result in store.runs())
 
-    @pytest.mark.parametrize("command", ["tables", "compare", "rank", "figures", "render"])
-    def test_trust_each_command_names_a_damaged_row_in_a_line(self, path, command):
+    @pytest.mark.parametrize("command", ["tables", "render"])
+    def test_trust_commands_name_a_damaged_row_in_a_line(self, path, command):
         query(path, DAMAGES["a negative repeat"])
         result = pppca(command, "--results", path.parent)
         assert result.exit_code == 1
@@ -200,19 +200,6 @@ class TestAtomicWrite:
             atomic_write(path, "new")
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]
-
-    def test_trust_an_export_onto_a_full_disk_leaves_the_old_file(self, path, monkeypatch):
-        out = path.parent / "runs"
-        out.write_text("old")
-
-        def full(_: int) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr(os, "fsync", full)
-        done = pppca("export", "--results", path.parent, "--out", out)
-        assert done.exit_code == 1
-        assert str(out) in done.stderr
-        assert out.read_text() == "old"
 
     def test_trust_it_keeps_mode_and_links(self, tmp_path):
         path = tmp_path / "table.md"
