@@ -194,7 +194,7 @@ class TestStore:
         store.record([RunResult("key1", "failed", error=FAILURE), done(SPECS[2])], "{}")
         again = "Run it again with `pppca run`: completed runs are kept."
         assert wrong(doctor._store(path)) == [
-            f"a: 1 of 3 runs failed, one with: ValueError: it diverged. {again}",
+            f"a: 1 of 3 runs failed, such as with: ValueError: it diverged. {again}",
             f"a: 1 of 3 runs are not done. {again}",
         ]
 
@@ -209,7 +209,7 @@ class TestStore:
         store.record([RunResult("key0", "failed", error=FAILURE), done(SPECS[2])], "{}")
         found = [one for one in doctor.examine(None, path.parent / "none", [path]) if one.subject == "study results"]
         assert [(one.text, one.remedy is None) for one in found[1:]] == [
-            ("all trials: 1 of 3 runs failed, one with: ValueError: it diverged.", True),
+            ("all trials: 1 of 3 runs failed, such as with: ValueError: it diverged.", True),
             ("all trials: 1 of 3 runs are not done.", False),
             ("all trials: 1 of 3 runs are done.", True),
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -144,17 +145,17 @@ def _store(database: Path, command: str = "run") -> Iterator[Finding]:
 
 def _runs(store: Store, command: str) -> Iterator[Finding]:
     """Count the runs of each config; of a study those of all trials, whose failures need no remedy."""
-    results = {spec.key: result for spec, result in store.runs()}
-    under_way = {key for key, process in store.reserved() if is_running(process)}
+    asked = "plans" if command == "run" else "(SELECT DISTINCT 'all trials' AS config, key FROM plans)"
     again = f"Run it again with `pppca {command}`: completed runs are kept."
-    plans = store.plans() if command == "run" else {"all trials": list(results)}
-    for name, keys in plans.items():
-        tried = [result for key in keys if (result := results[key])]
-        errors = [result.error for result in tried if result.status == "failed"]
-        if errors:
-            cause = cause_of(errors[0]).removesuffix(".")
-            text = f"{name}: {len(errors)} of {len(keys)} runs failed, one with: {cause}."
+    for name, n_runs, n_done, n_failed, error, processes in store.rows(
+        "SELECT config, count(*), sum(status = 'done'), sum(status = 'failed'), max(error), json_group_array(process)"
+        f" FROM {asked} JOIN runs USING (key) LEFT JOIN reservations USING (key) GROUP BY config"
+    ):
+        if n_failed:
+            cause = cause_of(error).removesuffix(".")
+            text = f"{name}: {n_failed} of {n_runs} runs failed, such as with: {cause}."
             yield Finding("store", text, again if command == "run" else None)
-        if len(tried) < len(keys) and under_way.isdisjoint(keys):
-            yield Finding("store", f"{name}: {len(keys) - len(tried)} of {len(keys)} runs are not done.", again)
-        yield Finding("store", f"{name}: {len(tried) - len(errors)} of {len(keys)} runs are done.")
+        n_left = n_runs - n_done - n_failed
+        if n_left and not any(map(is_running, filter(None, json.loads(processes)))):
+            yield Finding("store", f"{name}: {n_left} of {n_runs} runs are not done.", again)
+        yield Finding("store", f"{name}: {n_done} of {n_runs} runs are done.")

@@ -36,8 +36,7 @@ STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
 CellRow = tuple[Cell, tuple[str, ...]]
 """A cell, and the names of its settings that are not a config's defaults."""
 
-_MOST_DEFLATED = 1032
-"""Largest ratio of the sizes of data and of deflated data."""
+_REMEDY = "The row was damaged or edited: `pppca doctor --mend` removes it, and the next `pppca run` computes it again."
 
 _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
 """Versions of third-party methods (`methods.lookup.version_of`)."""
@@ -45,15 +44,12 @@ _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
 
 @contextmanager
 def reading(row: str) -> Iterator[None]:
-    """Raise StoreError with the row's name and a remedy if its content was not written by `Store`."""
+    """Raise StoreError with the row's name and the remedy if its content was damaged or edited."""
     try:
         yield
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         wrong = f"expected JSON text ({error})" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise StoreError(
-            f"{row}: {wrong.removesuffix('.')}. The row was damaged or edited: `pppca doctor --mend` removes it, and"
-            " the next `pppca run` computes it again."
-        ) from error
+        raise StoreError(f"{row}: {wrong.removesuffix('.')}. {_REMEDY}") from error
 
 
 def to_json(values: object) -> str:
@@ -106,10 +102,6 @@ def pack(history: Mapping[str, NDArray[Any]]) -> bytes:
 def unpack(blob: bytes) -> dict[str, NDArray[Any]]:
     """Return the learning curves of `pack`; raise ValueError for any other content."""
     try:
-        with zipfile.ZipFile(io.BytesIO(blob)) as archive:
-            # No content of deflated data is longer.
-            if sum(member.file_size for member in archive.infolist()) > _MOST_DEFLATED * len(blob):
-                raise ValueError("sizes that no compressed data have")
         with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
             return {name: curves[name] for name in curves.files}
     except Exception as error:  # the decoders of zip, deflate and NumPy raise a dozen kinds for damaged bytes
@@ -121,66 +113,58 @@ def damaged_runs(
 ) -> dict[str, StoreError]:
     """Return the errors of rows that were damaged or edited, by the runs' keys.
 
-    A run of a damaged cell has the error of the cell. Only rows that can fail the checks of `_record` are read by it.
+    A run of a damaged cell has the error of the cell.
     """
     quantities = _quantities(frame)
-    suspicious = (
+    unreadable = [text for text in frame["measures"].dropna().unique() if not _are_finite(text)]
+    is_damaged = (
         ~frame["cell"].isin(list(cells))
         | (frame[["repeat", "seed"]] < 0).any(axis=1)
-        | (frame["measures"].notna() & (frame["measures"] != "{}"))
+        | frame["measures"].isin(unreadable)
         | frame[quantities].isin([np.inf, -np.inf]).any(axis=1)
-        | ((frame["status"] == DONE) & frame[quantities].isna().all(axis=1))
+        | ((frame["status"] == DONE) & frame[quantities].isna().all(axis=1) & frame["measures"].isna())
     )
-    damaged = {}
-    for key, number, *others in _rows(frame[suspicious]):
-        try:
-            with reading(f"{path}: run {key}"):
-                _record((key, number, *others), quantities, cells, {})
-        except StoreError as error:
-            damaged[key] = damaged_cells.get(number, error)
-    return damaged
+    expected = "expected a stored cell, a repeat and a seed of at least 0, and finite numbers, some if it is done"
+    errors = {}
+    for row in frame.loc[is_damaged, [*RUN_COLUMNS, *quantities]].to_dict("records"):
+        key, number = str(row.pop("key")), row["cell"]
+        got = ", ".join(f"{name} {value}" for name, value in row.items() if value == value and value is not None)
+        errors[key] = damaged_cells.get(number, StoreError(f"{path}: run {key}: {expected}, got {got}. {_REMEDY}"))
+    return errors
 
 
 def records(columns: Columns, cells: Mapping[int, CellRow], provenances: Mapping[int, str]) -> list[StoredRun]:
-    """Return rows as records; raise ValueError for damaged rows."""
+    """Return rows of `RUN_COLUMNS` and quantities (nan where a run has none) as runs and their results.
+
+    The rows name their cells and provenances by number.
+    """
     quantities = _quantities(columns)
-    return [_record(row, quantities, cells, provenances) for row in _rows(columns)]
+    runs = list[StoredRun]()
+    for key, number, repeat, seed, status, error, measures, provenance, *numbers in zip(
+        *(columns[name].tolist() for name in (*RUN_COLUMNS, *quantities)), strict=True
+    ):
+        cell, changed = cells[number]
+        result = None
+        if status != PLANNED:
+            values = {name: value for name, value in zip(quantities, numbers, strict=True) if not math.isnan(value)}
+            values |= {name: int(value) for name, value in values.items() if QUANTITIES[name].is_count}
+            values |= read_measures(measures)
+            cause = error if isinstance(error, str) else None
+            result = RunResult(key, status, cause, values, origin=provenances.get(provenance, ""))
+        runs.append((RunSpec(key, cell, repeat, seed, changed), result))
+    return runs
 
 
 def _quantities(columns: Columns) -> list[str]:
     return [name for name in QUANTITIES if name in columns]
 
 
-def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
-    return zip(*(columns[name].tolist() for name in (*RUN_COLUMNS, *_quantities(columns))), strict=True)
-
-
-def _record(
-    row: Sequence[Any], quantities: Sequence[str], cells: Mapping[int, CellRow], provenances: Mapping[int, str]
-) -> StoredRun:
-    """Return a row of `RUN_COLUMNS` and the quantities (nan where the run has none) as a run and its result.
-
-    The row names its cell and its provenance by their numbers. ValueError if no `Store` wrote such a row.
-    """
-    key, number, repeat, seed, status, error, measures, provenance, *numbers = row
-    if number not in cells:
-        raise ValueError(f"expected one of the stored cells, got number {number!r}")
-    if repeat < 0 or seed < 0:
-        raise ValueError(f"expected a repeat and a seed of at least 0, got {repeat} and {seed}")
-    cell, changed = cells[number]
-    spec = RunSpec(key, cell, repeat, seed, changed)
-    if status == PLANNED:
-        return spec, None
-    known = {name: value for name, value in zip(quantities, numbers, strict=True) if not math.isnan(value)}
-    if status == DONE and not known and not isinstance(measures, str):
-        raise ValueError("expected numbers, since it is done, got none")
-    values = known | read_measures(measures)
-    for name, value in values.items():
-        if not (isinstance(value, int | float) and math.isfinite(value)):
-            raise ValueError(f"expected {name} to be a finite number, got {value!r}")
-    values |= {name: int(value) for name, value in known.items() if QUANTITIES[name].is_count}
-    cause = error if isinstance(error, str) else None
-    return spec, RunResult(key, status, cause, values, origin=provenances.get(provenance, ""))
+def _are_finite(measures: str) -> bool:
+    try:
+        values = read_measures(measures).values()
+        return all(isinstance(value, int | float) and math.isfinite(value) for value in values)
+    except (ValueError, OverflowError):
+        return False
 
 
 def read_measures(text: object) -> dict[str, float]:

@@ -47,7 +47,7 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     Returns
     -------
     pandas.DataFrame
-        First the columns that every run has (`IDENTITY`): ``configs`` holds the names of the configs that ask for it,
+        First the columns that every run has (`IDENTITY`): ``configs`` has the names of the configs that ask for it,
         separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``; ``duration_ms`` is the run's share
         of the time of the runs that were computed together. Then its settings, as ``method.tau`` and
         ``classifier.hidden``, and its numbers by the names of `pppca_bench.runs.QUANTITIES`, in percent and
@@ -64,16 +64,13 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     import pandas as pd
 
     with Store(Path(folder) / DATABASE, read_only=True) as store:
-        (frame, cells), plans = store.read(configs), store.plans()
+        frame, cells = store.read(configs)
+        asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
         origins = {key: _origin(*row) for key, *row in store.rows(_ORIGINS)}
-    asking: dict[str, list[str]] = {}
-    for config, keys in plans.items():
-        for key in keys:
-            asking.setdefault(key, []).append(config)
     own = [cells[number][0] for number in frame["cell"]]
     columns: dict[str, Any] = {name: [getattr(cell, name, None) for cell in own] for name in IDENTITY}
     columns |= {name: frame[name].tolist() for name in ("key", "repeat", "seed", "status", "error")}
-    columns["configs"] = [" ".join(asking[key]) for key in columns["key"]]
+    columns["configs"] = [asking[key] for key in columns["key"]]
     columns |= zip(_ORIGIN, zip(*(origins[key] for key in columns["key"]), strict=True), strict=False)
     for part, kind in (("parameters", "method"), ("classifier", "classifier")):
         settings = [dict(getattr(cell, part)) for cell in own]
