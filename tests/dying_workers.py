@@ -45,7 +45,7 @@ def kill_the_server_once(group: Group, loads: worker.Loads) -> worker.Computed:
     except FileExistsError:
         return worker.compute(group, loads)
     os.kill(os.getppid(), signal.SIGKILL)
-    threading.Event().wait()
+    return threading.Event().wait()
 
 
 def _data_dir(loads: worker.Loads) -> Path:
