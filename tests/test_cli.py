@@ -192,7 +192,7 @@ class TestRun:
         assert result.exit_code == 1
         assert (
             f"4 of {N_RUNS} runs failed, the first: wine, gha, repeat 0: ValueError: learning_rate is too large\n"
-            "The tracebacks are in results/results.sqlite; the next `pppca run` tries them again.\n"
+            "`pppca list --failed` lists them, `pppca show` their tracebacks; `pppca run` tries them again.\n"
         ) in result.stderr
         assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were there already.\n")
         register(genuine)

@@ -160,7 +160,7 @@ def _time(seconds: float | None) -> str:
 def list_(results: Path, only_failed: bool, text: str | None) -> None:
     """List the configs that were run, or the runs that failed.
 
-    `pppca show KEY` prints everything about one run.
+    `pppca show KEY` prints everything about a run.
     """
     from tabulate import tabulate
 
@@ -177,7 +177,8 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
                 " WHERE status = 'failed' AND key IN (SELECT key FROM plans) ORDER BY cell, repeat"
             )
             failures = [(*row, cause_of(error)) for *row, error in rows]
-            click.echo(tabulate(failures, ("key", "problem", "method", "repeat", "error"), disable_numparse=True))
+            headers = ("key", "problem", "method", "repeat", "error")
+            click.echo(tabulate(failures, headers, disable_numparse=True) if failures else "No run failed.")
         else:
             rows = store.rows(
                 "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem),"
@@ -195,7 +196,7 @@ def show(run: str, results: Path) -> None:
     """Print everything that is known about RUN, as YAML.
 
     That is its settings, seed, data, numbers and provenance, and its traceback if it failed. RUN is a key, the
-    beginning of a key, or CONFIG/PROBLEM/METHOD/REPEAT if that names only one run.
+    beginning of a key, or CONFIG/PROBLEM/METHOD/REPEAT if that names a single run.
     """
     import yaml
 
@@ -217,7 +218,7 @@ def show(run: str, results: Path) -> None:
 @format_option("csv", "parquet")
 @click.option("--out", type=FILE, help="File to write to [default: print the CSV].")
 def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None) -> None:
-    """Write all runs as one table, with a row for each run.
+    """Write all runs as a table, with a row for each run.
 
     Settings, numbers, seed, status and provenance have a column each. CONFIGS are names of configs that were run (all
     by default). In Python, `pppca_bench.load_results` returns the same table.
@@ -244,7 +245,7 @@ def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None)
 def merge(folders: tuple[Path, ...], results: Path) -> None:
     """Merge the results of several folders into one database.
 
-    The database is that of --results. It may already hold some of the results: merging them again changes nothing. If
+    The database is that of --results. It may have some of the results already: merging them again changes nothing. If
     two folders differ in the numbers of a run (times aside), or in the data, algorithms, seeds or config text of a
     setting, the command says so and merges nothing. FOLDERS are only read.
     """

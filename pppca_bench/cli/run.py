@@ -98,7 +98,7 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
     "--retry", "retries", type=click.IntRange(0, 100), default=0, help="Try a failed run again, up to this many times."
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
-@click.option("--fresh", is_flag=True, help="Compute again what the results already have.")
+@click.option("--fresh", is_flag=True, help="Compute all runs again, also those that are done.")
 @force_option
 @click.option("--dry-run", is_flag=True, help="Count the runs, and run nothing.")
 @click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
@@ -125,8 +125,8 @@ def run(
     """Run the experiments of CONFIGS, and print their tables.
 
     CONFIGS are YAML files or names of configs. NAME stands for configs/NAME.yaml if this file exists (`pppca init`
-    writes such files), and otherwise for the config that comes with the package. Runs that the results already hold are
-    not repeated.
+    writes such files), and otherwise for the config that comes with the package. Runs that are done already are not
+    repeated.
 
     The tables show only what was run. They are also written to RESULTS/by_config/NAME, as Markdown, LaTeX and CSV. With
     more than 3 configs, only the names of these folders are printed. A shard has no tables. Messages go to stderr.
@@ -257,13 +257,12 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
         lines.append(f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}")
         if outcome.n_left:
             lines.append(f"Stopped there (--fail-fast), with {outcome.n_left} runs left.")
-        lines.append(f"The tracebacks are in {results / DATABASE}; the next `pppca run` tries them again.")
+        lines.append("`pppca list --failed` lists them, `pppca show` their tracebacks; `pppca run` tries them again.")
     if outcome.n_reused == outcome.n_planned and not quiet:
         lines.append(f"Nothing to do: all {outcome.n_planned} runs are in {results}.")
     elif not quiet:
         lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were there already.")
-    for line in lines:
-        click.echo(line, err=True)
+    click.echo("\n".join(lines), err=True, nl=bool(lines))
 
 
 @click.command(epilog=examples("pppca study dgha --trials 20"))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pppca_bench.reporting.table import Table
 
 BY_CONFIG = "by_config"
-"""Folder, in that of the results, of a folder of tables for each config."""
+"""Subfolder of the results with a folder of tables for each config."""
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
@@ -54,7 +54,7 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 @click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
 @click.option("--all", "show_all", is_flag=True, help="Also show rows and columns where nothing was run.")
 @format_option("terminal", "markdown", "latex", "csv", "json")
-@click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always hold both.")
+@click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always have both.")
 @click.option("--out", type=FOLDER, help="Write a file for each table into this folder, and print none.")
 def tables(
     configs: tuple[str, ...],
@@ -88,7 +88,7 @@ def tables(
 
 
 def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[Table | Document]:
-    """Build the tables of those names, or all, and keep those of which something was run."""
+    """Build the named tables, or all, and keep those that runs fill."""
     tables = [snapshot[name] for name in snapshot if not names or name in names]
     tables = [table for table in tables if table.was_run]
     return tables if show_all else [kept for table in tables if (kept := table.trimmed())]
@@ -218,14 +218,9 @@ def _write_tables(tables: Sequence[Table | Document], form: Format, folder: Path
 
 
 def write_by_config(config: str, results: Path) -> tuple[list[Table | Document], Path]:
-    """Write the tables of one config's runs, as Markdown, LaTeX and CSV, into a folder that then holds these alone.
+    """Write the tables of a config's runs into its folder, from which other tables are removed; return both.
 
     Choice: the sizes of data sets (T0) are left out, since no run fills them.
-
-    Returns
-    -------
-    (list of Table or Document, Path)
-        The tables, with only what was run, and the folder.
     """
     from pppca_bench.reporting.document import Document
 
