@@ -93,8 +93,6 @@ METHOD_NAMES = ", ".join(METHODS)
 KEYS_OF_GHA = ", ".join(["method", "repeats", *section_of(METHODS["gha"]), "classifier", "portrait"])
 KEYS_OF_RPROP = ", ".join(["rule", *section_of(CLASSIFIERS["rprop"])])
 REFUSALS = [
-    ("tau: [5, 10]", "tau: .inf", "5: tau: expected a finite number >= 1, got inf."),
-    ("tau: [5, 10]", "tau: [5, 5.0]", "5: tau[1]: expected each value once, got 5.0 again."),
     ("tau: [5, 10]\n", "", "8: methods[1]: dgha needs a threshold: expected `tau: [5, 10, 15, 20]`, got none."),
     (
         "[iris, wine]",
@@ -102,7 +100,6 @@ REFUSALS = [
         "2: problems[1]: expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE},"
         " got 'wien' (did you mean 'wine'?).",
     ),
-    ("[iris, wine]", "[iris, iris]", "2: problems[1]: expected each problem once, got 'iris' again."),
     (
         "method: gha",
         "method: gah",
@@ -135,18 +132,6 @@ REFUSALS = [
         "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, stump, got 'adaboost'; if a"
         " package gave this name, install it.",
     ),
-    (
-        "{hidden: [8]}",
-        "{rule: bagging, base: {hidden: [8], shortcut: true}}",
-        f"11: classifier.base.shortcut: unknown key, expected one of {KEYS_OF_RPROP} (did you mean 'shortcuts'?).",
-    ),
-    ("{hidden: [8]}", "[8]", "11: classifier: expected a name or a mapping of keys to values, got [8]."),
-    (
-        "{hidden: [8]}",
-        "rprob",
-        "11: classifier: expected rule to be one of rprop, backprop, slides_mlp, stump, bagging, subagging, adaboost,"
-        " got 'rprob' (did you mean 'rprop'?).",
-    ),
 ]
 
 
@@ -155,23 +140,19 @@ def test_a_validation_error_names_line_key_rule_and_value(refusal, old, new, mes
     assert refusal(old, new) == [f"c.yaml:{message}"]
 
 
-def test_all_validation_errors_are_reported_together(refusal):
-    assert refusal("repeats: 2\nseed: 1\n", "repeat: 2\nseed: x\n") == [
+def test_all_validation_errors_are_reported_together_in_the_order_of_their_lines(refusal):
+    lines = refusal(
+        "repeats: 2\nseed: 1\ntau: [5, 10]\nmethods:", "repeat: 2\nseed: x\ntau: [0, true]\nmethods:\n  - 1"
+    )
+    assert lines[:3] == [
         "c.yaml:1: repeats: expected a value, got none. Add the key `repeats`.",
         f"c.yaml:3: repeat: unknown key, expected one of {', '.join(Config.known_keys())} (did you mean 'repeats'?).",
         "c.yaml:4: seed: expected an integer >= 0 and < 9223372036854775808, got 'x'.",
     ]
-
-
-def test_validation_errors_are_in_the_order_of_their_lines(refusal):
-    lines = refusal("tau: [5, 10]\nmethods:", "tau: [0, 0, true]\nnothing: 1\nmethods:\n  - 1\n  - method: none")
-    assert [line.split(": ")[:2] for line in lines] == [
+    assert [line.split(": ")[:2] for line in lines[3:]] == [
         ["c.yaml:5", "tau[0]"],
         ["c.yaml:5", "tau[1]"],
-        ["c.yaml:5", "tau[2]"],
-        ["c.yaml:6", "nothing"],
-        ["c.yaml:8", "methods[0]"],
-        ["c.yaml:9", "methods[1]"],
+        ["c.yaml:7", "methods[0]"],
     ]
 
 
@@ -187,12 +168,6 @@ def test_a_key_of_another_classifier_is_named_as_such(refusal):
         " (a key of rule: bagging and subagging and adaboost).",
         " (did you mean 'max_epochs'?).",
     ]
-
-
-@pytest.mark.parametrize(("text", "got"), [("", "nothing"), ("- a\n", r"\['a'\]"), ("hello\n", "'hello'")])
-def test_a_document_that_is_not_a_mapping_is_refused(load, text, got):
-    with pytest.raises(ConfigError, match=rf":1: config: expected a mapping with the keys name, .*, got {got}\.$"):
-        load(text)
 
 
 def test_a_problem_without_a_pivot_architecture_may_have_the_network_of_the_rule_of_size(load):
@@ -347,7 +322,6 @@ def test_a_list_may_hold_words_and_lists(load):
     [
         ("rate: 0.01", "rate: [1, 1.0]", "8: methods[0].learning_rate[1]: expected each value once, got 1.0 again."),
         ("rate: 0.01", "rate: [0.1, no]", "8: methods[0].learning_rate[1]: expected a number > 0 or null, got False."),
-        ("rate: 0.01", "rate: [[0.1]]", "8: methods[0].learning_rate[0]: expected a number > 0 or null, got [0.1]."),
         ("[8]", "[[8], [4], [8]]", "11: classifier.hidden[2]: expected each value once, got [8] again."),
         ("[8]", "[[8], 4]", "11: classifier.hidden[1]: expected 'pivot' or a list of at most 5 integers from 1 to"),
         ("rate: 0.01", f"rate: {list(range(1, 1002))}", "8: methods[0].learning_rate: expected 1 to 1000 values, got"),

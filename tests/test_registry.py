@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from planning import config_of
 
 from pppca_bench.compiled.cache import FAMILIES
 from pppca_bench.errors import ConfigError
@@ -117,7 +116,6 @@ def test_optional_arguments_are_those_of_the_signatures(entry):
     ("entry", "refusal"),
     [
         (method(Learns), "{path}: expected a class with fit and transform, got a class without transform."),
-        (method(Predicts), "{path}: expected a class with fit and transform, got a class without transform."),
         (method(Reduces, "classes"), "{path}: expected a class with fit and predict, got a class without predict."),
         (classifier(Reduces), "{path}: expected a class with fit and predict, got a class without predict."),
         (method(NeverLearns), "{path}: expected a class with fit and transform, got a class without fit."),
@@ -156,13 +154,6 @@ def test_a_path_that_cannot_be_imported_is_refused_with_the_reason(path, got):
 def test_a_path_to_something_other_than_a_class_is_refused():
     with pytest.raises(ConfigError, match=r"^pppca_bench\.engines:__all__: expected a class, got list\.$"):
         import_estimator("pppca_bench.engines:__all__")
-
-
-def test_a_config_that_names_a_broken_entry_is_refused(register):
-    register(method(Learns))
-    document = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "methods": [{"method": "toy"}]}
-    with pytest.raises(ConfigError, match=rf"^a.yaml:1: methods\[0\].method: {__name__}:Learns: expected "):
-        config_of(document)
 
 
 def test_the_families_of_kernels_are_those_of_the_entries():
