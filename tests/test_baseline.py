@@ -170,14 +170,7 @@ class TestFile:
         ):
             read_baseline(tmp_path / "none.json")
 
-    def test_another_format_is_an_error(self, tmp_path):
-        path = tmp_path / "baseline.json"
-        path.write_text('{"format": 2, "cells": []}')
-        said = r"expected a baseline of format 3, got 2\. Delete it, and write it again with"
-        with pytest.raises(StoreError, match=said):
-            read_baseline(path)
-
-    @pytest.mark.parametrize("cell", [{}, {"verdict": "fine"}, {"values": {"0": float("nan")}}, {"values": [1.0]}])
+    @pytest.mark.parametrize("cell", [{}, {"verdict": "fine"}, {"values": {"0": float("nan")}}])
     def test_a_damaged_cell_is_an_error(self, tmp_path, cell):
         place = dict(zip(("table", "row", "column", "quantity"), CELL, strict=True))
         whole = place | {"verdict": "close", "settings": "", "values": {"0": 1.0}}
@@ -187,16 +180,22 @@ class TestFile:
         with pytest.raises(StoreError, match=said):
             read_baseline(path)
 
-    @pytest.mark.parametrize("text", ["", "null", '{"format": 3, "cells": 3}'])
-    def test_a_file_that_is_no_baseline_is_an_error(self, tmp_path, text):
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("", "expected a baseline, got something else"),
+            ('{"format": 3, "cells": 3}', "expected a baseline, got something else"),
+            (
+                '{"format": 2, "cells": []}',
+                r"expected a baseline of format 3, got 2\. Delete it, and write it again with",
+            ),
+        ],
+    )
+    def test_a_file_that_is_no_baseline_is_an_error(self, tmp_path, text, expected):
         path = tmp_path / "baseline.json"
         path.write_text(text)
-        with pytest.raises(StoreError, match="expected a baseline, got something else"):
+        with pytest.raises(StoreError, match=expected):
             read_baseline(path)
-
-    def test_a_baseline_of_nothing_is_refused(self, tmp_path):
-        with pytest.raises(StoreError, match="whose quantity has a rule of verdict, got none: nothing was recorded"):
-            write_baseline({}, tmp_path / "baseline.json")
 
 
 class TestOtherSettings:

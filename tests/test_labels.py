@@ -23,7 +23,6 @@ def names(*cells: Cell, with_tau: bool = True) -> list[str]:
 @pytest.mark.parametrize(
     ("own", "label"),
     [
-        (cell(tau=15.0, data_fraction=50.0, centre=True), "DGHA, 50%, τ = 15"),
         (cell(tau=15.0, data_fraction=100.0, centre=False), "DGHA (autocor), 100%, τ = 15"),
         (cell("all_features"), "all features"),
         (cell("mypackage:Spectral", tau=2.5), "Spectral, τ = 2.5"),
@@ -101,7 +100,6 @@ def test_names_may_leave_out_the_threshold():
         (15.0, "15"),
         (0.0586, "0.0586"),
         (1e-6, "1e-06"),
-        (5.0000001, "5.0000001"),
         (0.1 + 0.2, "0.30000000000000004"),
         (7, "7"),
         (True, "true"),

@@ -49,18 +49,12 @@ def test_the_wine_accuracies_are_those_that_the_data_sets_description_prints():
     assert sum(map(len, numbers.values())) == 10
 
 
-def test_only_the_added_reference_is_compared(results):
+def test_only_an_added_reference_is_compared_and_its_tables_are_shown(results):
     found = verdicts(results, "--reference", REFERENCE)
     assert len(found) == 10
     run = {row for (_, row), verdict in found.items() if verdict != "not run"}
     assert run == {"wine, QDA", "wine, LDA", "wine, z scores, 1NN"}
-
-
-def test_without_it_the_packages_references_are_compared(results):
-    assert not {table for table, _ in verdicts(results)} & {"U1", "U2"}
-
-
-def test_tables_include_those_of_the_added_reference(results):
+    assert not {table for table, _ in verdicts(results)} & {"U1", "U2"}, "without it, the package's are compared"
     tables = printed("tables", "--results", results, "--reference", REFERENCE)
     assert "U1. Errors on samples that were held out" in tables
     assert "load_wine().DESCR, leave-one-out" in tables

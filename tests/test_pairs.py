@@ -130,7 +130,9 @@ def test_larger_scores_are_better():
 
 
 def test_too_few_settings_and_too_many_pairs_are_errors():
-    with pytest.raises(StoreError, match="own: expected at least two methods, or settings of one, with two repeats"):
+    with pytest.raises(
+        StoreError, match="own: expected at least two methods, or settings of a method, with two repeats"
+    ):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
     with pytest.raises(
         StoreError, match=r"two splits or more that have log_loss, got 0\. Does the config say `predict"

@@ -60,11 +60,7 @@ def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:
 def demsar() -> ranking.Ranking:
     names = [f"set_{letter}" for letter in "abcdefghijklmn"]
     return ranked(
-        {
-            method: dict(zip(names, (100 - 100 * auc for auc in values), strict=True))
-            for method, values in AUC.items()
-            if method in ("gha", "lda", "pca", "ica")
-        }
+        {method: dict(zip(names, (100 - 100 * auc for auc in values), strict=True)) for method, values in AUC.items()}
     )
 
 
@@ -148,16 +144,14 @@ def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, least):
     errors["dgha"] = {name: error + 0.01 * error**2 for name, error in errors["dgha"].items()}
     errors["lda"] = {name: error + 0.03 * error**2 for name, error in errors["lda"].items()}
     found = ranked(errors)
-    expected = f"allow none below {least}, whatever the errors." if least else "with Holm's correction."
+    expected = (
+        f"which cannot be below {least} with this number of data sets, whatever the errors."
+        if least
+        else "with Holm's correction."
+    )
     assert expected in ranking.render(found)
     off_diagonal = found.wilcoxon.to_numpy()[np.triu_indices(3, 1)]
     assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets)), "each method always before the next"
-
-
-def test_methods_with_the_same_errors_do_not_differ():
-    found = ranked({"gha": ERRORS["gha"], "dgha": ERRORS["gha"], "lda": ERRORS["ne_ppca"]})
-    assert found.wilcoxon.loc["gha", "dgha"] == 1.0
-    assert found.mean_ranks["gha"] == found.mean_ranks["dgha"] == 1.5
 
 
 def test_methods_that_never_differ_have_no_friedman_test():
@@ -177,7 +171,7 @@ def test_two_methods_have_no_friedman_test_but_a_p_value():
 @pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
 def test_too_little_to_rank_is_an_error(errors):
     with pytest.raises(
-        StoreError, match=r"ranking: expected at least two methods, or settings of one, run on the same"
+        StoreError, match=r"ranking: expected at least two methods, or settings of a method, run on the same"
     ):
         ranked(errors)
 
@@ -210,7 +204,6 @@ def test_means_over_fewer_repeats_than_planned_are_named():
         {"method": "gha", "problem": "glass1", "n_planned": 2, "n_failed": 1, "n_done": 1},
         {"method": "dgha", "problem": "cancer1", "n_planned": 2, "n_failed": 0, "n_done": 1},
     ]
-    assert "Fewer repeats" not in ranking.render(ranked(ERRORS))
 
 
 def test_a_method_whose_repeats_all_failed_is_left_out_and_named():
@@ -244,12 +237,6 @@ def test_the_pivot_network_is_one_setting_on_proben1_and_on_other_data():
     # Cells of Proben1 problems do not store the scaling of the pivot network.
     result = rank(runs(errors, classifier=pivot) + runs(others, classifier=(*pivot, ("input_scaling", "pivot"))))
     assert result.errors.shape == (3, 2)
-
-
-def test_timed_runs_are_not_ranked():
-    found = ranked(ERRORS | {"dgha_speedup": ERRORS["gha"]})
-    assert list(found.errors) == ["dgha", "gha", "ne_ppca"]
-    assert found.left_out == ()
 
 
 def test_the_diagram_has_room_for_long_names(tmp_path):
@@ -291,16 +278,10 @@ class TestContests:
         assert set(found["F6"].errors) == set(rank(runs(half[0] | half[1])).errors)
 
     def test_f7_is_of_the_reports_networks(self):
+        names = ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear")
         networks = {
             name: runs({"all_features": errors}, classifier=(("hidden", (size,)),))
-            for size, (name, errors) in enumerate(
-                [
-                    ("proben1_pivot", ERRORS["gha"]),
-                    ("proben1_no_shortcuts", ERRORS["dgha"]),
-                    ("proben1_linear", ERRORS["ne_ppca"]),
-                ],
-                1,
-            )
+            for size, (name, errors) in enumerate(zip(names, ERRORS.values(), strict=True), 1)
         }
         found = self.rankings(permutations=runs(ERRORS), **networks)
         assert list(found) == ["F6", "F7"]

@@ -398,8 +398,6 @@ class TestTolerances:
             (Tolerance(within=10, close=35, unit="percent"), Number("26.1"), (2.61, 9.135)),
             (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("46.04", 2.21), (2.21, 4.42)),
             (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("2.93", 0.18), (0.5, 1.0)),
-            (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("0.00"), (0.5, 1.0)),
-            (Tolerance(within=1, close=2, unit="sd"), Number("46.04", 2.21), (2.21, 4.42)),
             (Tolerance(within=1, close=2, unit="sd"), Number("6.56", 0.0), (0.005, 0.01)),
             (Tolerance(within=1, close=2, unit="sd"), Number("104", 0.0), (0.5, 1.0)),
             (Tolerance(within=1, close=2, unit="sd"), Number("2.93"), (0.0, 0.0)),
@@ -414,11 +412,9 @@ class TestTolerances:
             (Tolerance(within=1, close=2, unit="sd"), Number("0.55", 0.55), True),
             (Tolerance(within=1, close=2, unit="sd"), Number("0.55", 0.59), False),
             (Tolerance(within=1, close=2, unit="sd"), Number("-0.06", 0.05), True),
-            (Tolerance(within=1, close=2, unit="sd"), Number("6.56", 0.0), True),
             (Tolerance(within=1, close=2, unit="sd"), Number("3000"), False),
             (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("3000"), True),
             (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("0.55", 0.59), True),
-            (Tolerance(within=1, close=2, unit="points"), Number("0.55", 0.59), True),
             (Tolerance(within=1, close=2, unit="percent"), Number("0.55"), True),
         ],
     )
@@ -519,7 +515,6 @@ class TestMalformedDocuments:
     @pytest.mark.parametrize(
         ("changes", "expected"),
         [
-            ({"title": 3}, "title: expected text, got 3."),
             (
                 {"tables": [*MINIMAL["tables"], deepcopy(MINIMAL["tables"][0])]},
                 "tables: expected each key once, got 'A1' again.",
@@ -557,11 +552,8 @@ class TestMalformedDocuments:
         ("changes", "expected"),
         [
             ({"rows": []}, f"tables[0].rows: expected {LINES} key and label, got []."),
-            ({"rows": {"problem": []}}, f"tables[0].rows: expected {LINES} key and label, got {{'problem': []}}."),
             ({"rows": {"label": "a"}}, f"tables[0].rows: expected {LINES} key and label, got {{'label': 'a'}}."),
             ({"rows": {"problem": ["a"], "label": ""}}, "tables[0].rows.label: expected text, got ''."),
-            ({"rows": {"problem": ["a", "a"]}}, "tables[0].rows: expected each key once, got 'a' again."),
-            ({"columns": [{"label": "a"}]}, "tables[0].columns[0].key: expected a value, got none. Add the key `key`."),
             (
                 {"columns": [{"key": "a", "runs": {"method": {}}}]},
                 "tables[0].columns[0].runs.method: expected a setting's value, got {}.",
@@ -599,7 +591,6 @@ class TestMalformedNumbers:
         ("lines", "expected"),
         [
             (["A1,iris,PCA,test_error_percent,4.6"], ", line 3: expected 6 values, got 5."),
-            (["A1,iris,PCA,test_error_percent,4.6,,"], ", line 3: expected 6 values, got 7."),
             (["A9,iris,PCA,a,4.6,"], ", line 3: expected a table of reference.yaml, got 'A9': one of A1."),
             (["A1,Iris,PCA,a,4.6,"], ", line 3: expected a row of reference.yaml, got 'Iris' (did you mean 'iris'?)."),
             (["A1,iris,ICA,a,4.6,"], ", line 3: expected a column of reference.yaml, got 'ICA' (did you mean 'PCA'?)."),
@@ -608,13 +599,7 @@ class TestMalformedNumbers:
                 ", line 3: expected a quantity of reference.yaml, got 'a': one of test_error_percent.",
             ),
             (["A1,iris,PCA,test_error_percent,4;6,"], ", line 3: expected a number such as 1.44 as value, got '4;6'."),
-            (["A1,iris,PCA,test_error_percent,,"], ", line 3: expected a number such as 1.44 as value, got ''."),
-            (["A1,iris,PCA,test_error_percent,nan,"], ", line 3: expected a number such as 1.44 as value, got 'nan'."),
             (["A1,iris,PCA,test_error_percent,1e3,"], ", line 3: expected a number such as 1.44 as value, got '1e3'."),
-            (
-                [f"A1,iris,PCA,test_error_percent,{'9' * 400},"],
-                ", line 3: expected a number such as 1.44 as value, got '999",
-            ),
             (
                 ["A1,iris,PCA,test_error_percent,4.6,-1"],
                 ", line 3: expected a number such as 0.18, or nothing, as sd, got '-1'.",

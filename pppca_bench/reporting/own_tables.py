@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from statistics import median, quantiles
 from typing import Any
 
-from pppca_bench.references.layout import Layout
 from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import score_group
 from pppca_bench.reporting.document import EMPTY, Document
@@ -50,25 +49,15 @@ class OwnTables:
     ``X`` lists the cells that no other table shows, or ``M`` if their method only measures; ``R`` the share of the
     variance that each method retains; ``variants_<config>`` several settings of a method in a config, unless the
     published tables show all of them. If all results are of a single config, X lists either none of its cells or all of
-    them, so that they can be compared.
-
-    Parameters
-    ----------
-    results, facts, references
-        As of `Snapshot`.
-    in_documents : mapping of Cell to str
-        Cells that a table of texts shows, and its identifier.
+    them, so that they can be compared. Results, facts and references are as of `Snapshot`; ``in_documents`` has the
+    cells that a table of texts shows, with its identifier.
     """
 
     def __init__(
-        self,
-        results: Results,
-        facts: Mapping[str, ProblemFacts],
-        references: Sequence[Reference],
-        in_documents: Mapping[Cell, str],
+        self, results: Results, facts: Facts, references: Sequence[Reference], in_documents: Mapping[Cell, str]
     ) -> None:
-        self._results, self._facts, self._references = results, facts, references
-        self._in_documents = in_documents
+        self._results, self._facts, self._in_documents = results, facts, in_documents
+        self._layouts = [(reference, layout) for reference in references for layout in reference.layouts]
 
     def builders(self) -> dict[str, Callable[[], Table]]:
         """Return the builder of each table by its identifier."""
@@ -105,13 +94,9 @@ class OwnTables:
                     shown[matching[0]] = layout.id
         return shown
 
-    @property
-    def _layouts(self) -> list[tuple[Reference, Layout]]:
-        return [(reference, layout) for reference in self._references for layout in reference.layouts]
-
     @cached_property
     def _lists(self) -> dict[str, list[Cell]]:
-        """Return the cells of each list but R; no other table shows those of X and M, unless X has all cells."""
+        """Return the cells of each list but R; no other table shows the cells of X and M, unless X has all cells."""
         shown = self._in_documents.keys() | self._published.keys()
         variants = {
             f"{VARIANTS}{name}": [cell for group in groups if not shown >= set(group) for cell in group]

@@ -184,7 +184,7 @@ def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_
         if quantity != "test_error_percent":
             remedy = "Does the config say `predictions: true`, and is it for such targets?"
         raise StoreError(
-            f"{problem}: expected at least two methods, or settings of one, with two {unit} or more that have"
+            f"{problem}: expected at least two methods, or settings of a method, with two {unit} or more that have"
             f" {quantity}, got {n_settings}. {remedy}"
         )
     if n_pairs > MOST_PAIRS:

@@ -26,16 +26,12 @@ HEADERS = ("Method", "Mean rank", "Mean error, %", "p against the best")
 
 
 class Contest(NamedTuple):
-    """Figure of a ranking of the runs of some configs.
-
-    Where ``missing`` is set and none of the configs was run, all runs are ranked; it is the reason to report where
-    there is no ranking.
-    """
+    """Figure of a ranking of the runs of some configs."""
 
     id: str
     title: str
     configs: tuple[str, ...]
-    missing: str = ""
+    missing: str = ""  # reason to report without a ranking; if set, all runs are ranked if no config was run
 
 
 CONTESTS = (
@@ -48,7 +44,7 @@ CONTESTS = (
 
 
 class Shortfall(NamedTuple):
-    """Cell with fewer completed repeats than planned."""
+    """Method and problem with fewer completed repeats than planned."""
 
     method: str
     problem: str
@@ -66,8 +62,8 @@ class Shortfall(NamedTuple):
 class Ranking:
     """Methods ranked by mean test error; a method with other settings counts as another method."""
 
-    errors: pd.DataFrame  # mean test errors in percent: a row a data set, the mean over its permutations
-    mean_ranks: pd.Series[float]  # the best first; rank 1 is the least error of a data set, ties share theirs
+    errors: pd.DataFrame  # mean test errors in percent: a row per data set, the mean over its permutations
+    mean_ranks: pd.Series[float]  # the best first; rank 1 is the least error of a data set, ties share the mean rank
     friedman_statistic: float  # chi-squared; nan for two methods, or where all have the same errors
     friedman_p: float
     critical_difference: float  # of mean ranks, by Nemenyi's test at `ALPHA` (Demšar 2006, section 3.2.2)
@@ -107,8 +103,8 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
     n_data_sets, n_methods = data_sets.shape
     if n_methods < 2 or n_data_sets < 2:
         raise StoreError(
-            "ranking: expected at least two methods, or settings of one, run on the same two data sets or more (the"
-            f" permutations of a problem are one), got {n_methods} on {n_data_sets}."
+            "ranking: expected at least two methods, or settings of a method, run on the same two data sets or more"
+            f" (the permutations of a problem are a single data set), got {n_methods} on {n_data_sets}."
             " Run `pppca run permutations`, or name other configs."
         )
     ranks = data_sets.rank(axis=1).mean().sort_values(kind="stable")
@@ -218,7 +214,7 @@ def _explanation(ranking: Ranking) -> str:
     friedman = f"Friedman's chi-squared {ranking.friedman_statistic:.2f}, p = {ranking.friedman_p:.2g}. "
     # 2⁻ⁿ⁺¹ is Wilcoxon's least p value, before Holm's correction: few data sets allow no pair to differ.
     least = math.comb(n_methods, 2) * 2.0 ** (1 - n_data_sets)
-    limit = f", of which so few data sets allow none below {min(1.0, least):.2g}, whatever the errors"
+    limit = f", which cannot be below {min(1.0, least):.2g} with this number of data sets, whatever the errors"
     return (
         f"{sizes}. {friedman if math.isfinite(ranking.friedman_p) else ''}Mean ranks that differ by more than"
         f" {ranking.critical_difference:.2f} differ by Nemenyi's test (α = {ALPHA}); p values are of paired Wilcoxon"
