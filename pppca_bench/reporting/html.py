@@ -98,8 +98,8 @@ def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
     """Return the view of a table of means, with the verdicts of `comparison.compare`."""
     rows = []
     for row, label in table.row_labels.items():
-        found = [table.cells.get((row, column)) for column in table.column_labels]
-        cells = [_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in found]
+        of_row = [table.cells.get((row, column)) for column in table.column_labels]
+        cells = [_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in of_row]
         sources = {cell.source for cell in cells if cell.source}
         shared = sources.pop() if len(sources) == 1 else None
         if shared:

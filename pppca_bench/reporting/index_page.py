@@ -112,7 +112,7 @@ def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> 
 
 
 def _reproduced(results: Sequence[Comparison]) -> list[str]:
-    """Return a sentence on the reproduced numbers, and one on the numbers that a search for settings looked at."""
+    """Return a text on the reproduced numbers, and on the numbers that a search for settings looked at."""
     counts = Counter[str](item.verdict for item in results)
     if not counts:
         return []
@@ -136,7 +136,7 @@ def _count_verdicts(verdicts: Iterable[str]) -> str:
 def least_errors(table: Table) -> list[str]:
     """Return sentences: the least test error of each problem, and the fewest features within a point of it.
 
-    The cells of the table have errors and dimensionalities, as those of X.
+    The cells of the table have errors and dimensionalities, as in X.
     """
     cells = [
         (cell.source.only["problem"], cell.ours["test_error_percent"].mean, cell.ours["dimensionality"].mean, cell)

@@ -31,7 +31,7 @@ _ROLES = {"": "method", "classifier.": "classifier", "classifier.base.": "member
 """Learners of a run, by the prefix of their settings."""
 
 _Setting = list[Cell]
-"""Cells, on different problems, of one setting."""
+"""Cells of the same setting on different problems."""
 
 
 class Learner(NamedTuple):
@@ -41,8 +41,8 @@ class Learner(NamedTuple):
     name: str
     title: str
     entry: Entry | None  # None for a third-party class that is not installed by name
-    settings: Mapping[str, Scalar]  # those that all cells have in common
-    varied: Collection[str]  # names of the others
+    settings: Mapping[str, Scalar]  # settings that all cells have in common
+    varied: Collection[str]  # names of the other settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
     """Group the cells of a config by their common settings, in the order of the runs.
 
     The settings of a group have the same method, learning rules, problems and numbers of runs. Settings that
-    are no grid are split by the values of one of them, provided that this makes few parts, each of them a grid.
+    are no grid are split by the values of a single setting, if that gives a few parts and each part is a grid.
     """
 
     def common(setting: _Setting) -> tuple[object, ...]:
@@ -129,7 +129,7 @@ def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
 
 
 def _grids(settings: Sequence[_Setting]) -> Sequence[Sequence[_Setting]]:
-    """Split settings by the values of one of their names, if that makes a few grids of them."""
+    """Split settings into a few grids by the values of a single name, if possible."""
     varied = _varied(settings)
     if _is_grid(settings):
         return [settings]

@@ -27,9 +27,7 @@ class TableCell:
     values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)  # by quantity and number of the repeat
     n_planned: int = 0
     n_failed: int = 0
-    selector: Selector | None = (
-        None  # the runs that fill it; None if no run can, or if each row is a cell of the results
-    )
+    selector: Selector | None = None  # the runs that fill it; None if no run can, or in a list
     fillable: bool = False  # whether runs or a problem's data can fill it; false for numbers that a source cites
     settings: str = ""  # as in `CellSummary`
     listed_in: tuple[str, ...] = ()  # tables with its runs, if it is empty because several settings would fill it

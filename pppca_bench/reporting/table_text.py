@@ -38,7 +38,7 @@ def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool 
     """Return a table of means as a document; a document is returned unchanged.
 
     In the terminal and in LaTeX the columns of a list have short titles, with a legend below. In LaTeX the published
-    numbers are in the rows below ours, without the differences, so that there is a single table. With ``sd`` means are
+    numbers are in the rows below ours, without the differences, to give a single table. With ``sd`` means are
     printed as mean ± standard deviation, unless standard deviations have their own columns.
     """
     if isinstance(table, Document):
