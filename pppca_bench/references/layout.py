@@ -76,8 +76,8 @@ class Line(Section):
     """Row or column of a table: its key in the published numbers, and its printed label, the key by default.
 
     In the label ``{n_features}`` stands for the problem's number of features. ``runs`` are the problem, method and
-    settings that the runs of its cells share, ``shows`` and ``form`` their quantities and format; those of the table by
-    default.
+    settings that the runs of its cells share, ``shows`` and ``form`` their quantities and format, by default the
+    table's.
     """
 
     key: Text

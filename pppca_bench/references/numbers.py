@@ -55,7 +55,7 @@ class Tolerance(Section):
         return self
 
     def bounds(self, number: Number) -> tuple[float, float]:
-        """Return both bounds for one number, in its own unit.
+        """Return both bounds for a number, in its own unit.
 
         Choice: a standard deviation of 0.00 counts as half its last digit, which rounding may have cut off; where none
         was printed ``least`` alone decides.

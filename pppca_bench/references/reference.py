@@ -97,8 +97,8 @@ def check_added(
 ) -> None:
     """Check user-defined references against the identifiers of the package's tables and the cells of the results.
 
-    Known methods are the given names, those of the results, and dotted paths; known settings of a method are those of
-    its runs on the same problem.
+    Known methods are the given names, the methods of the results, and dotted paths; known settings of a method are the
+    settings of its runs on the same problem.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def _best_networks(table: str, task: str, searches: Mapping[str, Sequence[Stored
         f"Proben1 report, table {table[1:]}",
         ("Problem", *(header for name in names for header in (_COLUMNS[name][0], "publ."))),
         rows,
-        (note, "Each column is followed by the published one."),
+        (note, "Each column is followed by the published column."),
         records,
         (Agreement("P5 + P6 same best network", len(searches), n_run, n_same),),
         any(searches.values()),

@@ -37,7 +37,7 @@ _RECORDED_AS = {"speedup": "speedup_operations"}
 
 @dataclass(frozen=True, slots=True)
 class RecordedCell:
-    """Results of a full run for one published number.
+    """Results of a full run for a published number.
 
     ``values`` has each repeat's value by its number, ``settings`` the digest of settings and data; "" matches any.
     """

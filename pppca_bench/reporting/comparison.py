@@ -107,7 +107,7 @@ def _rule(table: Table, quantity: str) -> Tolerance | None:
 
 
 def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -> Comparison:
-    """Compare one published number with our summary by the rule of this module."""
+    """Compare a published number with our summary by the rule of this module."""
     if ours is None:
         return Comparison(*place, number.value)
     difference = ours.mean - number.value
@@ -172,7 +172,7 @@ def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[
 
 
 def score_group(group: Scored, tables: Sequence[Table]) -> Score:
-    """Score one group of cells; see `scores`."""
+    """Score a group of cells; see `scores`."""
     ours, n_cells, unit = group.ours or group.quantity, 0, "|ln ratio|"
     distances, inside = list[float](), list[bool]()
     for table in tables:

@@ -160,7 +160,7 @@ def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Losses | N
 class Part(NamedTuple):
     """Part of a claim: a sentence of evidence, and how it is judged.
 
-    ``verdict`` applies where ``losses`` is None; "not run" marks a sentence that only explains. Otherwise the losses
+    ``verdict`` applies if ``losses`` is None; "not run" marks a sentence that only explains. Otherwise the losses
     are tested, ``{}`` in the sentence stands for them, and ``inverted`` exchanges "holds" and "does not hold".
     """
 

@@ -28,7 +28,7 @@ Kind = Literal["curves", "points", "scatter", "images"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """Numbers of one frame of a figure.
+    """Numbers of a frame of a figure.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Panel:
         - points: ``table``, ``row``, ``column``, ``published``, ``mean``, ``low``, ``high``, ``n``;
         - scatter: ``x``, ``y``; images: ``row``, ``column``, ``value``.
     x_label, y_label : str
-        Labels of the axes, with their units; "" for those of the figure.
+        Labels of the axes, with their units; "" for the figure's labels.
     scale : {"", "equal", "share"}
         Scale of a scatter: equal on both axes, or from 0 to 1 over numbered components.
     """
@@ -70,12 +70,12 @@ class Figure:
     place: str  # where it was published; "" for our own figures
     x_label: str
     y_label: str
-    panels: Sequence[Panel]  # all of one kind; empty where none of its runs is done
+    panels: Sequence[Panel]  # all of the same kind; empty if no run is done
     note: str  # printed below the figure
     missing: tuple[str, ...] = ()  # parts that were not run
     x_linear_to: float | None = None  # as in `CurveLayout`
     y_linear_to: float | None = None
-    basis: str = ""  # what is drawn, in place of the mean over repeats
+    basis: str = ""  # description of the numbers, in place of the mean over repeats
 
     @property
     def repeats(self) -> str:

@@ -39,7 +39,7 @@ def method_label(cell: Cell, *, with_tau: bool = False) -> str:
 
 
 def own_settings(cell: Cell) -> dict[str, Scalar]:
-    """Return the parameters that `method_label` leaves out, except those of choices and of stored extras."""
+    """Return the parameters that `method_label` leaves out, without choices and stored extras."""
     entry = stored_method(cell.method)
     labels = entry.labels if entry else {}
     left_out = {"tau", "data_fraction"} | STORED_BESIDE
@@ -173,21 +173,21 @@ _FURTHER: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
         [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
     ),
 )
-"""Facts that are named, in this order, while cells of one problem have the same name."""
+"""Facts that are named, in this order, while cells of a problem have the same name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Runs of one setting of a method: its parameters, classifier and versions."""
+    """Runs of a setting of a method: its parameters, classifier and versions."""
 
     name: str  # the method with its thresholds and every parameter that does not have its default value
     classifier: str  # the fewest settings that distinguish it from the other settings' classifiers; "" if all are equal
-    cells: Mapping[str, CellRuns]  # by problem; of several data with one name, each with its digest
+    cells: Mapping[str, CellRuns]  # by problem; data of equal name have their digest in the key
     tau: Scalar  # None if another parameter takes its place, `AUTO` if runs choose it or the method has none
     family: Hashable  # equal for settings that differ only in the number of features that they keep
 
     def means(self, quantity: str) -> dict[str, float]:
-        """Return the mean of a quantity over the completed repeats, by problem, where there are any."""
+        """Return the mean of a quantity over the completed repeats, by problem, if there are any."""
         values = {problem: runs.of_done(quantity).values() for problem, runs in self.cells.items()}
         return {problem: fmean(own) for problem, own in values.items() if own}
 

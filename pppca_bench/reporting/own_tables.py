@@ -156,7 +156,7 @@ class OwnTables:
     def _retaining(self) -> list[Cell]:
         """Return the cells of R: of the whole data, at `REFERENCE_TAU` if a method was run at several thresholds.
 
-        Tables that show what is retained themselves, such as S1, keep their cells.
+        Cells of tables that show the retained variance themselves, such as S1, are left out.
         """
         single = {cell: dict(cell.parameters) for cell in self._results.cells if self._is_single(cell, self._lists)}
         at_reference = {(cell.problem, cell.method) for cell, own in single.items() if own.get("tau") == REFERENCE_TAU}
@@ -286,8 +286,8 @@ def distribution_document(config: str, results: Results) -> Document:
 def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
     """Return the statistics of a quantity over runs, None if they are unknown.
 
-    The best value is that of the first run with the least validation error, since test errors never decide which run is
-    the best (Proben1 report, section 2.8).
+    The best value is of the first run with the least validation error, since test errors never decide which run is the
+    best (Proben1 report, section 2.8).
     """
     values, validation = runs.of_done(quantity), runs.of_done("validation_squared_error_percent")
     if not values:

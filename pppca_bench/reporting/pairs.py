@@ -1,4 +1,4 @@
-"""Pairwise comparisons of methods on one problem: paired tests with intervals, Holm's correction, and verdicts."""
+"""Pairwise comparisons of methods on a problem: paired tests with intervals, Holm's correction, and verdicts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DECIMALS = 9
 class PairedTest:
     """Test of n paired differences: their mean, its 95 % interval, and the two-sided p value.
 
-    Interval and p are nan where there are too few pairs, or where they do not vary.
+    Interval and p are nan for fewer than two pairs, or if the differences do not vary.
     """
 
     n: int
@@ -71,9 +71,9 @@ def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
 
 
 def signed_rank(differences: Sequence[float]) -> PairedTest:
-    """Test paired differences over the seeds of one split: Wilcoxon's signed-rank test, zeros split between the signs.
+    """Test paired differences over the seeds of a split: Wilcoxon's signed-rank test, zeros split between the signs.
 
-    The interval is that of the mean difference by Student's t distribution.
+    The interval of the mean difference is by Student's t distribution.
     """
     from scipy.stats import wilcoxon
 
@@ -103,7 +103,7 @@ class Pair:
     means: tuple[float, ...]  # of the quantity, over the pairs of values
     dimensionalities: tuple[float | None, ...]  # mean numbers of features, None where unknown
     test: PairedTest
-    p_holm: float  # with Holm's correction over all pairs; nan where there is no test
+    p_holm: float  # with Holm's correction over all pairs; nan without a test
     verdict: str  # such as "PCA, τ = 10 is better, by more than 1", "alike within 1" or "undecided"
     exceeds: bool  # whether the whole interval is beyond the difference that matters, and the difference significant
 
@@ -149,7 +149,7 @@ def compare_pairs(
     if known is None or {cell.data_sha256 for cell in own} != {known.data_sha256}:
         raise StoreError(
             f"{problem}: expected runs on the same data, the last that were run, got others of that name, too."
-            " Name one config, or run it again."
+            " Name a single config, or run it again."
         )
     settings = settings_of(own)
     by_name = dict(zip(setting_labels(settings), settings, strict=True))

@@ -116,7 +116,7 @@ def cochran_cox(first: Sequence[float], second: Sequence[float]) -> tuple[float,
         critical = [-float(stdtrit(n, math.exp(log_p) / 2.0)) for n in degrees]
         return math.fsum(w * c for w, c in zip(weights, critical, strict=True)) / total - abs(t)
 
-    # Slightly wider: if one sample has no weight, p is an end of the interval, up to rounding.
+    # Slightly wider: if a sample has no weight, p is an end of the interval, up to rounding.
     return t, math.exp(float(brentq(excess, math.log(least) - 1e-9, math.log(most) + 1e-9, xtol=1e-12)))
 
 

@@ -15,7 +15,7 @@ from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 
 _DIGITS = 12
-"""Digits of the largest value that bound the decimals of a spread: further ones are rounding errors."""
+"""Digits of the largest value that bound the decimals of a spread: further digits are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Summary:
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Summarise a quantity by its values in the repeats, at least one."""
+    """Summarise the values of a quantity in at least one repeat."""
     n = len(values)
     mean = math.fsum(values) / n
     if n == 1:
@@ -82,7 +82,7 @@ class CellSummary:
     values: Mapping[str, Mapping[int, float]]
     n_planned: int
     n_failed: int
-    settings: str = ""  # digest of method, parameters, classifier and data; "" where no repeat is done
+    settings: str = ""  # digest of method, parameters, classifier and data; "" if no repeat is done
     differing: tuple[str, ...] = ()  # facts in which the repeats' origins differ, such as code, Python or libraries
 
     def mean(self, quantity: str) -> float | None:
@@ -145,7 +145,7 @@ class Results:
         return self._matching[asked]
 
     def select(self, selector: Selector, configs: Collection[str] = ()) -> CellRuns | tuple[()]:
-        """Return the runs of the only cell that matches; empty if there is none, or several."""
+        """Return the runs of the only cell that matches; empty if no cell or several cells match."""
         cells = self.matching(selector, configs)
         if len(cells) != 1:
             return ()
@@ -173,7 +173,7 @@ def place_of(cell: Cell) -> tuple[object, ...]:
 
 
 def summarise_runs(runs: CellRuns) -> CellSummary:
-    """Summarise the repeats of one cell."""
+    """Summarise the repeats of a cell."""
     values = Repeats(runs)
     quantities = {name: summarise(list(own.values())) for name, own in values.items()}
     if correlation := _correlation(*(values.get(name, {}) for name in CORRELATED)):
@@ -193,7 +193,7 @@ def _differing(origins: Sequence[str]) -> tuple[str, ...]:
 def _correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:
     """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z.
 
-    None with fewer than four repeats, or where one of the quantities does not vary.
+    None with fewer than four repeats, or if a quantity does not vary.
     """
     both = [repeat for repeat in first if repeat in second]
     n = len(both)
@@ -240,7 +240,7 @@ NO_SOURCE: Mapping[str, object] = dict.fromkeys(("config", "only", "versions", "
 
 
 def source_of(cell: Cell, results: Results, configs: Collection[str] = ()) -> CellSource:
-    """Return the provenance of the runs of a cell; of several configs that plan them, the first of those given."""
+    """Return the provenance of the runs of a cell; of several configs that plan them, the first given config."""
     planning = results.cells[cell].configs
     config = next((name for name in (*configs, *sorted(planning)) if name in planning), "")
     versions = ", ".join(f"{name} {version}" for name, version in cell.algorithms)
