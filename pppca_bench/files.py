@@ -1,4 +1,4 @@
-"""Files and the names in them: atomic writing, files that others may have placed, texts escaped for each format."""
+"""Safe files and texts: atomic writing, files that other users may have placed, escapes for each format."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MANIFEST = ".rendered"
 """File of a folder that lists the paths last written into it, one per line."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Control characters, and those that reverse the direction of text."""
+"""Control characters, and characters that reverse the direction of text."""
 
 _FORMULA = re.compile("[=+@\t\r-]")
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return text with control characters but those to ``keep`` as codes, such as ``\\x1b``: names may hold any."""
+    """Return text whose control characters, except those to ``keep``, are codes such as ``\\x1b``."""
     return _CONTROL.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 

@@ -121,7 +121,7 @@ class Cell:
 
     @property
     def settings(self) -> dict[str, Scalar]:
-        """Return all parameters by name, those of the classifier as ``classifier.<name>``."""
+        """Return all parameters by name, a classifier's as ``classifier.<name>``."""
         return dict(self.parameters) | {f"classifier.{name}": value for name, value in self.classifier}
 
 

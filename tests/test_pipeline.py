@@ -154,7 +154,7 @@ def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch
         run = store.runs_by_key([key])[key][1]
         values = {**run.values, "test_error_percent": 99.0}
         store.record([pppca_result(key, values)], "{}", replace=True)
-    with pytest.warns(UserWarning, match="its test error is 99 %, that of the pipeline "):
+    with pytest.warns(UserWarning, match="its test error is 99 %, the pipeline's "):
         pppca_bench.pipeline(key)
     monkeypatch.setattr("pppca_bench.experiments.pipeline.algorithms_of", lambda *_: (("pca", 99),))
     with pytest.raises(

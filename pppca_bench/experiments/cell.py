@@ -154,7 +154,7 @@ def learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
 
 
 def _isolated(compute: Callable[[Sequence[AnyJob]], Sequence[Made]], jobs: Sequence[AnyJob]) -> list[Made | RunResult]:
-    """Compute jobs together, or after a numerical error one by one: those with an error give a failed result."""
+    """Compute jobs together, or each by itself after a numerical error; a job with an error gives a failed result."""
     try:
         return list(compute(jobs))
     except (ValueError, ArithmeticError):
@@ -268,8 +268,8 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
 def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
     """Return the features of each split.
 
-    Third-party features are `rounded`, and those of no variance (`explained_variance_`) become 0: rounding errors alone
-    would set them, and a classifier that standardises its inputs would scale these up.
+    Third-party features are `rounded`. Features without variance (`explained_variance_`) become 0: they are rounding
+    errors, which a classifier that standardises its inputs would scale up.
 
     Raises
     ------
@@ -385,7 +385,7 @@ def make_classifier(
 
 
 def _arguments(estimator: type, settings: Mapping[str, Any], problem: str, n_outputs: int) -> dict[str, Any]:
-    """Return constructor arguments; ``pivot`` becomes the problem's pivot architecture, or that of the rule of size."""
+    """Return constructor arguments; ``pivot`` becomes the problem's pivot architecture, or the rule of size's."""
     pivot = pivot_of(problem) or rule_network(n_outputs)
     resolved = {
         name: getattr(pivot, name) if value == PIVOT and name in PIVOTAL else value for name, value in settings.items()

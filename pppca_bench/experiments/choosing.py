@@ -1,4 +1,4 @@
-"""Runs that choose their settings by validation error or retained variance, and test what is chosen."""
+"""Choice of settings within a run, by validation error or retained variance."""
 
 from __future__ import annotations
 

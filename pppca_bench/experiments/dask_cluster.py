@@ -46,7 +46,7 @@ class DaskCluster(Workers):
     Raises
     ------
     ClusterError
-        In `submit`: the scheduler does not answer or has no workers, or theirs is other code, Python or libraries.
+        In `submit`: the scheduler does not answer or has no workers, or they have other code, Python or libraries.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class DaskCluster(Workers):
 
     @property
     def n_held(self) -> int:
-        """Number of calls to hand over at a time: two for each worker, which computes the first."""
+        """Number of calls to submit at a time: two for each worker, which computes the first."""
         return 2 * len(self._ask(self._client.nthreads)) if self._client else 2
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
-        """Send a split's data to every worker, also to those that join later, and return how a call gets them there."""
+        """Send a split's data to all workers, also later ones, and return a function by which a call gets them."""
         self._executor = self._executor or self._join(self._size)
         name = f"pppca data {source.sha256} {source.split}"
         if name not in self._sent:

@@ -144,7 +144,7 @@ def _store(database: Path, command: str = "run") -> Iterator[Finding]:
 
 
 def _runs(store: Store, command: str) -> Iterator[Finding]:
-    """Count the runs of each config; of a study those of all trials, whose failures need no remedy."""
+    """Count the runs of each config, or of all trials of a study, whose failures need no remedy."""
     asked = "plans" if command == "run" else "(SELECT DISTINCT 'all trials' AS config, key FROM plans)"
     again = f"Run it again with `pppca {command}`: completed runs are kept."
     for name, n_runs, n_done, n_failed, error, processes in store.rows(

@@ -1,4 +1,4 @@
-"""Measures of a run: predictions and their scores, reconstruction of the inputs; what of a result can be recorded."""
+"""Measures of a run: predictions, scores, reconstruction of the inputs, and checks of the numbers to record."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
         ``reconstruction_error``: E_M, half the mean squared distance of the inputs to their reconstruction; for exact
         PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6). ``retained_variance_percent``: the
         share of the total variance that is not lost; negative where the mean alone would lose less.
-        ``optimality_percent``: that over the most that as many linear features can retain, 100 for exact PCA; only
-        where the reconstruction is affine in the features. Figures that overflow float64 are left out.
+        ``optimality_percent``: this share over the most that as many linear features can retain, 100 for exact PCA;
+        only where the reconstruction is affine in the features. Figures that overflow float64 are left out.
     """
     deviations = X - X.mean(axis=0)
     scale = float(np.abs(deviations).max()) or 1.0

@@ -158,7 +158,7 @@ def _fitted(
     stored = result.values["test_error_percent"]
     if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
         warnings.warn(
-            f"run {spec.key}: its test error is {stored:.6g} %, that of the pipeline {error:.6g} %. It was computed by"
+            f"run {spec.key}: its test error is {stored:.6g} %, the pipeline's {error:.6g} %. It was computed by"
             " another processor, or by other versions of the libraries.",
             stacklevel=3,
         )

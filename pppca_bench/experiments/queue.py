@@ -20,7 +20,7 @@ Group = tuple[RunSpec, ...]
 """Runs with the same settings, on data of the same shape, that train together."""
 
 DataOf = Callable[[RunSpec], Hashable]
-"""Returns the data of a run, so far as they decide which runs can train together."""
+"""Returns the properties of a run's data that all runs of a group must share."""
 
 
 def same_problem(spec: RunSpec) -> Hashable:
@@ -66,7 +66,7 @@ def shard(specs: Sequence[RunSpec], number: int, n_shards: int) -> list[RunSpec]
 
 
 class Queue:
-    """Queue of groups of runs; those that another process has reserved come last.
+    """Queue of groups of runs; runs that another process has reserved come last.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Queue:
     store : Store
         Asked again before each group, since another process may have computed it meanwhile.
     fresh : bool
-        Return every run, whatever the store holds.
+        Return every run, also a run that is done.
     retries : int
         Number of times that a failed run is taken back.
 

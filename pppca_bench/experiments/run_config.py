@@ -138,7 +138,7 @@ def saved(problems: GivenData) -> Iterator[dict[str, Path]]:
 
 
 def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
-    """Return inputs or targets as a data frame; columns of an array are named x1, x2, …, that of a vector x."""
+    """Return inputs or targets as a data frame; the columns of an array are named x1, x2, …, a vector is named x."""
     import numpy as np
     import pandas as pd
 

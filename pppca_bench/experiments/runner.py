@@ -1,4 +1,4 @@
-"""Runner: plan to results, which are recorded as they come, whatever happens to workers and single runs."""
+"""Runner: plans to recorded results, whatever happens to workers and single runs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run(
     store : Store
         Workers do not write to it.
     problems : mapping of (str, str) to (ProblemSource, Problem)
-        The problems of the specs' cells, by name and digest; of those with several splits the first.
+        The problems of the specs' cells, by name and digest; of a problem with several splits, the first.
     workers : int, default 1
         Number of worker processes; 0 computes in this process. No result depends on it.
     backend : Workers, optional

@@ -41,7 +41,7 @@ class Speedup:
     random_state : int or None, default None
         Seed of every learner.
     **dgha
-        Parameters of `DGHA`; those that GHA has too are given to both.
+        Parameters of `DGHA`; parameters that GHA has too are given to both.
 
     Attributes
     ----------

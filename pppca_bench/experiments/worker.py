@@ -74,8 +74,6 @@ def _results(group: Group, loads: Loads) -> list[RunResult]:
 
 def check_versions(cell: Cell) -> None:
     """Raise ValueError if this process has loaded other third-party code than that which the runs were planned with."""
-    if not any(isinstance(version, str) for _, version in cell.algorithms):
-        return
     now = dict(algorithms_of(cell.method, cell.classifier))
     for name, version in cell.algorithms:
         if isinstance(version, str) and version != (loaded := now.get(name)):

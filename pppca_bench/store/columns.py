@@ -267,7 +267,7 @@ def split_by_cell(
 
 
 def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> dict[Cell, CellRuns]:
-    """Return runs by cell, in columns as `split_by_cell` returns those of a database.
+    """Return records by cell, in columns, as `split_by_cell` returns the runs of a database.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class Store(Database):
             connection.executemany("INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def problems(self) -> dict[str, ProblemFacts]:
-        """Return the sizes of every problem of this store, by name; of several data, those that were run last."""
+        """Return the sizes of every stored problem by name; of a problem with several data, the data that ran last."""
         rows = self.rows("SELECT * FROM problems ORDER BY rowid")
         return {row[0]: ProblemFacts(*row) for row in rows}
 
@@ -142,7 +142,7 @@ class Store(Database):
                 connection.execute("DELETE FROM reservations WHERE key = ?", (result.key,))
 
     def reserve(self, keys: Collection[str]) -> set[str]:
-        """Reserve runs for this process; return those that another running process has reserved.
+        """Reserve runs for this process; return the runs that another running process has reserved.
 
         Choice: a reservation is advice, never a lock. A run that another process has reserved comes last, and is then
         computed if it is still not done. So a killed or hanging process keeps no run from being computed.
@@ -167,7 +167,7 @@ class Store(Database):
         return self.rows("SELECT key, process FROM reservations")
 
     def done(self, keys: Iterable[str]) -> set[str]:
-        """Return those of the keys whose run is done."""
+        """Return the given keys whose runs are done."""
         query = f"SELECT key FROM runs WHERE status = 'done' AND key {_AMONG}"
         return {key for (key,) in self.rows(query, json.dumps(list(keys)))}
 
@@ -216,7 +216,7 @@ class Store(Database):
         -------
         pandas.DataFrame
             A row for each run: `columns.RUN_COLUMNS`, the quantities that any run has, and ``configs``, the names of
-            those of the configs that ask for it, separated by line feeds.
+            the configs that ask for it, separated by line feeds.
         dict of int to (Cell, changed)
             Their cells.
 
@@ -282,7 +282,7 @@ class Store(Database):
         return keys
 
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray[Any]]]:
-        """Return the learning curves of those of the runs that have some."""
+        """Return the learning curves of the runs that have any, by key."""
         rows = self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
         return {key: self._unpack(key, curves) for key, curves in rows}
 

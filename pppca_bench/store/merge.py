@@ -70,7 +70,7 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
     Parameters
     ----------
     store : Store
-        The target; it may already hold some of the results.
+        The target; it may already contain some of the results.
     sources : sequence of Path
         The other files, which are only read; runs may go on in them.
 
@@ -88,7 +88,7 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
     for source in sources:
         if source.resolve() == store.path.resolve():
             raise StoreError(f"{source}: expected another database than the target of the merge, got the same.")
-    # SQLite attaches few databases at a time, none of which it detaches within a transaction.
+    # SQLite attaches few databases at a time, and detaches none within a transaction.
     with TemporaryDirectory(prefix=".merge-", dir=store.path.parent) as folder:
         with Store(Path(folder) / DATABASE) as whole:
             _, *counts = [_take(whole, source) for source in (store.path, *sources)]
@@ -151,7 +151,7 @@ def _refuse_other_results(store: Store, other: Store) -> None:
 
 
 def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the parts of each run that two databases must share; of learning curves, which may be long, digests."""
+    """Return the parts of each run that two databases must share; learning curves, which may be long, as digests."""
     histories, facts = store.histories(keys), {}
     for key, (spec, result) in store.runs_by_key(keys).items():
         own: dict[str, Any] = {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed}
