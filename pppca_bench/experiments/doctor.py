@@ -95,8 +95,8 @@ def _cache() -> Iterator[Finding]:
         return
     folder = next(folder for folder, reason in cache.refusals().items() if reason is None)
     n_kept = sum(map(cache.is_compiled, cache.FAMILIES))
-    text = f"{folder}: can be written; of {len(cache.FAMILIES)} families of kernels {n_kept} are compiled"
-    yield Finding("cache", f"{text}." if n_kept == len(cache.FAMILIES) else f"{text}, others when a run needs them.")
+    text = f"{n_kept} of {len(cache.FAMILIES)} families of kernels are compiled, the others when a run needs them."
+    yield Finding("cache", f"{folder}: can be written; {text}")
 
 
 def _data(data_dir: Path | None) -> Iterator[Finding]:
