@@ -5,7 +5,7 @@ import pytest
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.genetic_mlp import StructureGAClassifier, least_error
-from pppca_bench.classifiers.network import Architecture, masks_of, network_outputs
+from pppca_bench.classifiers.network import Architecture, masks_of
 from pppca_bench.classifiers.training import TrainedNet
 from pppca_bench.classifiers.training_data import Split
 
@@ -79,15 +79,6 @@ def test_the_fittest_string_never_gets_worse_and_patience_ends_the_evolution(noi
     best = net.history_["best_error"]
     assert (np.diff(best) <= 0.0).all()
     assert len(best) == int(np.argmin(best)) + 3
-
-
-def test_inputs_without_a_way_to_an_output_do_not_count(noisy):
-    net = StructureGAClassifier((2,), random_state=0, **TINY).fit(*noisy)
-    outputs = network_outputs(net._architecture, net._weights, noisy[2])
-    changed = noisy[2].copy()
-    changed[:, ~net.kept_[:6]] += 5.0
-    np.testing.assert_array_equal(outputs, network_outputs(net._architecture, net._weights, changed))
-    assert net.n_features_ <= net.kept_[:6].sum()
 
 
 def test_training_that_broke_down_is_the_worst():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-import reference_classifier as reference
+import reference_networks as reference
 from networks import as_lists, same
 
 from pppca_bench.classifiers import early_stopping as stopping
@@ -210,17 +210,7 @@ def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_r
     limit = math.inf if stop_reason != "generalisation_loss" else 5.0
     rule = RPROP._replace(weight_backtracking=weight_backtracking)
     net = train_by_rprop([task], rule, StoppingRule(5, limit, 0.1, max_epochs))[0]
-    expected = reference.train(
-        as_lists(task.weights),
-        as_lists(task.steps),
-        (task.X.tolist(), task.targets.tolist()),
-        (task.X_val.tolist(), task.targets_val.tolist()),
-        shortcuts=architecture.shortcuts,
-        output_activation=architecture.output_activation,
-        max_epochs=max_epochs,
-        loss_limit=limit,
-        weight_backtracking=weight_backtracking,
-    )
+    expected = reference.train_by_rprop(task, max_epochs, loss_limit=limit, weight_backtracking=weight_backtracking)
     assert net.stop_reason == expected.stop_reason
     assert net.stop_reason == stop_reason or not weight_backtracking
     assert net.best_epoch == expected.best_epoch
@@ -232,20 +222,10 @@ def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_r
 
 @pytest.mark.parametrize(("n_increases", "quotient"), [(0, 0.0), (3, 0.0), (0, 40.0), (8, 3.0)])
 def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
-    """The end of this training is another one in each case: after 45, 55, 220 and 80 epochs."""
+    """This training ends elsewhere in each case: after 45, 55, 220 and 80 epochs."""
     task = make_task(Architecture(2, (3,), 2, False, "linear"), 0)
     net = train_by_rprop([task], RPROP, StoppingRule(5, 5.0, 0.1, 400, n_increases, quotient))[0]
-    expected = reference.train(
-        as_lists(task.weights),
-        as_lists(task.steps),
-        (task.X.tolist(), task.targets.tolist()),
-        (task.X_val.tolist(), task.targets_val.tolist()),
-        shortcuts=False,
-        output_activation="linear",
-        max_epochs=400,
-        n_increases=n_increases,
-        quotient_limit=quotient or None,
-    )
+    expected = reference.train_by_rprop(task, 400, n_increases=n_increases, quotient_limit=quotient or None)
     assert net.stop_reason == expected.stop_reason == "generalisation_loss"
     assert len(net.training_curve) == len(expected.training_curve)
     np.testing.assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-9)
