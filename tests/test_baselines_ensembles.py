@@ -17,24 +17,13 @@ BOTH = pytest.mark.parametrize("make", [BaggingClassifier, AdaBoostClassifier])
 
 
 @BOTH
-def test_members_have_different_seeds_and_the_base_is_unchanged(iris, make):
+def test_members_have_different_seeds_and_their_epochs_add_up_and_the_base_is_unchanged(iris, make):
     ensemble = make(SMALL, 3, random_state=0).fit(*iris)
     assert len({net.random_state for net in ensemble.estimators_}) == len(ensemble.estimators_)
     assert SMALL.random_state is None
     assert not hasattr(SMALL, "coefs_")
-
-
-@BOTH
-def test_epochs_are_those_of_all_networks(iris, make):
-    ensemble = make(SMALL, 3, random_state=0).fit(*iris)
     assert ensemble.n_epochs_ == sum(len(net.training_curve_) for net in ensemble.estimators_)
     assert ensemble.best_epoch_ == sum(net.best_epoch_ for net in ensemble.estimators_)
-
-
-def test_bagging_averages_the_outputs(iris):
-    ensemble = BaggingClassifier(SMALL, 4, random_state=0).fit(*iris)
-    outputs = [net.decision_function(iris[2]) for net in ensemble.estimators_]
-    np.testing.assert_allclose(ensemble.decision_function(iris[2]), sum(outputs) / 4)
 
 
 def test_majority_is_counted_by_hand():
@@ -43,18 +32,8 @@ def test_majority_is_counted_by_hand():
     np.testing.assert_allclose(BaggingClassifier()._combine(outputs), [[0.4, 0.1, 0.2]])
 
 
-def test_majority_of_fifty_one_networks_is_what_most_of_them_predict(iris):
-    keep = iris[1] < 2
-    X, y = iris[0][keep, :1], iris[1][keep]
-    ensemble = BaggingClassifier(RpropMLPClassifier((), max_epochs=20), 51, vote="majority", random_state=0)
-    ensemble.fit(X, y, X, y)
-    votes = np.array([net.predict(X) for net in ensemble.estimators_])
-    np.testing.assert_array_equal(ensemble.predict(X), (votes.sum(axis=0) > 25).astype(int))
-    assert (np.ptp(votes, axis=0) > 0).any()
-
-
 class Recorder:
-    """Stand in for `fit_together` and hold what each network would be trained on."""
+    """A stand-in for `fit_together` that keeps the training set of each network."""
 
     def __init__(self):
         self.training_sets = []
@@ -96,7 +75,7 @@ def test_a_sample_is_never_empty():
     )
 
 
-def test_stump_asks_the_question_of_most_information():
+def test_stump_splits_by_the_most_information():
     """Feature 0 splits off two of eight, feature 1 splits all but one; the classes are four and four."""
     X = np.array([[0, 0], [0, 0], [1, 0], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]], dtype=float)
     stump = StumpClassifier(random_state=0).fit(X, ["a", "a", "a", "a", "b", "b", "b", "b"])
@@ -104,7 +83,7 @@ def test_stump_asks_the_question_of_most_information():
     np.testing.assert_array_equal(stump.predict([[0.0, 0.0], [0.0, 1.0]]), ["a", "b"])
 
 
-def test_stump_listens_to_the_samples_that_weigh_most():
+def test_stump_follows_the_samples_of_most_weight():
     X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 1, 0])
     by_rows, by_columns = (
         StumpClassifier(random_state=0).fit(X, y, weights) for weights in ([1, 1, 9, 1], [1, 9, 1, 9])
@@ -113,7 +92,7 @@ def test_stump_listens_to_the_samples_that_weigh_most():
     assert by_columns.tree_.tree_.feature[0] == 1
 
 
-def test_stump_may_know_of_classes_that_it_has_not_seen():
+def test_stump_accepts_classes_without_samples():
     stump = StumpClassifier().fit([[0.0], [1.0]], [0, 2], classes=range(4))
     np.testing.assert_array_equal(stump.classes_, range(4))
     np.testing.assert_array_equal(stump.predict([[0.0], [1.0]]), [0, 2])

@@ -15,14 +15,6 @@ def test_weights_have_the_shapes_of_the_layers_sources(iris):
     assert [vector.shape for vector in classifier.intercepts_] == [(4,), (2,), (3,)]
 
 
-def test_result_has_the_weights_of_the_validation_minimum(iris):
-    X, y, X_val, y_val = iris
-    classifier = RpropMLPClassifier((4,), random_state=3).fit(X, y, X_val, y_val)
-    error = np.mean((classifier.decision_function(X_val) - np.eye(3)[y_val]) ** 2)
-    assert classifier.best_epoch_ < classifier.n_epochs_
-    assert 100 * error == pytest.approx(classifier.validation_curve_.min(), rel=1e-12)
-
-
 def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
     """Different seeds, widths, projections and sizes, and sets without validation data."""
     X, y, X_val, y_val = iris
@@ -45,13 +37,6 @@ def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
 
 def test_fitting_nothing_together_gives_nothing():
     assert fit_together([], []) == []
-
-
-def test_no_progress_stops_a_net_that_has_nothing_to_learn():
-    X = np.zeros((20, 1))
-    classifier = RpropMLPClassifier((), random_state=0).fit(X, [0, 1] * 10, X, [0, 1] * 10)
-    assert classifier.stop_reason_ == "training_progress"
-    np.testing.assert_allclose(classifier.intercepts_[0], 0.5, atol=1e-2)
 
 
 def test_class_that_only_the_validation_data_have_gets_an_output(iris):
