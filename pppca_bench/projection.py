@@ -20,7 +20,18 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_components_: int
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Return the projections (n_samples, n_components_) of samples X (n_samples, n_features) on the components."""
+        """Project samples on the components.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components_)
+            Projections.
+        """
         check_is_fitted(self)
         return self._projected(validated_samples(self, X))
 
@@ -53,10 +64,20 @@ class LinearProjection(Projection):
         return project(X, self.mean_, self.components_)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return the points of the rows' span, (n_samples, n_features), for projections X (n_samples, n_components_).
+        """Return the points of the rows' span for projections.
 
         By the pseudo-inverse, these are the orthogonal projections of the samples on the span, for any norms and angles
         of the rows. Half the sum of the squared distances is E_M (Bishop 1995, eq. 8.17).
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_components_)
+            Projections.
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_features)
+            Points, with the training mean.
         """
         check_is_fitted(self)
         inverse = np.linalg.pinv(self.components_, rcond=self._relative_cut)

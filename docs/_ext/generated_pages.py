@@ -164,7 +164,9 @@ def _descriptions(estimator: type) -> dict[str, str]:
     descriptions: dict[str, str] = {}
     for cls in reversed(inspect.getmro(estimator)):
         if cls.__module__.startswith("pppca_bench"):
-            descriptions |= {parameter.name: " ".join(parameter.desc) for parameter in ClassDoc(cls)["Parameters"]}
+            for parameter in ClassDoc(cls)["Parameters"]:
+                # Parameters may share an entry: "eta_plus, eta_minus".
+                descriptions |= dict.fromkeys(parameter.name.split(", "), " ".join(parameter.desc))
     return descriptions
 
 

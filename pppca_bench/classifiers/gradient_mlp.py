@@ -119,16 +119,8 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         Units of each hidden layer, >= 1; () is the linear network.
     shortcuts : bool, default=False
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
-    output_activation : {"linear", "softsign"}, default="linear"
-        Softsign is x / (1 + |x|).
-    eta_plus, eta_minus : float, default=1.2, 0.5
-        Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
-    weight_backtracking : bool, default=True
-        Whether a weight whose gradient changes its sign undoes its last move, or moves by the smaller step.
     initial_step_range : (float, float), default=(0.005, 0.02)
         Each weight's first step size is uniform in this range; > 0.
-    step_min, step_max : float, default=0.0, 50.0
-        Bounds of the step sizes.
     initial_weight_range : float, default=0.01
         Initial weights are uniform in plus or minus this; > 0.
     max_epochs : int, default=3000
@@ -137,6 +129,16 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         Epochs from one validation to the next; >= 1.
     generalisation_loss : float, default=5.0
         Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial weights, the initial steps and the held-out share.
+    output_activation : {"linear", "softsign"}, default="linear"
+        Softsign is x / (1 + |x|).
+    eta_plus, eta_minus : float, default=1.2, 0.5
+        Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
+    weight_backtracking : bool, default=True
+        Whether a weight whose gradient changes its sign undoes its last move, or moves by the smaller step.
+    step_min, step_max : float, default=0.0, 50.0
+        Bounds of the step sizes.
     successive_increases : int, default=0
         Do not stop by GL before the validation error has also risen in this many successive strips at least once.
     progress_quotient : float, default=0.0
@@ -148,8 +150,6 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         Whether inputs are taken as they are, or centred by the training mean and divided by a single number, the root
         mean square of all centred training inputs. A rotation of the inputs, such as PCA that keeps all components,
         changes neither the origin nor the scale of "rms" inputs.
-    random_state : int, RandomState, Generator or None, default=None
-        Source of the initial weights, the initial steps and the held-out share.
 
     Attributes
     ----------
@@ -207,9 +207,10 @@ class BackpropMLPClassifier(MLPClassifier):
         > 0: η becomes learning_rate / (1 + epoch / decay_epochs), epochs counted from 0. None: η is constant.
     momentum : float, default=0.0
         Share of the previous step in the next step, in [0, 1).
-    initial_weight_range, max_epochs, strip_length : default=0.5, 100, 5
+    initial_weight_range, max_epochs, strip_length : float, int, int, default=0.5, 100, 5
+        Initial weights and epochs between validations, as in `RpropMLPClassifier`.
     generalisation_loss, training_progress : float, default=inf, 0.0
-        Initial weights and early stopping as in `RpropMLPClassifier`; by default all epochs are trained.
+        Early stopping as in `RpropMLPClassifier`; by default all epochs are trained.
     keep : {"last", "best"}, default="last"
         Whether the result has the weights after the last epoch or those of the validation minimum.
     random_state : int, RandomState, Generator or None, default=None

@@ -48,9 +48,19 @@ class MLP(FittedBySplit):
     """Whether the weights are updated after each epoch or sample; "uncounted" where epochs do not measure the work."""
 
     def squared_error_percent(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the squared error in percent of the squared range of the targets (Proben1 report, section 2.5).
+        """Return the squared error percentage of the outputs (Proben1 report, section 2.5).
 
-        ``y`` has the class labels, (n_samples,), or the targets of an approximation, (n_samples, n_outputs).
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels, or the targets of an approximation.
+
+        Returns
+        -------
+        float
+            Percentage of the squared range of the targets.
         """
         return squared_error_percent(self._outputs(X), self._targets(np.asarray(y)))
 
@@ -152,12 +162,34 @@ class ByLargestOutput(ClassifierMixin):
     """Mixin of classifiers by the largest of their ``_outputs``, (n_samples, n_classes)."""
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the outputs, (n_samples, n_classes); for two classes the second minus the first, (n_samples,)."""
+        """Return the outputs; for two classes the second minus the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_classes), or (n_samples,) for two classes
+            The larger, the more likely the class.
+        """
         outputs = self._outputs(X)
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
     def predict(self, X: ArrayLike) -> Labels:
-        """Return the class label with the largest output for each sample, (n_samples,)."""
+        """Return the class with the largest output for each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Class labels.
+        """
         winners = self._outputs(X).argmax(axis=1)
         return self.classes_[winners]
 
@@ -166,10 +198,20 @@ class MLPClassifier(ByLargestOutput, MLP):
     """Base of classifiers by the largest output of a multi-layer perceptron."""
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the probability of each class, float64 (n_samples, n_classes).
+        """Return the probability of each class.
 
         Choice: the point of the probability simplex nearest to the outputs, which estimate the probabilities by
         least squares but may leave [0, 1]; softmax would press targets 0 and 1 into 0.27 and 0.73.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_classes)
+            Each row sums to 1.
         """
         return nearest_probabilities(self._outputs(X))
 

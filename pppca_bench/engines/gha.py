@@ -152,6 +152,7 @@ class GHA(LinearProjection):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
@@ -175,6 +176,7 @@ class GHA(LinearProjection):
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._fit(X, 1, first=not hasattr(self, "components_"))
 

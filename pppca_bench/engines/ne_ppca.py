@@ -194,6 +194,11 @@ class NEpPCA(LinearProjection):
         y : object
             Ignored.
 
+        Returns
+        -------
+        self
+            The fitted estimator.
+
         Raises
         ------
         ValueError, TypeError
@@ -229,7 +234,18 @@ class NEpPCA(LinearProjection):
         check_order(self, "min_components", "max_components")
 
     def inverse_transform(self, X: npt.ArrayLike) -> Floats:
-        """Return the points (n_samples, n_features) of the rows' span for projections X (n_samples, n_components_)."""
+        """Return the points of the rows' span for projections.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+            Projections.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_features)
+            Points, with the training mean.
+        """
         check_is_fitted(self)
         return np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
 

@@ -141,6 +141,11 @@ def known_problems(source: Source | None = None) -> list[str]:
     ----------
     source : {"proben1", "bundled"}, optional
         Only the problems of this source; all of them by default.
+
+    Returns
+    -------
+    list of str
+        Names, such as ``"cancer1"``.
     """
     return [info.name for info in registered().values() if source in (None, info.source)]
 
