@@ -82,7 +82,7 @@ class Section(BaseModel):
 
     @classmethod
     def read(cls, source: YamlSource, *, context: Any = None) -> Self:
-        """Validate a document; ``context`` is that of the model's validators.
+        """Validate a document; the model's validators get ``context``.
 
         Raises ConfigError with a line for each validation error: file, line, key, expected rule and given value.
         """
@@ -98,7 +98,7 @@ class Section(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _explain_errors(cls, value: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        """Replace pydantic's messages; those of enclosed sections are complete already."""
+        """Replace pydantic's messages; messages of enclosed sections are complete already."""
         try:
             return validate(value)
         except ValidationError as error:
@@ -161,7 +161,7 @@ def broken_rule(text: str) -> PydanticCustomError:
 
 
 def raise_errors(errors: Iterable[tuple[Location, str]]) -> NoReturn:
-    """Raise one ValidationError for several rules that a value breaks, by their locations below it."""
+    """Raise a single ValidationError for the rules that a value breaks, by their locations below the value."""
     details: list[InitErrorDetails] = [
         {"type": broken_rule(text), "loc": location, "input": None} for location, text in errors
     ]
@@ -289,7 +289,7 @@ def _plain_scalar(loader: _Loader, node: yaml.ScalarNode) -> Any:
     try:
         value = loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
-        raise _refusal(f"expected a value that Python can hold, got {start} ({error})", node) from None
+        raise _refusal(f"expected a value that Python can represent, got {start} ({error})", node) from None
     if node.style is None and isinstance(value, int | float) and _OTHER_BASE.match(node.value):
         problem = f"expected a decimal number, got {start}, which YAML reads as {value}"
         raise _refusal(f"{problem}. Write {value}, or put it in quotes if it is text", node)

@@ -143,8 +143,8 @@ def test_runs_that_choose_have_other_keys_and_the_same_seeds():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"choose": "tua"}, "choose: expected a parameter of which a method here has several values, got 'tua'."),
-        ({"choose": ["tau"], "tau": 5}, "expected a parameter of which a method here has several values, got 'tau'."),
+        ({"choose": "tua"}, "choose: expected a parameter with several values in a method, got 'tua'."),
+        ({"choose": ["tau"], "tau": 5}, "expected a parameter with several values in a method, got 'tau'."),
         ({"choose": ["tau"], "by": "test_error"}, "by: expected 'validation_error' or 'retained_variance', got "),
         ({"choose": ["tau"], "retain": 90}, "retain: expected it beside by: retained_variance alone"),
         ({"choose": ["tau"], "by": "retained_variance", "retain": 101}, "retain: expected a number > 0 and <= 100"),

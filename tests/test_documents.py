@@ -113,7 +113,7 @@ def test_an_empty_document_holds_nothing(read):
         ),
         (
             "a: 1\nseed: 2012-13-45\n",
-            "a.yaml:2: not valid YAML: expected a value that Python can hold, got '2012-13-45'"
+            "a.yaml:2: not valid YAML: expected a value that Python can represent, got '2012-13-45'"
             " (month must be in 1..12).",
         ),
         ("name: a: b\n", "a.yaml:1: not valid YAML: mapping values are not allowed here."),
@@ -129,7 +129,7 @@ def test_anything_but_plain_yaml_is_refused_with_its_line(refusal, document, mes
 def test_a_number_too_long_to_print_is_refused(refusal):
     digits = "1" * 5000
     assert refusal(f"a: 1\nseed: {digits}\n").startswith(
-        f"a.yaml:2: not valid YAML: expected a value that Python can hold, got '{digits[:40]}' (Exceeds"
+        f"a.yaml:2: not valid YAML: expected a value that Python can represent, got '{digits[:40]}' (Exceeds"
     )
     assert refusal(f"a: 1\nseed: 0x{'f' * 5000}\n") == (
         f"a.yaml:2: not valid YAML: expected numbers of at most 1024 bits, got '0x{'f' * 38}'...."

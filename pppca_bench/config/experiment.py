@@ -38,7 +38,7 @@ _Text = Annotated[str, MinLen(1)]
 _Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 
 _PLACES = ("csv", "parquet", "sklearn", "proben1", "openml", "dt")
-"""Keys of a table of which each has exactly one."""
+"""Keys that state where a table is; each table has exactly one of them."""
 
 
 class _SplitColumn(Section):
@@ -199,7 +199,7 @@ class Config(Section):
             raise_errors([(("splits" if "splits" in self.model_fields_set else "folds",), text)])
         for name in self.choose:
             if not any(f"{CHOOSE}{name}" in method.grid for method in self.methods):
-                text = f"expected a parameter of which a method here has several values, got {name!r}"
+                text = f"expected a parameter with several values in a method, got {name!r}"
                 raise_errors([(("choose",), text)])
         return self
 

@@ -72,7 +72,7 @@ class Only:
 def parse_only(options: Sequence[str]) -> Only:
     """Read conditions such as ``"method=dgha,tau=5,10"``, separated by commas; raise ConfigError for a missing key.
 
-    Values of the same key are alternatives; conditions on different keys hold together, in one option or in several.
+    Values of the same key are alternatives; runs match all conditions on different keys, in one option or in several.
     """
     wanted: dict[str, tuple[Any, ...]] = {}
     for option in options:
@@ -125,9 +125,8 @@ def changed(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
 def changed_name(name: str, changes: Mapping[str, Any]) -> str:
     """Return the name of a changed config's results, such as ``"cancer1+classifier.learning_rate=0.2"``.
 
-    Choice: a file's name has no plus sign, so that changed runs stand beside those of the config and enter no published
-    table. Characters that a folder's name cannot have are replaced, long names are cut; a digest then distinguishes
-    them.
+    Choice: a file's name has no plus sign, so that changed runs have tables of their own and enter no published table.
+    Characters that a folder's name cannot have are replaced, long names are cut; a digest then distinguishes them.
     """
     if not changes:
         return name

@@ -21,7 +21,7 @@ OpenProblem = tuple[ProblemSource, Problem]
 Entry = str | OwnData
 
 MOST_RUNS = 200_000
-"""Largest number of runs of a command: some ten times those of all configs of this repository."""
+"""Largest number of runs of a command. Choice: ten times the runs of all configs of this repository."""
 
 
 @dataclass(frozen=True)
@@ -192,8 +192,8 @@ def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
 def _check_fit(place: str, entry: Entry, data: Problem | ProblemInfo, config: Config) -> None:
     """Raise ConfigError unless a problem has the kind of targets and the examples that a config's methods need.
 
-    ``place`` begins the message. Methods that only measure need training examples alone; those of a known problem whose
-    data are not open are complete.
+    ``place`` begins the message. Methods that only measure need training examples alone. The registry's problems have
+    examples of each split.
     """
     label = entry.label if isinstance(entry, OwnData) else entry
     remedy = "Take another problem, or another method or classifier (`pppca methods`)."

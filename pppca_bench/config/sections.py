@@ -32,7 +32,7 @@ from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
 
 MOST_VALUES = 1000
 MOST_VARIANTS = 10_000
-"""Combinations of a section's values: far more than anybody waits for, and few enough to list in a second."""
+"""Largest number of combinations of a section's values. Choice: they are listed in a second."""
 
 AUTO_TAUS = (2.0, 5.0, 10.0, 15.0, 20.0, 50.0, 100.0)
 """Candidates of ``tau: auto``. Choice: the slides' four, and others around them, for other spectra."""
@@ -62,10 +62,10 @@ def context_of(info: ValidationInfo) -> Context:
 
 @dataclass(frozen=True)
 class MethodRequest:
-    """A method that a config asks for: its parameters' values, defaults filled in, and those of the classifiers.
+    """A method of a config: the values of its parameters and of the classifiers that follow, with defaults.
 
-    ``classifier`` has the values of ``rule`` and the parameters, those of an ensemble's members as ``base.<key>``; it
-    is empty if no classifier follows.
+    ``classifier`` has the values of ``rule`` and of the classifier's parameters, and ``base.<key>`` for the members of
+    an ensemble; it is empty if no classifier follows.
     """
 
     entry: Method
@@ -88,9 +88,9 @@ def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
 
 
 class Values:
-    """Type of a key that takes one value of a parameter or, to run them all, a list of several; for pydantic.
+    """Annotation for pydantic of a key that takes a value of a parameter, or a list of values to run them all.
 
-    It gives a tuple of values.
+    The validated value is a tuple.
     """
 
     def __init__(self, parameter: Parameter) -> None:
@@ -248,7 +248,7 @@ MemberSection = Annotated[
 def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     """Return the method of a section; pydantic's validator of it.
 
-    The config's other keys, validated before, hold where the section has none of its own.
+    Keys of the config, validated before, apply where the section lacks them.
     """
     shared = info.data
     value = spelled_out(value, "method")

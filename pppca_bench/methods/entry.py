@@ -25,7 +25,7 @@ class Entry:
     defaults : mapping of str to value
         Defaults of a config that differ from the constructor's.
     details : mapping of str to str
-        Sentences for the report that hold for all settings, by ``"network"``, ``"initialisation"``, ``"algorithm"``,
+        Sentences for the report that apply to all settings, by ``"network"``, ``"initialisation"``, ``"algorithm"``,
         ``"termination"`` or ``"error"``.
     kernels : tuple of str
         Families of compiled kernels (`compiled.cache.FAMILIES`) to compile before the first run.
@@ -89,7 +89,7 @@ class Classifier(Entry):
     regressor : str
         Dotted path of the class for approximation problems, with the same parameters; "" where there is none.
     is_ensemble : bool
-        Whether it combines other classifiers, which a config describes under ``base``.
+        Whether it combines other classifiers, given under ``base``.
     """
 
     regressor: str = ""

@@ -86,7 +86,7 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
         constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
     except ValueError as error:
         raise ConfigError(f"{path}: expected a class whose signatures can be read, got {error}.") from None
-    # Keys with another meaning in a section, and those of stored parameters.
+    # Keys with another meaning in a section, and names of stored parameters.
     reserved = ("rule", "base")
     if isinstance(entry, Method):
         reserved = (*(() if entry.foreign else ("method", "repeats", "classifier")), "portrait", "predictions")
@@ -137,7 +137,7 @@ def import_object(path: str) -> Any:
 
 @cache
 def section_of(entry: Entry) -> Mapping[str, Parameter]:
-    """Return the parameters that a config may set, by key; those of a third-party class keep their names.
+    """Return the parameters that a config may set, by key; third-party parameters keep their names.
 
     Raises ConfigError if the estimator cannot be imported or breaks the protocol.
     """
@@ -158,7 +158,7 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
 def describe_parameters(entry: Entry) -> list[dict[str, str]]:
     """Return the name of each key, its admissible values and its default.
 
-    Where a third-party class has no annotation, the type is that of its docstring, in numpydoc's form.
+    The types of a third-party class without annotations are read from its docstring, in numpydoc's form.
     """
     documented = _documented_types(contract_of(entry).estimator) if entry.foreign else {}
     return [

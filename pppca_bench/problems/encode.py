@@ -126,7 +126,7 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         return encoded
 
     def _values(self, place: int, series: pd.Series[Any]) -> FloatArray:
-        """Return the numbers of a new column, or the indices of its labels among those of the known column."""
+        """Return the numbers of a new column, or the indices of its texts among the known column's labels."""
         import pandas as pd
 
         column, there = self.columns[place], series.notna().to_numpy()

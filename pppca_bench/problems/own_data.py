@@ -121,7 +121,7 @@ class OwnData:
 
     @property
     def label(self) -> str:
-        """Return the problem's name in tables: its own, that of the file, or for example ``"sklearn:digits"``."""
+        """Return the problem's name in tables: `name`, the file's name, or for example ``"sklearn:digits"``."""
         return self.name or (Path(self.place).name if self.is_file else f"{self.source}:{self.place}")
 
     def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:

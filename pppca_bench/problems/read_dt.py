@@ -39,7 +39,7 @@ def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Co
     the header (no Proben1 file declares both). Bool values are 0 or 1, as in all files; gene's -1 and 1 are
     declared real.
     Choice: two or more bool outputs are the classes of a 1-of-n code; a single output is a number to
-    approximate: hearta and heartac declare it and hold levels from 0.1 to 0.9 there.
+    approximate: hearta and heartac declare it for levels from 0.1 to 0.9.
     Choice: real values lie within [-1.1, 1.1]: Proben1 codes to [0, 1] or [-1, 1], and the largest value in
     its files is glass's 1.05066, so more is damage or an input that was never scaled.
     Choice: the last line must end in a line feed, as in all files: a file cut within its last value shows.

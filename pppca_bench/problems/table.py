@@ -33,7 +33,7 @@ _DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d(?!\d)|\d\d?([./])\d\d?\1\d{2,4}(?!\d)
 _SWAPPED = str.maketrans(",.", ".,")
 
 _EXACT = 2.0**53
-"""float64 holds all integers up to this number."""
+"""float64 represents all integers up to this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +196,9 @@ def to_table(frame: pd.DataFrame, source: str, *, decimal: str = "", **about: An
 
 
 def type_texts(series: pd.Series[Any], decimal: str) -> Typed:
-    """Type a column of texts: as numbers only if float64 holds them all, otherwise as the unchanged texts.
+    """Type a column of texts: as numbers if float64 represents them all, otherwise as the unchanged texts.
 
-    Choice: integers with gaps are reals, as in pandas, whose types decided before.
+    Choice: integers with gaps are reals, as in pandas.
     """
     import pandas as pd
 
@@ -219,7 +219,7 @@ def type_texts(series: pd.Series[Any], decimal: str) -> Typed:
 def to_numbers(texts: pd.Series[str], decimal: str = ".") -> FloatArray:
     """Return the numbers that texts are, such as -1, 2.50 or 1e-3; NaN for other texts and for changed numbers.
 
-    Numbers are changed if float64 does not hold an integer, or holds 0 for another number. Choice: digits beyond
+    Numbers are changed if float64 does not represent an integer, or is 0 for another number. Choice: digits beyond
     float64 are rounded, since many programs write 18 of them for numbers of this type.
     """
     plain = texts.str.strip() if decimal == "." else texts.str.strip().str.translate(_SWAPPED)
@@ -245,7 +245,7 @@ def _labelled(series: pd.Series[Any], gaps: NDArray[np.bool_]) -> Typed:
 
 
 def type_values(series: pd.Series[Any]) -> Typed:
-    """Type a column of a data frame; integers that float64 does not hold become texts."""
+    """Type a column of a data frame; integers that float64 does not represent become texts."""
     import pandas as pd
 
     types, gaps = pd.api.types, series.isna().to_numpy()
