@@ -22,12 +22,21 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from pppca_bench.config.sections import By, ClassifierSection, Context, Names, Repeats, Values, context_of, read_method
+from pppca_bench.config.sections import (
+    By,
+    ClassifierSection,
+    Context,
+    Names,
+    Repeats,
+    Thresholds,
+    context_of,
+    read_method,
+)
 from pppca_bench.documents import Location, Section, YamlSource, absent, as_written, broken_rule, raise_errors
 from pppca_bench.errors import nearest
 from pppca_bench.parameters import REQUIRED, Parameter, Percent, Tau
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
-from pppca_bench.runs import AUTO, CHOOSE
+from pppca_bench.runs import CHOOSE
 
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -127,11 +136,6 @@ def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
     raise broken_rule(f"{expected}, got {as_written(value)}{hint}")
 
 
-def _read_thresholds(value: Any) -> Any:
-    return value if value is None or value == AUTO else TAU.read(value)
-
-
-TAU = Values(Parameter("tau", Tau, None))
 Problems = Annotated[
     tuple[Annotated[Any, PlainValidator(_read_problem), WithJsonSchema({"definition": "problem"})], ...],
     MinLen(1),
@@ -156,7 +160,7 @@ class Config(Section):
     by: By = "validation_error"
     retain: Percent = 95.0
     predictions: bool = False
-    tau: Annotated[Any, PlainValidator(_read_thresholds), WithJsonSchema({"definition": "thresholds"})] = None
+    tau: Annotated[Any, Thresholds(Parameter("tau", Tau, None))] = None
     classifier: ClassifierSection = Field({}, validate_default=True)
     methods: Annotated[Methods, MinLen(1), MaxLen(100)]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pppca_bench.config.experiment import TAU, Config, TableSection
+from pppca_bench.config.experiment import Config, TableSection
 from pppca_bench.config.sections import Repeats, model_of
 from pppca_bench.documents import Section
 from pppca_bench.methods.entry import Classifier, Method
@@ -18,7 +18,6 @@ from pppca_bench.methods.protocol import PORTRAIT
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.parameters import adapter_of, in_words
 from pppca_bench.problems import known_problems
-from pppca_bench.runs import AUTO
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -86,7 +85,6 @@ def _definitions() -> Schema:
         "problem": {
             "anyOf": [{"enum": known_problems()}, {"type": "string", "pattern": r"\.dt$"}, schema_of(TableSection)]
         },
-        "thresholds": _with_auto(adapter_of(Annotated[Any, TAU]).json_schema()),
         "method": _any_of("method", METHODS, method),
         "classifier": _any_of("classifier", CLASSIFIERS, classifier),
         "single_classifier": _any_of("classifier", singles, classifier),
@@ -109,15 +107,7 @@ def _any_of(kind: str, entries: Mapping[str, Method | Classifier], foreign: Sche
 
 
 def _section(entry: Method | Classifier) -> Schema:
-    schema = schema_of(model_of(entry))
-    if "tau" in schema["properties"]:
-        schema["properties"]["tau"] = _with_auto(schema["properties"]["tau"])
-    return {"description": f"{entry.title}: {entry.does} ({entry.source}).", **schema}
-
-
-def _with_auto(schema: Schema) -> Schema:
-    """Return the schema of thresholds, which may be missing, or chosen by each run."""
-    return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}, {"const": AUTO}]}
+    return {"description": f"{entry.title}: {entry.does} ({entry.source}).", **schema_of(model_of(entry))}
 
 
 def schema_text(schema: Schema) -> str:

@@ -140,6 +140,18 @@ class Values:
         return checked
 
 
+class Thresholds(Values):
+    """Annotation of thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        schema = super().__get_pydantic_json_schema__(core, handler)
+        return schema | {"anyOf": [*schema["anyOf"], {"type": "null"}, {"const": AUTO}]}
+
+    def read(self, value: Any) -> Any:
+        """Return the values, each once."""
+        return value if value is None or value == AUTO else super().read(value)
+
+
 def is_storable(value: object) -> bool:
     """Return whether the store accepts a value of a parameter: a number, a text, a flag, None, or a tuple of them."""
     parts = value if isinstance(value, tuple) else (value,)
@@ -192,7 +204,7 @@ def _fields(entry: Entry) -> dict[str, Any]:
     """Return a field for each parameter; an alias is its key, since names such as copy are pydantic's own."""
     return {
         f"key_{number}": (
-            Annotated[Any, Values(parameter)],
+            Annotated[Any, Thresholds(parameter) if key == "tau" and not entry.foreign else Values(parameter)],
             Field(alias=key) if parameter.default is REQUIRED and key != "tau" else absent(alias=key),
         )
         for number, (key, parameter) in enumerate(section_of(entry).items())
@@ -253,19 +265,18 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     shared = info.data
     value = spelled_out(value, "method")
     entry = _named(value, "method", None, info)
-    names, tau = shared.get("choose", ()), value.get("tau")
-    if AUTO in (shared.get("tau"), tau):
-        names = tuple(dict.fromkeys([*names, "tau"]))
-    has_tau = "tau" in section_of(entry) and not entry.foreign
-    if has_tau:
-        own = {} if tau is None else {"tau": AUTO_TAUS if tau == AUTO else tau}
-        value = {key: item for key, item in value.items() if key != "tau"} | own
     given = _given(entry, value, info)
-    has_other = any(value.get(name) is not None for name in entry.instead_of_tau)
-    if has_tau and tau is None and not has_other and "tau" in shared:
-        if shared["tau"] is None:
-            raise broken_rule(f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none")
-        given["tau"] = AUTO_TAUS if shared["tau"] == AUTO else shared["tau"]
+    names = shared.get("choose", ())
+    if AUTO in (shared.get("tau"), given.get("tau")):
+        names = tuple(dict.fromkeys([*names, "tau"]))
+    if "tau" in section_of(entry) and not entry.foreign:
+        tau = given.pop("tau", None)
+        has_other = any(value.get(name) is not None for name in entry.instead_of_tau)
+        if tau is None and not has_other and "tau" in shared:
+            tau = shared["tau"]
+            if tau is None:
+                raise broken_rule(f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none")
+        given["tau"] = AUTO_TAUS if tau == AUTO else tau or (None,)
     grid = _grid(entry, given)
     grid = _choosing(entry, grid, names, shared.get("by", "validation_error"), shared.get("retain", 95.0))
     if shared.get(PREDICTIONS) and entry.makes != "measures":
@@ -277,11 +288,11 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
 
 
 def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tuple[Scalar, ...]]:
-    """Return the values of every parameter, those that are not given by default; a threshold's default is None."""
+    """Return the values of every parameter, by default those that are not given."""
     place: Location = ("parameters",) if entry.foreign else ()
     if entry.foreign:
         given = given.get("parameters", {})
-    defaults = _defaults(entry) | ({"tau": None} if "tau" in section_of(entry) and not entry.foreign else {})
+    defaults = _defaults(entry)
     grid = {key: given.get(key, (defaults.get(key),)) for key in section_of(entry) if key in given or key in defaults}
     n_variants = math.prod(map(len, grid.values()))
     if n_variants > MOST_VARIANTS:
