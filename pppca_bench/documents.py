@@ -110,7 +110,7 @@ class Section(BaseModel):
 
     @classmethod
     def _explained(cls, value: Any, error: Mapping[str, Any]) -> tuple[Location, str]:
-        """Return the location of one of pydantic's errors and its message: the expected rule and the given value."""
+        """Return the location of one of pydantic's errors and its message: the whole rule and the given value."""
         location = error["loc"]
         if error["type"] == _RULE:
             return location, error["msg"]
@@ -121,33 +121,18 @@ class Section(BaseModel):
         if error["type"] == "extra_forbidden":
             key = str(location[0])
             return location, f"unknown key, expected one of {', '.join(cls.known_keys())}{cls.hint(key)}"
-        annotation, place = cls._annotation_at(location)
-        if place == location:
-            value = error["input"]
-        else:
-            for part in place:
-                value = value[part]
-        is_long = error["type"] == "too_long" and isinstance(value, tuple)
-        got = f"{len(value)} of them" if is_long else as_written(value)
-        return place, f"expected {describe(annotation, value)}, got {got}"
-
-    @classmethod
-    def _annotation_at(cls, location: Location) -> tuple[Any, Location]:
-        """Return the innermost annotation that states the whole rule for a value, and the location of that value.
-
-        It is a union itself rather than an alternative of it.
-        """
         fields = {field.alias or name: field for name, field in cls.model_fields.items()}
-        annotation = fields[str(location[0])].rebuild_annotation()
-        for depth, part in enumerate(location[1:], start=1):
+        annotation, value, depth = fields[str(location[0])].rebuild_annotation(), value[location[0]], 1
+        for part in location[1:]:
             kind = kind_of(annotation)
             if get_origin(kind) is tuple and isinstance(part, int):
                 annotation = get_args(kind)[0]
             elif get_origin(kind) is dict:
                 annotation = get_args(kind)[1]
-            else:
-                return annotation, location[:depth]
-        return annotation, location
+            else:  # an alternative of a union, whose alternatives form a single rule
+                break
+            value, depth = value[part], depth + 1
+        return location[:depth], f"expected {describe(annotation, value)}, got {as_written(value)}"
 
 
 def absent(**options: Any) -> Any:

@@ -48,10 +48,6 @@ class UnknownProblemError(DataError, UnknownNameError):
     """No problem has that name."""
 
 
-class UnknownColumnError(DataError, UnknownNameError):
-    """A table has no column of that name."""
-
-
 class UnknownConfigError(StoreError, UnknownNameError):
     """No config of that name was ever run into the results database."""
 

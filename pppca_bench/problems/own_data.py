@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import OwnDataError, UnknownColumnError, listed, nearest
+from pppca_bench.errors import OwnDataError, listed, nearest
 from pppca_bench.files import printable
 from pppca_bench.problems.problem import FloatArray, Problem, Targets, Task
 from pppca_bench.problems.table import Column, Table, load_saved
@@ -245,9 +245,7 @@ class DataSet:
         for name in (*own.target, *own.categorical, *own.drop, *filter(None, [own.rule.column])):
             if name not in names:
                 known = listed(list(map(printable, names)), name) + nearest(name, names)
-                raise UnknownColumnError(
-                    f"{self.table.source}: expected a column {name!r}, got the columns {known}. Correct the name."
-                )
+                raise self.table.error(f"a column {name!r}", f"the columns {known}", "Correct the name.")
         if dropped := [name for name in self.targets if name in own.drop]:
             raise self.table.error("a target that is not dropped", f"drop: [{dropped[0]}]", "Take it out of `drop`.")
         if not self.targets:
