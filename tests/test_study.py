@@ -204,7 +204,6 @@ BROKEN = [
         "expected published cells that runs can fill, got none",
     ),
     (SCORED, SCORED.replace("}", ", ours: speedup}"), "19: score[0]: expected ours only beside quantity: speedup, got"),
-    ("weight: 0.5", "weight: 0", "20: score[1].weight: expected a number > 0, got 0."),
     (", ours: speedup_operations", "", "20: score[1]: expected ours: speedup_operations where base has timed: false"),
     ('"cancer1, 10%"', '"cancer1, 100%"', "22: report[0]: expected cells that score leaves out, got T5, cancer1, 100%"),
     ("T5 tenth", "T5 dimensionality", "22: report[0]: expected a unique name, got 'T5 dimensionality' again."),
@@ -218,12 +217,6 @@ class TestErrors:
         with pytest.raises(ConfigError, match=r"^(small\.yaml:\d+: .*\.(\n|$))+") as error:
             loaded(SMALL.replace(old, new, 1))
         assert message in str(error.value)
-
-    def test_the_exit_code_is_2_and_nothing_is_written(self):
-        result = pppca_study(SMALL.replace("trials: 4", "trials: 0"))
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr == "Error: small.yaml:3: trials: expected an integer from 1 to 100000, got 0.\n"
-        assert not Path("results").exists()
 
     def test_the_error_without_optuna_names_the_installation_command(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "optuna", None)
@@ -385,7 +378,7 @@ class TestSearching:
         searched(trials=2)
         searched(SMALL.replace("weight: 0.5", "weight: 0.7"), trials=2)
         operations = [json.loads(line) for line in (FOLDER / search.JOURNAL).read_text().splitlines()]
-        assert len({one["study_name"] for one in operations if "study_name" in one}) == 2
+        assert len({operation["study_name"] for operation in operations if "study_name" in operation}) == 2
 
     def test_progress_counts_the_trials(self):
         shown = []
@@ -422,13 +415,13 @@ class TestCommand:
         assert "results/studies/small" in stopped.stderr
 
     def test_more_runs_than_a_command_may_have_are_refused_unless_forced(self, monkeypatch):
-        n_runs = 2 * 2 * (4 + 4 + 1 + 4)  # trials, repeats, and cells of 100 %, 10 %, autocor and the speed-up
+        n_runs = 2 * (4 + 4 + 1 + 4)  # repeats, and cells of 100 %, 10 %, autocor and the speed-up
         monkeypatch.setattr(request, "MOST_RUNS", n_runs - 1)
-        refused = pppca_study(SMALL, "--trials", 2)
+        refused = pppca_study(SMALL, "--trials", 1)
         assert refused.exit_code == 2
         assert f"small.yaml: expected at most {n_runs - 1} runs in one command, got {n_runs}." in refused.stderr
         assert not Path("results").exists()
-        assert pppca_study(SMALL, "--trials", 2, "--force").exit_code == 0
+        assert pppca_study(SMALL, "--trials", 1, "--force").exit_code == 0
 
     def test_a_search_whose_trials_all_fail_has_exit_code_1(self, stand_in):
         class Fails(DGHA):
