@@ -107,5 +107,5 @@ def test_every_table_fits_its_page(tmp_path):
     assert len(tables["R"].row_labels) > LONG
     assert {"T0", "T1", "P8", "X"} <= tables.keys()
     for name, table in tables.items():
-        log = compiled(f"{PREAMBLE}{render(table, 'latex')}\\end{{document}}", tmp_path, name)
+        log = compiled(f"{PREAMBLE}{render(table, form='latex')}\\end{{document}}", tmp_path, name)
         assert not re.search(r"Overfull \\hbox|Float too large", log), name
