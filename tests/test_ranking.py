@@ -111,13 +111,6 @@ def test_permutations_of_a_problem_are_a_single_data_set():
     assert found.mean_ranks["gha"] == 1.0
 
 
-def test_a_method_that_was_not_run_everywhere_is_left_out_and_named():
-    errors = ERRORS | {"lda": {"cancer1": 0.5}}
-    found = ranked(errors)
-    assert found.left_out == ("lda",)
-    assert "Not run on all of them, so not ranked: lda." in ranking.render(found)
-
-
 def test_p_values_are_those_of_paired_tests_with_holms_correction():
     rng = np.random.default_rng(5)
     problems = [f"p_{letter}" for letter in "abcdefghij"]
@@ -206,11 +199,12 @@ def test_means_over_fewer_repeats_than_planned_are_named():
     ]
 
 
-def test_a_method_whose_repeats_all_failed_is_left_out_and_named():
+def test_methods_that_were_not_run_everywhere_or_failed_are_left_out_and_named():
     outcomes = [("lda", "glass1", repeat, "failed") for repeat in (0, 1)]
-    found = rank(replaced(runs(ERRORS | {"lda": ERRORS["gha"]}), *outcomes))
-    assert found.left_out == ("lda",)
+    found = rank(replaced(runs(ERRORS | {"lda": ERRORS["gha"], "pca": {"cancer1": 0.5}}), *outcomes))
+    assert found.left_out == ("lda", "pca")
     assert "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)." in ranking.render(found)
+    assert "Not run on all of them, so not ranked: lda; pca." in ranking.render(found)
 
 
 def test_of_many_cells_with_fewer_repeats_some_are_named():

@@ -163,14 +163,11 @@ class TestCorrelation:
         assert quantities["validation_squared_error_percent"].n == 6
 
 
-def test_a_cell_without_finished_runs_has_no_quantities():
-    found = summarise_runs(Results.of_runs([(spec(0), FAILED), (spec(1), None)]).select(CENTRED))
-    assert (found.quantities, found.n_planned, found.n_failed) == ({}, 2, 1)
-
-
-def test_a_cell_without_runs_is_empty():
-    found = Results.of_runs([]).summary(CENTRED)
-    assert (found.quantities, found.n_planned, found.n_failed, found.settings) == ({}, 0, 0, "")
+def test_a_cell_without_completed_runs_has_no_quantities():
+    unfinished = Results.of_runs([(spec(0), FAILED), (spec(1), None)]).summary(CENTRED)
+    assert (unfinished.quantities, unfinished.n_planned, unfinished.n_failed) == ({}, 2, 1)
+    nothing = Results.of_runs([]).summary(CENTRED)
+    assert (nothing.quantities, nothing.n_planned, nothing.n_failed, nothing.settings) == ({}, 0, 0, "")
 
 
 @pytest.mark.parametrize(
