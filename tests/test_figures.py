@@ -15,7 +15,7 @@ import pytest
 from full_results import CONFIG, REFERENCES
 from matplotlib.figure import Figure as Drawing
 
-from pppca_bench.reporting.figure_data import Figure, build_figures
+from pppca_bench.reporting.figure_data import Figure, at_powers, build_figures
 from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_figures
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
@@ -280,6 +280,12 @@ class TestDrawing:
         before = dict(matplotlib.rcParams)
         to_images(partial(draw, figures["F2"]))
         assert dict(matplotlib.rcParams) == before
+
+
+def test_the_last_measurement_before_a_power_of_two_counts_within_the_curve() -> None:
+    shares = at_powers(np.array([2, 5, 9]), np.array([0.5, 0.8, 1.0]))
+    # 1 is before the first; 2, 4; 8 after 5; 16 after the end.
+    np.testing.assert_array_equal(shares[:5], [np.nan, 0.5, 0.5, 0.8, np.nan])
 
 
 @pytest.mark.slow

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from pppca_bench.config.overrides import parse_only
 from pppca_bench.reporting import summary as summaries
-from pppca_bench.reporting.summary import CellSummary, Results, summarise
+from pppca_bench.reporting.summary import CellSummary, Results, source_of, summarise
 from pppca_bench.runs import Cell, RunResult, RunSpec, Selector, StoredRun
 from pppca_bench.store.columns import runs_by_cell
 
@@ -250,3 +251,25 @@ class TestDigestOfSettings:
         assert self.digest(cell(problem="other")) == self.digest(cell(version=2)) == self.digest(cell())
         timed = [cell(method="dgha_speedup", parameters=SETTINGS | {"timed": value}) for value in (True, False)]
         assert len({self.digest(one) for one in timed}) == 1
+
+
+def test_the_selection_of_a_cell_takes_its_runs_alone():
+    cells = [
+        *(cell("iris", parameters={"tau": tau, "data_fraction": part}) for tau in (5.0, 7.5) for part in (100.0, 10.0)),
+        *(
+            cell("iris", parameters={"tau": 5.0, "data_fraction": 100.0}, classifier={"hidden": own})
+            for own in ((8,), ())
+        ),
+        *(cell("iris", "gha", {"shuffle": value}) for value in (True, False)),
+        cell("wine", "gha", {"shuffle": None}),
+    ]
+    runs = [(spec(0, own), result(1.0)) for own in cells]
+    keys = [run.key for run, _ in runs]
+    results = Results.of_runs(runs, {"a": keys, "b": keys[:1]})
+    for own in cells:
+        source = source_of(own, results, ["a"])
+        taken = parse_only([str(source.record()["only"])])
+        assert [other for other in cells if taken.takes(other)] == [own]
+        assert (source.config, source.versions) == ("a", f"{own.method} 1")
+    alone = source_of(cells[0], results, ["none", "b"])
+    assert (alone.config, alone.only) == ("b", {"problem": "iris", "method": "dgha"})
