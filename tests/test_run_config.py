@@ -108,16 +108,18 @@ def test_invalid_data_are_refused(tmp_path, problems, said):
         pppca_bench.run(DOCUMENT, problems, results=tmp_path)
 
 
-def test_data_that_the_config_does_not_name_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match="config: expected 'own' among its problems, since data were given for it"):
+@pytest.mark.parametrize(
+    ("problems", "said"),
+    [
+        (["iris"], "config: expected 'own' among its problems, since data were given for it"),
+        ([{"csv": Path("own.csv")}], "expected plain values, as YAML has them"),
+    ],
+)
+def test_a_document_that_does_not_name_the_data_or_is_no_yaml_is_refused(tmp_path, problems, said):
+    with pytest.raises(ConfigError, match=said):
         pppca_bench.run(
-            DOCUMENT | {"problems": ["iris"], "splits": 1, "repeats": 1}, {"own": flowers()}, results=tmp_path
+            DOCUMENT | {"problems": problems, "splits": 1, "repeats": 1}, {"own": flowers()}, results=tmp_path
         )
-
-
-def test_a_document_that_yaml_cannot_represent_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="expected plain values, as YAML has them"):
-        pppca_bench.run(DOCUMENT | {"problems": [{"csv": Path("own.csv")}]}, results=tmp_path)
 
 
 def config_file(folder: Path, problems: str) -> Path:
@@ -155,15 +157,6 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
 def test_a_missing_table_or_a_repeated_name_is_reported_with_its_key(tmp_path, problems, said):
     with pytest.raises(ConfigError, match=said):
         read_request([config_file(tmp_path / "a", problems)])
-
-
-def test_a_method_that_needs_classes_refuses_a_table_of_numbers(tmp_path):
-    path = config_file(tmp_path / "a", "{sklearn: diabetes}")
-    path.write_text(path.read_text().replace("pca", "lda"))
-    with pytest.raises(
-        ConfigError, match=r"lda needs, got sklearn:diabetes, which is approximation\. If its .* `task: class"
-    ):
-        read_request([path])
 
 
 @pytest.mark.parametrize(("n_outputs", "hidden"), [(1, (16, 8)), (8, (16, 8)), (10, (20, 10)), (200, (128, 64))])
