@@ -380,7 +380,8 @@ def test_plans_map_each_config_to_its_runs(tmp_path):
         store.plan(plan("first", [one, two]))
         store.plan(plan("second", [two, three]))
         store.plan(plan("first", [one]))
-        assert {name: sorted(keys) for name, keys in store.plans().items()} == {"first": ["1"], "second": ["2", "3"]}
+        found = {name: sorted(spec.key for spec, _ in store.runs([name])) for name in store.configs()}
+        assert found == {"first": ["1"], "second": ["2", "3"]}
 
 
 def test_done_repeats_of_a_config_stay_in_a_plan_with_fewer_repeats(planned):

@@ -274,13 +274,6 @@ class Store(Database):
                 self.rows(f"DELETE FROM {table} WHERE key {_AMONG}", json.dumps(list(keys)))
             self.rows("DELETE FROM cells WHERE id NOT IN (SELECT cell FROM runs)")
 
-    def plans(self) -> dict[str, list[str]]:
-        """Return the keys of the runs that each config asks for, by name, sorted."""
-        keys: dict[str, list[str]] = {name: [] for name in self.configs()}
-        for config, key in self.rows("SELECT config, key FROM plans"):
-            keys[config].append(key)
-        return keys
-
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray[Any]]]:
         """Return the learning curves of the runs that have any, by key."""
         rows = self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
