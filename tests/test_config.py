@@ -225,7 +225,7 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
     [
         (
             "{target: y}",
-            "problems[0]: expected one of the keys csv, parquet, sklearn, proben1, openml, dt, got the keys target.",
+            "problems[0]: expected one of the keys csv, parquet, sklearn, proben1, openml, dt, got target.",
         ),
         (
             "{csv: a.csv, dt: a.dt}",

@@ -62,11 +62,11 @@ class TestOnly:
             plan(path, only=("centre=1",))
 
     def test_a_plan_lists_the_runs_that_the_filter_leaves_out(self, path):
-        found = plan(path, only=("method=gha",))
-        assert {spec.cell.method for spec in found.left_out} == {"dgha"}
-        assert len(found.specs) == 4
-        assert len(found.all_repeats) == N_RUNS
-        assert {spec.key for spec in (*found.specs, *found.left_out)} == {spec.key for spec in found.all_repeats}
+        changed = plan(path, only=("method=gha",))
+        assert {spec.cell.method for spec in changed.left_out} == {"dgha"}
+        assert len(changed.specs) == 4
+        assert len(changed.all_repeats) == N_RUNS
+        assert {spec.key for spec in (*changed.specs, *changed.left_out)} == {spec.key for spec in changed.all_repeats}
 
     def test_a_config_without_matching_runs_has_no_plan(self, path, tmp_path):
         other = tmp_path / "other.yaml"
@@ -106,9 +106,9 @@ class TestOnly:
 
 class TestSet:
     def test_a_value_of_the_classifier_of_a_method_and_of_the_config_is_changed(self, path):
-        found = plan(path, "classifier.hidden=[5]", "dgha.n_epochs=7", "repeats=1", "dgha.tau=10")
-        assert {spec.repeat for spec in found.specs} == {0}
-        settings = [(spec.cell.method, spec.cell.settings) for spec in found.specs]
+        changed = plan(path, "classifier.hidden=[5]", "dgha.n_epochs=7", "repeats=1", "dgha.tau=10")
+        assert {spec.repeat for spec in changed.specs} == {0}
+        settings = [(spec.cell.method, spec.cell.settings) for spec in changed.specs]
         assert {one["n_epochs"] for method, one in settings if method == "dgha"} == {7}
         assert {one["tau"] for method, one in settings if method == "dgha"} == {10.0}
         assert {one["n_epochs"] for method, one in settings if method == "gha"} != {7}
@@ -116,20 +116,20 @@ class TestSet:
         assert {one["classifier.hidden"] for _, one in settings} == {(5,), (3,)}
 
     def test_a_changed_config_has_a_name_that_no_file_can_have(self, path):
-        found = plan(path, "tau=5", "classifier.max_epochs=50")
-        assert found.name == "small+classifier.max_epochs=50,tau=5"
-        assert found.name == plan(path, "classifier.max_epochs=50", "tau=5").name
-        path.write_text(CONFIG.replace("name: small", f"name: {found.name}"))
+        changed = plan(path, "tau=5", "classifier.max_epochs=50")
+        assert changed.name == "small+classifier.max_epochs=50,tau=5"
+        assert changed.name == plan(path, "classifier.max_epochs=50", "tau=5").name
+        path.write_text(CONFIG.replace("name: small", f"name: {changed.name}"))
         with pytest.raises(ConfigError, match="name: expected"):
             read_request([path])
 
     def test_the_text_is_the_changed_config_after_a_list_of_the_changes(self, path):
-        found = plan(path, "tau=5", "dgha.classifier.hidden=[2]")
-        head, _, text = found.text.partition("\n")
+        changed = plan(path, "tau=5", "dgha.classifier.hidden=[2]")
+        head, _, text = changed.text.partition("\n")
         assert "small.yaml, changed by --set dgha.classifier.hidden=[2] --set tau=5" in head
-        path.write_text(text.replace(f"name: {found.name}", "name: mine"))
-        assert plan(path).specs == found.specs
-        assert yaml.safe_load(text)["name"] == found.name
+        path.write_text(text.replace(f"name: {changed.name}", "name: mine"))
+        assert plan(path).specs == changed.specs
+        assert yaml.safe_load(text)["name"] == changed.name
 
     @pytest.mark.parametrize(
         ("values", "name"),

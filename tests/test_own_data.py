@@ -58,8 +58,8 @@ def test_columns_become_inputs_by_their_types(tmp_path):
         np.testing.assert_allclose(X[:, 0], expected[rows])
         np.testing.assert_array_equal(X[:, 2], 0.0)
         np.testing.assert_array_equal(X[:, 3], np.isnan(size)[rows])
-        told = [["blue", "green", "red", None].index(colours[row]) for row in rows]
-        np.testing.assert_array_equal(X[:, 5:], np.eye(4)[told])
+        categories = [["blue", "green", "red", None].index(colours[row]) for row in rows]
+        np.testing.assert_array_equal(X[:, 5:], np.eye(4)[categories])
         np.testing.assert_array_equal(y, (rows >= 4).astype(int))
 
 

@@ -111,11 +111,11 @@ def test_a_long_value_is_cut_in_the_message():
 
 
 def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
-    found = parameters_of(Estimator)
-    assert list(found) == ["low", "high", "anything"]
-    assert found["low"].default is REQUIRED
-    assert found["high"].expected == "an integer from 1 to 1000000 or null"
-    assert found["anything"].annotation is Any
+    parameters = parameters_of(Estimator)
+    assert list(parameters) == ["low", "high", "anything"]
+    assert parameters["low"].default is REQUIRED
+    assert parameters["high"].expected == "an integer from 1 to 1000000 or null"
+    assert parameters["anything"].annotation is Any
 
 
 def test_an_estimator_is_checked_by_annotations_and_its_own_rules():

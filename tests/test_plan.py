@@ -107,7 +107,7 @@ def test_a_repeat_has_the_same_seed_for_all_settings():
     seeds = {(spec.cell.problem, spec.repeat): set() for spec in specs}
     for spec in specs:
         seeds[spec.cell.problem, spec.repeat].add(spec.seed)
-    assert all(len(found) == 1 for found in seeds.values())
+    assert all(len(own) == 1 for own in seeds.values())
     assert len(set.union(*seeds.values())) == 4
 
 
@@ -236,8 +236,8 @@ def test_pivot_architectures_differ_between_permutations():
     specs = expanded(
         config(problems=["gene1", "gene2", "card2"], classifier={"hidden": "pivot", "output_activation": "pivot"})
     )
-    found = {spec.cell.problem: make_classifier(spec.cell.classifier, spec.cell.problem, 0) for spec in specs}
-    assert {name: (one.hidden_layer_sizes, one.output_activation) for name, one in found.items()} == {
+    networks = {spec.cell.problem: make_classifier(spec.cell.classifier, spec.cell.problem, 0) for spec in specs}
+    assert {name: (one.hidden_layer_sizes, one.output_activation) for name, one in networks.items()} == {
         "gene1": ((4, 2), "linear"),
         "gene2": ((4, 2), "softsign"),
         "card2": ((24,), "linear"),

@@ -83,8 +83,8 @@ def test_the_defaults_of_every_entry_are_valid(experiment, entry):
     section = {key: entry.name, **given}
     document = {**BASE, place: [section] if place == "methods" else section}
     missing = [key for key, one in section_of(entry).items() if one.default is REQUIRED and key != "tau"]
-    found = [error.message for error in experiment.iter_errors(document)]
-    assert found == [f"{key!r} is a required property" for key in missing]
+    errors = [error.message for error in experiment.iter_errors(document)]
+    assert errors == [f"{key!r} is a required property" for key in missing]
 
 
 @pytest.mark.parametrize(

@@ -76,13 +76,13 @@ class TestInit:
     def test_it_copies_every_config_and_study_with_a_schema_that_editors_find(self, tmp_path):
         done = pppca("init")
         assert done.exit_code == 0
-        found = contents(tmp_path / "configs")
+        copied = contents(tmp_path / "configs")
         configs, studies = shipped_experiments().values(), shipped_studies().values()
         names = {path.name for path in configs} | {f"studies/{path.name}" for path in studies}
-        assert set(found) == names | {"schema.json", "studies/schema.json"}
-        assert done.output.startswith(f"configs: {len(found)} files written.\nNext: `pppca run configs/demo.yaml`")
+        assert set(copied) == names | {"schema.json", "studies/schema.json"}
+        assert done.output.startswith(f"configs: {len(copied)} files written.\nNext: `pppca run configs/demo.yaml`")
         for name in names:
-            first, rest = found[name].split("\n", 1)
+            first, rest = copied[name].split("\n", 1)
             assert (tmp_path / "configs" / name).with_name(first.partition("$schema=")[2]).is_file()
             assert rest == (ROOT / "configs" / name).read_text()
             assert read_yaml(tmp_path / "configs" / name).value == read_yaml(ROOT / "configs" / name).value
@@ -132,5 +132,5 @@ class TestCompletion:
 def completed(words: tuple[str, ...]) -> list[str]:
     """Return the completions of a line, each as its sort and its value."""
     completion = get_completion_class("bash")(cli, {}, "pppca", "_PPPCA_COMPLETE")
-    found = completion.get_completions(list(words[:-1]), words[-1])
-    return [completion.format_completion(one) for one in found]
+    offered = completion.get_completions(list(words[:-1]), words[-1])
+    return [completion.format_completion(one) for one in offered]

@@ -88,7 +88,7 @@ class TableSection(Section):
     def _check(self) -> Self:
         places = [key for key in _PLACES if key in self.model_fields_set]
         if len(places) != 1:
-            got = " and ".join(places) or f"the keys {', '.join(sorted(self.model_fields_set)) or 'of none'}"
+            got = " and ".join(places or sorted(self.model_fields_set)) or "none"
             raise broken_rule(f"expected one of the keys {', '.join(_PLACES)}, got {got}")
         if errors := list(self._broken_rules(*places)):
             raise_errors(errors)

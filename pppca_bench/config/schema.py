@@ -46,7 +46,7 @@ def experiment_schema() -> Schema:
     return {
         "$schema": DIALECT,
         "title": "Experiment of pppca",
-        "description": "What `pppca run` takes.",
+        "description": "Config that `pppca run` takes.",
         **schema,
         "anyOf": [{"required": ["repeats"]}, {"properties": {"problems": _HAS_TABLE}}],
         "dependentSchemas": {"retain": {"properties": {"by": {"const": "retained_variance"}}, "required": ["by"]}},
