@@ -62,11 +62,13 @@ class TestOnly:
             plan(path, only=("centre=1",))
 
     def test_a_plan_lists_the_runs_that_the_filter_leaves_out(self, path):
-        changed = plan(path, only=("method=gha",))
-        assert {spec.cell.method for spec in changed.left_out} == {"dgha"}
-        assert len(changed.specs) == 4
-        assert len(changed.all_repeats) == N_RUNS
-        assert {spec.key for spec in (*changed.specs, *changed.left_out)} == {spec.key for spec in changed.all_repeats}
+        filtered = plan(path, only=("method=gha",))
+        assert {spec.cell.method for spec in filtered.left_out} == {"dgha"}
+        assert len(filtered.specs) == 4
+        assert len(filtered.all_repeats) == N_RUNS
+        assert {spec.key for spec in (*filtered.specs, *filtered.left_out)} == {
+            spec.key for spec in filtered.all_repeats
+        }
 
     def test_a_config_without_matching_runs_has_no_plan(self, path, tmp_path):
         other = tmp_path / "other.yaml"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
 from pathlib import Path
 
 from pppca_bench.errors import ConfigError
@@ -12,8 +11,6 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "configs", _PACKAGE.parent / "configs")
 LOCAL = Path("configs")
 """Folder in the working directory whose configs take precedence over shipped configs of the same name."""
-
-_List = Callable[[], dict[str, Path]]
 
 STUDIES = "studies"
 """Folder of the studies, in that of the experiments."""
@@ -44,29 +41,31 @@ def find_experiment(given: Path) -> Path:
     comes first, then NAME.yaml in ``configs`` of the working directory, where ``pppca init`` puts copies to edit, and
     the shipped file last, so that an edited copy is never passed over. Raises ConfigError with the nearest names.
     """
-    return _find(given, LOCAL, shipped_experiments, ("run", "config"), ("study", shipped_studies))
+    return _find(given, "run", "study")
 
 
 def find_study(given: Path) -> Path:
     """Return the file that an argument stands for: a path, or the name of a study; see `find_experiment`."""
-    return _find(given, LOCAL / STUDIES, shipped_studies, ("study", "study"), ("run", shipped_experiments))
+    return _find(given, "study", "run")
 
 
-def _find(given: Path, local: Path, list_shipped: _List, kind: tuple[str, str], other: tuple[str, _List]) -> Path:
+def _find(given: Path, command: str, other_command: str) -> Path:
     try:
         if len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists():
             return given
     except OSError:  # the reader of the file reports the cause
         return given
-    name, shipped = str(given), list_shipped()
-    if (edited := local / f"{name}.yaml").is_file():
+    name, by_command = str(given), {"run": shipped_experiments(), "study": shipped_studies()}
+    edited = LOCAL / (STUDIES if command == "study" else "") / f"{name}.yaml"
+    if edited.is_file():
         return edited
+    shipped = by_command[command]
     if name in shipped:
         return shipped[name]
     hint = "`pppca init` writes all of them into a folder."
-    if name in other[1]():
-        hint = f"Try `pppca {other[0]} {name}`."
+    if name in by_command[other_command]:
+        hint = f"Try `pppca {other_command} {name}`."
     elif nearest := difflib.get_close_matches(name, shipped, n=3):
         hint = f"Did you mean {' or '.join(map(repr, nearest))}?"
-    command, noun = kind
+    noun = "study" if command == "study" else "config"
     raise ConfigError(f"{command}: expected the path of a file or the name of a shipped {noun}, got {name!r}. {hint}")
