@@ -153,7 +153,7 @@ class TestSpaces:
             *(False, True, True, False, False, False, False, False)
         ]
         assert [value in real for value in (0.5, 2.0, 2.01, 1)] == [True, True, False, True]
-        assert [value in some for value in (None, [1, 2], 1)] == [True, True, False]
+        assert [value in some for value in (None, (1, 2), 1)] == [True, True, False]
 
     @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
     def test_the_shipped_studies_are_valid(self, path):

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, StringConstraints, model_validator
 from pppca_bench.config.experiment import NAME, parse_config
 from pppca_bench.config.schema import DIALECT, Schema, experiment_schema, mapping
 from pppca_bench.config.sections import filled_document
-from pppca_bench.documents import Location, Section, YamlSource, broken_rule, dotted, read_yaml
+from pppca_bench.documents import Location, Section, YamlSource, broken_rule, dotted, read_yaml, with_sequences
 from pppca_bench.errors import ConfigError, listed, nearest
 from pppca_bench.methods.lookup import search_also
 from pppca_bench.parameters import FINITE, Positive, shown
@@ -56,15 +56,13 @@ class Space(Section):
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     @property
-    def values(self) -> list[Any]:
-        """Return the choices, or the ends of the range."""
-        if self.choices is None:
-            return [self.low, self.high]
-        return [list(choice) if isinstance(choice, tuple) else choice for choice in self.choices]
+    def values(self) -> tuple[Any, ...]:
+        """Return the choices, lists among them as tuples, or the ends of the range."""
+        return self.choices or (self.low, self.high)
 
     def __contains__(self, value: Any) -> bool:
-        if self.choices is not None:
-            return value in self.values
+        if self.choices:
+            return value in self.choices
         low, high = self.values
         return type(value) in ((int,) if self.is_integer else (int, float)) and low <= value <= high
 
@@ -139,7 +137,7 @@ class Study:
     @property
     def parameters(self) -> dict[str, Any]:
         """Return the base's values of the varied parameters, which are trial 0."""
-        return {place: next(iter(values.values())) for place, values in self.varied.items()}
+        return {place: with_sequences(next(iter(values.values())), tuple) for place, values in self.varied.items()}
 
     def experiment(self, number: int, parameters: Mapping[str, Any]) -> YamlSource:
         """Return the experiment of a trial, named ``<study>-trial-<number>``.
@@ -172,7 +170,7 @@ def load_study(path: Path, *, trials: int | None = None) -> Study:
     study = Study(settings, source, base, _locate(source, base, settings.vary))
     for place, space in settings.vary.items():
         here, own = source.where(("vary", place)), study.parameters[place]
-        if any(value != own for value in study.varied[place].values()):
+        if any(with_sequences(value, tuple) != own for value in study.varied[place].values()):
             raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
         for value in space.values:
             parse_config(study.experiment(0, {place: value}))
