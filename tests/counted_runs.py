@@ -20,7 +20,7 @@ def compute_and_log(group: Group, loads: worker.Loads) -> worker.Computed:
 
 def main() -> None:
     """Be `pppca`."""
-    # Workers import the runner anew and find the original there.
+    # Workers import the original runner.
     setattr(runner, "compute", compute_and_log)  # noqa: B010
     sys.argv[0] = "pppca"
     cli.main()

@@ -234,7 +234,7 @@ def test_a_worker_that_is_killed_once_loses_no_run(open_store, monkeypatch, tmp_
 
 
 class FailsAtFirst(GHA):
-    """GHA that fails so many times, whatever the run."""
+    """GHA that fails in its first fits, whatever the run."""
 
     failures_left = 0
 
@@ -247,7 +247,7 @@ class FailsAtFirst(GHA):
 
 @pytest.fixture
 def failing(monkeypatch, stand_in):
-    """Let the next runs of GHA fail, so many of them."""
+    """Return a function that lets a number of the next runs of GHA fail."""
     stand_in("gha", FailsAtFirst)
     monkeypatch.setattr(worker, "_warm_up", lambda *_: None)
 

@@ -113,15 +113,15 @@ class TestDamagedRows:
 
 
 @pytest.mark.parametrize(
-    ("value", "status", "told"),
+    ("value", "status", "error"),
     [(np.inf, "failed", "optimality_percent: expected a finite number, got inf"), (np.nan, "done", None)],
 )
-def test_trust_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(monkeypatch, value, status, told):
+def test_trust_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(monkeypatch, value, status, error):
     monkeypatch.setattr(cell, "measure_reconstruction", lambda *_: {"optimality_percent": np.float64(value)})
     (result, _) = run_group(SPECS, next(iter(opened(["iris"]).values()))[1])
     assert result.status == status
     assert "optimality_percent" not in result.values
-    assert (result.error or "").startswith(told or "")
+    assert (result.error or "").startswith(error or "")
 
 
 class TestOneMoment:
@@ -142,16 +142,16 @@ class TestOneMoment:
 class TestOrigins:
     ORIGINS = ({"pppca": "1+abc", "numpy": "2.1", "configs": {"a": "1"}}, {"pppca": "1+abd", "numpy": "2.1"})
 
-    @pytest.mark.parametrize(("origins", "n_told"), [(ORIGINS, 2), ((ORIGINS[0], ORIGINS[0] | {"configs": {}}), 0)])
-    def test_trust_a_cell_of_different_code_is_noted(self, path, origins, n_told):
+    @pytest.mark.parametrize(("origins", "n_notes"), [(ORIGINS, 2), ((ORIGINS[0], ORIGINS[0] | {"configs": {}}), 0)])
+    def test_trust_a_cell_of_different_code_is_noted(self, path, origins, n_notes):
         with Store(path) as store:
             results = [result for _, result in store.runs()]
             for result, origin in zip(results, origins, strict=True):
                 store.record([result], json.dumps(origin), replace=True)
-        told = pppca("tables", "--results", path.parent).stdout
+        shown = pppca("tables", "--results", path.parent).stdout
         # In the list of runs, and in the table of what they retain.
-        assert told.count("In 1 of the cells the repeats were computed by different code.") == n_told
-        assert told.count("the repeats were computed by different") == n_told
+        assert shown.count("In 1 of the cells the repeats were computed by different code.") == n_notes
+        assert shown.count("the repeats were computed by different") == n_notes
 
 
 class TestBaseline:

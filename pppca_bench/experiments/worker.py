@@ -12,7 +12,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,7 +51,10 @@ def compile_kernels(family: str) -> None:
 
 def compute(group: Group, loads: Loads) -> Computed:
     """Compute a group; an exception gives failed results with the traceback."""
-    with machine_lock() if is_timed(group[0].cell) else nullcontext():
+    with ExitStack() as stack:
+        if is_timed(group[0].cell):
+            with suppress(OSError, ImportError):
+                stack.enter_context(machine_lock())
         started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
         results = _results(group, loads)
         return results, Span(started_at, 1e3 * (time.perf_counter() - start))
@@ -108,18 +111,23 @@ def _warm_up(spec: RunSpec, problem: Problem) -> None:
 
 
 @contextmanager
-def machine_lock() -> Iterator[None]:
-    """Wait for the machine's lock and hold it; without effect where it cannot be locked."""
-    with ExitStack() as stack:
-        with suppress(OSError, ImportError):
-            stack.callback(os.close, _locked())
+def machine_lock(*, wait: bool = True) -> Iterator[None]:
+    """Hold the machine's lock; raise OSError or ImportError where it cannot be locked."""
+    import fcntl  # Windows has none
+
+    lock = open_shared(LOCK, creates=True)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+    finally:
+        os.close(lock)
 
 
 def hindrance() -> str | None:
     """Return why timed runs may be disturbed or have to wait; None if nothing is in the way."""
     try:
-        os.close(_locked(wait=False))
+        with machine_lock(wait=False):
+            pass
     except BlockingIOError:
         return "another process measures times on this machine: each group of timed runs waits for it."
     except (OSError, ImportError) as error:
@@ -137,16 +145,3 @@ def n_running_beside() -> int:
         return max(0, int(fields[3].partition("/")[0]) - 1)
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def _locked(*, wait: bool = True) -> int:
-    """Return the machine's lock file, open and locked."""
-    import fcntl  # Windows has none
-
-    lock = open_shared(LOCK, creates=True)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise
-    return lock
