@@ -29,7 +29,7 @@ setup: .venv/test .venv/lint .venv/docs
 	@$(BIN)/$(PIP) -c constraints.txt -e .
 	@touch $@
 
-# The tools of one task: .venv/test, .venv/lint or .venv/docs.
+# The tools of a task: .venv/test, .venv/lint or .venv/docs.
 .venv/%: .venv/package
 	@echo "Installing the tools of \`make $*\`"
 	@$(BIN)/$(PIP) -c constraints.txt -e '.[$*]'
@@ -53,7 +53,7 @@ experiment: .venv/package
 			--format $$form --out $(RESULTS)/experiment/tables || exit 1; \
 	done
 
-# The regression against the recorded results: all configs at few repeats, held against the same repeats of the full run.
+# The regression against the recorded results: all configs at few repeats, compared with the same repeats of the full run.
 check-published: .venv/package
 	rm -rf build/check
 	$(BIN)/pppca run $(filter-out $(UNCHECKED),$(CONFIGS)) configs/checks/speedup.yaml \
@@ -76,7 +76,7 @@ test: .venv/test
 test-all: .venv/test .venv/docs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-# The fast tests with the lowest versions that pyproject.toml admits. Old libraries may use what is deprecated by now.
+# The fast tests with the lowest versions that pyproject.toml admits. Old libraries may use deprecated names.
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/python -m pytest -q -m "not slow" -n auto --dist worksteal -W ignore::DeprecationWarning
 

@@ -91,7 +91,7 @@ INTRODUCTION = """\
 # Benchmarks
 
 Last measurements of `make bench`: one thread, float64, the same work, no compilation; each ratio is the median over
-rounds in which the contestants took turns in one process. Numbers of different processors stand apart, under their
+rounds in which the contestants took turns in a process. Numbers of different processors stand apart, under their
 names. [Method and design](../benchmarks/README.md).
 """
 FIGURES = {
@@ -105,12 +105,13 @@ FIGURES = {
 
 
 def write_report() -> None:
-    """Write the last measurements of all parts on this processor; what others measured stays unchanged."""
-    kept = RESULT.read_text() if RESULT.exists() else ""
+    """Write the last measurements of all parts on this processor; measurements of other processors stay unchanged."""
+    before = RESULT.read_text() if RESULT.exists() else ""
     loaded = {part: load(part) for part in TITLES}
-    new = {TITLES[part]: section(TITLES[part], one, FIGURES.get(part, "")) for part, one in loaded.items() if one}
+    new = {TITLES[part]: section(TITLES[part], kept, FIGURES.get(part, "")) for part, kept in loaded.items() if kept}
     described = "\n".join(f"- {line}" for line in machine())
-    RESULT.write_text("\n".join([INTRODUCTION, *merged(kept, processor.name(), described, new, list(TITLES.values()))]))
+    chapters = merged(before, processor.name(), described, new, list(TITLES.values()))
+    RESULT.write_text("\n".join([INTRODUCTION, *chapters]))
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
 The samples are Gaussian, their variances fall as 1 / j along random directions. It measures the processor time of
 `fit` by one thread, and how far the span of the components is from that of exact PCA: the largest principal angle
-between them, and the share of the most variance that it misses. The engines' times hold that of C, which they compute
-for their variances.
+between them, and the share of the most variance that it misses. The engines' times include the time of C, which they
+compute for their variances.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def squared_error_percent(task: Task, weights: Sequence[Floats]) -> float:
 
 
 def train(task: Task, n_epochs: int, strip_length: int) -> Net:
-    """Train a network by RPROP and return that of the least validation error, measured after each strip."""
+    """Train a network by RPROP; return its state of the least validation error, measured after each strip."""
     weights, steps = ([matrix.copy()[np.newaxis] for matrix in part] for part in (task.weights, task.steps))
     previous = [np.zeros_like(W) for W in weights]
     X, targets = task.X[np.newaxis], task.targets[np.newaxis]
@@ -132,7 +132,7 @@ def train_on(network: RpropMLPClassifier, data: Data, features: Sequence[int]) -
 
 
 def select_forward(network: RpropMLPClassifier, data: Data, n_features: int) -> tuple[int, ...]:
-    """Add one feature after another, each time that of the least validation error; return them in this order."""
+    """Add the feature of the least validation error, again and again; return the features in this order."""
     chosen: tuple[int, ...] = ()
     while len(chosen) < n_features:
         subsets = [(*chosen, feature) for feature in range(data[0].shape[1]) if feature not in chosen]
@@ -141,7 +141,7 @@ def select_forward(network: RpropMLPClassifier, data: Data, n_features: int) -> 
 
 
 def select_backward(network: RpropMLPClassifier, data: Data, n_features: int) -> tuple[int, ...]:
-    """Remove one feature after another and return those that are left."""
+    """Remove features one after another; return the features that are left."""
     kept = _best(network, data, [tuple(range(data[0].shape[1]))])
     while len(kept) > n_features:
         kept = _best(network, data, [tuple(other for other in kept if other != feature) for feature in kept])

@@ -138,12 +138,12 @@ def measure_machine() -> Machine:
     """Measure the machine."""
     peak = load_peak()
     places, loops = measure_places(peak), peak.multiply_adds()
-    # Seconds of a million are microseconds of one.
+    # Seconds of a million operations are microseconds of a single operation.
     return Machine(min(seconds(loops.call, time.process_time) for _ in range(40)) / loops.units, places)
 
 
 def largest_share(counts: Operations, places: Mapping[str, float], n_nets: int) -> float:
-    """Return the largest share of multiply-adds that is possible: theirs of all places, of lanes that hold a net."""
+    """Return the largest possible share of multiply-adds: of all places, in lanes with a net."""
     others = (field.name for field in fields(counts) if field.name in places)
     taken = counts.multiply_adds + counts.squares + sum(places[name] * getattr(counts, name) for name in others)
     return counts.multiply_adds / taken * n_nets / n_lanes(n_nets)

@@ -13,7 +13,7 @@ from pppca_bench.compiled.operation import REGISTERS
 
 @cache
 def lscpu() -> dict[str, str]:
-    """Return what lscpu says of the processor, by its names; nothing where there is no lscpu."""
+    """Return the processor's properties by the names of lscpu; none where there is no lscpu."""
     try:
         listed = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout.splitlines()
     except FileNotFoundError:
@@ -23,10 +23,10 @@ def lscpu() -> dict[str, str]:
 
 def name() -> str:
     """Name the processor, and the registers that kernels use: NUMBA_CPU_NAME may leave out the widest."""
-    found = lscpu()
-    model = found.get("Model name", platform.machine())
-    if "Model" in found:
-        model += f", family {found.get('CPU family')}, model {found['Model']}"
+    facts = lscpu()
+    model = facts.get("Model name", platform.machine())
+    if "Model" in facts:
+        model += f", family {facts.get('CPU family')}, model {facts['Model']}"
     return f"{model}: {REGISTERS.n_registers} registers of {REGISTERS.n_numbers} numbers"
 
 
@@ -36,6 +36,6 @@ def slug() -> str:
 
 
 def architecture() -> str:
-    """Return gcc's name of the processor: that of NUMBA_CPU_NAME, so that the peak has the registers of the kernels."""
+    """Return the processor's name for gcc: NUMBA_CPU_NAME, so that the peak has the registers of the kernels."""
     chosen = os.environ.get("NUMBA_CPU_NAME", "native")
     return "x86-64" if chosen == "generic" else chosen

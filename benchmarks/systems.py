@@ -51,7 +51,7 @@ Timed = tuple[Callable[[], object], float]
 
 
 def selected_network(n_epochs: int) -> RpropMLPClassifier:
-    """Return the network that rates the candidates of a selection, that of the selectors' default."""
+    """Return the network that rates the candidates of a selection: the selectors' default."""
     return RpropMLPClassifier(HIDDEN, max_epochs=n_epochs, random_state=0, **FIXED)
 
 

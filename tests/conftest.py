@@ -47,7 +47,7 @@ def required_program(name: str, variable: str) -> str:
     """Return the path of a program, or skip; fail instead where the environment variable is 1."""
     path = shutil.which(name)
     if path is None and os.environ.get(variable) == "1":
-        pytest.fail(f"{name} is required ({variable}=1) but was not found")
+        pytest.fail(f"{name} is required ({variable}=1) but missing")
     if path is None:
         pytest.skip(f"needs {name}")
     return path
@@ -55,7 +55,7 @@ def required_program(name: str, variable: str) -> str:
 
 @pytest.fixture
 def nowhere_else(tmp_path, monkeypatch):
-    """Look for data and results in this test's own folders alone."""
+    """Let the test find data and results in its own folders alone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PPPCA_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

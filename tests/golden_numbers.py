@@ -1,4 +1,4 @@
-"""The small plans whose numbers tests/golden pins, and the command that pins them anew.
+"""The small plans whose numbers tests/golden pins, and the command that pins them again.
 
 After a change that is meant to change numbers (and raised the method's algorithm version), write the files again and
 read the difference::
@@ -94,7 +94,7 @@ def _numbers(spec: RunSpec, result: RunResult) -> dict[str, Any]:
 
 
 def write(name: str) -> None:
-    """Pin what a plan gives today."""
+    """Pin today's numbers of a plan."""
     document = {"versions": installed_versions(), "algorithms": algorithms_of(name), "runs": computed(name)}
     path_of(name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 

@@ -269,7 +269,7 @@ def test_compilation_is_measured_without_a_cache(monkeypatch):
 
 @pytest.mark.slow
 def test_plans_of_any_size_are_looked_up_recorded_and_tabulated(tmp_path):
-    found = scale.measure(1000, tmp_path) | scale.tables(tmp_path) | scale.record(400, 1, tmp_path)
-    assert found["n_runs"] == 1000
-    assert found["n_tables"] > 0
-    assert min(found.values()) > 0.0
+    measured = scale.measure(1000, tmp_path) | scale.tables(tmp_path) | scale.record(400, 1, tmp_path)
+    assert measured["n_runs"] == 1000
+    assert measured["n_tables"] > 0
+    assert min(measured.values()) > 0.0

@@ -27,12 +27,12 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.ids |= {found[name] for name in ("id", "name") if found.get(name)}
-        if tag == "a" and found.get("href"):
-            self.links.add(found["href"])
-        if found.get(LOADED.get(tag)):
-            self.loads.add(found[LOADED[tag]])
+        given = dict(attrs)
+        self.ids |= {given[name] for name in ("id", "name") if given.get(name)}
+        if tag == "a" and given.get("href"):
+            self.links.add(given["href"])
+        if given.get(LOADED.get(tag)):
+            self.loads.add(given[LOADED[tag]])
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def pages(site) -> dict[Path, Page]:
 
 def unresolved(page: Path, links: set[str], pages: dict[Path, Page]) -> list[str]:
     """Return the links within the site whose file or anchor does not exist."""
-    found = []
+    broken = []
     for link in links:
         parts = urlsplit(link)
         if parts.scheme or parts.netloc:
@@ -72,8 +72,8 @@ def unresolved(page: Path, links: set[str], pages: dict[Path, Page]) -> list[str
         target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
         place = unquote(parts.fragment)
         if not target.is_file() or (place and target in pages and place not in pages[target].ids):
-            found.append(f"{page.name}: {link}")
-    return found
+            broken.append(f"{page.name}: {link}")
+    return broken
 
 
 @pytest.mark.slow

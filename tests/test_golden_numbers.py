@@ -1,6 +1,6 @@
 """Small plans give the numbers that tests/golden pins, with the versions of libraries that constraints.txt pins.
 
-`python tests/golden_numbers.py` pins them anew; see there.
+`python tests/golden_numbers.py` pins them again; see there.
 """
 
 import json
@@ -8,7 +8,7 @@ import json
 import pytest
 from golden_numbers import PLANS, algorithms_of, computed, installed_versions, path_of, pinned_versions
 
-AGAIN = "pin them anew with `python tests/golden_numbers.py`"
+AGAIN = "pin them again with `python tests/golden_numbers.py`"
 
 
 @pytest.fixture(params=PLANS)
@@ -37,5 +37,5 @@ def test_a_small_plan_gives_the_pinned_numbers(name, golden):
 
 
 def about(value: object) -> object:
-    """Leave a number the last digits: processors differ in the last bits of sums, which a few epochs do not show."""
+    """Return a number without its last digits: processors differ in the last bits of sums."""
     return pytest.approx(value, rel=1e-6, abs=1e-9) if isinstance(value, float) else value

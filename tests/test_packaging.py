@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FORGE = (".ci/", ".github/", ".gitignore")
-"""What only a clone of the repository needs."""
+"""Files that only a clone of the repository needs."""
 
 
 def call(*command: object, folder: Path, **environment: str) -> str:
