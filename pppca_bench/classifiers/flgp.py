@@ -118,7 +118,7 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
 
     Fitness is the share of training samples that the sign classifies correctly; of equal shares the function of fewer
     features wins, then the shorter function. Parents are chosen by tournament; a child is crossed from two parents or
-    mutated from one; the fittest passes unchanged to the next generation.
+    mutated from its first parent; the fittest passes unchanged to the next generation.
 
     Choice: only the paper's abstract could be consulted; it leaves the rest open. Of each population, the fittest
     function of the generation with the least validation error is taken. The output of a function f is f / (1 + |f|),

@@ -28,7 +28,7 @@ class _Evolved(MLPClassifier):
     crossover_probability: float
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        """Evolve one network after another; the lanes are for the networks of a generation."""
+        """Evolve each network by itself; the lanes are for the networks of a generation."""
         return [self._evolve(task) for task in tasks]
 
     @abstractmethod
@@ -75,8 +75,8 @@ class GAMLPClassifier(_Evolved):
     mutation_scale : float, default=0.1
         Standard deviation of the Gaussian noise of a mutation; > 0.
     start : {"random", "trained"}, default="random"
-        Random weights in the first generation, or those of networks that RPROP trained from random weights, as the
-        Proben1 report does (section 3.3).
+        Whether the first generation has random weights, or the weights after RPROP training from random weights
+        (Proben1 report, section 3.3).
     initial_weight_range : float, default=0.1
         Random weights are uniform in plus or minus this; > 0.
     max_generations : int, default=2000
@@ -309,7 +309,7 @@ def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.
 def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: np.random.Generator) -> Genes:
     """Return a child of each pair of parents, (n_children, length), a copy of the first if the pair is not crossed.
 
-    ``how`` is the crossover of `GAMLPClassifier`, ``probability`` that of a pair to be crossed.
+    ``how`` is the crossover of `GAMLPClassifier`; a pair is crossed with ``probability``.
     """
     n_children, n_weights = first.shape
     if how == "uniform":
@@ -325,8 +325,8 @@ def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: 
 
 def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> None:
     """Add Gaussian noise of a standard deviation to each weight with a probability, in place."""
-    # Drawing the number of mutations, then their places, is cheap; a draw for each weight would cost more than the
-    # evaluation.
+    # First the number of mutations is drawn, then their places: a draw for each weight would cost more than the
+    # evaluation of the network.
     n_mutations = rng.binomial(children.size, probability)
     places = rng.choice(children.size, size=n_mutations, replace=False, shuffle=False)
     children.ravel()[places] += rng.normal(scale=scale, size=n_mutations)

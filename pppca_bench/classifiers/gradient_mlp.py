@@ -212,7 +212,7 @@ class BackpropMLPClassifier(MLPClassifier):
     generalisation_loss, training_progress : float, default=inf, 0.0
         Early stopping as in `RpropMLPClassifier`; by default all epochs are trained.
     keep : {"last", "best"}, default="last"
-        Whether the result has the weights after the last epoch or those of the validation minimum.
+        Whether the result has the weights after the last epoch or at the validation minimum.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the order of the samples and the held-out share.
 

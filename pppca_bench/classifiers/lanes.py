@@ -329,13 +329,7 @@ def multiply_by_slopes(
 ) -> None:
     """Compute C = A Bᵀ as `multiply_matrices` does, then multiply each sum by the softsign's slope (1 − |v|)².
 
-    Parameters
-    ----------
-    C, A, B, height, width, n
-        Those of `multiply_matrices`.
-    values : float64, shape of C.lanes
-        The value v of each sum's unit, in the place of the sum.
-    mode : int
-        LINEAR or ADD.
+    ``values``, in the shape of C.lanes, has the value v of each sum's unit in the place of the sum; ``mode`` is LINEAR
+    or ADD.
     """
     _multiply(C, A, B, values, height, width, n, mode | SLOPE)

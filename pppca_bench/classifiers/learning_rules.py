@@ -64,13 +64,7 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
 
     Where g' g > 0, Δ ← min(η⁺ Δ, Δmax); where g' g < 0, Δ ← max(η⁻ Δ, Δmin). Then w ← w − sign(g) Δ (RPROP− of Igel &
     Hüsken 2003), except that weight backtracking (Riedmiller & Braun 1993) undoes the last move where g' g < 0, and
-    forgets g there, so that the next step leaves Δ as it is.
-
-    Parameters
-    ----------
-    rule : RpropRule
-    state : RpropState
-        ``previous_gradient`` is zero before the first step.
+    forgets g there, so that the next step leaves Δ as it is. ``previous_gradient`` is zero before the first step.
     """
     for k in range(len(state.weights)):
         g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)

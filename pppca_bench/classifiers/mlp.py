@@ -269,7 +269,7 @@ def fit_together(
     Parameters
     ----------
     networks : sequence of RpropMLPClassifier, RpropMLPRegressor or BackpropMLPClassifier
-        Of one class, and equal in all parameters but ``random_state``. They are fitted in place.
+        Of the same class, and equal in all parameters but ``random_state``. They are fitted in place.
     training_sets : sequence of (X, y, X_val, y_val)
         A set for each network.
     classes : array-like, optional

@@ -194,7 +194,7 @@ class RpropLanes(Lanes):
 class BackpropLanes(Lanes):
     """Networks in training by online backpropagation, each in its own order of the samples.
 
-    The result has the weights of the validation minimum where ``keeps_best``, else those after the last epoch.
+    The result has the weights of the validation minimum with ``keeps_best``, else the weights after the last epoch.
     """
 
     is_online = True

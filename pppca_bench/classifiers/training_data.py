@@ -140,7 +140,7 @@ def hold_out(split: Split, rng: np.random.Generator, *, stratified: bool = True)
     """Hold out `HELD_OUT` of the training data for validation.
 
     Choice: the draw is not stratified where a class has a single sample or the share has fewer samples than there are
-    classes; if there is only one sample, it serves as training and validation data.
+    classes; a single sample serves as training and validation data.
     """
     X, y = split.X, split.y
     if len(X) == 1:
