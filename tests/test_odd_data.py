@@ -51,7 +51,7 @@ KINDS = {
 CAUSES = {
     "constant features alone": "constant|alike",
     "one sample": "1 sample|one; got 1 class",
-    "one class": "1 class",
+    "one class": "1 class|one mean for all",
     "inputs times 1e150": r"G?HA diverged in epoch 1: learning_rate \S+ is too large for samples of squared norm up to"
     r"|expected values whose squares float64 can sum",
     "inputs times 1e-150": "expected values whose squares float64 can sum",
