@@ -190,15 +190,6 @@ def test_checks_begin_at_the_first_and_come_at_the_interval():
     assert set(removals) <= {4, 7, 10, 13, 16, 19}
 
 
-@pytest.mark.parametrize("sort", [True, False])
-def test_checks_sort_the_rows_on_request(sort):
-    dgha = DGHA(20.0, n_epochs=1, first_check=0, sort_initial=False, sort_at_checks=sort, random_state=0)
-    dgha.fit(WINE)
-    before = dgha.history_["variances"][0][dgha.nodes_]
-    assert (np.diff(before) <= 0).all() == sort
-    assert (np.diff(dgha.nodes_) > 0).all() != sort
-
-
 @pytest.mark.parametrize(("fraction", "n_drawn"), [(100.0, 150), (25.0, 38), (10.0, 15), (0.1, 1)])
 def test_an_epoch_draws_its_share_of_samples(fraction, n_drawn):
     # A quarter of 150 is 37.5, rounded up. One row, one epoch: (4 + 1) m per sample, N m per check.

@@ -69,11 +69,6 @@ def test_initial_rows_have_the_initial_norm(kind):
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 0.3, rtol=1e-12)
 
 
-def test_rows_start_sorted_by_variance_on_request():
-    gha = GHA(sort_initial=True, n_epochs=1, random_state=0).fit(load_iris().data)
-    assert (np.diff(gha.history_["variances"][0]) <= 0).all()
-
-
 def test_rows_join_one_after_another():
     # At half a row an epoch, rows 0, 1, 2 join before epochs 0, 2, 4; row 3 never does in five epochs.
     gha = GHA(rows_per_epoch=0.5, learning_rate=0.01, n_epochs=5, random_state=0).fit(load_iris().data)
@@ -153,13 +148,6 @@ def test_the_error_left_is_half_the_sum_of_the_discarded_eigenvalues(n_component
     error = 0.5 * np.square(X - gha.inverse_transform(gha.transform(X))).sum(axis=1).mean()
     eigenvalues = np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1]
     assert error == pytest.approx(0.5 * eigenvalues[n_components:].sum(), rel=1e-4)
-
-
-def test_a_rate_per_epoch_is_shared_among_its_samples():
-    X = load_iris().data
-    per_epoch = GHA(learning_rate=1.5, learning_rate_per="epoch", n_epochs=3, random_state=0).fit(X)
-    per_sample = GHA(learning_rate=0.01, n_epochs=3, random_state=0).fit(X)
-    np.testing.assert_allclose(per_epoch.components_, per_sample.components_, rtol=1e-10)
 
 
 def test_chunks_merge_into_the_mean_and_variance_of_the_whole():
