@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -303,29 +304,22 @@ def test_arrays_for_vectors_start_at_a_cache_line():
         assert not zeros.any()
 
 
-VECTOR_OPERATIONS = {
-    name: n_arguments
-    for names, n_arguments in (
-        ("sqrt absolute exponent significand", 1),
-        ("add subtract multiply divide copysign", 2),
-        ("fma fnma", 3),
-        ("select_less", 4),
-    )
-    for name in names.split()
-}
+UNARY = ["sqrt", "absolute", "exponent", "significand"]
+OTHERS = ["add", "subtract", "multiply", "divide", "copysign", "fma", "fnma", "select_less"]
 
 
 @compiles
-@pytest.mark.parametrize("name", VECTOR_OPERATIONS)
+@pytest.mark.parametrize("name", UNARY + OTHERS)
 def test_compiled_operations_agree_with_their_twins(name):
     operation = getattr(simd, name)
+    n_arguments = len(signature(operation.twin).parameters)
     calls = {
         1: lambda A: operation(load(A, 0, 0)),
         2: lambda A: operation(load(A, 0, 0), load(A, 1, 0)),
         3: lambda A: operation(load(A, 0, 0), load(A, 1, 0), load(A, 2, 0)),
         4: lambda A: operation(load(A, 0, 0), load(A, 1, 0), load(A, 2, 0), load(A, 3, 0)),
     }
-    call = part(calls[VECTOR_OPERATIONS[name]])
+    call = part(calls[n_arguments])
 
     @kernel
     def run(A: Floats2D, result: Floats2D) -> None:
@@ -333,4 +327,4 @@ def test_compiled_operations_agree_with_their_twins(name):
 
     A, result = np.random.default_rng(0).uniform(0.1, 9.0, (4, 8)), np.zeros((1, 8))
     run(A, result)
-    np.testing.assert_allclose(result[0], operation.twin(*A[: VECTOR_OPERATIONS[name]]), rtol=1e-14)
+    np.testing.assert_allclose(result[0], operation.twin(*A[:n_arguments]), rtol=1e-14)
