@@ -20,7 +20,7 @@ ENCODING_VERSION = 1
 """To be increased whenever a change of code changes the inputs; part of the problem's digest."""
 
 _UNSEEN = -1.0
-"""Index of a category that the table does not have."""
+"""Index of a category that the table does not have, as in pandas."""
 
 
 class TrainingRange(MinMaxScaler):  # type: ignore[misc]
@@ -144,10 +144,15 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
             raise ValueError(f"column {column.name!r} of X: expected text, got {_shown(labels)}")
         new = Column(column.name, kind, labels)
         texts = series[there].astype(object) if is_text else pd.Series(list(map(new.text, values[there])), dtype=object)
-        codes, distinct = pd.factorize(texts)
-        indices = np.array([self._index(column, text) for text in distinct], dtype=np.float64)
+        known = pd.Index(column.labels)
+        indices = known.get_indexer(pd.Index(texts))
+        unknown, number = indices == _UNSEEN, Column(column.name, "real")
+        # A number may be written otherwise than in the table.
+        numbers = to_numbers(texts[unknown].astype(str), self.decimal)
+        written = ["" if np.isnan(value) else number.text(value) for value in numbers]
+        indices[unknown] = known.get_indexer(pd.Index(written, dtype=object))
         values = np.full(len(series), np.nan if self.has_gaps[place] else _UNSEEN)
-        values[there] = indices[codes]
+        values[there] = indices
         if self.unseen == "refuse" and (values == _UNSEEN).any():
             row = int(np.argmax(values == _UNSEEN))
             where = f"{series.index.name or 'row'} {series.index[row]}, column {column.name!r} of X"
@@ -155,15 +160,6 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
             remedy = "Say `unseen: ignore` to have 0 for each of them."
             raise ValueError(f"{where}: expected one of the table's {_shown(column.labels)}, got {got}. {remedy}")
         return values
-
-    def _index(self, column: Column, text: str) -> float:
-        """Return the index of a label, which may be a number that is written otherwise."""
-        import pandas as pd
-
-        if text not in column.labels:
-            number = to_numbers(pd.Series([text], dtype=str), self.decimal)[0]
-            text = "" if np.isnan(number) else Column(column.name, "real").text(number)
-        return column.labels.index(text) if text in column.labels else _UNSEEN
 
 
 def _shown(labels: Sequence[str]) -> str:
