@@ -48,6 +48,12 @@ class TestText:
         assert render(ODD, form="csv") == "table,row,a,b\nZ1,x_1,2,\nZ1,y,,0.5\n"
         assert json.loads(render(ODD, form="json"))[1] == {"table": "Z1", "row": "y", "a": None, "b": 0.5}
 
+    def test_a_column_is_a_template_of_a_record_whose_marks_are_not_exported(self):
+        records = [{"row": "a", "low": -1.04, "_mark": "*"}, {"row": "b", "low": None, "_mark": ""}]
+        made = Document.of_records("Z2", "", [("Name", "{row}"), ("Low", "{low:+.1f} %{_mark}")], records)
+        assert (made.headers, made.rows) == (["Name", "Low"], [("a", "−1.0 %*"), ("b", "–")])
+        assert made.records == [{"row": "a", "low": -1.04}, {"row": "b", "low": None}]
+
     def test_missing_runs_are_noted(self):
         late = replace(ODD, n_missing=3)
         assert "* 3 of the planned runs are missing: `pppca run` adds them." in render(late, form="terminal")
