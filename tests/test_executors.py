@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pppca_bench.experiments import executors
-from pppca_bench.experiments.executors import Workers, available_cores
+from pppca_bench.experiments.executors import Workers
 
 
 def process_and_sum(*numbers: int) -> tuple[int, int]:
@@ -49,11 +49,6 @@ def workers(monkeypatch):
     yield make
     for one in made:
         one.close()
-
-
-def test_the_cores_are_those_that_this_process_may_use():
-    expected = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert available_cores() == expected
 
 
 def test_without_workers_this_process_computes_a_call_at_once():

@@ -1,6 +1,5 @@
 """The recipe of docs/development.md for a new method, in a copy of the package."""
 
-import filecmp
 import json
 import os
 import re
@@ -98,75 +97,40 @@ classifier: {rule: nearest_mean, shrink: 0.1}
 N_RUNS = 3 * 3 * 4
 
 
-class Checkout:
-    """A copy of the package, in whose folder its command is run."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.package = folder, folder / "pppca_bench"
-        shutil.copytree(ROOT / "pppca_bench", self.package, ignore=shutil.ignore_patterns("__pycache__"))
-
-    def add(self, file: str, module: str, entry: str, last_of: str) -> None:
-        """Write a module, and put an entry at the end of a table of the registry."""
-        (self.package / file).write_text(module.lstrip())
-        registry = self.package / "methods" / "registry.py"
-        head, beginning, rest = registry.read_text().partition(f"\n{last_of} = (\n")
-        entries, end, tail = rest.partition("\n)\n")
-        registry.write_text(head + beginning + entries + entry.rstrip() + end + tail)
-
-    def pppca(self, *arguments: str) -> subprocess.CompletedProcess:
-        environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pppca_bench", *arguments]
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
-
-    def printed(self, *arguments: str) -> str:
-        done = self.pppca(*arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout + done.stderr
+def add(package: Path, file: str, module: str, entry: str, last_of: str) -> None:
+    """Write a module, and put an entry at the end of a table of the registry."""
+    (package / file).write_text(module.lstrip())
+    registry = package / "methods" / "registry.py"
+    head, beginning, rest = registry.read_text().partition(f"\n{last_of} = (\n")
+    entries, end, tail = rest.partition("\n)\n")
+    registry.write_text(head + beginning + entries + entry.rstrip() + end + tail)
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    made = Checkout(tmp_path_factory.mktemp("checkout"))
-    made.add("reducers/random_projection.py", REDUCER, REDUCER_ENTRY, "_METHODS")
-    made.add("classifiers/nearest_mean.py", CLASSIFIER, CLASSIFIER_ENTRY, "_CLASSIFIERS")
-    (made.folder / "toys.yaml").write_text(CONFIG)
-    said = made.printed("run", "toys.yaml", "--workers", "2", "--no-tables")
+def printed(folder: Path, *arguments: str) -> str:
+    """Return what a command of the copy in a folder prints."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pppca_bench", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_file_and_an_entry_add_a_method_that_runs_and_is_tabulated_by_title_with_its_settings(tmp_path):
+    package = tmp_path / "pppca_bench"
+    shutil.copytree(ROOT / "pppca_bench", package, ignore=shutil.ignore_patterns("__pycache__"))
+    add(package, "reducers/random_projection.py", REDUCER, REDUCER_ENTRY, "_METHODS")
+    add(package, "classifiers/nearest_mean.py", CLASSIFIER, CLASSIFIER_ENTRY, "_CLASSIFIERS")
+    (tmp_path / "toys.yaml").write_text(CONFIG)
+    said = printed(tmp_path, "run", "toys.yaml", "--workers", "2", "--no-tables")
     assert said.endswith(f"{N_RUNS} runs done, 0 were there already.\n")
-    return made
-
-
-def test_a_file_and_an_entry_each_are_all_that_was_added(checkout):
-    added, changed = set(), set()
-    for path in (path for path in checkout.package.rglob("*.*") if path.parent.name != "__pycache__"):
-        original = ROOT / path.relative_to(checkout.folder)
-        if not original.exists():
-            added.add(path.relative_to(checkout.package).as_posix())
-        elif not filecmp.cmp(path, original, shallow=False):
-            changed.add(path.relative_to(checkout.package).as_posix())
-    assert added == {"reducers/random_projection.py", "classifiers/nearest_mean.py"}
-    assert changed == {"methods/registry.py"}
-
-
-def records(checkout: Checkout) -> list[dict]:
-    """Return what the tables hold, but for times."""
-    stored = json.loads(checkout.printed("tables", "--format", "json"))
-    return [record for record in stored if "time" not in record["quantity"]]
-
-
-def test_added_entries_are_tabulated_by_title_with_all_settings(checkout):
-    rows = {record["row"] for record in records(checkout) if "random projection" in record["row"]}
+    records = [
+        record
+        for record in json.loads(printed(tmp_path, "tables", "--format", "json"))
+        if "time" not in record["quantity"]
+    ]
+    rows = {record["row"] for record in records if "random projection" in record["row"]}
     assert {re.sub(r" \(\d+\)", "", row).partition(",")[0] for row in rows} == {"iris", "wine", "wdbc"}
     assert all(re.search(r"n_components = [13]", row) for row in rows)
-    assert all(record["n"] == 3 and record["n_failed"] == 0 for record in records(checkout))
-
-
-def test_a_new_version_computes_results_again_with_a_message(checkout):
-    registry = checkout.package / "methods" / "registry.py"
-    before = registry.read_text()
-    registry.write_text(before.replace('name="random_projection",', 'name="random_projection",\n        version=2,'))
-    planned = checkout.pppca("run", "toys.yaml", "--dry-run")
-    registry.write_text(before)
-    assert planned.stdout == f"{N_RUNS} runs planned, 18 done, 18 to run in 6 cells.\n"
-    assert planned.stderr == ("18 stored results of random_projection are of version 1 (now 2) and computed again.\n")
+    assert all(record["n"] == 3 and record["n_failed"] == 0 for record in records)

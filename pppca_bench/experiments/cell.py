@@ -385,7 +385,7 @@ def make_classifier(
 
 
 def _arguments(estimator: type, settings: Mapping[str, Any], problem: str, n_outputs: int) -> dict[str, Any]:
-    """Return constructor arguments; ``pivot`` becomes the problem's pivot architecture, or the rule of size's."""
+    """Return constructor arguments; ``pivot`` becomes the problem's pivot network or, without one, `rule_network`."""
     pivot = pivot_of(problem) or rule_network(n_outputs)
     resolved = {
         name: getattr(pivot, name) if value == PIVOT and name in PIVOTAL else value for name, value in settings.items()
