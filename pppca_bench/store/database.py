@@ -168,8 +168,11 @@ class Store(Database):
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return the given keys whose runs are done."""
-        query = f"SELECT key FROM runs WHERE status = 'done' AND key {_AMONG}"
-        return {key for (key,) in self.rows(query, json.dumps(list(keys)))}
+        asked, query = set(keys), "SELECT key FROM runs WHERE status = 'done'"
+        ((n_runs,),) = self.rows("SELECT max(rowid) FROM runs")
+        if len(asked) > (n_runs or 0) / 10:  # a full scan is faster than many searches
+            return asked.intersection(key for (key,) in self.rows(query))
+        return {key for (key,) in self.rows(f"{query} AND key {_AMONG}", json.dumps(list(asked)))}
 
     def superseded(self, cells: Collection[Cell]) -> list[tuple[Cell, Cell, int]]:
         """Return stored cells that differ from wanted cells in their data or algorithms alone.
