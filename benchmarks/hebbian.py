@@ -14,7 +14,7 @@ from benchmarks.compiled import PeerMissingError, address, load_c
 from benchmarks.measuring import Contestant, Row, compare
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.engines.gha_blocked import fast_epoch, quadratic_variances
-from pppca_bench.engines.gha_epochs import make_room
+from pppca_bench.engines.gha_epochs import make_workspace
 from pppca_bench.problems import load_problem
 
 Learn = Callable[[Floats, Floats, Floats, Indices, float], object]
@@ -43,8 +43,8 @@ def c_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: f
 
 def our_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
     """Update W in place by the fast kernel."""
-    room = make_room(*W.shape).panels
-    fast_epoch(W, len(W), X, mean[np.newaxis], order, learning_rate, 0.0, room)
+    work = make_workspace(*W.shape).panels
+    fast_epoch(W, len(W), X, mean[np.newaxis], order, learning_rate, 0.0, work)
 
 
 def numpy_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
@@ -126,9 +126,9 @@ def check_from_responses(W: Floats, X: Floats, n_checks: int) -> Indices:
 def check_from_moments(W: Floats, X: Floats, n_checks: int) -> Indices:
     """Make the checks of a run from C, which is computed once."""
     centred = X - X.mean(axis=0)
-    C, variances, room = centred.T @ centred / len(X), np.empty(len(W)), make_room(*W.shape)
+    C, variances, work = centred.T @ centred / len(X), np.empty(len(W)), make_workspace(*W.shape)
     for _ in range(n_checks):
-        quadratic_variances(W, len(W), C, variances, room.strip)
+        quadratic_variances(W, len(W), C, variances, work.strip)
         kept = rows_left(variances)
     return kept
 

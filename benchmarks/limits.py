@@ -24,7 +24,7 @@ from benchmarks.rprop import CASES, N_NETS, RULE, Case, cell, train_ours
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import ADD, LANES, LINEAR
 from pppca_bench.classifiers.learning_rules import RpropRule, RpropState, rprop_step
-from pppca_bench.classifiers.passes import Block, Network, Samples, backward, compare_outputs, fitting, forward
+from pppca_bench.classifiers.passes import Block, Network, Samples, backward, compare_outputs, forward, n_fitting
 from pppca_bench.classifiers.training import BLOCK_SAMPLES, RpropLanes, Task
 from pppca_bench.compiled.arrays import Floats2D
 from pppca_bench.compiled.jit import kernel
@@ -83,7 +83,7 @@ def pass_forward(network: Network, weights: Floats2D, samples: Samples, block: B
     """Pass all samples forward, n times."""
     for _ in range(n):
         for first in range(0, samples.n_samples, block.n_samples):
-            forward(network, weights, samples, first, fitting(block, samples, first), block, 0)
+            forward(network, weights, samples, first, n_fitting(block, samples, first), block, 0)
 
 
 @kernel
@@ -91,7 +91,7 @@ def measure_outputs(network: Network, samples: Samples, block: Block, n: int) ->
     """Take errors and squared errors of all samples from values that stand in the block, n times."""
     for _ in range(n):
         for first in range(0, samples.n_samples, block.n_samples):
-            compare_outputs(network, samples, first, fitting(block, samples, first), block)
+            compare_outputs(network, samples, first, n_fitting(block, samples, first), block)
 
 
 @kernel
@@ -100,7 +100,7 @@ def pass_back(network: Network, state: RpropState, samples: Samples, block: Bloc
     for _ in range(n):
         for first in range(0, samples.n_samples, block.n_samples):
             mode = ADD if first > 0 else LINEAR
-            n_samples = fitting(block, samples, first)
+            n_samples = n_fitting(block, samples, first)
             backward(network, state.weights, samples, first, n_samples, block, state.gradient, mode, 0)
 
 
@@ -108,7 +108,7 @@ def _part_shares(case: Case, tasks: list[Task]) -> Iterator[Row]:
     """Measure each part of an epoch, of eight nets, by itself."""
     n, seated = case.n_epochs, tasks[:LANES]
     lanes = RpropLanes(seated, RULE, StoppingRule(1, math.inf, 0.0, 1))
-    lanes.seat_waiting()
+    lanes.assign_lanes()
     network, weights, samples, block = lanes.network, lanes.state.weights, lanes.training, lanes.block
     parts = {
         "forward pass": Contestant(partial(pass_forward, network, weights, samples, block, n), n),

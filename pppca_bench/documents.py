@@ -1,4 +1,4 @@
-"""YAML documents: plain values with their lines, and validation errors that name file, line and key."""
+"""YAML documents: plain values with line numbers, and validation errors that name file, line and key."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _OTHER_BASE = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-9.]+)+)$")
 """Numbers that YAML 1.1 does not read as decimal: 017 is 15, 1:30 is 90."""
 
 _RULE = "rule"
-"""Type of the validation errors whose message is complete."""
+"""Type of validation errors with a complete message."""
 
 Location = tuple[str | int, ...]
-"""Keys and indices that lead to a value of a document."""
+"""Path to a value of a document: keys and indices."""
 
 
 @dataclass(frozen=True)
 class YamlSource:
-    """A parsed document: plain values, and the line of the key or list item at each location, from 1."""
+    """Parsed document: plain values, and line numbers, from 1, of keys and list items by location."""
 
     path: Path  # as the user named it
     text: str
@@ -46,13 +46,13 @@ class YamlSource:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def line(self, location: Location) -> int:
-        """Return the line of the nearest enclosing value that has a line."""
+        """Return the line of a location, or of the nearest enclosing location with a line."""
         while location and location not in self.lines:
             location = location[:-1]
         return self.lines.get(location, 1)
 
     def where(self, location: Location) -> str:
-        """Return file, line and key, with which a message begins."""
+        """Return file, line and key, the beginning of a message."""
         return f"{self.path}:{self.line(location)}: {dotted(location) or 'config'}"
 
 
@@ -63,9 +63,9 @@ def dotted(location: Location) -> str:
 
 
 class Section(BaseModel):
-    """Base of the models of a document's mappings: unknown keys are errors, and no value is converted.
+    """Base of models of mappings in documents: unknown keys are errors, and values are not converted.
 
-    Lists arrive as tuples.
+    Lists are read as tuples.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -77,12 +77,12 @@ class Section(BaseModel):
 
     @classmethod
     def hint(cls, key: str) -> str:
-        """Return the end of the message about an unknown key."""
+        """Return a hint, the end of the message about an unknown key."""
         return nearest(key, cls.known_keys())
 
     @classmethod
     def read(cls, source: YamlSource, *, context: Any = None) -> Self:
-        """Validate a document; the model's validators get ``context``.
+        """Validate a document; ``context`` is passed to the validators of the model.
 
         Raises ConfigError with a line for each validation error: file, line, key, expected rule and given value.
         """
@@ -98,7 +98,7 @@ class Section(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _explain_errors(cls, value: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        """Replace pydantic's messages; messages of enclosed sections are complete already."""
+        """Replace pydantic's messages, except messages of nested sections, which are complete."""
         try:
             return validate(value)
         except ValidationError as error:
@@ -110,7 +110,7 @@ class Section(BaseModel):
 
     @classmethod
     def _explained(cls, value: Any, error: Mapping[str, Any]) -> tuple[Location, str]:
-        """Return the location of one of pydantic's errors and its message: the whole rule and the given value."""
+        """Return the location of a pydantic error, and a message with the complete rule and the given value."""
         location = error["loc"]
         if error["type"] == _RULE:
             return location, error["msg"]
@@ -129,24 +129,24 @@ class Section(BaseModel):
                 annotation = get_args(kind)[0]
             elif get_origin(kind) is dict:
                 annotation = get_args(kind)[1]
-            else:  # an alternative of a union, whose alternatives form a single rule
+            else:  # an alternative of a union, which has a single rule
                 break
             value, depth = value[part], depth + 1
         return location[:depth], f"expected {describe(annotation, value)}, got {as_written(value)}"
 
 
 def absent(**options: Any) -> Any:
-    """Return the pydantic field of a key that may be left out, without a default: it is `REQUIRED` then."""
+    """Return the pydantic field of an optional key without default, whose value is `REQUIRED` if absent."""
     return Field(default_factory=lambda: REQUIRED, **options)
 
 
 def broken_rule(text: str) -> PydanticCustomError:
-    """Return the error of a value that breaks a rule, for a validator to raise: ``"expected ..., got ..."``."""
+    """Return the error for a validator to raise if a value breaks a rule: ``"expected ..., got ..."``."""
     return PydanticCustomError(_RULE, text)
 
 
 def raise_errors(errors: Iterable[tuple[Location, str]]) -> NoReturn:
-    """Raise a single ValidationError for the rules that a value breaks, by their locations below the value."""
+    """Raise a single ValidationError for all errors in a value, by location within the value."""
     details: list[InitErrorDetails] = [
         {"type": broken_rule(text), "loc": location, "input": None} for location, text in errors
     ]
@@ -154,38 +154,38 @@ def raise_errors(errors: Iterable[tuple[Location, str]]) -> NoReturn:
 
 
 def with_sequences(value: Any, kind: type[list[Any]] | type[tuple[Any, ...]]) -> Any:
-    """Return plain values with all their lists and tuples as ``kind``."""
+    """Return plain values with all lists and tuples converted to ``kind``."""
     if isinstance(value, dict):
         return {key: with_sequences(item, kind) for key, item in value.items()}
     return kind(with_sequences(item, kind) for item in value) if isinstance(value, list | tuple) else value
 
 
 def as_written(value: object) -> str:
-    """Return a value as a message shows it, lists in place of tuples."""
+    """Return a value as text for a message, with lists in place of tuples."""
     return shown(with_sequences(value, list))
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe loader within `MAX_DEPTH`, without aliases, which no config needs and which expand without bound."""
+    """Safe loader with at most `MAX_DEPTH` levels, and without aliases, which could expand without bound."""
 
     depth = -1
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            raise _refusal("expected plain values, got an alias (*name)", event)
+            raise _yaml_error("expected plain values, got an alias (*name)", event)
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise _refusal(f"expected at most {MAX_DEPTH} levels, got more", event)
+            raise _yaml_error(f"expected at most {MAX_DEPTH} levels, got more", event)
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
         event = self.peek_event()  # type: ignore[no-untyped-call]
-        # Every pattern of a number would be tried on a plain value, however long it is.
+        # All patterns of numbers would be tried, even on long values.
         if event.implicit[0] and len(event.value) > MAX_PLAIN:
-            raise _refusal(f"expected values of at most {MAX_PLAIN} characters, got {event.value[:40]!r}...", event)
+            raise _yaml_error(f"expected values of at most {MAX_PLAIN} characters, got {event.value[:40]!r}...", event)
         return super().compose_scalar_node(anchor)
 
 
@@ -196,7 +196,7 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(path: Path) -> YamlSource:
-    """Read a YAML document safely, with the line of every key.
+    """Read a YAML document safely, with line numbers of keys.
 
     Raises ConfigError if the file cannot be read, is not UTF-8 or not YAML, repeats a key, has aliases or unsafe tags,
     or nests too deeply.
@@ -216,12 +216,12 @@ def read_yaml(path: Path) -> YamlSource:
 
 
 def to_source(document: Mapping[str, Any], path: Path) -> YamlSource:
-    """Return a document of plain values as if read from a file; raise ConfigError for a value that YAML lacks."""
+    """Return a document of plain values as if read from a file; raise ConfigError for values that YAML lacks."""
     try:
         text = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
     except yaml.YAMLError as error:
         got = " ".join(map(str, error.args))
-        raise ConfigError(f"{path}: expected plain values, as YAML has them, got {got}.") from None
+        raise ConfigError(f"{path}: expected plain values of YAML, got {got}.") from None
     return parse_yaml(path, text)
 
 
@@ -244,26 +244,26 @@ def parse_yaml(path: Path, text: str) -> YamlSource:
     return YamlSource(path, text, value, lines)
 
 
-def _refusal(problem: str, part: Any) -> yaml.YAMLError:
+def _yaml_error(problem: str, part: Any) -> yaml.YAMLError:
     return yaml.composer.ComposerError(None, None, problem, part.start_mark)
 
 
 def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Location, int]) -> Any:
-    """Return the value of a node; the line of each location is added to ``lines``."""
+    """Return the value of a node, and add the line of each location to ``lines``."""
     lines.setdefault(here, node.start_mark.line + 1)
     if isinstance(node, yaml.ScalarNode):
         return _plain_scalar(loader, node)
     if node.tag not in (loader.DEFAULT_MAPPING_TAG, loader.DEFAULT_SEQUENCE_TAG):
-        raise _refusal(f"expected plain values, got the tag {node.tag!r}", node)
+        raise _yaml_error(f"expected plain values, got the tag {node.tag!r}", node)
     if not isinstance(node, yaml.MappingNode):
         return [_plain(loader, item, (*here, index), lines) for index, item in enumerate(node.value)]
     result: dict[str, Any] = {}
     for key_node, value_node in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
-            raise _refusal("expected a plain key, got a list or mapping", key_node)
+            raise _yaml_error("expected a plain key, got a list or mapping", key_node)
         key, place = key_node.value, (*here, key_node.value)
         if key in result:
-            raise _refusal(f"expected each key once, got {key!r} again (first on line {lines[place]})", key_node)
+            raise _yaml_error(f"expected each key once, got {key!r} again (first on line {lines[place]})", key_node)
         lines[place] = key_node.start_mark.line + 1
         result[key] = _plain(loader, value_node, place, lines)
     return result
@@ -274,10 +274,10 @@ def _plain_scalar(loader: _Loader, node: yaml.ScalarNode) -> Any:
     try:
         value = loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
-        raise _refusal(f"expected a value that Python can represent, got {start} ({error})", node) from None
+        raise _yaml_error(f"expected a value that Python can represent, got {start} ({error})", node) from None
     if node.style is None and isinstance(value, int | float) and _OTHER_BASE.match(node.value):
         problem = f"expected a decimal number, got {start}, which YAML reads as {value}"
-        raise _refusal(f"{problem}. Write {value}, or put it in quotes if it is text", node)
+        raise _yaml_error(f"{problem}. Write {value}, or put it in quotes if it is text", node)
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise _refusal(f"expected numbers of at most {MAX_BITS} bits, got {start}...", node)
+        raise _yaml_error(f"expected numbers of at most {MAX_BITS} bits, got {start}...", node)
     return value

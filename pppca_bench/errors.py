@@ -1,4 +1,4 @@
-"""Errors with messages for the user."""
+"""Errors with messages for users."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate
 
 
 class PppcaError(Exception):
-    """Base of the errors whose message the command line prints before it exits with ``exit_code``."""
+    """Base of errors; the command line prints the message and exits with ``exit_code``."""
 
     exit_code = 1
     """2 for a mistake in an option, a config or a user's file, otherwise 1."""
@@ -49,19 +49,19 @@ class UnknownProblemError(DataError, UnknownNameError):
 
 
 class UnknownConfigError(StoreError, UnknownNameError):
-    """No config of that name was ever run into the results database."""
+    """The results database has no config of that name."""
 
 
-LONGEST_LIST = 120
-"""Limit of a list of names in a message, in characters."""
+MAX_LIST_LENGTH = 120
+"""Largest length of a list of names in a message, in characters."""
 
 
 def listed(known: Collection[str], name: str) -> str:
-    """Return the known names, separated by commas; of many only the most similar to ``name``."""
-    if len(everything := ", ".join(known)) <= LONGEST_LIST:
+    """Return the known names, separated by commas; if they are many, only the most similar to ``name``."""
+    if len(everything := ", ".join(known)) <= MAX_LIST_LENGTH:
         return everything
     ranked = sorted(known, key=lambda other: SequenceMatcher(None, name, other).ratio(), reverse=True)
-    n_shown = max(1, sum(length <= LONGEST_LIST for length in accumulate(len(other) + 2 for other in ranked)))
+    n_shown = max(1, sum(length <= MAX_LIST_LENGTH for length in accumulate(len(other) + 2 for other in ranked)))
     n_left = len(known) - n_shown
     return ", ".join(ranked[:n_shown]) + (f" and {n_left} more" if n_left else "")
 
@@ -73,7 +73,7 @@ def nearest(name: str, known: Collection[str]) -> str:
 
 
 def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raise UnknownNameError for the first name that the results do not have; ``kind`` is a noun such as "problem"."""
+    """Raise UnknownNameError for the first name that is not known; ``kind`` is a noun such as "problem"."""
     for name in names:
         if name not in known:
             expected = listed(known, name) or "none yet"

@@ -1,4 +1,4 @@
-"""Safe files and texts: atomic writing, files that other users may have placed, escapes for each format."""
+"""Safe files and texts: atomic writing, files in shared folders, escapes for each format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MANIFEST = ".rendered"
-"""File of a folder that lists the paths last written into it, one per line."""
+"""File that lists the paths written last to its folder, a path per line."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters, and characters that reverse the direction of text."""
@@ -25,20 +25,20 @@ _FORMULA = re.compile("[=+@\t\r-]")
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return text whose control characters, except those to ``keep``, are codes such as ``\\x1b``."""
+    """Return text with control characters, except characters in ``keep``, escaped as ``\\x1b``."""
     return _CONTROL.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def in_markdown(text: str) -> str:
-    """Return a text for a cell of a Markdown table: no part of it is another cell, HTML, or a link."""
+    """Return a text for a cell of a Markdown table: separators of cells, HTML and links are escaped."""
     return printable(text).replace("|", r"\|").replace("<", "&lt;").replace("](", r"]\(")
 
 
 def to_csv(frame: pd.DataFrame) -> str:
-    """Return a data frame as CSV, in which no text is a formula of a spreadsheet.
+    """Return a data frame as CSV, in which spreadsheets see no formulas.
 
-    Texts and headers that begin with =, +, -, @, a tab or a carriage return get an apostrophe before them, unless they
-    are numbers.
+    Texts and headers that begin with =, +, -, @, a tab or a carriage return get a leading apostrophe, unless they are
+    numbers.
     """
     import pandas as pd
 
@@ -60,26 +60,26 @@ def _without_formula(value: object) -> object:
 
 
 def open_shared(path: Path, *, creates: bool = False, only_own: bool = False) -> int:
-    """Open a file for reading that other users may have placed, and return its number; no link or FIFO is followed.
+    """Open a file in a shared folder for reading, and return the file descriptor; links and FIFOs are refused.
 
     Parameters
     ----------
     path : Path
     creates : bool, default False
-        Create the file, empty, if it does not exist.
+        Create an empty file if none exists.
     only_own : bool, default False
-        Refuse a file with `exposure`, such as code.
+        Refuse a file with `exposure`, for example for code.
 
     Raises
     ------
     OSError
-        The file cannot be opened, or is refused.
+        If the file cannot be opened, or is refused.
     """
     flags = os.O_RDONLY
-    for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # Windows has the last alone
+    for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # Windows only has the last
         flags |= getattr(os, name, 0)
     try:
-        # Another user's file may be read, and locked, but not named in a call that might create it.
+        # Linux refuses O_CREAT for other users' files in shared folders, so it is only used for missing files.
         file = os.open(path, flags)
     except FileNotFoundError:
         if not creates:
@@ -94,7 +94,7 @@ def open_shared(path: Path, *, creates: bool = False, only_own: bool = False) ->
 
 
 def exposure(facts: os.stat_result) -> str | None:
-    """Return why other users may have written a file or folder; None if only this user and root may."""
+    """Return the reason why other users may have written a file or folder, or None."""
     if os.name != "posix":
         return None
     if facts.st_uid not in (os.geteuid(), 0):
@@ -103,10 +103,10 @@ def exposure(facts: os.stat_result) -> str | None:
 
 
 def atomic_write(path: Path, content: str | bytes) -> None:
-    """Write a file so that it has either the old content or the new, even after a crash or on a full disk.
+    """Write a file that has either the old or the new content, even after a crash or on a full disk.
 
-    The content, text as UTF-8 with its line ends, goes to a temporary file in the same folder, is flushed to the disk,
-    and then renamed. A symbolic link keeps its target, an existing file its permissions; a missing folder is created.
+    The content, text as UTF-8 with unchanged line ends, is written to a temporary file in the same folder, flushed to
+    the disk, and renamed. Symbolic links and permissions of existing files are kept; a missing folder is created.
     """
     target = path.resolve()
     try:
@@ -123,17 +123,17 @@ def atomic_write(path: Path, content: str | bytes) -> None:
         finally:
             temporary.unlink(missing_ok=True)  # renamed, unless the lines above failed
     except OSError as error:
-        error.filename = str(path)  # in place of the temporary file, which the user does not know
+        error.filename = str(path)  # not the temporary file, which users do not know
         raise
 
 
-def sweep(folder: Path, written: Iterable[Path]) -> None:
-    """Remove the files of a folder that were written last time but are not among ``written``; other files stay."""
+def remove_stale(folder: Path, written: Iterable[Path]) -> None:
+    """Remove files in a folder that were written last time but are not in ``written``; other files stay."""
     names = sorted({path.relative_to(folder).as_posix() for path in written})
     manifest = folder / MANIFEST
     before = manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
     for name in sorted(set(before) - set(names)):
-        # An edited manifest must not remove files outside.
+        # An edited manifest must not remove files outside the folder.
         if ".." not in Path(name).parts and not Path(name).is_absolute():
             (folder / name).unlink(missing_ok=True)
     atomic_write(manifest, "".join(f"{name}\n" for name in names))

@@ -13,13 +13,13 @@ KeepRule = Literal["tau", "variance", "broken_stick", "gavish_donoho", "mle", "p
 
 _N_PERMUTATIONS, _SEED, _N_FOLDS = 20, 1965, 5
 _NO_VARIANCE = 1e-12
-"""Share of the largest variance below which a variance is mere rounding."""
+"""Share of the largest variance below which a variance is rounding error."""
 
 
 def count_by_spectrum(
     rule: SpectrumRule | None, eigenvalues: Floats, n_samples: int, *, tau: float | None, variance_ratio: float | None
 ) -> int:
-    """Count the components that a rule keeps, from their variances in decreasing order.
+    """Count the components that a rule keeps, by variances in decreasing order.
 
     Without a rule, ``variance_ratio`` decides if given, then ``tau``; if neither is given, all components are kept.
     """
@@ -33,7 +33,7 @@ def count_by_spectrum(
 
 
 def count_by_tau(eigenvalues: Floats, tau: float) -> int:
-    """Count the components with λ1 <= τ λi: criterion (1) of the slides.
+    """Count the components with λ1 <= τ λi, criterion (1) of the slides.
 
     Source: Fukunaga and Olsen 1971, "An algorithm for finding intrinsic dimensionality of data": λi > α λ1, α = 1 / τ.
     """
@@ -41,24 +41,24 @@ def count_by_tau(eigenvalues: Floats, tau: float) -> int:
 
 
 def count_by_variance(eigenvalues: Floats, share: float) -> int:
-    """Count the fewest components with at least a share of the variance."""
+    """Return the smallest number of components with at least a share of the variance."""
     cumulative = np.cumsum(eigenvalues)
-    # The tolerance prevents that rounding keeps a sum below a share that it reaches exactly.
+    # With the tolerance, sums equal to the share reach it in spite of rounding.
     return int(np.searchsorted(cumulative, share * cumulative[-1] * (1.0 - 1e-12))) + 1
 
 
 def count_by_broken_stick(eigenvalues: Floats) -> int:
-    """Count the first components whose shares exceed the pieces of a randomly broken stick, (1/m) Σ_{k>=i} 1/k.
+    """Count the leading components whose shares exceed the pieces of a randomly broken stick, (1/m) Σ_{k>=i} 1/k.
 
     Source: Frontier 1976; Jackson 1993, "Stopping rules in principal components analysis".
     """
     m = len(eigenvalues)
     stick = np.cumsum(1.0 / np.arange(m, 0, -1))[::-1] / m
-    return _first(eigenvalues > stick * eigenvalues.sum())
+    return _count_leading(eigenvalues > stick * eigenvalues.sum())
 
 
 def count_by_hard_threshold(eigenvalues: Floats, n_samples: int) -> int:
-    """Count the singular values above ω(β) times their median, where β is m / N or N / m, the smaller.
+    """Count the singular values above ω(β) times the median, where β = min(m / N, N / m).
 
     Source: Gavish and Donoho 2014, "The optimal hard threshold for singular values is 4/√3", equation (5), by which
     ω(β) = 0.56 β³ − 0.95 β² + 1.82 β + 1.43 for unknown noise.
@@ -80,10 +80,10 @@ def count_by_likelihood(X: Floats) -> int:
 
 
 def count_by_permutations(X: Floats, eigenvalues: Floats) -> int:
-    """Count the first components whose variances exceed the mean variances of components of uncorrelated data.
+    """Count the leading components whose variances exceed mean variances of components of uncorrelated data.
 
-    Source: Horn 1965; Buja and Eyuboglu 1992, each column permuted separately, so that columns keep their variances, as
-    covariances require. Choice: 20 permutations, always the same.
+    Source: Horn 1965; Buja and Eyuboglu 1992: each column is permuted separately, which preserves its variance.
+    Choice: 20 permutations with a fixed seed.
     """
     rng = np.random.default_rng(_SEED)
     deviations = X - X.mean(axis=0)
@@ -91,22 +91,22 @@ def count_by_permutations(X: Floats, eigenvalues: Floats) -> int:
     for _ in range(_N_PERMUTATIONS):
         permuted = rng.permuted(deviations, axis=0)
         means += np.linalg.eigvalsh(permuted.T @ permuted / len(X))[::-1] / _N_PERMUTATIONS
-    return _first(eigenvalues > means[: len(eigenvalues)])
+    return _count_leading(eigenvalues > means[: len(eigenvalues)])
 
 
 def count_by_cross_validation(X: Floats) -> int:
     """Count components by the mean log-likelihood of probabilistic PCA over five folds, as PCA.score of scikit-learn.
 
-    Source: Tipping and Bishop 1999. Each fold decomposes its covariance matrix once, for all numbers of components.
+    Source: Tipping and Bishop 1999. A fold decomposes its covariance matrix once for all numbers of components.
     """
     scores = sum(_log_likelihoods(X, fold) for fold in np.array_split(np.arange(len(X)), min(_N_FOLDS, len(X))))
     return int(np.argmax(scores)) + 1
 
 
 def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
-    """Return the mean log-likelihood of samples under probabilistic PCA of the others, with 1, …, m − 1 components.
+    """Return the mean log-likelihood of held-out samples by probabilistic PCA with 1, …, m − 1 components.
 
-    The log-likelihood is −inf if no variance is left for the noise.
+    The log-likelihood is −inf if the noise has no variance.
     """
     train, test = np.delete(X, held_out, axis=0), X[held_out]
     m, mean = X.shape[1], train.mean(axis=0)
@@ -124,6 +124,6 @@ def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
     return scores if m > 1 else np.zeros(1)
 
 
-def _first(exceeds: NDArray[np.bool_]) -> int:
+def _count_leading(exceeds: NDArray[np.bool_]) -> int:
     """Count the components before the first False, at least 1."""
     return max(1, int(np.argmin(np.append(exceeds, False))))

@@ -1,7 +1,7 @@
-"""Parameters of estimators: admissible values, as the annotations of the constructor state them.
+"""Parameters of estimators, with admissible values from annotations of the constructor.
 
-`check_parameters` checks them when an estimator is fitted; a config is checked against the same annotations before
-anything runs; ``pppca methods NAME`` prints them.
+`check_parameters` validates values when an estimator is fitted; configs are validated by the same annotations before
+any run; ``pppca methods NAME`` prints the admissible values.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ PositivePair = tuple[Positive, Positive]
 Positives = Annotated[tuple[Positive, ...], MinLen(1), MaxLen(100)]
 
 REQUIRED = inspect.Parameter.empty
-"""The default of a parameter that has none."""
+"""Marker for parameters without a default."""
 
 
 class ParameterError(ValueError, TypeError):
-    """A value that a parameter does not admit; both kinds of error, as in scikit-learn.
+    """Inadmissible value of a parameter; ValueError and TypeError, as in scikit-learn.
 
     Attributes
     ----------
     name, where : str
-        The parameter, and its estimator or "".
+        Parameter, and class of the estimator or "".
     expected : str
-        Its admissible values, in words.
+        Admissible values, in words.
     value : object
-        The given value.
+        Given value.
     """
 
     def __init__(self, name: str, expected: str, value: object, where: str = "") -> None:
-        super().__init__(name, expected, value, where)  # so that it is the same after pickling
+        super().__init__(name, expected, value, where)  # for pickling
         self.name, self.expected, self.value, self.where = name, expected, value, where
 
     def __str__(self) -> str:
@@ -65,13 +65,13 @@ class ParameterError(ValueError, TypeError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a constructor."""
+    """Parameter of a constructor."""
 
     name: str
     annotation: Any
-    """Its type with its range, such as `Positive`; `Any` where the class states none."""
+    """Type with range, such as `Positive`; `Any` if the class has no annotation."""
     default: Any
-    """`REQUIRED` where it has none."""
+    """Default, or `REQUIRED`."""
 
     @property
     def expected(self) -> str:
@@ -80,11 +80,11 @@ class Parameter:
 
     @property
     def is_list(self) -> bool:
-        """Return whether each of its values is a list."""
+        """Return whether a value may be a list."""
         return any(get_origin(kind_of(kind)) is tuple for kind in _alternatives(self.annotation))
 
     def checked(self, value: object) -> Any:
-        """Return a value as Python's numbers and tuples; raise ParameterError if it is not admissible."""
+        """Return a value as Python numbers and tuples; raise ParameterError if it is not admissible."""
         try:
             return self._adapter.validate_python(_plain(value), strict=True)
         except ValidationError:
@@ -92,13 +92,13 @@ class Parameter:
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
-        # Kept here, since hashing the annotation to look it up takes longer than the check.
+        # Cached here, since hashing the annotation for a look-up takes longer than the validation.
         return adapter_of(self.annotation)
 
 
 @cache
 def parameters_of(estimator: type) -> Mapping[str, Parameter]:
-    """Return the parameters of a class's constructor by name, in its order; unreadable annotations count as `Any`."""
+    """Return the constructor parameters of a class by name, in order; unreadable annotations count as `Any`."""
     try:
         signature = inspect.signature(estimator, eval_str=True)
     except (NameError, AttributeError, TypeError, SyntaxError):
@@ -114,7 +114,7 @@ def parameters_of(estimator: type) -> Mapping[str, Parameter]:
 def checkable(annotation: Any) -> Any:
     """Return an annotation of third-party code if values can be checked against it, else `Any`.
 
-    Choice: containers other than tuples count as `Any`, since a config's lists are kept as tuples.
+    Choice: containers other than tuples count as `Any`, since lists of configs are stored as tuples.
     """
     known = (bool, int, float, str, type(None))
     try:
@@ -127,7 +127,7 @@ def checkable(annotation: Any) -> Any:
 
 
 def check_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator by name, as Python's numbers and tuples.
+    """Return the parameters of an estimator by name, as Python numbers and tuples.
 
     Raises ParameterError for a value that is not admissible, or that breaks a rule between parameters
     (``check_agreement`` of the estimator).
@@ -151,16 +151,16 @@ def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) 
 
 
 def check_limit(estimator: Any, name: str, limit: int) -> None:
-    """Raise ParameterError if a number that may be None is above a limit that the data set."""
+    """Raise ParameterError if a parameter, unless None, is above a limit that follows from the data."""
     value = getattr(estimator, name)
     if value is not None and value > limit:
         raise ParameterError(name, f"an integer from 1 to {limit} or null", value, where=type(estimator).__name__)
 
 
 def describe(annotation: Any, refused: object = None) -> str:
-    """Return the values that a type of pydantic admits in words, such as ``"an integer >= 1 or null"``.
+    """Describe the admissible values of a pydantic type in words, such as ``"an integer >= 1 or null"``.
 
-    If the value that was refused is infinite, numbers are described as finite.
+    If the refused value is infinite, numbers are described as finite.
     """
     schema = adapter_of(annotation).json_schema()
     words = in_words(schema, schema.get("$defs", {}))
@@ -168,7 +168,7 @@ def describe(annotation: Any, refused: object = None) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it, cut where it is long."""
+    """Return a value as text for a message, truncated if long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -176,7 +176,7 @@ def shown(value: object) -> str:
 def make_generator(random_state: Any) -> np.random.Generator:
     """Return a NumPy Generator for an int, a SeedSequence, a Generator, a RandomState or None.
 
-    A Generator is used as it is; a RandomState gives the seed of a Generator.
+    A Generator is returned unchanged; a RandomState seeds a new Generator.
     """
     import numpy as np
 
@@ -190,7 +190,7 @@ _SIGNS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "ma
 
 
 def in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any] = MappingProxyType({})) -> str:
-    """Return the values that a JSON schema admits in words; ``definitions`` are those it refers to."""
+    """Describe the admissible values of a JSON schema in words; ``definitions`` resolve references."""
     if "$ref" in schema:
         schema = definitions.get(schema["$ref"].rpartition("/")[2], {})
     match schema:
@@ -236,11 +236,11 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 @cache
 def adapter_of(annotation: Any) -> TypeAdapter[Any]:
-    """Return the validator of an annotation, made once."""
+    """Return the cached validator of an annotation."""
     return TypeAdapter(annotation)
 
 
 def _plain(value: Any) -> Any:
-    """Return NumPy's numbers and arrays as Python's numbers and tuples, and lists as tuples."""
+    """Convert NumPy numbers and arrays to Python numbers and tuples, and lists to tuples."""
     plain = value.tolist() if hasattr(value, "tolist") else value
     return tuple(map(_plain, plain)) if isinstance(plain, list | tuple) else plain

@@ -1,4 +1,4 @@
-"""Projections on components: base classes, retained variance, warm starts."""
+"""Projections on components: base classes, retained variance, initial directions from samples."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -37,7 +37,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @abstractmethod
     def _projected(self, X: Floats) -> Floats:
-        """Return the projections of valid samples."""
+        """Return the projections of validated samples."""
 
     @property
     def _n_features_out(self) -> int:
@@ -58,16 +58,16 @@ class LinearProjection(Projection):
     mean_: Floats
 
     _relative_cut: ClassVar[float] = 1e-15
-    """Share of the largest singular value below which `inverse_transform` ignores a direction as dependent."""
+    """Share of the largest singular value below which `inverse_transform` ignores a direction."""
 
     def _projected(self, X: Floats) -> Floats:
         return project(X, self.mean_, self.components_)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return the points of the rows' span for projections.
+        """Map projections back to points in the span of the rows.
 
-        By the pseudo-inverse, these are the orthogonal projections of the samples on the span, for any norms and angles
-        of the rows. Half the sum of the squared distances is E_M (Bishop 1995, eq. 8.17).
+        By the pseudo-inverse, the points are orthogonal projections of samples on the span, for any norms and angles of
+        the rows. Half the sum of squared distances is E_M (Bishop 1995, eq. 8.17).
 
         Parameters
         ----------
@@ -93,16 +93,16 @@ class LinearProjection(Projection):
         return int(self.n_components or n_features)
 
 
-def most_variance(C: Floats) -> Floats:
-    """Return the largest variance of 1, 2, …, m orthogonal directions: sums of the largest eigenvalues of C (m, m)."""
+def max_variances(C: Floats) -> Floats:
+    """Return the largest variances of 1, 2, …, m orthogonal directions: cumulative eigenvalues of C (m, m)."""
     eigenvalues = np.linalg.eigvalsh(C)[::-1]
     return np.cumsum(np.maximum(eigenvalues, 0.0))
 
 
 def variance_of_span(rows: Floats, C: Floats) -> float:
-    """Return the variance of the orthogonal projection on the span of rows (n_rows, m), for any norms and angles.
+    """Return the variance of the orthogonal projection on the span of rows (n_rows, m), of any norms and angles.
 
-    Rows of zeros and, up to rounding, dependent rows add nothing. C has shape (m, m).
+    Zero rows and rows that are dependent up to rounding add nothing. C has shape (m, m).
     """
     rows = rows[rows.any(axis=1)]
     if not len(rows):
@@ -117,37 +117,37 @@ def variance_of_span(rows: Floats, C: Floats) -> float:
     return float(np.vdot(C @ basis, basis))
 
 
-def optimality(variance: Floats | float, n_directions: Indices | int, most: Floats) -> Floats:
-    """Return the retained variance over the largest of as many directions: 1 is exact PCA, nan if there is no variance.
+def optimality(variance: Floats | float, n_directions: Indices | int, maxima: Floats) -> Floats:
+    """Return the retained variance, divided by the largest of as many directions: 1 for exact PCA, nan for 0 / 0.
 
-    Variance and number of directions are numbers or arrays of the same shape; ``most`` comes from `most_variance`.
+    Variance and number of directions are numbers or arrays of equal shape; ``maxima`` are `max_variances`.
     """
-    largest = np.asarray(most[np.minimum(n_directions, len(most)) - 1])
+    largest = np.asarray(maxima[np.minimum(n_directions, len(maxima)) - 1])
     return np.divide(variance, largest, out=np.full(largest.shape, np.nan), where=largest > 0.0)
 
 
 def principal_directions(rng: np.random.Generator, X: Floats, n_samples: int, n_rows: int, *, centre: bool) -> Floats:
-    """Draw a block of samples without replacement, and return its leading principal components as rows of unit norm.
+    """Draw samples without replacement, and return the leading principal components as rows of unit norm.
 
     Source: "Hebbian-Based Principal Component Analysis", summary: classical PCA on a few samples instead of random
-    weights. Choice: if the block has fewer components than n_rows, random orthonormal directions follow, orthogonal to
-    the components; the largest weight of a component is positive, since its sign is arbitrary.
+    weights. Choice: if the samples have fewer components than n_rows, random orthonormal directions follow, orthogonal
+    to the components; the largest weight of a component is positive, since signs are arbitrary.
 
     Parameters
     ----------
     rng : numpy Generator
     X : float64 array, shape (n, n_features), n >= 1
     n_samples : int
-        Size of the block; all samples if there are fewer.
+        Number of samples to draw; all samples if there are fewer.
     n_rows : int
         Number of rows, in [1, n_features].
     centre : bool
-        Whether to subtract the block's own mean.
+        Whether to subtract the mean of the drawn samples.
 
     Returns
     -------
     float64 array, shape (n_rows, n_features)
-        Orthonormal rows, the principal components by decreasing variance.
+        Orthonormal rows; principal components by decreasing variance.
     """
     block = X[np.sort(rng.permutation(len(X))[:n_samples])]
     mean = block.mean(axis=0) if centre else np.zeros(block.shape[1])

@@ -18,15 +18,15 @@ Parameters = tuple[tuple[str, Scalar], ...]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Number of a run: its title with the unit, and the format of its printed mean in Python's format language."""
+    """Quantity that runs measure: title with unit, and Python format of the printed mean."""
 
     title: str
     form: str = ".2f"
-    is_count: bool = False  # whether its values are integers
+    is_count: bool = False  # whether values are integers
     more_is_better: bool = False
-    is_timing: bool = False  # whether it depends on the speed of the machine, so that no two runs give the same
-    short: str = ""  # a shorter title; "" for the title itself
-    meaning: str = ""  # explanation of the title; "" where it needs none
+    is_timing: bool = False  # whether values depend on the speed of the machine, and never repeat exactly
+    short: str = ""  # shorter title; "" for the title
+    meaning: str = ""  # explanation of the title; may be ""
 
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -61,7 +61,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "gha_time_ms": Quantity("Time of GHA, ms", is_timing=True),
     "dgha_time_ms": Quantity("Time of DGHA, ms", is_timing=True),
 }
-"""Numbers that the package measures, by name; a method may add others (``measures_``)."""
+"""Quantities that the package measures, by name; methods may add others (``measures_``)."""
 
 SCORES: Mapping[str, Quantity] = {
     "accuracy_percent": Quantity("Accuracy, %", more_is_better=True),
@@ -75,13 +75,13 @@ SCORES: Mapping[str, Quantity] = {
 CHOOSE = "choose."
 """Prefix of the parameters of runs that choose their settings.
 
-``choose.by``, ``choose.retain``, and ``choose.tau`` with the candidates of ``tau``, which itself is `AUTO`.
+``choose.by``, ``choose.retain``, and ``choose.tau`` with the candidates of ``tau``, whose value is then `AUTO`.
 """
 
 CHOOSE_BY, CHOOSE_RETAIN = f"{CHOOSE}by", f"{CHOOSE}retain"
 
 AUTO = "auto"
-"""Value of a parameter that each run chooses."""
+"""Value of parameters that each run chooses."""
 
 CHOSEN = "chosen_"
 """Prefix of chosen values, such as ``chosen_tau``."""
@@ -95,14 +95,14 @@ MEASURES: Mapping[str, Quantity] = {
     "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),
     "disturbed_rounds": Quantity("Disturbed rounds behind the measured times", ".1f", is_count=True, is_timing=True),
 }
-"""Numbers of some methods (``measures_``), by name."""
+"""Quantities of some methods (``measures_``), by name."""
 
 SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
 """Attributes of `ProblemFacts` that are sizes."""
 
 
 def described(quantity: str) -> Quantity:
-    """Return the description of a number; its own name is the title of a number that only its method knows."""
+    """Return the quantity of a name; for quantities that only a method knows, the name is the title."""
     if quantity in SIZES:
         return Quantity(quantity, ".0f", is_count=True)
     return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))
@@ -110,9 +110,9 @@ def described(quantity: str) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Setting of a method on a problem's data: everything that decides the numbers of its repeats but the seed."""
+    """Cell: method, settings and data, which determine the results of its repeats, except for seeds."""
 
-    problem: str  # as the config names it: a registered name, or the path of a user's file
+    problem: str  # name in the config: a registered name, or the path of a user's file
     data_sha256: str
     method: str
     parameters: Parameters  # with all defaults, the threshold ``tau`` and ``data_fraction`` (percent) among them
@@ -121,12 +121,12 @@ class Cell:
 
     @property
     def settings(self) -> dict[str, Scalar]:
-        """Return all parameters by name, a classifier's as ``classifier.<name>``."""
+        """Return all parameters by name, and parameters of the classifier as ``classifier.<name>``."""
         return dict(self.parameters) | {f"classifier.{name}": value for name, value in self.classifier}
 
 
 def candidates(cell: Cell) -> list[Parameters]:
-    """Return the candidates of a cell's runs, every combination of values; ``[()]`` where nothing is chosen."""
+    """Return the candidates of the runs of a cell, all combinations of values; ``[()]`` without a choice."""
     grids: dict[str, Any] = {
         name.removeprefix(CHOOSE): value
         for name, value in cell.parameters
@@ -136,27 +136,27 @@ def candidates(cell: Cell) -> list[Parameters]:
 
 
 def n_trainings(cell: Cell) -> int:
-    """Return how often a run of a cell learns: once, or once for each candidate and once more for the chosen."""
+    """Return the number of trainings of a run of a cell: 1, or the number of candidates plus 1 for the choice."""
     n_candidates = len(candidates(cell))
     return n_candidates + 1 if n_candidates > 1 else 1
 
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Specification of a run: everything that decides its numbers."""
+    """Specification of a run, which determines its results."""
 
     key: str  # hexadecimal digest of cell, repeat and seed; the run's name in the store
     cell: Cell
     repeat: int  # from 0
     seed: int  # in [0, 2**63); the same for all settings of a method in a repeat
-    changed: tuple[str, ...] = ()  # names of settings that are not a config's defaults, for labels; no part of the key
+    changed: tuple[str, ...] = ()  # names of settings that differ from defaults, for labels; not in the key
     place: int = field(default=0, compare=False)  # number of the cell in the config, for the order of tables
 
 
 def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
     """Return the runs of each cell, in their order."""
     cells: dict[Cell, list[RunSpec]] = {}
-    # Repeats follow one another; comparing their cells by identity saves microseconds of hashing a run.
+    # Repeats are successive; comparison of cells by identity saves microseconds of hashing per run.
     for _, repeats in itertools.groupby(specs, key=lambda spec: id(spec.cell)):
         own = list(repeats)
         cells.setdefault(own[0].cell, []).extend(own)
@@ -165,14 +165,14 @@ def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Runs of a config: its name, the digest and text of its file, and three sets of runs."""
+    """Plan of a config: name, digest and text of the file, and three sets of runs."""
 
     name: str
     sha256: str
     text: str
     specs: tuple[RunSpec, ...]  # of this command
     all_repeats: tuple[RunSpec, ...] = ()  # at the config's own repeats; completed runs among them stay in its tables
-    left_out: tuple[RunSpec, ...] = ()  # runs that this command leaves out; they stay planned if they were
+    left_out: tuple[RunSpec, ...] = ()  # runs that this command omits; earlier plans for them stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,32 +182,32 @@ class RunResult:
     key: str  # of its `RunSpec`
     status: Literal["done", "failed"]
     error: str | None = None  # traceback or cause of a failed run
-    values: Mapping[str, float] = field(default_factory=dict)  # by the names of `QUANTITIES` or the method's own
+    values: Mapping[str, float] = field(default_factory=dict)  # by name in `QUANTITIES` or of the method
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]  # a value or row a step
     origin: str = field(default="", compare=False)  # provenance of a stored result (`provenance.describe`), as JSON
 
 
 _FOLDERS = re.compile(r"""(?<=["'])/([^"'/\n]+/)+|(?<![\w.:/…])/([^\s"'/]+/)+""")
-"""Folders of absolute paths, which name users and machines; paths with spaces are in quotation marks."""
+"""Folders in absolute paths, which contain names of users and machines; paths with spaces are in quotation marks."""
 
 
-def failed(spec: RunSpec, cause: str) -> RunResult:
-    """Return the record of a failed run; its cause names no folders, and is escaped where UTF-8 does not encode it."""
+def failed_result(spec: RunSpec, cause: str) -> RunResult:
+    """Return the result of a failed run; its cause is stored as valid UTF-8, without folders of absolute paths."""
     return RunResult(spec.key, "failed", error=_FOLDERS.sub("…/", cause).encode("utf-8", "backslashreplace").decode())
 
 
 def cause_of(error: str | None) -> str:
-    """Return the first line of the exception at the end of a traceback; of another text, the last line."""
+    """Return the first line of the exception at the end of a traceback, or the last line of other texts."""
     lines = (error or "").strip().splitlines() or ["unknown cause"]
     frames = [number for number, line in enumerate(lines) if line.startswith("  File ")]
     if not frames:
         return lines[-1]
-    # The code and marks of a frame are indented, the exception after the last frame is not.
+    # Code and marks of frames are indented; the exception after the last frame is not.
     return next((line for line in lines[frames[-1] :] if not line.startswith(" ")), lines[-1])
 
 
 StoredRun = tuple[RunSpec, RunResult | None]
-"""A planned run and its result; None before it is done or failed."""
+"""Planned run and its result; None while it is pending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class Selector:
     settings: Parameters = ()
 
     def matches(self, cell: Cell) -> bool:
-        """Return whether the runs of a cell fill the table cell."""
+        """Return whether the runs of a cell belong in the table cell."""
         if (cell.problem, cell.method) != (self.problem, self.method):
             return False
         settings = cell.settings
@@ -233,15 +233,15 @@ class ProblemFacts:
     name: str
     data_sha256: str
     task: str  # "classification" or "approximation"
-    family: str  # shared by permutations, such as "cancer" of cancer1; without permutations the name itself
+    family: str  # shared by permutations, such as "cancer" for cancer1; otherwise the name
     n_features: int
     n_outputs: int  # classes, or targets of an approximation
     n_train: int
     n_validation: int
     n_test: int
-    n_splits: int = 1  # of own data: repeat r has split r modulo this number; sizes differ by a few examples
+    n_splits: int = 1  # of user-defined data: repeat r uses split r modulo this number; sizes differ by a few examples
 
     @property
     def test_ratio(self) -> float:
-        """n_test / n_train, of the corrected resampled t-test."""
+        """Ratio n_test / n_train for the corrected resampled t-test."""
         return self.n_test / self.n_train

@@ -12,23 +12,23 @@ from sklearn.utils.validation import validate_data
 def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_samples: int = 1) -> NDArray[np.float64]:
     """Return samples as a C-contiguous float64 array, validated as in scikit-learn.
 
-    Plain arrays skip scikit-learn's ``validate_data``: its search for data frames and feature names takes ten times as
-    long as the projection of a few hundred samples.
+    Plain arrays skip scikit-learn's ``validate_data``, whose search for data frames and feature names takes ten times
+    as long as the projection of a few hundred samples.
 
     Parameters
     ----------
     estimator : estimator
-        ``n_features_in_`` is set if ``reset``, otherwise compared.
+        With ``reset``, ``n_features_in_`` is set, otherwise compared.
     X : array-like of shape (n_samples, n_features)
     reset : bool, default False
         Whether the estimator is being fitted to X.
     min_samples : int, default 1
-        Least number of rows.
+        Smallest number of rows.
 
     Raises
     ------
     ValueError
-        If X is not two-dimensional or finite, or has too few rows or other features than during `fit`.
+        If X is not two-dimensional or not finite, has too few rows, or differs from the features in `fit`.
     """
     if is_plain(X) and len(X) >= min_samples and not hasattr(estimator, "feature_names_in_"):
         if reset:

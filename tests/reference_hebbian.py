@@ -37,14 +37,14 @@ def dgha(X, W, *, tau, learning_rate, orders, joined, checked, sort):
     """
     centred = X - X.mean(axis=0)
     left = list(enumerate(W))
-    for order, n_joined, check in zip(orders, joined, checked, strict=True):
+    for order, n_started, check in zip(orders, joined, checked, strict=True):
         if check:
             variances = {place: np.var(centred @ (row / np.linalg.norm(row))) for place, row in left}
             largest = max(variances.values())
             left = [(place, row) for place, row in left if not largest / variances[place] > tau]
             if sort:
                 left.sort(key=lambda pair: -variances[pair[0]])
-        n_learning = n_joined if sort else sum(place < n_joined for place, _ in left)
+        n_learning = n_started if sort else sum(place < n_started for place, _ in left)
         learnt = gha_epoch([row for _, row in left[:n_learning]], centred[order], learning_rate)
         left[:n_learning] = [(place, row) for (place, _), row in zip(left[:n_learning], learnt, strict=True)]
     return np.array([row for _, row in left]), [place for place, _ in left]

@@ -10,16 +10,16 @@ from sklearn.datasets import load_iris
 
 from pppca_bench.classifiers.flgp import (
     FLGPClassifier,
-    crossed,
+    cross,
+    evaluate,
     features_of,
-    mutated,
+    layer_outputs,
+    mutate,
     random_expression,
-    replaced,
+    replace_subtree,
     share_correct,
     subtree,
-    through,
     used_features,
-    values_of,
 )
 
 TINY = {"n_populations": 2, "population_size": 12, "n_generations": 4, "tournament_size": 3}
@@ -28,19 +28,19 @@ TREE = ("-", "*", 0, 2, "/", 1.5, 1)  # x0 x2 − 1.5 / x1
 
 def test_values_of_an_expression_by_hand():
     columns = np.array([[2.0, 0.5], [3.0, -1.0], [4.0, 8.0]])
-    np.testing.assert_allclose(values_of(TREE, columns), [2 * 4 - 1.5 / 3, 0.5 * 8 + 1.5])
-    np.testing.assert_array_equal(values_of((0.25,), columns), [0.25, 0.25])
+    np.testing.assert_allclose(evaluate(TREE, columns), [2 * 4 - 1.5 / 3, 0.5 * 8 + 1.5])
+    np.testing.assert_array_equal(evaluate((0.25,), columns), [0.25, 0.25])
 
 
 def test_outputs_of_layers_are_finite_whatever_the_inputs():
     columns = np.array([[1e200, -1e200, 0.0]])
-    np.testing.assert_array_equal(through([[("*", 0, 0)]], columns), [[1.0, 1.0, 0.0]])
-    np.testing.assert_array_equal(through([[("-", "*", 0, 0, "*", 0, 0)]], columns), [[0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(layer_outputs([[("*", 0, 0)]], columns), [[1.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(layer_outputs([[("-", "*", 0, 0, "*", 0, 0)]], columns), [[0.0, 0.0, 0.0]])
 
 
 def test_division_by_nearly_nothing_is_one():
     columns = np.array([[5.0, 5.0, 5.0], [0.0, 1e-7, 2.0]])
-    np.testing.assert_array_equal(values_of(("/", 0, 1), columns), [1.0, 1.0, 2.5])
+    np.testing.assert_array_equal(evaluate(("/", 0, 1), columns), [1.0, 1.0, 2.5])
 
 
 def test_features_of_an_expression():
@@ -54,8 +54,8 @@ def test_a_subtree_ends_with_its_last_operand(root, end):
 
 
 def test_a_subtree_is_replaced_by_another():
-    assert replaced(TREE, 1, (2,)) == ("-", 2, "/", 1.5, 1)
-    assert replaced(TREE, 0, (7,)) == (7,)
+    assert replace_subtree(TREE, 1, (2,)) == ("-", 2, "/", 1.5, 1)
+    assert replace_subtree(TREE, 0, (7,)) == (7,)
 
 
 @settings(max_examples=80)
@@ -64,16 +64,16 @@ def test_random_crossed_and_mutated_trees_are_trees(seed, n_features, depth):
     rng = np.random.default_rng(seed)
     first, second = (random_expression(n_features, depth, rng) for _ in range(2))
     columns = rng.uniform(-1.0, 1.0, size=(n_features, 5))
-    for tree in (first, second, crossed(first, second, rng), mutated(first, n_features, rng)):
+    for tree in (first, second, cross(first, second, rng), mutate(first, n_features, rng)):
         assert subtree(tree, 0) == slice(0, len(tree))
         assert features_of(tree) <= set(range(n_features))
-        assert np.isfinite(through([[tree]], columns)).all()
+        assert np.isfinite(layer_outputs([[tree]], columns)).all()
     assert len(first) < 2 ** (depth + 1)
 
 
 def test_the_fittest_of_a_generation_never_gets_worse():
     def fitness(expression):
-        return (float(-np.abs(values_of(expression, np.array([[0.3], [0.7]]))[0] - 2.0)),)
+        return (float(-np.abs(evaluate(expression, np.array([[0.3], [0.7]]))[0] - 2.0)),)
 
     classifier = FLGPClassifier(population_size=30, n_generations=15, tournament_size=3, max_nodes=15)
     found = list(classifier._generations(fitness, 2, np.random.default_rng(0)))
@@ -138,7 +138,7 @@ def test_layers_feed_each_other_and_the_sign_decides(product):
     assert [len(layer) for layer in layers] == [2, 2, 1]
     columns = product[2].T
     for layer in layers:
-        values = np.nan_to_num([values_of(expression, columns) for expression in layer])
+        values = np.nan_to_num([evaluate(expression, columns) for expression in layer])
         columns = values / (1.0 + np.abs(values))
     np.testing.assert_array_equal(found.decision_function(product[2]), columns[0])
     np.testing.assert_array_equal(found.predict(product[2]), np.where(columns[0] > 0.0, "yes", "no"))

@@ -5,7 +5,7 @@ import pytest
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.genetic_mlp import StructureGAClassifier, least_error
-from pppca_bench.classifiers.network import Architecture, masks_of
+from pppca_bench.classifiers.network import Architecture, weight_masks
 from pppca_bench.classifiers.training import TrainedNet
 from pppca_bench.classifiers.training_data import Split
 
@@ -23,11 +23,11 @@ def noisy():
 
 def test_masks_by_hand():
     kept = np.array([True, False, True, True, False, True])  # inputs 0 and 2 of 3, node 0 of 2, node 0 of 1
-    first, second, last = masks_of(Architecture(3, (2, 1), 2, shortcuts=False, output_activation="linear"), kept)
+    first, second, last = weight_masks(Architecture(3, (2, 1), 2, shortcuts=False, output_activation="linear"), kept)
     np.testing.assert_array_equal(first, [[1, 1, 0, 1], [0, 0, 0, 0]])
     np.testing.assert_array_equal(second, [[1, 1, 0]])
     np.testing.assert_array_equal(last, [[1, 1], [1, 1]])
-    *_, last = masks_of(Architecture(3, (2, 1), 2, shortcuts=True, output_activation="linear"), kept)
+    *_, last = weight_masks(Architecture(3, (2, 1), 2, shortcuts=True, output_activation="linear"), kept)
     np.testing.assert_array_equal(last, [[1, 1, 0, 1, 1, 0, 1]] * 2)
 
 
@@ -35,7 +35,7 @@ def test_masks_by_hand():
 def test_weights_of_left_out_nodes_are_zero_after_the_training(noisy, shortcuts):
     net = StructureGAClassifier((4, 2), shortcuts=shortcuts, random_state=0, **TINY).fit(*noisy)
     assert not net.kept_.all()
-    for mask, matrix in zip(masks_of(net._architecture, net.kept_), net._weights, strict=True):
+    for mask, matrix in zip(weight_masks(net._architecture, net.kept_), net._weights, strict=True):
         assert (matrix[~mask] == 0.0).all()
         assert (matrix[mask] != 0.0).any() or not mask.any()
 

@@ -18,14 +18,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.training_data import chosen_size
+from pppca_bench.classifiers.training_data import choose_candidate
 from pppca_bench.reducers.filter_selection import (
     FilterSelector,
     chi_squared,
     conditional_mutual_information,
+    contingency_table,
     discretise,
     mutual_information,
-    table,
     variance_ratios,
 )
 from pppca_bench.reducers.wrapper_selection import (
@@ -33,8 +33,8 @@ from pppca_bench.reducers.wrapper_selection import (
     ForwardSelector,
     NetworkRFE,
     Step,
-    patient,
-    seeded,
+    candidate_classifier,
+    search_path,
     weight_saliency,
 )
 
@@ -104,7 +104,7 @@ def test_mutual_information_and_the_statistic_of_independence_are_those_of_other
     rng = np.random.default_rng(seed)
     column, y = rng.normal(size=90), np.append(rng.integers(n_classes, size=90 - n_classes), np.arange(n_classes))
     codes = discretise(column, n_bins)
-    counts = table(codes, y)
+    counts = contingency_table(codes, y)
     assert mutual_information(counts) == pytest.approx(mutual_info_score(codes, y), abs=1e-12)
     assert chi_squared(counts) == pytest.approx(chi2_contingency(counts, correction=False).statistic)
 
@@ -114,7 +114,7 @@ def test_mutual_information_and_the_statistic_of_independence_are_those_of_other
 def test_conditional_information_keeps_the_chain_rule(seed):
     """I(X, Z; Y) = I(Z; Y) + I(X; Y | Z), and information is not negative."""
     x, y, z = (np.random.default_rng(seed).integers(size, size=60) for size in (4, 3, 5))
-    conditional = conditional_mutual_information(table(x, y, z))
+    conditional = conditional_mutual_information(contingency_table(x, y, z))
     assert conditional == pytest.approx(mutual_info_score(5 * x + z, y) - mutual_info_score(z, y), abs=1e-12)
     assert conditional > -1e-12
 
@@ -139,7 +139,10 @@ def test_conditional_scores_are_the_least_gain_over_the_features_before(iris):
     codes = [discretise(column, 10) for column in X.T]
     for place, feature in enumerate(order[1:], start=1):
         gains = {
-            other: min(conditional_mutual_information(table(codes[other], y, codes[kept])) for kept in order[:place])
+            other: min(
+                conditional_mutual_information(contingency_table(codes[other], y, codes[kept]))
+                for kept in order[:place]
+            )
             for other in order[place:]
         }
         assert gains[feature] == max(gains.values()) == pytest.approx(selector.scores_[feature])
@@ -183,11 +186,11 @@ def test_p_values_below_the_smallest_number_still_rank():
     ],
 )
 def test_sizes_by_hand(errors, rule, chosen):
-    assert chosen_size(errors, [1, 2, 3, 4], 100, rule) == chosen
+    assert choose_candidate(errors, [1, 2, 3, 4], 100, rule) == chosen
 
 
 def test_best_candidate_of_a_size_is_chosen():
-    assert chosen_size([11.0, 10.5, 10.0], [2, 2, 3], 100, "one_standard_error") == 1
+    assert choose_candidate([11.0, 10.5, 10.0], [2, 2, 3], 100, "one_standard_error") == 1
 
 
 @pytest.mark.parametrize("make", SELECTORS)
@@ -251,12 +254,12 @@ def test_backward_search_is_the_greedy_one(iris):
 )
 def test_patience_counts_steps_without_a_better_subset(errors, patience, n_steps):
     steps = [Step(tuple(range(size)), float(error)) for size, error in enumerate(errors, start=1)]
-    assert len(patient(steps, patience)) == n_steps
+    assert len(search_path(steps, patience)) == n_steps
 
 
 def test_smaller_subset_of_equal_error_counts_as_better():
     steps = [Step(tuple(range(size)), 2.0) for size in (5, 4, 3, 2, 1)]
-    assert len(patient(steps, 1)) == 5
+    assert len(search_path(steps, 1)) == 5
 
 
 class _Weighted(ClassifierMixin, BaseEstimator):
@@ -321,10 +324,10 @@ def test_elimination_averages_its_networks(noisy):
 
 def test_classifier_keeps_a_seed_of_its_own():
     rng = np.random.default_rng(0)
-    assert seeded(RpropMLPClassifier(random_state=7), rng).random_state == 7
-    assert seeded(RpropMLPClassifier(), rng).random_state is not None
-    assert seeded(KNeighborsClassifier(3), rng).n_neighbors == 3
-    assert seeded(None, rng).hidden_layer_sizes == (16,)
+    assert candidate_classifier(RpropMLPClassifier(random_state=7), rng).random_state == 7
+    assert candidate_classifier(RpropMLPClassifier(), rng).random_state is not None
+    assert candidate_classifier(KNeighborsClassifier(3), rng).n_neighbors == 3
+    assert candidate_classifier(None, rng).hidden_layer_sizes == (16,)
 
 
 def test_pipelines_are_fitted_separately_for_each_candidate(iris):

@@ -146,7 +146,7 @@ def test_runs_that_choose_have_other_keys_and_the_same_seeds():
         ({"choose": "tua"}, "choose: expected a parameter with several values in a method, got 'tua'."),
         ({"choose": ["tau"], "tau": 5}, "expected a parameter with several values in a method, got 'tau'."),
         ({"choose": ["tau"], "by": "test_error"}, "by: expected 'validation_error' or 'retained_variance', got "),
-        ({"choose": ["tau"], "retain": 90}, "retain: expected it beside by: retained_variance alone"),
+        ({"choose": ["tau"], "retain": 90}, "retain: expected retain only with by: retained_variance"),
         ({"choose": ["tau"], "by": "retained_variance", "retain": 101}, "retain: expected a number > 0 and <= 100"),
         ({"tau": "all"}, "tau: expected a number >= 1, got 'all'."),
         ({"tau": "auto", "methods": ["dgha_speedup"]}, "expected no settings to choose among, since dgha_speedup only"),

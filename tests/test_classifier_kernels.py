@@ -51,7 +51,7 @@ def make_task(architecture, seed, n_samples=6, weight_range=0.7):
 
 def compute_gradient(task, lane=3):
     lanes = RpropLanes([task] * LANES, RPROP, StoppingRule(5, 5.0, 0.1, 10))
-    lanes.seat_waiting()
+    lanes.assign_lanes()
     kernels.compute_gradient(lanes.network, lanes.state.weights, lanes.training, lanes.block, lanes.state.gradient)
     gradient = unpack(lanes.state.gradient[:, lane], task.architecture, task.architecture)
     return gradient, lanes.block.squared_error[:, lane].sum()

@@ -17,7 +17,7 @@ from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, l
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
 from pppca_bench.compiled import cache, jit, simd
 from pppca_bench.compiled.arrays import Floats2D, Samples2D, aligned_zeros
-from pppca_bench.compiled.jit import kernel, part, signature_of
+from pppca_bench.compiled.jit import kernel, signature_of, subroutine
 from pppca_bench.compiled.operation import INTERPRETED
 from pppca_bench.compiled.simd import load, reduce_add, store
 
@@ -35,10 +35,10 @@ def total(A: Floats2D) -> float:
 """
 PART = """
 from typing import Any
-from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.jit import subroutine
 from pppca_bench.compiled.simd import add
 
-@part
+@subroutine
 def twice(x: Any) -> Any:
     return add(x, x)
 """
@@ -51,7 +51,7 @@ cache.FAMILIES["example"] = ("compiled.example:total",)
 CALL = f"""
 {FAMILY}
 print(cache.is_compiled("example"), "numba" in sys.modules)
-print(cache.refusal() or "")
+print(cache.cache_problem() or "")
 import numpy as np
 from pppca_bench.compiled.example import total
 print(total(np.ones((1, 8))), sum(total._cache_hits.values()))
@@ -160,7 +160,7 @@ class TestCache:
         copy.seal_off()
         copy.user_cache.write_bytes(b"")
         line = copy.call(loads=False, keeps=False)
-        assert line.startswith("compiled kernels cannot be kept, so every process compiles them again (")
+        assert line.startswith("compiled kernels cannot be cached, so every process compiles them again (")
         assert line.endswith("). Set NUMBA_CACHE_DIR.")
         assert str(copy.package) in line
         assert str(copy.user_cache) in line
@@ -254,7 +254,7 @@ class TestFamilies:
         assert all("multiply_matrices" in one.name for one in visible)
 
 
-@part
+@subroutine
 def last_row(A: Samples2D, n: int) -> float:
     return reduce_add(load(A, n, 0))
 
@@ -319,7 +319,7 @@ def test_compiled_operations_agree_with_their_twins(name):
         3: lambda A: operation(load(A, 0, 0), load(A, 1, 0), load(A, 2, 0)),
         4: lambda A: operation(load(A, 0, 0), load(A, 1, 0), load(A, 2, 0), load(A, 3, 0)),
     }
-    call = part(calls[n_arguments])
+    call = subroutine(calls[n_arguments])
 
     @kernel
     def run(A: Floats2D, result: Floats2D) -> None:

@@ -11,7 +11,7 @@ from planning import config_of, expanded
 from pydantic import ValidationError
 
 from pppca_bench.config.experiment import Config, parse_config
-from pppca_bench.config.sections import MOST_VARIANTS, variants
+from pppca_bench.config.sections import MAX_VARIANTS, variants
 from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.cell import make_classifier, make_method
@@ -234,7 +234,7 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
         ("{openml: iris}", "problems[0].openml: expected an integer from 1 to 1000000000, got 'iris'."),
         (
             "{dt: own.dt, splits: 3}",
-            "problems[0].dt: expected dt alone, since a .dt file states its targets and its split itself, got it beside"
+            "problems[0].dt: expected dt alone, since a .dt file states its own targets and split, got it beside"
             " splits.",
         ),
         (
@@ -261,7 +261,7 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
         ),
         (
             "{parquet: a.parquet, decimal: ','}",
-            "problems[0].decimal: expected it beside csv alone, got it beside parquet.",
+            "problems[0].decimal: expected decimal only with csv, got it with parquet.",
         ),
         ("{sklearn: iris}, {sklearn: iris}", "problems[1]: expected each problem once, got {'sklearn': 'iris'} again."),
     ],
@@ -341,7 +341,7 @@ def test_every_combination_of_values_is_checked(refusal):
 def test_too_many_combinations_are_refused(refusal):
     many = "".join(f"    {name}: {list(range(1, 101))}\n" for name in ("n_epochs", "decay_epochs", "n_components"))
     (line,) = refusal("    learning_rate: 0.01\n", many)
-    assert line == f"c.yaml:7: methods[0]: expected at most {MOST_VARIANTS} combinations of values, got 1000000."
+    assert line == f"c.yaml:7: methods[0]: expected at most {MAX_VARIANTS} combinations of values, got 1000000."
 
 
 CORNERS = [

@@ -10,8 +10,8 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.compiled.linear_algebra import orthonormal
-from pppca_bench.engines.dgha import DGHA, count_retaining
-from pppca_bench.engines.gha_epochs import Rule, make_room, remove_rows
+from pppca_bench.engines.dgha import DGHA, count_rows_retaining
+from pppca_bench.engines.gha_epochs import Rule, make_workspace, remove_rows
 from pppca_bench.engines.removal import Limits
 
 WINE = minmax_scale(load_wine().data)
@@ -32,7 +32,7 @@ def kept_rows(variances, rows=None, *, per_direction=False, sort=False, **limits
     rule = Rule(Limits(**defaults | limits), per_direction, sort, 0)
     rows = np.eye(n_rows) if rows is None else np.array(rows, dtype=float)
     nodes, moved, left = np.arange(n_rows), rows.copy(), np.array(variances, dtype=float)
-    n_kept = remove_rows(moved, nodes, left, n_rows, rule, make_room(*rows.shape))
+    n_kept = remove_rows(moved, nodes, left, n_rows, rule, make_workspace(*rows.shape))
     kept = nodes[:n_kept]
     np.testing.assert_array_equal(moved[:n_kept], rows[kept])
     np.testing.assert_array_equal(left[:n_kept], np.array(variances)[kept])
@@ -87,7 +87,7 @@ def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
     # Covariance diag(4, 1, 1). Rows along (1, 0, 0), equal in direction, span 4 together; (1, 1, 0) adds 1 to it.
     rows, C = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.diag([4.0, 1.0, 1.0])
     for least, n_rows in ((4.0, 1), (4.5, 3), (9.0, 3)):
-        assert count_retaining(rows, C, least) == n_rows
+        assert count_rows_retaining(rows, C, least) == n_rows
 
 
 def test_a_row_of_zeros_goes():

@@ -130,7 +130,7 @@ class TestCache:
         (finding,) = doctor._cache()
         assert finding.remedy == ""
         assert finding.text == (
-            f"compiled kernels cannot be kept, so every process compiles them again ({folder}: Permission denied)."
+            f"compiled kernels cannot be cached, so every process compiles them again ({folder}: Permission denied)."
             " Set NUMBA_CACHE_DIR."
         )
 

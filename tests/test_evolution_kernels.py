@@ -52,11 +52,11 @@ def room_like(networks):
 def run_gram_schmidt(W):
     """Return the rows that are not lost."""
     n_nodes, n_features = np.shape(W)
-    panels, room = in_panels(W)[0], orthonormalisation.make_room(padded(n_nodes) // 8, padded(n_features))
+    panels, work = in_panels(W)[0], orthonormalisation.make_workspace(padded(n_nodes) // 8, padded(n_features))
     panels.reshape(-1, padded(n_features), 8)[-1, :n_features, (n_nodes - 1) % 8 + 1 :] = 7.0
-    room.lost[:] = True
-    orthonormalisation.orthonormalise(panels, n_nodes, padded(n_features), n_features, room)
-    lost = room.lost[:n_nodes]
+    work.lost[:] = True
+    orthonormalisation.orthonormalise(panels, n_nodes, padded(n_features), n_features, work)
+    lost = work.lost[:n_nodes]
     rows = rows_of(panels, padded(n_nodes), n_features)
     assert not rows[n_nodes:].any()
     assert not rows[:n_nodes][lost].any()
@@ -74,10 +74,10 @@ def rules(limits, crossover=1.0, mutation=1.0, scale=0.1):
 def evaluate_networks(networks, moments, rule, first, last):
     """Evaluate some networks of a population, in place."""
     n_rows, depth = networks.weights.shape[1], len(moments.full)
-    panels, room = aligned_zeros(n_rows, 8), orthonormalisation.make_room(n_rows // depth, depth)
+    panels, work = aligned_zeros(n_rows, 8), orthonormalisation.make_workspace(n_rows // depth, depth)
     for p in range(first, last):
         panels[:] = networks.weights[p]
-        evaluation.evaluate(panels, networks.sizes[p], moments, rule, room, networks, p)
+        evaluation.evaluate(panels, networks.sizes[p], moments, rule, work, networks, p)
 
 
 def run_evaluate(W, C, rule, n_nodes=None):
@@ -253,46 +253,46 @@ class TestReproduction:
     SEED = np.uint64(99)
 
     @staticmethod
-    def course():
-        return kernels.Course(np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4), np.full((4, 11), np.nan))
+    def history():
+        return kernels.History(np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4), np.full((4, 11), np.nan))
 
     def parents(self):
         networks = population(np.random.default_rng(12).random((4, 11, 11)))
         evaluate_networks(networks, self.MOMENTS, limits(4.0), 0, 4)
         return networks
 
-    def evolve(self, networks, offspring, uniforms, start, rule, course, evaluation, *share):
-        nursery = kernels.make_nursery(networks, 16)
+    def evolve(self, networks, offspring, uniforms, start, rule, history, evaluation, *share):
+        work = kernels.make_child_workspace(networks, 16)
         given = networks, offspring, uniforms, self.SEED, start, rule, self.MOMENTS
-        kernels.evolve(*given, course, evaluation, *share, nursery)
+        kernels.evolve(*given, history, evaluation, *share, work)
 
     def test_a_generation_is_breeding_then_mutation_then_evaluation(self):
         networks, rule = self.parents(), rules(limits(4.0), crossover=0.5)
         uniforms = np.random.default_rng(13).random((3, 5))
         ours, expected = room_like(networks), room_like(networks)
         for share in ((0, 2), (2, 4)):
-            self.evolve(networks, ours, uniforms[None], 17, rule, self.course(), 0, *share)
-        panels, room = aligned_zeros(networks.weights.shape[1], 8), orthonormalisation.make_room(2, 16)
+            self.evolve(networks, ours, uniforms[None], 17, rule, self.history(), 0, *share)
+        panels, work = aligned_zeros(networks.weights.shape[1], 8), orthonormalisation.make_workspace(2, 16)
         for c, (first, second) in enumerate(select_parents(networks.fitness, uniforms, 0.5)):
             n_nodes = kernels.breed(networks, first, second, 16, panels, aligned_zeros(2, 8))
             if c > 0:
-                start = 17 + (c - 1) * kernels.numbers_of_a_child(len(panels))
+                start = 17 + (c - 1) * kernels.n_draws(len(panels))
                 kernels.mutate(panels, len(panels), 11, 16, self.SEED, start, rule, aligned_zeros(2, 8))
-            evaluation.evaluate(panels, n_nodes, self.MOMENTS, rule.limits, room, expected, c)
+            evaluation.evaluate(panels, n_nodes, self.MOMENTS, rule.limits, work, expected, c)
         for values, wanted in zip(ours, expected, strict=True):
             np.testing.assert_array_equal(values, wanted)
 
     @pytest.mark.parametrize("n_generations", [2, 3])
     def test_generations_at_once_equal_generations_in_single_calls(self, n_generations):
         rule, uniforms = rules(limits(4.0)), np.random.default_rng(14).random((n_generations, 3, 5))
-        courses = [self.course(), self.course()]
+        courses = [self.history(), self.history()]
         networks = self.parents()
         offspring = room_like(networks)
         self.evolve(networks, offspring, uniforms, 0, rule, courses[0], 1, 0, 4)
         last = offspring if n_generations % 2 else networks
         one, other = self.parents(), room_like(networks)
         for g in range(n_generations):
-            start = g * 3 * kernels.numbers_of_a_child(one.weights.shape[1])
+            start = g * 3 * kernels.n_draws(one.weights.shape[1])
             self.evolve(one, other, uniforms[g : g + 1], start, rule, courses[1], g + 1, 0, 4)
             one, other = other, one
         for values, wanted in zip((*last, *courses[0]), (*one, *courses[1]), strict=True):
@@ -300,15 +300,15 @@ class TestReproduction:
 
     def test_the_course_records_the_fittest_and_the_mean_size(self):
         networks = self.parents()
-        course = self.course()
-        kernels.record(networks, course, 1)
+        history = self.history()
+        kernels.record(networks, history, 1)
         best = max(range(4), key=lambda p: networks.fitness[p])
         size = networks.sizes[best]
-        assert (course.dimensionality[1], course.fitness[1]) == (size, networks.fitness[best])
-        assert course.mean_dimensionality[1] == sum(networks.sizes) / 4
-        np.testing.assert_array_equal(course.variances[1, :size], networks.variances[best, :size])
-        assert np.isnan(course.variances[1, size:]).all()
-        assert course.dimensionality[0] == 0
+        assert (history.dimensionality[1], history.fitness[1]) == (size, networks.fitness[best])
+        assert history.mean_dimensionality[1] == sum(networks.sizes) / 4
+        np.testing.assert_array_equal(history.variances[1, :size], networks.variances[best, :size])
+        assert np.isnan(history.variances[1, size:]).all()
+        assert history.dimensionality[0] == 0
 
 
 class TestSelection:
@@ -374,7 +374,7 @@ class TestMutation:
 
     def test_two_children_share_no_random_numbers(self):
         one = self.noise(n_features=8)
-        other = self.noise(n_features=8, start=kernels.numbers_of_a_child(16))
+        other = self.noise(n_features=8, start=kernels.n_draws(16))
         assert not np.intersect1d(one, other).size
 
     def test_the_mutation_probability_selects_genes_without_changing_their_noise(self):

@@ -5,31 +5,31 @@ import pytest
 import reference_hebbian as reference
 
 from pppca_bench.engines import gha_blocked, gha_literal
-from pppca_bench.engines.gha_epochs import make_room
+from pppca_bench.engines.gha_epochs import make_workspace
 
 
 def fast_epoch(W, X, mean, order, learning_rate, decay):
-    room = make_room(*W.shape).panels
-    gha_blocked.fast_epoch(W, len(W), X, mean[None], order, learning_rate, decay, room)
+    work = make_workspace(*W.shape).panels
+    gha_blocked.fast_epoch(W, len(W), X, mean[None], order, learning_rate, decay, work)
 
 
 def literal_epoch(W, n_learning, X, mean, order, learning_rate, decay):
-    room = make_room(*W.shape)
+    work = make_workspace(*W.shape)
     given = W, len(W), n_learning, X, mean[None], order, learning_rate, decay
-    return gha_literal.literal_epoch(*given, room.x, room.y)
+    return gha_literal.literal_epoch(*given, work.x, work.y)
 
 
 def in_place_epoch(W, X, mean, order, learning_rate, decay):
-    room = make_room(*W.shape)
-    gha_literal.in_place_epoch(W, len(W), X, mean[None], order, learning_rate, decay, room.x, room.residual)
+    work = make_workspace(*W.shape)
+    gha_literal.in_place_epoch(W, len(W), X, mean[None], order, learning_rate, decay, work.x, work.residual)
 
 
 def literal_variances(W, X, mean, variances):
-    return gha_literal.literal_variances(W, len(W), X, mean[None], variances, make_room(*W.shape).x)
+    return gha_literal.literal_variances(W, len(W), X, mean[None], variances, make_workspace(*W.shape).x)
 
 
 def quadratic_variances(W, C, variances):
-    gha_blocked.quadratic_variances(W, len(W), C, variances, make_room(*W.shape).strip)
+    gha_blocked.quadratic_variances(W, len(W), C, variances, make_workspace(*W.shape).strip)
 
 
 # Kernels that update all rows, and their references.

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from pppca_bench.compiled.linear_algebra import (
+    flip_signs,
     orthonormal,
     principal_components,
     project,
     rounded,
     second_moments,
-    signed,
 )
 from pppca_bench.compiled.operation import INTERPRETED
 
@@ -70,7 +70,7 @@ def test_constant_features_have_no_variance():
 
 def test_the_first_of_weights_that_tie_decides_a_sign():
     rows = np.array([[0.5, -0.5 - 1e-12], [-0.5 - 1e-12, 0.5], [0.1, -0.9]])
-    np.testing.assert_array_equal(signed(rows), [rows[0], -rows[1], -rows[2]])
+    np.testing.assert_array_equal(flip_signs(rows), [rows[0], -rows[1], -rows[2]])
 
 
 def test_rows_become_orthonormal_in_their_order():

@@ -183,7 +183,7 @@ class TestThreads:
     @pytest.mark.parametrize("n_jobs", [2, 3, 50, -1])
     def test_threads_do_not_change_the_result(self, wine, n_jobs, least_work, monkeypatch):
         # Generations are shared all, until networks have lost nodes, or not at all.
-        monkeypatch.setattr(population, "LEAST_SHARED_WORK", least_work)
+        monkeypatch.setattr(population, "MIN_SHARED_OPERATIONS", least_work)
         monkeypatch.setattr("os.cpu_count", lambda: 20)
         alone = NEpPCA(tau=5.0, n_generations=10, random_state=0).fit(wine)
         together = NEpPCA(tau=5.0, n_generations=10, n_jobs=n_jobs, random_state=0).fit(wine)
@@ -195,11 +195,11 @@ class TestThreads:
         made, make = [], population.Population._make
 
         def noted(self, uniforms, shares, **options):
-            made.append((len(uniforms), len(shares), self._work()))
+            made.append((len(uniforms), len(shares), self._n_operations()))
             make(self, uniforms, shares, **options)
 
         monkeypatch.setattr(population.Population, "_make", noted)
-        monkeypatch.setattr(population, "LEAST_SHARED_WORK", 1e4)
+        monkeypatch.setattr(population, "MIN_SHARED_OPERATIONS", 1e4)
         monkeypatch.setattr("os.cpu_count", lambda: 2)
         NEpPCA(tau=3.0, n_generations=30, n_jobs=2, random_state=0).fit(wine)
         *shared, rest = made

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import _openml, load_iris
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems import OwnData, load_again, open_problem
+from pppca_bench.problems import OwnData, load_source, open_problem
 
 NUMBER = "61"
 
@@ -116,7 +116,7 @@ def test_a_data_set_is_fetched_once_with_its_types_and_its_target(server, tmp_pa
     assert (tmp_path / "data" / "openml" / "61.sha256").is_file()
     server.is_down = True
     n_asked = len(server.asked)
-    again = load_again(source)
+    again = load_source(source)
     assert len(server.asked) == n_asked
     np.testing.assert_array_equal(again.X_test, problem.X_test)
 
@@ -127,7 +127,7 @@ def test_changed_data_of_a_number_are_refused_until_the_record_is_deleted(server
     for path in sorted((folder / "openml").rglob("*.gz")):
         path.unlink()
     server.content = arff(shift=0.1)
-    with pytest.raises(DataError, match=r"^openml:61: expected the data that were fetched first .* Delete that file"):
+    with pytest.raises(DataError, match=r"^openml:61: expected the data of the first download .* Delete that file"):
         open_problem(own, folder)
     (folder / "openml" / "61.sha256").unlink()
     assert open_problem(own, folder)[0].sha256 != first.sha256

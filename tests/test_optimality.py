@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pppca_bench.engines import DGHA, GHA, NEpPCA
-from pppca_bench.projection import most_variance, optimality, variance_of_span
+from pppca_bench.projection import max_variances, optimality, variance_of_span
 
 SEEDS = range(5)
 
@@ -24,7 +24,7 @@ class TestByHand:
     C = np.array([[2.0, 1.0], [1.0, 2.0]])
 
     def test_most_variance_sums_the_largest_eigenvalues(self):
-        np.testing.assert_allclose(most_variance(self.C), [3.0, 4.0])
+        np.testing.assert_allclose(max_variances(self.C), [3.0, 4.0])
 
     @pytest.mark.parametrize(
         ("rows", "variance", "share"),
@@ -39,7 +39,7 @@ class TestByHand:
         found = variance_of_span(np.array(rows), self.C)
         assert found == pytest.approx(variance)
         n = np.array([len(rows)])
-        np.testing.assert_allclose(optimality(np.array([found]), n, most_variance(self.C)), [share])
+        np.testing.assert_allclose(optimality(np.array([found]), n, max_variances(self.C)), [share])
 
     def test_rows_that_others_span_and_rows_of_zeros_add_nothing(self):
         for rows in ([[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]], [[1e200, 0.0], [1e-200, 0.0]]):
@@ -47,7 +47,7 @@ class TestByHand:
         assert variance_of_span(np.zeros((2, 2)), self.C) == 0.0
 
     def test_optimality_is_nan_without_variance(self):
-        assert np.isnan(optimality(np.array([0.0]), np.array([1]), most_variance(np.zeros((2, 2))))).all()
+        assert np.isnan(optimality(np.array([0.0]), np.array([1]), max_variances(np.zeros((2, 2))))).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -66,9 +66,9 @@ def test_no_rows_retain_more_than_as_many_exact_components(seed):
     for n_rows in range(1, 7):
         n = np.array([n_rows])
         rows = rng.standard_normal((n_rows, 6))
-        share = optimality(np.array([variance_of_span(rows, C)]), n, most_variance(C))
+        share = optimality(np.array([variance_of_span(rows, C)]), n, max_variances(C))
         assert 0.0 <= share[0] <= 1.0 + 1e-12
-        exact = optimality(np.array([variance_of_span(vectors[:n_rows], C)]), n, most_variance(C))
+        exact = optimality(np.array([variance_of_span(vectors[:n_rows], C)]), n, max_variances(C))
         assert exact[0] == pytest.approx(1.0, rel=1e-12)
 
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from pppca_bench.config import request as requests
-from pppca_bench.config.overrides import changed_name, parse_changes, parse_only
+from pppca_bench.config.overrides import changed_name, parse_changes, parse_filter
 from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError, UnknownNameError
 from pppca_bench.problems import open_problem
@@ -46,7 +46,7 @@ def taken(path: Path, *only: str) -> set[tuple[object, ...]]:
     return {(spec.cell.problem, spec.cell.method, spec.cell.settings.get("tau"), spec.repeat) for spec in specs}
 
 
-class TestOnly:
+class TestRunFilter:
     def test_different_keys_hold_together_and_values_of_a_key_are_alternatives(self, path):
         assert taken(path, "method=dgha,tau=15", "problem=iris") == {("iris", "dgha", 15.0, n) for n in range(2)}
         assert taken(path, "tau=5,15") == taken(path, "tau=5", "tau=15") == taken(path, "method=dgha")
@@ -91,7 +91,7 @@ class TestOnly:
             ),
             (
                 "tau=17,method=dgha",
-                r"^--only: none of the configs' runs matches\. In them tau is 5, 15; method is gha, dgha\.$",
+                r"^--only: no run of the configs matches\. In the configs tau is 5, 15; method is gha, dgha\.$",
             ),
         ],
     )
@@ -103,7 +103,7 @@ class TestOnly:
     @pytest.mark.parametrize("option", ["gha", "=gha", "method=", "", "method=gha,,"])
     def test_an_option_without_key_and_value_is_refused(self, option):
         with pytest.raises(ConfigError, match=r"^--only .*expected KEY=VALUE, such as method=dgha,tau=15"):
-            parse_only([option])
+            parse_filter([option])
 
 
 class TestSet:

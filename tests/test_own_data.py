@@ -10,7 +10,7 @@ from command_line import pppca
 from sklearn.datasets import load_digits, load_iris
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems import DataSet, OwnData, SplitRule, load_again, load_problem, open_problem
+from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem, load_source, open_problem
 from pppca_bench.problems.own_data import split_at_random
 
 MIXED = """\
@@ -178,15 +178,15 @@ def test_a_worker_loads_the_split_of_a_repeat_and_refuses_other_data(tmp_path):
     path = written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(20)))
     source, first = open_problem(OwnData("csv", path, ("y",), rule=SplitRule(splits=3)))
     assert [source.of_repeat(repeat).split for repeat in range(5)] == [0, 1, 2, 0, 1]
-    np.testing.assert_array_equal(load_again(source.of_repeat(3)).X_train, first.X_train)
-    other = load_again(source.of_repeat(1))
+    np.testing.assert_array_equal(load_source(source.of_repeat(3)).X_train, first.X_train)
+    other = load_source(source.of_repeat(1))
     assert (other.X_train != first.X_train).any()
-    assert load_again(source.of_repeat(1)) is other
+    assert load_source(source.of_repeat(1)) is other
     written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(2, 22)))
     source, _ = open_problem(OwnData("csv", path, ("y",), rule=SplitRule(splits=3)))
     written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(3, 23)))
     with pytest.raises(DataError, match=r"own\.csv: expected the data that the runs were planned for"):
-        load_again(source)
+        load_source(source)
 
 
 def test_semicolons_tabs_quotes_and_blank_lines_are_read(tmp_path):
@@ -232,7 +232,7 @@ MISTAKES = [
     (
         GOOD,
         {"task": "approximation"},
-        ", column 'y': expected numbers to approximate, got text. Say `task: classification`, with one target.",
+        ", column 'y': expected numbers to approximate, got text. Set `task: classification`, with a single target.",
     ),
     (
         GOOD + "3,c\n",

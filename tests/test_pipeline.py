@@ -140,7 +140,7 @@ def test_rows_that_do_not_fit_the_table_are_refused(flower_runs):
         fitted.predict(rows.assign(stem="wide"))
     with pytest.raises(ValueError, match=r"column 'sepal length \(cm\)' of X: expected numbers, got category 'long'"):
         fitted.predict(rows.assign(**{"sepal length (cm)": "long"}))
-    with pytest.raises(TypeError, match="RowEncoder: expected to be used as a run fitted it, got fit"):
+    with pytest.raises(TypeError, match="RowEncoder: expected use as fitted by a run, got fit"):
         fitted.fit(rows, flowers()["kind"][:4])
     gaps = fitted.predict(rows.assign(stem=None, **{"sepal length (cm)": None}))
     assert set(gaps) <= {"setosa", "versicolor", "virginica"}

@@ -20,14 +20,14 @@ from pppca_bench.problems import (
     export_files,
     find_file,
     known_problems,
-    load_again,
     load_problem,
+    load_source,
     open_problem,
     problem_info,
     registered,
 )
 from pppca_bench.problems.bundled import load_bundled, scale_to_unit_interval, split_sizes
-from pppca_bench.problems.load import given_folders
+from pppca_bench.problems.load import user_folders
 from pppca_bench.problems.read_table import download_folders
 
 ROOT = Path(__file__).parents[1]
@@ -88,7 +88,7 @@ class TestRegistry:
         )
 
     def test_a_name_without_a_near_match_refers_to_the_list(self):
-        with pytest.raises(DataError, match=r"got 'q'\. Run `pppca data list` to see them all\.$"):
+        with pytest.raises(DataError, match=r"got 'q'\. Run `pppca data list` to see all names\.$"):
             problem_info("q")
 
 
@@ -148,7 +148,7 @@ class TestBundled:
 
 class TestSearch:
     def test_the_option_comes_before_the_environment(self, places):
-        assert given_folders(places["option"]) == [places["option"], places["environment"]]
+        assert user_folders(places["option"]) == [places["option"], places["environment"]]
         assert find_file("cancer1", places["option"]) is None
         for folder in ("environment", "option"):
             path = put(places[folder])
@@ -169,8 +169,8 @@ class TestSearch:
 
     def test_a_tilde_is_the_home_folder(self, monkeypatch, tmp_path):
         monkeypatch.setenv("HOME", str(tmp_path))
-        assert given_folders("~/proben1")[0] == tmp_path / "proben1"
-        assert given_folders("~nobody-here/x")[0] == Path("~nobody-here/x")
+        assert user_folders("~/proben1")[0] == tmp_path / "proben1"
+        assert user_folders("~nobody-here/x")[0] == Path("~nobody-here/x")
 
 
 class TestArchives:
@@ -291,27 +291,27 @@ class TestSources:
 
     def test_a_source_is_loaded_once_a_process(self, own):
         source, problem = open_problem(str(own))
-        again = load_again(source)
+        again = load_source(source)
         assert again.sha256 == problem.sha256
         np.testing.assert_array_equal(again.X_train, problem.X_train)
         own.unlink()
-        assert load_again(source) is again
+        assert load_source(source) is again
 
     def test_data_changed_since_planning_are_refused_each_time(self, own):
         source, problem = open_problem(str(own))
         changed = load_problem(str(write_dt(own, shift=0.1))).sha256
         said = (
             rf"own\.dt: expected the data that the runs were planned for \(SHA-256 {problem.sha256[:12]}\.\.\.\), got"
-            rf" others \({changed[:12]}\.\.\.\)\. The file was changed meanwhile: run again\.$"
+            rf" other data \({changed[:12]}\.\.\.\)\. The file was changed during the run: run again\.$"
         )
         for _ in range(2):
             with pytest.raises(DataError, match=said):
-                load_again(source)
+                load_source(source)
         write_dt(own)
-        assert load_again(source).sha256 == problem.sha256
+        assert load_source(source).sha256 == problem.sha256
 
     def test_deleted_data_are_refused(self, own):
         source, _ = open_problem(str(own))
         own.unlink()
         with pytest.raises(DataError, match=r"own\.dt: expected a \.dt file, got none there"):
-            load_again(source)
+            load_source(source)

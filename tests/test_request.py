@@ -141,7 +141,7 @@ def test_copies_of_a_file_in_two_folders_share_their_runs(tmp_path):
 
 def test_two_configs_of_the_same_name_are_refused(tmp_path):
     one, two = write(tmp_path / "one"), write(tmp_path / "two")
-    assert refused(one, two) == f"{two}: expected a name of its own, got 'a', which {one} has."
+    assert refused(one, two) == f"{two}: expected a unique name, got 'a', as in {one}."
 
 
 def test_missing_data_are_reported_before_the_first_run(tmp_path):
@@ -164,7 +164,7 @@ def test_a_problem_without_test_examples_is_refused(tmp_path):
 def test_an_approximation_problem_is_refused_if_a_method_needs_classes(tmp_path):
     write_dt(tmp_path / "flare.dt", task="real")
     general = "Take another problem, or another method or classifier (`pppca methods`)."
-    own = "If its targets are classes, say `task: classification`, in a .dt file bool_out. "
+    own = "If its targets are classes, set `task: classification`, or bool_out in a .dt file. "
     for problem, remedy in (("flare.dt", own + general), ("flare1", general)):
         assert refused(write(tmp_path, problems=f"[{problem}]", text=CONFIG.replace("dgha", "lda"))) == (
             f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, which lda needs, got {problem},"

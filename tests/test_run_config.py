@@ -112,7 +112,7 @@ def test_invalid_data_are_refused(tmp_path, problems, said):
     ("problems", "said"),
     [
         (["iris"], "config: expected 'own' among its problems, since data were given for it"),
-        ([{"csv": Path("own.csv")}], "expected plain values, as YAML has them"),
+        ([{"csv": Path("own.csv")}], "expected plain values of YAML"),
     ],
 )
 def test_a_document_that_does_not_name_the_data_or_is_no_yaml_is_refused(tmp_path, problems, said):
@@ -150,7 +150,7 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
         ("{csv: none.csv, target: y}", r"problems\[0\]: .*none\.csv: expected a file, got none there"),
         (
             "{sklearn: iris}, {sklearn: iris, task: classification}",
-            r"problems\[0\]: expected a name of its own, got 'sklearn:iris' again\. Add the key `name`",
+            r"problems\[0\]: expected a unique name, got 'sklearn:iris' again\. Add the key `name`",
         ),
     ],
 )

@@ -489,8 +489,8 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
     outcome = run(request.specs, store, request.problems, workers=1)
     assert (outcome.n_done, outcome.n_failed) == (0, 2)
     assert re.search(
-        r"^own\.dt, gha, repeat 0: \S*DataError: \S+own\.dt: expected the data that the runs were planned for"
-        r" \(SHA-256 \w{12}\.\.\.\), got others \(\w{12}\.\.\.\)\. The file was changed meanwhile: run again\.$",
+        r"^own\.dt, gha, repeat 0: \S*DataError: \S+own\.dt: expected the data that the runs were planned for \(SHA-256"
+        r" \w{12}\.\.\.\), got other data \(\w{12}\.\.\.\)\. The file was changed during the run: run again\.$",
         outcome.first_error,
     )
     again = requested(tmp_path, methods=METHODS[:1])
@@ -570,7 +570,7 @@ class TestKernels:
         original = worker._computed
         monkeypatch.setattr(worker, "_computed", computed)
         monkeypatch.setattr(runner.cache, "is_compiled", kept.__contains__)
-        monkeypatch.setattr(runner.cache, "refusal", lambda: None)
+        monkeypatch.setattr(runner.cache, "cache_problem", lambda: None)
         monkeypatch.setattr(runner.cache, "compile_family", compile_family)
         return events
 
@@ -619,7 +619,7 @@ class TestKernels:
         assert (events[0].startswith(runner.COMPILING), events[-1]) == (True, "")
 
     def test_without_a_cache_there_is_one_warning_and_the_runs_go_on(self, open_store, events, monkeypatch):
-        monkeypatch.setattr(runner.cache, "refusal", lambda: "nowhere")
+        monkeypatch.setattr(runner.cache, "cache_problem", lambda: "nowhere")
         specs = planned(repeats=1, tau=(5,))
         assert self.run(specs, open_store(specs), events).n_done == 1
         assert events == ["nowhere", "runs"]

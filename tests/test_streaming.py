@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.parameters import ParameterError
-from pppca_bench.projection import most_variance, variance_of_span
+from pppca_bench.projection import max_variances, variance_of_span
 
 RULES = [CCIPCA(), FastSimilarityMatching(), AdaOja(), EigenGame()]
 over_rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
@@ -28,7 +28,7 @@ def samples(n=3000, seed=0):
 
 def optimality_of(estimator, X):
     C = np.cov(X, rowvar=False, ddof=0)
-    return variance_of_span(estimator.components_, C) / most_variance(C)[estimator.n_components_ - 1]
+    return variance_of_span(estimator.components_, C) / max_variances(C)[estimator.n_components_ - 1]
 
 
 @over_rules

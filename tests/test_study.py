@@ -416,7 +416,7 @@ class TestCommand:
 
     def test_more_runs_than_a_command_may_have_are_refused_unless_forced(self, monkeypatch):
         n_runs = 2 * (4 + 4 + 1 + 4)  # repeats, and cells of 100 %, 10 %, autocor and the speed-up
-        monkeypatch.setattr(request, "MOST_RUNS", n_runs - 1)
+        monkeypatch.setattr(request, "MAX_RUNS", n_runs - 1)
         refused = pppca_study(SMALL, "--trials", 1)
         assert refused.exit_code == 2
         assert f"small.yaml: expected at most {n_runs - 1} runs in one command, got {n_runs}." in refused.stderr

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pppca_bench.config.overrides import parse_only
+from pppca_bench.config.overrides import parse_filter
 from pppca_bench.reporting import summary as summaries
 from pppca_bench.reporting.summary import CellSummary, Results, source_of, summarise
 from pppca_bench.runs import Cell, RunResult, RunSpec, Selector, StoredRun
@@ -268,8 +268,8 @@ def test_the_selection_of_a_cell_takes_its_runs_alone():
     results = Results.of_runs(runs, {"a": keys, "b": keys[:1]})
     for own in cells:
         source = source_of(own, results, ["a"])
-        taken = parse_only([str(source.record()["only"])])
-        assert [other for other in cells if taken.takes(other)] == [own]
+        taken = parse_filter([str(source.record()["only"])])
+        assert [other for other in cells if taken.matches(other)] == [own]
         assert (source.config, source.versions) == ("a", f"{own.method} 1")
     alone = source_of(cells[0], results, ["none", "b"])
     assert (alone.config, alone.only) == ("b", {"problem": "iris", "method": "dgha"})

@@ -11,7 +11,7 @@ from command_line import printed
 
 from pppca_bench import load_results
 from pppca_bench.methods.lookup import find_method, version_of
-from pppca_bench.runs import Cell, RunSpec, failed
+from pppca_bench.runs import Cell, RunSpec, failed_result
 from pppca_bench.store.columns import pack, unpack
 
 MODULE = '''
@@ -260,4 +260,6 @@ def test_damaged_curves_are_read_as_they_were_or_refused():
 def test_a_stored_error_names_no_folder():
     spec = RunSpec("k", Cell("iris", "a", "gha", (), (), ()), 0, 1)
     cause = """File "/home/ann smith/own/mine.py", line 4\nOSError: /home/ann/x.csv: 'https://a.org/b/c', 1/2"""
-    assert failed(spec, cause).error == """File "…/mine.py", line 4\nOSError: …/x.csv: 'https://a.org/b/c', 1/2"""
+    assert (
+        failed_result(spec, cause).error == """File "…/mine.py", line 4\nOSError: …/x.csv: 'https://a.org/b/c', 1/2"""
+    )

@@ -44,22 +44,22 @@ def dry_run(*arguments: str) -> Result:
 
 
 def test_trust_a_plan_beyond_the_limit_is_refused_before_it_is_expanded(config, monkeypatch):
-    monkeypatch.setattr(request, "MOST_RUNS", N_RUNS - 1)
+    monkeypatch.setattr(request, "MAX_RUNS", N_RUNS - 1)
     with monkeypatch.context() as patched:
         patched.setattr(request, "expand", None)
         refused = dry_run(config.name)
     assert (refused.exit_code, refused.stderr) == (
         2,
         f"Error: many.yaml: expected at most {N_RUNS - 1} runs in one command, got {N_RUNS}."
-        " Take fewer values or repeats, or plan them all the same with --force.\n",
+        " Use fewer values or repeats, or plan all runs with --force.\n",
     )
     assert dry_run(config.name, "--force").stdout.startswith(f"{N_RUNS} runs planned")
-    monkeypatch.setattr(request, "MOST_RUNS", N_RUNS)
+    monkeypatch.setattr(request, "MAX_RUNS", N_RUNS)
     assert dry_run(config.name).stdout.startswith(f"{N_RUNS} runs planned")
 
 
 def test_trust_runs_are_counted_over_all_configs_of_a_command(config, monkeypatch):
-    monkeypatch.setattr(request, "MOST_RUNS", 2 * N_RUNS - 1)
+    monkeypatch.setattr(request, "MAX_RUNS", 2 * N_RUNS - 1)
     Path("other.yaml").write_text(CONFIG.replace("name: many", "name: other"))
     refused = dry_run(config.name, "other.yaml")
     assert refused.exit_code == 2

@@ -10,15 +10,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.mlp import MLP, ByLargestOutput
-from pppca_bench.classifiers.training_data import FittedBySplit, Split, one_hot
+from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin
+from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count, Share
 from pppca_bench.samples import validated_samples
 
 
-class _Ensemble(ByLargestOutput, FittedBySplit):
-    """Base of ensembles, whose members are trained on samples of the training data."""
+class _Ensemble(LargestOutputMixin, SplitEstimator):
+    """Base of ensembles of classifiers that are trained on samples of the training data."""
 
     estimator: Any
     n_estimators: int
@@ -35,25 +35,25 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
 
     @abstractmethod
     def _combine(self, outputs: list[Floats]) -> Floats:
-        """Combine the members' outputs into the support of each class, (n_samples, n_classes)."""
+        """Combine the outputs of the members into the support of each class, (n_samples, n_classes)."""
 
     def _outputs(self, X: ArrayLike) -> Floats:
-        """Return the combined outputs; other members than networks have the output 1 for the class they predict."""
+        """Return the combined outputs; a member that is not a network outputs 1 for its predicted class, else 0."""
         check_is_fitted(self)
         inputs, members = validated_samples(self, X), self.estimators_
         if isinstance(members[0], MLP | _Ensemble):
             return self._combine([member._outputs(inputs) for member in members])
         return self._combine([one_hot(member.predict(inputs), self.classes_) for member in members])
 
-    def _seeded(self, n_members: int, rng: np.random.Generator) -> list[Any]:
-        """Return unfitted members, each with its own seed."""
+    def _make_members(self, n_members: int, rng: np.random.Generator) -> list[Any]:
+        """Return unfitted members with different seeds."""
         base = RpropMLPClassifier() if self.estimator is None else self.estimator
         seeds = rng.integers(2**31, size=n_members)
         return [clone(base).set_params(random_state=int(seed)) for seed in seeds]
 
     def _fit_members(self, split: Split, samples: Indices, rng: np.random.Generator) -> list[Any]:
-        """Train a member on each row of indices of samples, networks side by side."""
-        members = self._seeded(len(samples), rng)
+        """Train a member on each row of sample indices; networks are trained side by side."""
+        members = self._make_members(len(samples), rng)
         if isinstance(members[0], MLP):
             data = [(split.X[rows], split.y[rows], split.X_val, split.y_val) for rows in samples]
             return fit_together(members, data, classes=self.classes_)
@@ -67,7 +67,7 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
 class BaggingClassifier(_Ensemble):
     """Average the outputs, or the votes, of classifiers trained on bootstrap samples (Breiman 1996).
 
-    With ``sample_share=0.5, replace=False`` it is the textbook's subagging: samples of half the size, drawn without
+    ``sample_share=0.5, replace=False`` is the textbook's subagging: samples of half the size, drawn without
     replacement.
 
     Choice: outputs are averaged by default, as scikit-learn averages probabilities, since a few votes often tie.
@@ -81,7 +81,7 @@ class BaggingClassifier(_Ensemble):
     n_estimators : int, default=10
         Number of members, >= 1. Choice: scikit-learn's default; the textbook asks for at least 50.
     vote : {"mean", "majority"}, default="mean"
-        Average the outputs, or count the predicted classes; of equal counts the first class wins.
+        Average the outputs, or count the predicted classes; with equal counts the first class wins.
     sample_share : float, default=1.0
         Size of a sample, at least a single example, as a share of the training data; in (0, 1].
     replace : bool, default=True
@@ -121,17 +121,17 @@ class BaggingClassifier(_Ensemble):
 
 @dataclass(eq=False, repr=False)
 class AdaBoostClassifier(_Ensemble):
-    """Boost classifiers: each gives more weight to the samples that the classifiers before it misclassify.
+    """Boost classifiers: each classifier gives more weight to samples that earlier classifiers misclassify.
 
-    AdaBoost (Freund & Schapire 1996), for more than two classes SAMME (Zhu, Zou, Rosset & Hastie 2009): with the
-    weighted training error ε of a member and K classes the weight of its vote is α = log((1 − ε) / ε) + log(K − 1), and
-    the weights of the samples that it misclassifies are multiplied by exp(α).
+    AdaBoost (Freund & Schapire 1996), for more than two classes SAMME (Zhu, Zou, Rosset & Hastie 2009): with K
+    classes and the weighted training error ε of a member, its vote has the weight α = log((1 − ε) / ε) + log(K − 1),
+    and the weights of its misclassified samples are multiplied by exp(α).
 
     A member that takes weights, such as `StumpClassifier`, is trained with them. Choice: for networks, which take no
-    weights, samples are drawn with probabilities equal to the weights, Freund and Schapire's own variant. A member no
-    better than chance, ε ≥ 1 − 1 / K, ends the boosting and is dropped, unless it is the first. A member without errors
-    ends the boosting too, and votes with the ε of half a sample, since α would be infinite. A sample with more than
-    half of the weight also ends it (Marsland 2009).
+    weights, samples are drawn with probabilities equal to the weights, Freund and Schapire's own variant. A member
+    no better than chance, ε ≥ 1 − 1 / K, ends the boosting and is dropped, unless it is the first. A member without
+    errors also ends the boosting, and votes with the ε of half a sample, since α would be infinite. A sample with more
+    than half of the weight also ends the boosting (Marsland 2009).
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class AdaBoostClassifier(_Ensemble):
     ----------
     estimators_ : list of the fitted members
     estimator_weights_ : float64 ndarray of shape (n_members,)
-        α of each.
+        α of each member.
     n_epochs_, best_epoch_ : int
         Sums over the networks; missing if members have no epochs.
     """
@@ -184,9 +184,9 @@ class AdaBoostClassifier(_Ensemble):
         self.estimator_weights_ = np.array(votes)
 
     def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
-        """Train a member with the samples' weights, or on a sample drawn by them."""
+        """Train a member with sample weights, or on a sample drawn by these weights."""
         if self.estimator is not None and has_fit_parameter(self.estimator, "sample_weight"):
-            (member,) = self._seeded(1, rng)
+            (member,) = self._make_members(1, rng)
             return member.fit(split.X, split.y, sample_weight=weights, classes=self.classes_)
         rows = rng.choice(len(split.X), size=(1, len(split.X)), p=weights)
         return self._fit_members(split, rows, rng)[0]

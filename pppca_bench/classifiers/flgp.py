@@ -9,26 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.classifiers.mlp import ByLargestOutput
-from pppca_bench.classifiers.training_data import FittedBySplit, Split
+from pppca_bench.classifiers.mlp import LargestOutputMixin
+from pppca_bench.classifiers.training_data import Split, SplitEstimator
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, PopulationSize, Probability
 from pppca_bench.samples import validated_samples
 
 Expression = tuple[str | int | float, ...]
-"""A tree in prefix order: a name of `OPERATORS`, before its two operands; an int, a feature; a float, a constant."""
+"""Tree in prefix order: name in `OPERATORS` before its two operands, int for a feature, float for a constant."""
 
 Layers = list[list[Expression]]
-"""Expressions of each layer: over the features in the first layer, then over the outputs of the layer before."""
+"""Expressions of each layer, over the features in the first layer, then over the outputs of the previous layer."""
 
 Samples = tuple[Floats, Flags, Floats]
-"""Columns, (n_features, n_samples); whether each sample is of the class, (n_samples,); weights of the samples."""
+"""Columns, (n_features, n_samples); whether each sample belongs to the class, (n_samples,); sample weights."""
 
 _LEAST_DIVISOR = 1e-6
 
 
 def _divide(dividend: Floats, divisor: Floats) -> Floats:
-    """Divide, with the quotient 1 where the divisor is nearly 0: Koza's protected division."""
+    """Divide; the quotient is 1 where the divisor is nearly 0 (Koza's protected division)."""
     is_safe = np.abs(divisor) > _LEAST_DIVISOR
     return np.where(is_safe, dividend / np.where(is_safe, divisor, 1.0), 1.0)
 
@@ -39,7 +39,7 @@ OPERATORS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "*": np.multiply,
     "/": _divide,
 }
-"""Functions of two operands by their name in expressions."""
+"""Functions of two operands, by their name in expressions."""
 
 _NAMES = tuple(OPERATORS)
 _LEAF_PROBABILITY = 0.3
@@ -48,7 +48,7 @@ _MUTANT_DEPTH = 2
 _INITIAL_DEPTH = 4
 
 
-def values_of(expression: Expression, columns: Floats) -> Floats:
+def evaluate(expression: Expression, columns: Floats) -> Floats:
     """Compute an expression for each sample, (n_samples,), from the columns, (n_features, n_samples).
 
     Overflow gives infinity, and undefined values are nan.
@@ -60,7 +60,7 @@ def values_of(expression: Expression, columns: Floats) -> Floats:
                 operands.append(OPERATORS[node](operands.pop(), operands.pop()))
             else:
                 operands.append(columns[node] if isinstance(node, int) else node)
-    # An expression of constants alone is a number.
+    # An expression of constants is a single number.
     return operands[0] if np.ndim(operands[0]) else np.full(columns.shape[1], operands[0])
 
 
@@ -83,58 +83,57 @@ def subtree(expression: Expression, start: int) -> slice:
     """Return the slice of the tree whose root is at `start`."""
     end, n_missing = start, 1
     while n_missing > 0:
-        # An operator is an operand itself and needs two more.
+        # An operator is an operand and needs two further operands.
         n_missing += 1 if isinstance(expression[end], str) else -1
         end += 1
     return slice(start, end)
 
 
-def replaced(expression: Expression, start: int, branch: Expression) -> Expression:
-    """Return an expression with another tree in place of the tree whose root is at `start`."""
+def replace_subtree(expression: Expression, start: int, branch: Expression) -> Expression:
+    """Replace the tree whose root is at `start` by another tree."""
     cut = subtree(expression, start)
     return (*expression[: cut.start], *branch, *expression[cut.stop :])
 
 
-def crossed(first: Expression, second: Expression, rng: np.random.Generator) -> Expression:
-    """Return the first parent with a random subtree replaced by a random subtree of the second."""
+def cross(first: Expression, second: Expression, rng: np.random.Generator) -> Expression:
+    """Replace a random subtree of the first parent by a random subtree of the second parent."""
     branch = second[subtree(second, int(rng.integers(len(second))))]
-    return replaced(first, int(rng.integers(len(first))), branch)
+    return replace_subtree(first, int(rng.integers(len(first))), branch)
 
 
-def mutated(expression: Expression, n_features: int, rng: np.random.Generator) -> Expression:
-    """Return an expression with a random subtree replaced by a new random tree."""
+def mutate(expression: Expression, n_features: int, rng: np.random.Generator) -> Expression:
+    """Replace a random subtree by a new random tree."""
     branch = random_expression(n_features, _MUTANT_DEPTH, rng)
-    return replaced(expression, int(rng.integers(len(expression))), branch)
+    return replace_subtree(expression, int(rng.integers(len(expression))), branch)
 
 
 @dataclass(eq=False, repr=False)
-class FLGPClassifier(ByLargestOutput, FittedBySplit):
+class FLGPClassifier(LargestOutputMixin, SplitEstimator):
     """Classify by discriminant functions that several populations evolve in layers (FLGP).
 
     Layered genetic programming (Lin, Ke, Chien & Yang 2008): each population of a layer evolves, by +, −, × and
     protected ÷, a function that is positive for the samples of a class and not for the others. The outputs of a layer's
     functions are the features of the next layer; the last layer has a single population, whose function decides. The
-    features that it uses, traced back to the data, are the selected features. Slide 'Comparison', row "FLGP".
+    features on which this function depends are the selected features. Slide 'Comparison', row "FLGP".
 
-    Fitness is the share of training samples that the sign classifies correctly; of equal shares the function of fewer
-    features wins, then the shorter function. Parents are chosen by tournament; a child is crossed from two parents or
-    mutated from its first parent; the fittest passes unchanged to the next generation.
+    Fitness is the share of training samples that the sign classifies correctly; with equal shares the function of
+    fewer features wins, then the shorter function. Parents are chosen by tournament; children are crossed from two
+    parents or mutated from the first parent; the fittest passes unchanged to the next generation.
 
-    Choice: only the paper's abstract could be consulted; it leaves the rest open. Of each population, the fittest
-    function of the generation with the least validation error is taken. The output of a function f is f / (1 + |f|),
-    which has its sign and stays bounded where a divisor is small. Two classes need a single function; of more classes
-    each has a function, evolved against all others with equal weights of the two sides, and the largest output decides.
+    Choice: only the paper's abstract was available, which leaves the rest open. A population contributes the fittest
+    function of the generation with least validation error. The output of a function f is f / (1 + |f|), which has
+    the sign of f and is bounded if a divisor is small. Two classes need a single function. With more classes, each
+    class has a function, evolved against all other classes with equal total weights, and the largest output decides.
     The abstract does not describe the paper's two ways of selecting features, so only the evolution leaves features
-    out. The defaults of layers, population and tournament have the least validation error of eleven settings tried on
-    the three problems of the slide's table, except for a doubled population, which takes twice the time for the same
-    error.
+    out. The defaults of layers, population and tournament have the least validation error of eleven settings on the
+    three problems of the slide's table; a doubled population has the same error in twice the time.
 
     Parameters
     ----------
     n_layers : int, default=3
         >= 1.
     n_populations : int, default=5
-        Populations of each layer but the last, >= 1.
+        Populations of each layer except the last, >= 1.
     population_size : int, default=200
         Expressions of a population, >= 2.
     n_generations : int, default=40
@@ -144,7 +143,7 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
     mutation_probability : float, default=0.2
         Probability that a child has a single parent and a random new subtree; in [0, 1].
     max_nodes : int, default=31
-        Most operators, features and constants of a child, >= 1; a larger child is replaced by its first parent.
+        Largest number of operators, features and constants of a child, >= 1; the first parent replaces a larger child.
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share and of every draw of the evolution.
 
@@ -158,7 +157,7 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
     n_generations_ : int
         Generations of all layers.
     history_ : dict
-        ``correct_percent``, float64 (n_generations_,): of the fittest in each generation, mean over populations.
+        ``correct_percent``, float64 (n_generations_,): share correct of the fittest, mean over populations.
     """
 
     _: KW_ONLY
@@ -181,10 +180,10 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
         self.history_ = {"correct_percent": np.mean(np.reshape(self._curves, (-1, self.n_generations_)), axis=0)}
 
     def _outputs(self, X: ArrayLike) -> Floats:
-        """Return the output of each class's function; of two classes the first has the output 0."""
+        """Return the output of each class's function; with two classes the first class has the output 0."""
         check_is_fitted(self)
         columns = validated_samples(self, X).T
-        outputs = [through(layers, columns)[0] for layers in self.layers_]
+        outputs = [layer_outputs(layers, columns)[0] for layers in self.layers_]
         first = [np.zeros(columns.shape[1])] if len(self.classes_) == 2 else []
         return np.column_stack([*first, *outputs])
 
@@ -199,17 +198,17 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
             evolved = [self._evolve(training, validation, rng) for _ in range(n_populations)]
             layers.append([expression for expression, _ in evolved])
             self._curves.append(np.mean([curve for _, curve in evolved], axis=0))
-            columns, columns_val = (through(layers[-1:], values) for values in (columns, columns_val))
+            columns, columns_val = (layer_outputs(layers[-1:], values) for values in (columns, columns_val))
         return layers
 
     def _evolve(self, training: Samples, validation: Samples, rng: np.random.Generator) -> tuple[Expression, Floats]:
-        """Evolve a population; return its best function by validation and the curve of its fittest, in percent."""
+        """Evolve a population; return its best function by validation, and the fitness curve in percent."""
 
         def fitness(expression: Expression) -> tuple[float, ...]:
             return share_correct(expression, *training), -len(features_of(expression)), -len(expression)
 
         fittest = list(self._generations(fitness, len(training[0]), rng))
-        # Of equally good generations the first: its function has had the least time to overfit.
+        # Among equally good generations the first, whose function had the least time to overfit.
         chosen = max((function for function, _ in fittest), key=lambda function: share_correct(function, *validation))
         return chosen, np.array([100.0 * correct for _, (correct, *_) in fittest])
 
@@ -220,21 +219,21 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
         fitness = cache(fitness)
         population = [random_expression(n_features, _INITIAL_DEPTH, rng) for _ in range(self.population_size)]
         for _ in range(self.n_generations):
-            # Python compares tuples by their first entries, then by the next.
-            worths = [fitness(expression) for expression in population]
-            fittest = max(range(len(population)), key=worths.__getitem__)
-            yield population[fittest], worths[fittest]
+            # Python compares tuples by their first entries, then by the next entries.
+            fitnesses = [fitness(expression) for expression in population]
+            fittest = max(range(len(population)), key=fitnesses.__getitem__)
+            yield population[fittest], fitnesses[fittest]
             draws = rng.integers(len(population), size=(len(population) - 1, 2, self.tournament_size)).tolist()
-            parents = [[population[max(drawn, key=worths.__getitem__)] for drawn in pair] for pair in draws]
+            parents = [[population[max(drawn, key=fitnesses.__getitem__)] for drawn in pair] for pair in draws]
             population = [population[fittest], *(self._child(a, b, n_features, rng) for a, b in parents)]
 
     def _child(self, first: Expression, second: Expression, n_features: int, rng: np.random.Generator) -> Expression:
         mutates = rng.random() < self.mutation_probability
-        child = mutated(first, n_features, rng) if mutates else crossed(first, second, rng)
+        child = mutate(first, n_features, rng) if mutates else cross(first, second, rng)
         return child if len(child) <= self.max_nodes else first
 
     def _weights(self, is_positive: Flags) -> Floats:
-        """Return the weight of each sample; the sum is 1."""
+        """Return sample weights whose sum is 1; with more than two classes, both sides have equal weight."""
         if len(self.classes_) == 2:
             return np.full(len(is_positive), 1.0 / len(is_positive))
         sizes = np.where(is_positive, is_positive.sum(), (~is_positive).sum())
@@ -243,7 +242,7 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
 
 def share_correct(expression: Expression, columns: Floats, is_positive: Flags, weights: Floats) -> float:
     """Return the total weight, in [0, 1], of the samples that the sign of the expression classifies correctly."""
-    return float(weights[(values_of(expression, columns) > 0.0) == is_positive].sum())
+    return float(weights[(evaluate(expression, columns) > 0.0) == is_positive].sum())
 
 
 def used_features(layers: Layers) -> set[int]:
@@ -254,10 +253,10 @@ def used_features(layers: Layers) -> set[int]:
     return used
 
 
-def through(layers: Layers, columns: Floats) -> Floats:
+def layer_outputs(layers: Layers, columns: Floats) -> Floats:
     """Return the outputs f / (1 + |f|) of the last layer's expressions f, (n_expressions, n_samples)."""
     for expressions in layers:
         # Overflow becomes the largest number and undefined values 0, so that all outputs are finite.
-        values = np.nan_to_num([values_of(expression, columns) for expression in expressions])
+        values = np.nan_to_num([evaluate(expression, columns) for expression in expressions])
         columns = values / (1.0 + np.abs(values))
     return columns

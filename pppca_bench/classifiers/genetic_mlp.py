@@ -1,4 +1,4 @@
-"""Genetic algorithms for networks: evolution of the weights, or of the set of inputs and hidden nodes."""
+"""Genetic algorithms for networks: evolution of weights, or selection of inputs and hidden nodes."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 
 from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining
 from pppca_bench.classifiers.mlp import MLPClassifier
-from pppca_bench.classifiers.network import Activation, connected_inputs, masks_of, pack, uniform_per_weight, unpack
+from pppca_bench.classifiers.network import Activation, connected_inputs, pack, uniform_per_weight, unpack, weight_masks
 from pppca_bench.classifiers.training import PopulationErrors, RpropLanes, Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
@@ -21,55 +21,55 @@ Genes = TypeVar("Genes", Floats, Flags)
 """Strings of real numbers or of bits."""
 
 
-class _Evolved(MLPClassifier):
-    """Base of classifiers by a genetic algorithm: parents by tournament, crossover, mutation, elitism."""
+class _GeneticClassifier(MLPClassifier):
+    """Base of genetic algorithms: parents by tournament, crossover, mutation, elitism."""
 
     tournament_size: int
     crossover_probability: float
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        """Evolve each network by itself; the lanes are for the networks of a generation."""
+        """Evolve each network separately; the networks of a generation share the lanes."""
         return [self._evolve(task) for task in tasks]
 
     @abstractmethod
     def _evolve(self, task: Task) -> TrainedNet:
-        """Evolve a population until its least error has not fallen for `patience` generations."""
+        """Evolve a population until the least error has not fallen for `patience` generations."""
 
     def _children(self, population: Genes, errors: Floats, n: int, how: Crossover, rng: np.random.Generator) -> Genes:
-        """Return n children of winners of tournaments, not yet mutated."""
+        """Return n children of tournament winners, before mutation."""
         first, second = (population[select(errors, n, self.tournament_size, rng)] for _ in range(2))
         return cross(first, second, how, self.crossover_probability, rng)
 
 
 @dataclass(eq=False, repr=False)
-class GAMLPClassifier(_Evolved):
+class GAMLPClassifier(_GeneticClassifier):
     """Classify with a multi-layer perceptron whose weights a genetic algorithm evolves.
 
-    The basic genetic algorithm of the textbooks on a string of real numbers, all weights of a network: a random
-    population; parents by tournament; crossover; mutation by adding noise, with the probability 1 / length of the
-    string; elitism. Fitness is the squared error on the training data. Slide 'Comparison', column "GA". The network
+    The textbooks' basic genetic algorithm on a string of real numbers, the weights of a network: a random population;
+    parents by tournament; crossover; mutation by additive noise, with the probability 1 / length of the string;
+    elitism. Fitness is the squared error on the training data. Slide 'Comparison', column "GA". The network
     is the Proben1 report's: hidden activation x / (1 + |x|), targets 0 and 1, the class is the largest output.
 
-    Choice: the result is the network of least validation error among the fittest networks of all generations, and the
-    evolution ends when this error has not fallen for `patience` generations; the report's own rule would end it at the
-    first rise. The textbooks leave the numbers open: of some twenty settings tried, the defaults have the least mean
-    logarithm of the validation error over seven Proben1 problems (all of T2 but thyroid1, which takes too long).
+    Choice: among the fittest networks of all generations, the result has the least validation error. The evolution ends
+    when this error has not fallen for `patience` generations; the report's rule would end it at the first rise. The
+    textbooks leave the numbers open: of about twenty settings, the defaults have the least mean logarithm of the
+    validation error over seven Proben1 problems (T2 without thyroid1, which takes too long).
 
     Parameters
     ----------
     hidden_layer_sizes, shortcuts, output_activation
-        The network as in `RpropMLPClassifier`.
+        Network, as in `RpropMLPClassifier`.
     population_size : int, default=24
         Networks of a generation, >= 2.
     tournament_size : int, default=4
-        Networks drawn, with replacement, to choose each parent, the fittest of them; >= 1.
+        Networks drawn, with replacement, to select a parent, the fittest of them; >= 1.
     n_elite : int, default=1
         Fittest networks that pass unchanged to the next generation, >= 0 and below `population_size`.
     crossover : {"uniform", "single_point"}, default="uniform"
-        Each weight from either parent with equal probability, or the part of the string up to a random point from
-        the first parent and the rest from the second.
+        Each weight from either parent with equal probability, or the string up to a random point from the first
+        parent and the rest from the second parent.
     crossover_probability : float, default=0.9
-        Probability that a child has two parents instead of being a copy of the first; in [0, 1].
+        Probability that a child has two parents, otherwise it copies the first parent; in [0, 1].
     mutation_probability : float or None, default=None
         Probability of each weight to change, in [0, 1]; None is 1 / number of weights.
     mutation_scale : float, default=0.1
@@ -78,13 +78,13 @@ class GAMLPClassifier(_Evolved):
         Whether the first generation has random weights, or the weights after RPROP training from random weights
         (Proben1 report, section 3.3).
     initial_weight_range : float, default=0.1
-        Random weights are uniform in plus or minus this; > 0.
+        Half-width of the uniform distribution of random weights around 0; > 0.
     max_generations : int, default=2000
         >= 1.
     strip_length : int, default=5
         Generations between two validations; >= 1.
     patience : int, default=100
-        Generations without a new least validation error that end the evolution; >= 1.
+        Number of generations without a new least validation error after which the evolution ends; >= 1.
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share, the first population and all draws of the evolution.
 
@@ -93,11 +93,11 @@ class GAMLPClassifier(_Evolved):
     coefs_, intercepts_ : list of float64 ndarrays
         As in `RpropMLPClassifier`.
     n_epochs_ : int
-        Generations that were evaluated.
+        Number of evaluated generations.
     best_epoch_ : int
-        The generation of the result.
+        Generation of the result.
     training_curve_, validation_curve_ : float64 ndarrays
-        Squared error percentage of each generation's fittest network, and on the validation data at each strip.
+        Squared error percentage of the fittest network in each generation, and on the validation data at each strip.
     history_ : dict of float64 ndarrays of shape (n_epochs_,)
         ``best_error`` and ``mean_error`` of each generation, squared error percentages on the training data.
     stop_reason_ : {"patience", "max_generations"}
@@ -122,23 +122,23 @@ class GAMLPClassifier(_Evolved):
     random_state: Any = None
 
     def check_agreement(self) -> None:
-        """Raise ParameterError unless the elite leaves room for a child."""
+        """Raise ParameterError unless `n_elite` is below `population_size`."""
         check_order(self, "n_elite", "population_size", strictly=True)
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:  # noqa: ARG002
-        """Draw nothing: the first generation is part of the evolution."""
+        """Draw nothing: the evolution draws the first generation."""
         return [], []
 
     def _evolve(self, task: Task) -> TrainedNet:
         architecture = task.architecture
         training_errors = PopulationErrors(architecture, task.X, task.targets)
         validation_errors = PopulationErrors(architecture, task.X_val, task.targets_val)
-        course, validation = list[Floats](), list[float]()
+        curve, validation = list[Floats](), list[float]()
         least, best_generation, best_weights = np.inf, 0, list[Floats]()
         population = self._first_generation(task)
         for generation in range(1, self.max_generations + 1):
             errors = training_errors(population)
-            course.append(errors)
+            curve.append(errors)
             fittest = population[errors.argmin()]
             is_last = generation == self.max_generations
             if is_last or generation % self.strip_length == 0:
@@ -150,7 +150,7 @@ class GAMLPClassifier(_Evolved):
                     break
             population = self._breed(population, errors, task.rng)
         reason = "max_generations" if is_last else "patience"
-        history = _history(course)
+        history = _history(curve)
         return TrainedNet(
             best_weights,
             best_generation,
@@ -161,7 +161,7 @@ class GAMLPClassifier(_Evolved):
         )
 
     def _first_generation(self, task: Task) -> Floats:
-        """Return random weights, trained by RPROP or not, float64 (population_size, n_weights)."""
+        """Return random weights, trained by RPROP if `start` says so, float64 (population_size, n_weights)."""
         limit, architecture = self.initial_weight_range, task.architecture
         population = task.rng.uniform(-limit, limit, size=(self.population_size, architecture.n_weights))
         if self.start == "random":
@@ -188,30 +188,30 @@ class GAMLPClassifier(_Evolved):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class StructureGAClassifier(_Evolved, RpropTraining):
+class StructureGAClassifier(_GeneticClassifier, RpropTraining):
     """Classify with a network trained by RPROP, whose inputs and hidden nodes a genetic algorithm selects.
 
-    Another reading of the slides' column "GA" than `GAMLPClassifier`: the string has a bit for each input and each
+    A second reading of the slides' column "GA", besides `GAMLPClassifier`: the string has a bit for each input and each
     hidden node of the architecture, as in the textbooks; parents by tournament, uniform crossover, bits flipped with
-    the probability 1 / length of the string, elitism. A node that is left out has weights and step sizes of 0, where
-    RPROP leaves them. Training is the Proben1 report's, section 3.3.
+    the probability 1 / length of the string, elitism. An omitted node has weights and step sizes of 0, which RPROP does
+    not change. The networks are trained as in the Proben1 report, section 3.3.
 
-    Choice: a string's network is trained on two thirds of the training data, and its fitness is the least error on the
-    other third, since the training error is least with all inputs and nodes. The fittest string's network is then
-    trained on all training data, and the validation data only stop that training, as for every other network. All
-    networks of an evolution start from the same weights and step sizes, so that a string always has the same fitness.
+    Choice: the network of a string is trained on two thirds of the training data, and its fitness is the least error on
+    the other third, since the training error is least with all inputs and nodes. The network of the fittest string is
+    then trained on all training data; validation data only stop this training, as for all networks. All networks of an
+    evolution start from the same weights and step sizes, so that a string always has the same fitness.
 
     Parameters
     ----------
     hidden_layer_sizes : sequence of int, default=(16, 8)
-        Most units of each hidden layer.
+        Largest number of units in each hidden layer.
     population_size, tournament_size, max_generations : int, default=12, 3, 8
     crossover_probability : float, default=0.9
         As in `GAMLPClassifier`, for strings.
     patience : int, default=4
-        Generations without a smaller error that end the evolution; >= 1.
+        Number of generations without a smaller error after which the evolution ends; >= 1.
     max_epochs : int, default=500
-        Most epochs of a training; >= 1. Choice: strings and epochs few enough for a minute on the largest problem.
+        Largest number of epochs of a training; >= 1. Choice: the largest problem then takes a minute.
     shortcuts, output_activation, initial_step_range, initial_weight_range, strip_length, generalisation_loss
         Training and early stopping as in `RpropMLPClassifier`.
     random_state : int, RandomState, Generator or None, default=None
@@ -220,11 +220,11 @@ class StructureGAClassifier(_Evolved, RpropTraining):
     Attributes
     ----------
     n_features_ : int
-        Inputs from which a path leads to an output.
+        Number of inputs from which a path leads to an output.
     kept_ : bool ndarray of shape (n_features_in_ + number of hidden nodes,)
-        The fittest string: inputs first, then hidden nodes layer by layer.
+        Fittest string: inputs, then hidden nodes layer by layer.
     coefs_, intercepts_, n_epochs_, best_epoch_, training_curve_, validation_curve_, stop_reason_
-        The last training, as in `RpropMLPClassifier`; weights are 0 where a node is left out.
+        Last training, as in `RpropMLPClassifier`; weights of omitted nodes are 0.
     history_ : dict of float64 ndarrays of shape (n_generations_,)
         ``best_error`` and ``mean_error`` on the held-out third, squared error percentages.
     """
@@ -237,38 +237,38 @@ class StructureGAClassifier(_Evolved, RpropTraining):
     patience: Count = 4
     max_epochs: Count = 500
 
-    def _started(self, split: Split, rng: np.random.Generator) -> Task:
+    def _make_task(self, split: Split, rng: np.random.Generator) -> Task:
         inner = hold_out(split, rng)
-        whole = super()._started(split, rng)
+        whole = super()._make_task(split, rng)
         targets, targets_val = self._targets(inner.y), self._targets(inner.y_val)
         selection = replace(whole, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
         return replace(whole, selection=selection)
 
     def _evolve(self, task: Task) -> TrainedNet:
-        """Evolve strings, and train the network of the fittest."""
+        """Evolve strings, and train the network of the fittest string."""
         architecture = task.architecture
         length = architecture.n_inputs + sum(architecture.hidden_layer_sizes)
         population = task.rng.random((self.population_size, length)) < 0.5
         population[0] = True
         known: dict[bytes, float] = {}
-        course = list[Floats]()
+        curve = list[Floats]()
         while True:
             errors = self._errors(population, task.selection, known)
-            course.append(errors)
-            best = _history(course)["best_error"]
+            curve.append(errors)
+            best = _history(curve)["best_error"]
             has_stalled = len(best) - 1 - int(best.argmin()) >= self.patience
             if has_stalled or len(best) == self.max_generations:
                 break
             population = self._breed(population, errors, task.rng)
         kept = population[errors.argmin()].copy()
-        (net,) = RpropTraining._train(self, [task.masked(masks_of(architecture, kept))])
-        return replace(net, kept=kept, history=_history(course))
+        (net,) = RpropTraining._train(self, [task.masked(weight_masks(architecture, kept))])
+        return replace(net, kept=kept, history=_history(curve))
 
     def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
-        """Train the networks of strings not yet in ``known`` side by side; return every string's error."""
+        """Return the error of each string; train networks for new strings, and add their errors to ``known``."""
         new = {string.tobytes(): string for string in population if string.tobytes() not in known}
         if new:
-            masked = [task.masked(masks_of(task.architecture, string)) for string in new.values()]
+            masked = [task.masked(weight_masks(task.architecture, string)) for string in new.values()]
             nets = RpropTraining._train(self, masked)
             known.update(zip(new, map(least_error, nets), strict=True))
         return np.array([known[string.tobytes()] for string in population])
@@ -282,32 +282,31 @@ class StructureGAClassifier(_Evolved, RpropTraining):
     def _set_fitted(self, net: TrainedNet, task: Task) -> None:
         super()._set_fitted(net, task)
         self.kept_ = net.kept
-        self.n_features_ = int(connected_inputs(task.architecture, masks_of(task.architecture, net.kept)).sum())
+        self.n_features_ = int(connected_inputs(task.architecture, weight_masks(task.architecture, net.kept)).sum())
         self.measures_["n_hidden_nodes"] = int(net.kept[task.architecture.n_inputs :].sum())
 
 
-def _history(course: Sequence[Floats]) -> Mapping[str, Floats]:
-    """Return the least and the mean error of each generation."""
+def _history(curve: Sequence[Floats]) -> Mapping[str, Floats]:
     return {
-        "best_error": np.array([errors.min() for errors in course]),
-        "mean_error": np.array([errors.mean() for errors in course]),
+        "best_error": np.array([errors.min() for errors in curve]),
+        "mean_error": np.array([errors.mean() for errors in curve]),
     }
 
 
 def least_error(net: TrainedNet) -> float:
-    """Return the least validation error of a training, infinite where it diverged."""
+    """Return the least validation error of a training, or infinity if it diverged."""
     return np.inf if net.stop_reason == "not_finite" else float(net.validation_curve.min())
 
 
 def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> Indices:
-    """Return the indices of the parents: the network of least error of each tournament, drawn with replacement."""
+    """Return the indices of the parents: the network of least error in each tournament, drawn with replacement."""
     drawn = rng.integers(len(errors), size=(n_parents, tournament_size))
     winners: Indices = drawn[np.arange(n_parents), errors[drawn].argmin(axis=1)]
     return winners
 
 
 def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: np.random.Generator) -> Genes:
-    """Return a child of each pair of parents, (n_children, length), a copy of the first if the pair is not crossed.
+    """Return a child of each pair of parents, (n_children, length): crossed, or a copy of the first parent.
 
     ``how`` is the crossover of `GAMLPClassifier`; a pair is crossed with ``probability``.
     """
@@ -324,9 +323,9 @@ def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: 
 
 
 def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> None:
-    """Add Gaussian noise of a standard deviation to each weight with a probability, in place."""
-    # First the number of mutations is drawn, then their places: a draw for each weight would cost more than the
-    # evaluation of the network.
+    """Add Gaussian noise of standard deviation ``scale`` to each weight with ``probability``, in place."""
+    # Draw the number of mutations, then their places: a draw for each weight would cost more than the evaluation of
+    # the network.
     n_mutations = rng.binomial(children.size, probability)
     places = rng.choice(children.size, size=n_mutations, replace=False, shuffle=False)
     children.ravel()[places] += rng.normal(scale=scale, size=n_mutations)

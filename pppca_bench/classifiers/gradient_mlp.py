@@ -33,7 +33,7 @@ from pppca_bench.parameters import (
 class RpropTraining(MLP):
     """Base of networks trained by RPROP with early stopping.
 
-    The constants without an annotation are parameters of some subclasses; the others have these values.
+    Constants without an annotation are parameters of some subclasses; other subclasses use these values.
     """
 
     _remedy = "Scale the features or lower step_max (now {0.step_max})."
@@ -63,7 +63,7 @@ class RpropTraining(MLP):
         check_order(self, "step_min", "step_max")
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
-        """Draw the initial weights, and for each of them an initial step size."""
+        """Draw initial weights and initial step sizes."""
         weights, _ = super()._initial_state(rng)
         return weights, uniform_per_weight(self._architecture, *self.initial_step_range, rng)
 
@@ -107,11 +107,11 @@ class RpropMLP(RpropTraining):
 class RpropMLPClassifier(RpropMLP, MLPClassifier):
     """Classify with a small multi-layer perceptron trained by RPROP with early stopping.
 
-    Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
-    activation x / (1 + |x|); the result has the weights of the validation minimum; the class is the largest output.
+    Proben1 report, section 3.3: full batch, an update per epoch, squared error against targets 0 and 1, hidden
+    activation x / (1 + |x|); the result has the weights at the validation minimum; the class is the largest output.
 
-    Choice: where the gradient changes its sign RPROP undoes the last move, as first published by Riedmiller & Braun
-    1993; the report's numbers fit RPROP without this, and other constants than the report prints (docs/proben1.md).
+    Choice: RPROP undoes the last move of a weight whose gradient changes its sign (Riedmiller & Braun 1993). Numbers
+    in the report fit RPROP without this rule, and other constants than the printed constants (docs/proben1.md).
 
     Parameters
     ----------
@@ -120,36 +120,36 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     shortcuts : bool, default=False
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
     initial_step_range : (float, float), default=(0.005, 0.02)
-        Each weight's first step size is uniform in this range; > 0.
+        Range of the uniform initial step sizes; > 0.
     initial_weight_range : float, default=0.01
-        Initial weights are uniform in plus or minus this; > 0.
+        Half-width of the uniform distribution of initial weights around 0; > 0.
     max_epochs : int, default=3000
         >= 1.
     strip_length : int, default=5
-        Epochs from one validation to the next; >= 1.
+        Number of epochs between validations; >= 1.
     generalisation_loss : float, default=5.0
-        Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
+        Limit of GL = 100 (E_va / E_opt - 1), in percent, above which training stops; >= 0, may be infinite.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the initial steps and the held-out share.
     output_activation : {"linear", "softsign"}, default="linear"
         Softsign is x / (1 + |x|).
     eta_plus, eta_minus : float, default=1.2, 0.5
-        Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
+        Factors of a step size after equal and opposite signs of the gradient; > 1 and in (0, 1).
     weight_backtracking : bool, default=True
         Whether a weight whose gradient changes its sign undoes its last move, or moves by the smaller step.
     step_min, step_max : float, default=0.0, 50.0
         Bounds of the step sizes.
     successive_increases : int, default=0
-        Do not stop by GL before the validation error has also risen in this many successive strips at least once.
+        Number of successive strips with rising validation error that must have occurred before GL stops training.
     progress_quotient : float, default=0.0
-        Do not stop by GL before GL / P_k has been above this at least once; >= 0. The search of the report's section
-        3.3.2 has 8 successive increases and the quotient 3.
+        Limit that GL / P_k must have exceeded before GL stops training; >= 0. The report's search (section 3.3.2) has 8
+        successive increases and the quotient 3.
     training_progress : float, default=0.1
-        Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
+        Limit of P_k = 1000 (mean / min - 1) of the training errors of a strip, below which training stops; >= 0.
     input_scaling : {"given", "rms"}, default="given"
-        Whether inputs are taken as they are, or centred by the training mean and divided by a single number, the root
-        mean square of all centred training inputs. A rotation of the inputs, such as PCA that keeps all components,
-        changes neither the origin nor the scale of "rms" inputs.
+        Whether inputs are unchanged, or centred by the training mean and divided by the root mean square of all centred
+        training inputs, a single number. A rotation of the inputs, such as PCA that keeps all components, then changes
+        neither origin nor scale.
 
     Attributes
     ----------
@@ -159,25 +159,25 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     scale_ : float
         Mean and root mean square of ``input_scaling``; 0 and 1 for "given".
     coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
-        Weights of each layer; with shortcuts the sources are the inputs, then the hidden layers in order.
+        Weights of each layer; with shortcuts, sources are the inputs and then the hidden layers in order.
     intercepts_ : list of float64 ndarrays of shape (n_units,)
     n_epochs_, best_epoch_ : int
-        Epochs trained and the epoch of the validation minimum (the report's total and relevant epochs).
+        Number of epochs, and epoch of the validation minimum (the report's total and relevant epochs).
     training_curve_ : float64 ndarray of shape (n_epochs_,)
-        Squared error percentage of the weights that each epoch starts from.
+        Squared error percentage of the weights before each epoch.
     validation_curve_ : float64 ndarray of shape (n_strips,)
         Squared error percentage after each strip.
     stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
     measures_ : dict of str to float
-        The Proben1 report's measures of a run: least training and validation error, overfit (generalisation loss at
+        Measures of a run in the Proben1 report: least training and validation error, overfit (generalisation loss at
         the end), total and relevant epochs, connection traversals.
     """
 
 
 class RpropMLPRegressor(RpropMLP, MLPRegressor):
-    """Approximate one or more targets with a small multi-layer perceptron trained by RPROP with early stopping.
+    """Approximate targets with a small multi-layer perceptron trained by RPROP with early stopping.
 
-    Proben1 report, section 3.3: the same training as `RpropMLPClassifier`, with the targets as they are. Parameters and
+    Proben1 report, section 3.3: the same training as `RpropMLPClassifier`, with unchanged targets. Parameters and
     attributes are those of `RpropMLPClassifier`, except ``classes_``; the held-out share is not stratified.
     """
 
@@ -186,11 +186,11 @@ class RpropMLPRegressor(RpropMLP, MLPRegressor):
 class BackpropMLPClassifier(MLPClassifier):
     """Classify with a multi-layer perceptron trained by online backpropagation.
 
-    Rumelhart, Hinton & Williams 1986: one update after each sample, the samples in a new random order in each epoch,
+    Rumelhart, Hinton & Williams 1986: an update after each sample, a new random order of the samples in each epoch,
     half the squared error against targets 0 and 1; the class is the largest output.
 
-    Choice: where `fit` gets no validation data and the validation error decides nothing (``keep`` is "last" and
-    ``generalisation_loss`` infinite), nothing is held out, and the training data serve as validation data.
+    Choice: if `fit` gets no validation data and the validation error has no effect (``keep`` is "last" and
+    ``generalisation_loss`` infinite), no data are held out, and training data serve as validation data.
 
     Parameters
     ----------
@@ -200,17 +200,17 @@ class BackpropMLPClassifier(MLPClassifier):
         1 / (1 + exp(-x)) or x / (1 + |x|).
     output_activation : {"linear", "logistic"}, default="linear"
     standardise : bool, default=False
-        Whether features are first standardised by the training data.
+        Whether to standardise features by mean and standard deviation of the training data.
     learning_rate : float, default=0.1
         The step η of the first epoch, > 0.
     decay_epochs : float or None, default=None
-        > 0: η becomes learning_rate / (1 + epoch / decay_epochs), epochs counted from 0. None: η is constant.
+        > 0: η = learning_rate / (1 + epoch / decay_epochs), with epochs counted from 0. None: η is constant.
     momentum : float, default=0.0
         Share of the previous step in the next step, in [0, 1).
     initial_weight_range, max_epochs, strip_length : float, int, int, default=0.5, 100, 5
         Initial weights and epochs between validations, as in `RpropMLPClassifier`.
     generalisation_loss, training_progress : float, default=inf, 0.0
-        Early stopping as in `RpropMLPClassifier`; by default all epochs are trained.
+        Early stopping as in `RpropMLPClassifier`; by default training runs for all epochs.
     keep : {"last", "best"}, default="last"
         Whether the result has the weights after the last epoch or at the validation minimum.
     random_state : int, RandomState, Generator or None, default=None
@@ -221,7 +221,7 @@ class BackpropMLPClassifier(MLPClassifier):
     mean_, scale_ : float64 ndarrays of shape (n_features_in_,)
         Mean and standard deviation by which features are standardised; 0 and 1 unless ``standardise``.
     training_curve_ : float64 ndarray of shape (n_epochs_,)
-        Squared error percentage of each epoch, with each sample's error before its update.
+        Squared error percentage of each epoch, with the error of each sample before its update.
     classes_, n_features_in_, coefs_, intercepts_, n_epochs_, best_epoch_, validation_curve_, stop_reason_, measures_
         As in `RpropMLPClassifier`.
     """
@@ -254,7 +254,7 @@ class BackpropMLPClassifier(MLPClassifier):
         if not self.standardise:
             return super()._scaling(X)[0], np.ones(X.shape[1])
         mean, deviation = X.mean(axis=0), X.std(axis=0)
-        # A constant feature deviates by rounding at most; it is divided by 1.
+        # Deviations of constant features are rounding errors; these features are divided by 1.
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(mean)
         return mean, np.where(deviation > rounding, deviation, 1.0)
 

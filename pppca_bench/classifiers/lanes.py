@@ -1,8 +1,8 @@
-"""Networks side by side, each in a lane of the vector registers, and the product of matrices of such vectors.
+"""Lanes of vector registers, each with a network, and products of matrices of such vectors.
 
-A lane array is float64, C-contiguous, of shape (n_rows, LANES): a row has the same quantity, such as a weight, of
-eight networks. No operation mixes columns, and the order of the additions within a column depends on shapes only. So a
-network's result does not depend, to the last bit, on the other columns.
+A lane array is float64, C-contiguous, of shape (n_rows, LANES): a row contains a quantity, such as a weight, of
+eight networks. No operation mixes columns, and the order of additions within a column depends on shapes only, so that
+the result of a network does not depend on the other columns, to the last bit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 
 from pppca_bench.compiled.arrays import Floats2D
-from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.jit import subroutine
 from pppca_bench.compiled.operation import (
     INT,
     REGISTERS,
@@ -29,9 +29,9 @@ from pppca_bench.compiled.operation import (
 )
 
 LANES: Final = WIDTH
-"""Networks side by side."""
+"""Number of networks that are computed side by side."""
 
-# Modes of a product C = A Bᵀ, which combine bitwise; 4 and 8 are activations of `passes`.
+# Modes of a product C = A Bᵀ, combined bitwise; 4 and 8 are activations in `passes`.
 LINEAR: Final = 0
 ADD: Final = 1
 SOFTSIGN: Final = 2
@@ -52,7 +52,7 @@ class LaneMatrix(NamedTuple):
 def write_softsigns(builder: Any, xs: list[Any]) -> list[Any]:
     """Write x / (1 + |x|) of several vectors.
 
-    A division takes as long as twenty multiplications, so four vectors share it. If the product of their divisors
+    A division takes as long as twenty multiplications, so four vectors share it. If the product of the divisors
     overflows (four sums of 1e77), the results are 0 or nan.
     """
     results = []
@@ -80,13 +80,13 @@ def _reciprocals(builder: Any, numbers: list[Any]) -> list[Any]:
 
 
 def write_slope(builder: Any, value: Any) -> Any:
-    """Write (1 − |v|)², the slope of the softsign where its value is v."""
+    """Write (1 − |v|)², the slope of the softsign at the value v."""
     root = builder.fsub(constant(1.0, value.type), llvm_call(builder, "llvm.fabs", value))
     return builder.fmul(root, root)
 
 
 class _Matrix(NamedTuple):
-    """A `LaneMatrix` in LLVM's terms: the address of its first element, and the distances to the next elements."""
+    """LLVM values of a `LaneMatrix`: address of the first element, and strides."""
 
     first: Any
     down: Any
@@ -102,11 +102,11 @@ class _Matrix(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """The operation of tiles on finished sums, and their sizes.
+    """Operation on the finished sums of a tile, and tile sizes.
 
-    ``flag``: the mode's bit for this kind. ``widths``: columns of the next tile by the number of columns left, from 1
-    on; the last entry serves all larger numbers. ``heights``: the same for rows, by whether the tile has fewer than
-    four columns.
+    ``flag``: bit of the mode. ``widths``: columns of the next tile for 1, 2, … remaining columns; the last entry serves
+    all larger numbers. ``heights``: rows of the next tile in the same way, by whether the tile has fewer than four
+    columns.
     """
 
     name: str
@@ -116,16 +116,16 @@ class _Kind(NamedTuple):
 
 
 def _equal_sizes(largest: int) -> tuple[int, ...]:
-    """Return the size of the next tile for 1, 2, … rows or columns left, so that tiles are about equal."""
+    """Return the size of the next tile for 1, 2, … remaining rows or columns, so that tiles are about equal."""
     return tuple(-(-n // -(-n // largest)) for n in range(1, 2 * largest))
 
 
-# The sums, a factor of each row and a factor of a column fit in the registers. Tiles are as equal as possible: a single
-# column of four loads five numbers for four multiply-adds, and four independent sums are too few to hide the latency
-# of an addition.
+# The sums, a factor of each row and a factor of a column fit in registers. Tiles are as equal as possible: a tile
+# of a single column loads five numbers for four multiply-adds, and its four sums are too few to hide the latency of an
+# addition.
 _HEIGHTS, _WIDTHS = map(_equal_sizes, (4, 6) if REGISTERS.n_registers >= 32 else (3, 4))
-# Tiles of 4, then 2, then 1. The sums that share a division of the softsign determine its rounding: four sums of a row,
-# or of two or four rows in a narrower tile. So these sizes do not depend on the processor.
+# Tiles of 4, then 2, then 1, on all processors: rounding depends on the sums that share a division of the softsign,
+# which are four sums of a row, or of two or four rows in a narrower tile.
 _FOURS: Final = (1, 2, 2, *[4] * (len(_HEIGHTS) - 3))
 _KINDS: Final = (
     _Kind("plain", 0, _WIDTHS, {True: _HEIGHTS, False: _HEIGHTS}),
@@ -134,19 +134,19 @@ _KINDS: Final = (
 )
 _PARTS: Final = WIDTH // REGISTERS.n_numbers
 _PART: Final = ir.VectorType(ir.DoubleType(), REGISTERS.n_numbers)
-"""Registers that a vector of eight numbers fills, and the LLVM type of a register."""
+"""Number of registers for a vector of eight numbers, and LLVM type of a register."""
 
 LONGEST_SUM: Final = 64 if _PARTS > 1 else 1 << 20
-"""Most terms of a sum to add at a time: a tile reads its factors again for each part of the lanes, and the factors of
-64 terms stay in the first-level cache. The other terms follow with ADD."""
+"""Largest number of terms of a sum in a call: a tile reads factors again for each part of the lanes, and the factors
+of 64 terms stay in the first-level cache. Further terms follow with ADD."""
 
 
 def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
-    """Return LLVM's function that computes a tile of C: its sums live in stack slots, which become vector registers.
+    """Return the LLVM function that computes a tile of C: its sums are in stack slots, which become vector registers.
 
-    Each size has its own function, so that the addresses of a single tile fit in the integer registers. It is optimised
-    for size, so that LLVM does not unroll the loop over k: most sums are short. Where a vector of eight numbers fills
-    several registers, the tile is computed for each part of the lanes by itself.
+    Each size has its own function, so that the addresses of a tile fit into the integer registers. The function is
+    optimised for size, so that LLVM does not unroll the loop over k: most sums are short. If a vector of eight numbers
+    fills several registers, the tile is computed separately for each part of the lanes.
     """
     types_of_arguments = [_PART.as_pointer(), INT, INT] * 3 + [_PART.as_pointer(), INT, INT]
     function_type = ir.FunctionType(ir.VoidType(), types_of_arguments)
@@ -170,7 +170,7 @@ def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
 def _write_tile(
     builder: Any, kind: _Kind, size: tuple[int, int], matrices: tuple[_Matrix, ...], n: Any, mode: Any
 ) -> None:
-    """Write a tile's sums of one part of the lanes, and the operation on the finished sums."""
+    """Write the sums of a tile for a part of the lanes, and the operation on the finished sums."""
     C, A, B, V = matrices
     rows, columns = ([INT(k) for k in range(length)] for length in size)
     sums = {(i, j): cgutils.alloca_once(builder, _PART) for i in range(size[0]) for j in range(size[1])}
@@ -200,7 +200,7 @@ def _write_tile(
 
 @contextmanager
 def _strips(builder: Any, length: Any, table: Any, n_sizes: int) -> Iterator[tuple[Any, Any]]:
-    """Write a loop that cuts a length into strips, by a table of sizes; its body gets the start and size of a strip."""
+    """Write a loop that divides a length into strips by a table of sizes; its body gets start and size of a strip."""
     end_of_last = cgutils.alloca_once(builder, INT)
     builder.store(INT(0), end_of_last)
     head, body, end = (builder.append_basic_block(f"strips_{name}") for name in ("head", "body", "end"))
@@ -219,14 +219,14 @@ def _strips(builder: Any, length: Any, table: Any, n_sizes: int) -> Iterator[tup
 
 
 def _packed(sizes: tuple[int, ...]) -> Any:
-    """Return a table of sizes as an integer, four bits each; entry 0 is never read."""
+    """Return a table of sizes as an integer of four bits per size; entry 0 is never read."""
     return INT(sum(size << 4 * k for k, size in enumerate(sizes, 1)))
 
 
 def _write_tiles(builder: Any, kind: _Kind, matrices: list[_Matrix], rest: Sequence[Any]) -> None:
-    """Write the loops over the tiles of C, column of tiles by column of tiles, and the choice of the function of each.
+    """Write the loops over the tiles of C, by columns of tiles, and the call of the function of each tile.
 
-    A column of tiles reads its factors from B again and again, from the first-level cache.
+    A column of tiles reads its factors of B repeatedly, from the first-level cache.
     """
     C, A, B = matrices
     values, height, width, n, mode = rest
@@ -256,9 +256,9 @@ def _write_tiles(builder: Any, kind: _Kind, matrices: list[_Matrix], rest: Seque
 
 
 def _multiply_function(module: Any) -> Any:
-    """Return LLVM's function for `multiply_matrices`, written at the first use in a module.
+    """Return the LLVM function for `multiply_matrices`, written on the first use in a module.
 
-    It is not inlined: compiling it in each caller would cost more than the calls.
+    The function is not inlined: compilation in each caller would cost more than the calls.
     """
     pointer = _PART.as_pointer()
     arguments = [pointer, INT, INT] * 3 + [pointer] + [INT] * 4
@@ -293,7 +293,7 @@ def _emit_multiply(call: Call) -> None:
 def _multiply(
     C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, values: Floats2D, height: int, width: int, n: int, mode: int
 ) -> None:
-    """C ← A Bᵀ, or by ``mode`` C + A Bᵀ, then times the softsign's slope at ``values``, or its softsign, in place."""
+    """Set C to A Bᵀ, or C + A Bᵀ with ADD; then apply the softsign, or multiply by its slope at ``values``."""
     for i, j in product(range(height), range(width)):
         target = C.start + i * C.down + j * C.across
         total = C.lanes[target] if mode & ADD else np.zeros(LANES)
@@ -305,11 +305,11 @@ def _multiply(
         C.lanes[target] = total / (1.0 + abs(total)) if mode & SOFTSIGN else total
 
 
-@part
+@subroutine
 def multiply_matrices(C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, width: int, n: int, mode: int) -> None:
     """Compute C = A Bᵀ lane by lane, in place.
 
-    Each element is summed over k = 0 .. n - 1 in this order, whatever tile it falls in.
+    Each element is summed over k = 0 .. n - 1 in this order, whatever its tile.
 
     Parameters
     ----------
@@ -323,13 +323,13 @@ def multiply_matrices(C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, 
     _multiply(C, A, B, C.lanes, height, width, n, mode)
 
 
-@part
+@subroutine
 def multiply_by_slopes(
     C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, values: Floats2D, height: int, width: int, n: int, mode: int
 ) -> None:
     """Compute C = A Bᵀ as `multiply_matrices` does, then multiply each sum by the softsign's slope (1 − |v|)².
 
-    ``values``, in the shape of C.lanes, has the value v of each sum's unit in the place of the sum; ``mode`` is LINEAR
-    or ADD.
+    ``values``, of the shape of C.lanes, contains the value v of each unit in the row of the unit's sum; ``mode`` is
+    LINEAR or ADD.
     """
     _multiply(C, A, B, values, height, width, n, mode | SLOPE)

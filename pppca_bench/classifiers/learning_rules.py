@@ -1,4 +1,4 @@
-"""Compiled training of many networks side by side, with early stopping: by RPROP, and by online backpropagation."""
+"""Compiled training of networks in lanes, with early stopping: RPROP and online backpropagation."""
 
 from typing import Any, NamedTuple
 
@@ -16,12 +16,12 @@ from pppca_bench.classifiers.passes import (
     clear_error,
     compare_outputs,
     compute_percentage,
-    fitting,
     forward,
     measure_error,
+    n_fitting,
 )
 from pppca_bench.compiled.arrays import Floats2D, Floats3D, Indices2D, Indices3D
-from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.compiled.simd import (
     absolute,
     add,
@@ -50,7 +50,7 @@ class RpropRule(NamedTuple):
 
 
 class RpropState(NamedTuple):
-    """State of RPROP: weights, step sizes Δ, and the gradients g and g', lane arrays with a row for each weight."""
+    """State of RPROP: weights, step sizes Δ, and gradients g and g', lane arrays with a row for each weight."""
 
     weights: Floats2D
     steps: Floats2D
@@ -58,13 +58,13 @@ class RpropState(NamedTuple):
     previous_gradient: Floats2D
 
 
-@part
+@subroutine
 def rprop_step(rule: RpropRule, state: RpropState) -> None:
     """Update every weight and its step size Δ from the signs of two successive gradients g' and g, in place.
 
     Where g' g > 0, Δ ← min(η⁺ Δ, Δmax); where g' g < 0, Δ ← max(η⁻ Δ, Δmin). Then w ← w − sign(g) Δ (RPROP− of Igel &
     Hüsken 2003), except that weight backtracking (Riedmiller & Braun 1993) undoes the last move where g' g < 0, and
-    forgets g there, so that the next step leaves Δ as it is. ``previous_gradient`` is zero before the first step.
+    stores 0 for g there, so that the next step does not change Δ. ``previous_gradient`` is zero before the first step.
     """
     for k in range(len(state.weights)):
         g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
@@ -87,20 +87,20 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
         store(state.previous_gradient, k, 0, g)
 
 
-@part
+@subroutine
 def _move(size: Any, direction: Any) -> Any:
     """Return sign(direction) · size."""
     # sign(0) = 0, but copysign(size, 0.0) = size: |direction| below the least number selects 0.
     return select_less(absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction))
 
 
-@part
+@subroutine
 def compute_gradient(network: Network, weights: Floats2D, samples: Samples, block: Block, gradient: Floats2D) -> None:
-    """Compute the gradient of half the squared error over all samples, and the block's squared error, in place."""
+    """Compute the gradient of half the squared error over all samples, and the squared error in the block, in place."""
     clear_error(block)
     for first in range(0, samples.n_samples, block.n_samples):
-        # g = Σ over blocks of ∂(½ Σ (o − t)²) / ∂w; the first block overwrites the last epoch's gradient, others add.
-        n = fitting(block, samples, first)
+        # g = Σ over blocks of ∂(½ Σ (o − t)²) / ∂w; the first block overwrites the old gradient.
+        n = n_fitting(block, samples, first)
         forward(network, weights, samples, first, n, block, 0)
         compare_outputs(network, samples, first, n, block)
         backward(network, weights, samples, first, n, block, gradient, ADD if first > 0 else LINEAR, 0)
@@ -108,7 +108,7 @@ def compute_gradient(network: Network, weights: Floats2D, samples: Samples, bloc
 
 
 @kernel
-def train_until_one_stops(
+def train_until_any_stops(
     network: Network,
     training: Samples,
     validation: Samples,
@@ -118,17 +118,17 @@ def train_until_one_stops(
     stopping_rule: StoppingRule,
     progress: Progress,
 ) -> None:
-    """Train all lanes, an RPROP step an epoch, until at least one network has stopped, in place.
+    """Train all lanes, in place, with an RPROP step per epoch, until a network stops.
 
     Proben1 report, section 3.3. The validation error is measured after each strip and after the last epoch.
-    Choice: the training error of an epoch is the error of the weights before its step, a by-product of the gradient.
+    Choice: the training error of an epoch is the error before the step, a by-product of the gradient.
     """
     stopped = False
     while not stopped:
         compute_gradient(network, state.weights, training, block, state.gradient)
         rprop_step(rprop_rule, state)
         if end_epoch(stopping_rule, progress, block.percentage):
-            # All lanes are measured; `end_strips` uses the lanes at the end of their strip.
+            # All lanes are measured; `end_strips` uses the lanes at the end of a strip.
             measure_error(network, state.weights, validation, block)
             stopped = end_strips(stopping_rule, progress, block.percentage, state.weights)
 
@@ -142,7 +142,7 @@ class BackpropRule(NamedTuple):
 
 
 class BackpropState(NamedTuple):
-    """State of the training: lane arrays.
+    """State of backpropagation: lane arrays.
 
     weights, step: w and Δw, a row for each weight; ``step`` is unused without momentum. minus_rates: (1, LANES), −η of
     each network in the current epoch.
@@ -154,9 +154,9 @@ class BackpropState(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Training samples of each network, in random access.
+    """Training samples of each network, for random access.
 
-    inputs: float64 (LANES, n_samples, n_inputs), the constant of the bias first; targets: float64
+    inputs: float64 (LANES, n_samples, n_inputs), the constant 1 of the bias first; targets: float64
     (LANES, n_samples, n_outputs).
     """
 
@@ -164,23 +164,23 @@ class Pool(NamedTuple):
     targets: Floats3D
 
 
-@part
+@subroutine
 def learn(
     network: Network, momentum: float, state: BackpropState, samples: Samples, place: int, block: Block, end: int
 ) -> None:
-    """Update the weights from one sample, in place: Δw ← μ Δw − η ∂E/∂w, w ← w + Δw.
+    """Update the weights by a sample, in place: Δw ← μ Δw − η ∂E/∂w, w ← w + Δw.
 
-    Rumelhart, Hinton & Williams 1986. E is half the squared error, its gradient taken at the old weights. The errors D
-    of all layers are linear in those of the outputs, so a factor −η of the outputs' errors reaches every weight.
+    Rumelhart, Hinton & Williams 1986. E is half the squared error, and the gradient uses the old weights. The errors D
+    of all layers are linear in the errors of the outputs, so a factor −η of the latter reaches every gradient.
 
-    The block contains the values of the sample at ``place`` and its output units' errors, which change. The layers
-    before ``end``, which is 0 with momentum, get their errors D but learn nothing.
+    The block contains the values of the sample at ``place`` and the errors of the output units, which change. Layers
+    before ``end``, which is 0 with momentum, get their errors D but are not updated.
     """
     output = network.layers[len(network.layers) - 1]
     # D ← −η D of the outputs: the backward pass then gives −η ∂E/∂w.
     for row in range(output[UNIT], output[UNIT] + output[N_UNITS]):
         store(block.errors, row, 0, multiply(load(block.errors, row, 0), load(state.minus_rates, 0, 0)))
-    # Without momentum, w ← w − η ∂E/∂w at once: `backward` passes a layer's errors back before it changes the layer.
+    # Without momentum, w ← w − η ∂E/∂w at once: `backward` passes errors back before it changes a layer.
     step = state.weights
     if momentum > 0.0:
         # Δw ← μ Δw, to which `backward` adds −η ∂E/∂w.
@@ -194,11 +194,11 @@ def learn(
             store(state.weights, k, 0, add(load(state.weights, k, 0), load(step, k, 0)))
 
 
-@part
+@subroutine
 def take_samples(pool: Pool, order: Indices2D, position: int, samples: Samples, place: int) -> None:
-    """Copy each network's sample at a position of its order to a place of the lanes' samples, in place."""
+    """Copy the sample at ``position`` of each network's order to ``place`` of ``samples``, in place."""
     n_inputs, n_outputs = pool.inputs.shape[2], pool.targets.shape[2]
-    # Each network takes another sample, so the lanes of a vector are filled one by one.
+    # Networks take different samples, so the lanes of a vector are filled singly.
     for lane in range(LANES):
         index = order[position, lane]
         for i in range(n_inputs):
@@ -207,19 +207,19 @@ def take_samples(pool: Pool, order: Indices2D, position: int, samples: Samples, 
             samples.targets[place * n_outputs + j, lane] = pool.targets[lane, index, j]
 
 
-@part
+@subroutine
 def learn_and_sum(network: Network, weights: Floats2D, samples: Samples, learnt: int, new: int, block: Block) -> None:
-    """Add D x of a sample to the first layer's weights, and set its values to the sums W x of a new sample, in place.
+    """Add D x of a sample to the first layer's weights, and set its values to the sums W z of a new sample, in place.
 
-    Each weight is read and written once for both, since the weights leave the first-level cache between two samples.
-    The layer is fed by inputs alone; the block contains its D for the sample that is learnt.
+    Each weight is read and written once for both, since the weights leave the first-level cache between samples. Only
+    inputs feed the layer; the block contains the errors D of the layer for the learnt sample.
     """
     layer = network.layers[0]
     n_inputs, end = layer[N_INPUTS], layer[UNIT] + layer[N_UNITS]
     old_x, new_x = learnt * n_inputs, new * n_inputs
     for unit in range(layer[UNIT], end, 2):
-        # w ← w + d x, then Σ w z of the new sample z, for two units at a time: they share the loads of x and z, and
-        # their sums hide each other's latency.
+        # w ← w + d x, then Σ w z of the new sample z, for two units at a time, which share the loads of x and z and
+        # hide each other's latency.
         paired = unit + 1 < end
         first = layer[WEIGHT] + (unit - layer[UNIT]) * n_inputs
         d, total = load(block.errors, unit, 0), zeros()
@@ -240,7 +240,7 @@ def learn_and_sum(network: Network, weights: Floats2D, samples: Samples, learnt:
         store(block.values, unit, 0, total)
 
 
-@part
+@subroutine
 def learn_epoch(
     network: Network,
     pool: Pool,
@@ -250,18 +250,18 @@ def learn_epoch(
     samples: Samples,
     block: Block,
 ) -> None:
-    """Learn from every sample once, in place; the block gets the sum of the squared errors before each update.
+    """Learn from every sample once, in place; the block receives the sum of the squared errors before each update.
 
-    Without momentum the first layer learns a sample while it sums the next, see `learn_and_sum`.
+    Without momentum the first layer learns a sample while it sums the next sample, see `learn_and_sum`.
 
-    ``order``, int64 (n_samples, LANES), has the indices of each network's samples; ``samples`` is memory for two.
+    ``order``, int64 (n_samples, LANES): sample indices of each network; ``samples`` is a buffer for two samples.
     """
     clear_error(block)
     n_late = 0
     for position in range(len(order)):
         place = position % 2
         take_samples(pool, order, position, samples, place)
-        # The first layer has not yet learnt the previous sample, which is at the other place.
+        # The first layer has not yet learnt the previous sample, which is at 1 − place.
         if n_late > 0:
             learn_and_sum(network, state.weights, samples, 1 - place, place, block)
         forward(network, state.weights, samples, place, 1, block, n_late)
@@ -284,15 +284,15 @@ def train_epochs(
     stopping_rule: StoppingRule,
     progress: Progress,
 ) -> None:
-    """Train all lanes for the given epochs, or until at least one network has stopped, in place.
+    """Train all lanes, in place, for the given epochs or until a network stops.
 
-    The validation error is measured at the end of each strip, as in RPROP's training. The network has no shortcuts.
-    ``orders``, int64 (n_epochs, n_samples, LANES), has the indices of each network's samples in the order of learning;
-    ``samples`` is memory for two samples.
+    The validation error is measured at the end of each strip, as with RPROP. The network has no shortcuts. ``orders``,
+    int64 (n_epochs, n_samples, LANES), contains the sample indices of each network in the order of learning;
+    ``samples`` is a buffer for two samples.
     """
     for epoch in range(len(orders)):
         for lane in range(LANES):
-            # −η = −learning_rate / (1 + epoch / decay_epochs): the networks of the lanes are in different epochs.
+            # −η = −learning_rate / (1 + epoch / decay_epochs): lanes may be in different epochs.
             age = progress.epochs[lane] / rule.decay_epochs
             state.minus_rates[0, lane] = -(rule.learning_rate / (1.0 + age))
         learn_epoch(network, pool, orders[epoch], rule.momentum, state, samples, block)

@@ -1,4 +1,4 @@
-"""Multi-layer perceptrons as classifiers and regressors, and `fit_together`, which trains many of them side by side."""
+"""Multi-layer perceptrons as classifiers and regressors, and `fit_together`, which trains them side by side."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ from pppca_bench.classifiers.network import (
     uniform_per_weight,
 )
 from pppca_bench.classifiers.training import Task, TrainedNet
-from pppca_bench.classifiers.training_data import FittedBySplit, Labels, Split, TrainingSet, hold_out, one_hot
+from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, hold_out, one_hot
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import check_parameters
 from pppca_bench.samples import is_plain, validated_samples
 
 
-class MLP(FittedBySplit):
+class MLP(SplitEstimator):
     """Base of multi-layer perceptrons with early stopping; for the attributes see `RpropMLPClassifier`."""
 
     hidden_layer_sizes: Sequence[int]
@@ -45,7 +45,7 @@ class MLP(FittedBySplit):
     """Remedy for a training that diverges, with parameters as "{0.name}"."""
 
     _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "uncounted"
-    """Whether the weights are updated after each epoch or sample; "uncounted" where epochs do not measure the work."""
+    """Whether weights are updated after each epoch or sample; "uncounted" if epochs do not measure the work."""
 
     def squared_error_percent(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the squared error percentage of the outputs (Proben1 report, section 2.5).
@@ -76,26 +76,26 @@ class MLP(FittedBySplit):
 
     @abstractmethod
     def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
-        """Train networks of the same `Task.shape` together, by this network's parameters."""
+        """Train networks of the same `Task.shape` together, with the parameters of this network."""
 
     def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
-        """Return the mean, which is subtracted from the inputs, and the scale, by which they are then divided."""
+        """Return the mean to subtract from inputs, and the scale by which to divide centred inputs."""
         return np.zeros(X.shape[1]), 1.0
 
     def _scaled(self, X: Floats) -> Floats:
         return (X - self.mean_) / self.scale_
 
     def _task(self, split: Split) -> Task:
-        """Return the training of the network, with validation data held out if there are none."""
-        return self._started(*self._prepared(split))
+        """Return the training task of a split; validation data are held out from the training data if missing."""
+        return self._make_task(*self._prepared(split))
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
-        task = self._started(split, rng)
+        task = self._make_task(split, rng)
         (net,) = self._train([task])
         self._set_fitted(net, task)
 
-    def _started(self, split: Split, rng: np.random.Generator) -> Task:
-        """Return the training of the network, with its initial state drawn."""
+    def _make_task(self, split: Split, rng: np.random.Generator) -> Task:
+        """Return the training task of a complete split, with a random initial state."""
         targets, sizes = self._targets(split.y), tuple(int(size) for size in self.hidden_layer_sizes)
         self._architecture = Architecture(
             split.X.shape[1],
@@ -111,7 +111,7 @@ class MLP(FittedBySplit):
         return Task(self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng)
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
-        """Draw the initial weights and, where the learning rule has them, step sizes."""
+        """Draw the initial weights and, if the learning rule needs them, step sizes."""
         limit = self.initial_weight_range
         return uniform_per_weight(self._architecture, -limit, limit, rng), []
 
@@ -152,17 +152,17 @@ class MLP(FittedBySplit):
             "relevant_epochs": self.best_epoch_,
         }
         if self._updates != "uncounted":
-            # Proben1 report, section 2.9: forward, backward and the update of a weight count 1 for each connection.
+            # Proben1 report, section 2.9: forward pass, backward pass and weight update count 1 for each connection.
             n_updates = 1 if self._updates == "epoch" else len(task.X)
             passes = n_epochs * (2 * len(task.X) + n_updates) + n_validations * len(task.X_val)
             self.measures_["connection_traversals"] = passes * sum(matrix.size for matrix in net.weights)
 
 
-class ByLargestOutput(ClassifierMixin):
-    """Mixin of classifiers by the largest of their ``_outputs``, (n_samples, n_classes)."""
+class LargestOutputMixin(ClassifierMixin):
+    """Mixin for classifiers that predict the class of the largest of ``_outputs``, (n_samples, n_classes)."""
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the outputs; for two classes the second minus the first.
+        """Return the outputs; for two classes the second output minus the first.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class ByLargestOutput(ClassifierMixin):
         Returns
         -------
         float64 array of shape (n_samples, n_classes), or (n_samples,) for two classes
-            The larger, the more likely the class.
+            Larger values mean a more likely class.
         """
         outputs = self._outputs(X)
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
@@ -194,14 +194,14 @@ class ByLargestOutput(ClassifierMixin):
         return self.classes_[winners]
 
 
-class MLPClassifier(ByLargestOutput, MLP):
-    """Base of classifiers by the largest output of a multi-layer perceptron."""
+class MLPClassifier(LargestOutputMixin, MLP):
+    """Base of multi-layer perceptrons as classifiers."""
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class.
 
-        Choice: the point of the probability simplex nearest to the outputs, which estimate the probabilities by
-        least squares but may leave [0, 1]; softmax would press targets 0 and 1 into 0.27 and 0.73.
+        Choice: the point of the probability simplex nearest to the outputs, which are least-squares estimates of the
+        probabilities but may leave [0, 1]; softmax would map targets 0 and 1 to 0.27 and 0.73.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class MLPClassifier(ByLargestOutput, MLP):
 
 
 class MLPRegressor(RegressorMixin, MLP):
-    """Base of regressors for one or more targets by the outputs of a multi-layer perceptron."""
+    """Base of multi-layer perceptrons as regressors, for a single or several targets."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -244,7 +244,7 @@ class MLPRegressor(RegressorMixin, MLP):
         return hold_out(split, rng, stratified=False)
 
     def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
-        """Return X and its targets y as float64, validated; with ``reset``, set ``n_features_in_``."""
+        """Validate X and targets y as float64; with ``reset``, set ``n_features_in_``."""
         if is_plain(X) and is_plain(y) and len(X) == len(y):
             return validated_samples(self, X, reset=reset), y
         rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}
@@ -261,19 +261,19 @@ Network = TypeVar("Network", bound=MLP)
 def fit_together(
     networks: Sequence[Network], training_sets: Sequence[TrainingSet], *, classes: ArrayLike | None = None
 ) -> list[Network]:
-    """Fit many networks side by side; each result equals that of `fit` to the last bit.
+    """Fit networks side by side, with the same results as `fit`, to the last bit.
 
-    Networks with equal numbers of training samples, validation samples and outputs share the processor's vectors; the
-    number of features may differ.
+    Networks with equal numbers of training samples, validation samples and outputs share vector registers; the number
+    of features may differ.
 
     Parameters
     ----------
     networks : sequence of RpropMLPClassifier, RpropMLPRegressor or BackpropMLPClassifier
-        Of the same class, and equal in all parameters but ``random_state``. They are fitted in place.
+        Of the same class, and equal in all parameters except ``random_state``; fitted in place.
     training_sets : sequence of (X, y, X_val, y_val)
-        A set for each network.
+        A training set for each network.
     classes : array-like, optional
-        As in the `fit` of classifiers, for all of them.
+        As in `fit`, for all networks; classifiers only.
 
     Returns
     -------

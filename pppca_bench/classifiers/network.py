@@ -1,4 +1,4 @@
-"""The multi-layer perceptron: architecture, weight matrices, initial values, outputs and their errors."""
+"""Multi-layer perceptron: architecture, weight matrices, initial values, outputs and errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ Activation = Literal["linear", "softsign"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """A feed-forward network with a bias in every hidden and output unit.
+    """Architecture of a feed-forward network with a bias in every hidden and output unit.
 
     Parameters
     ----------
     n_inputs, n_outputs : int
         >= 1.
     hidden_layer_sizes : tuple of int
-        Units of each hidden layer, >= 1 each; empty for the linear network.
+        Units of each hidden layer, >= 1; empty for the linear network.
     shortcuts : bool
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
     output_activation, hidden_activation : {"linear", "softsign", "logistic"}
@@ -42,7 +42,7 @@ class Architecture:
 
     @property
     def n_sources(self) -> tuple[int, ...]:
-        """Number of units that feed each layer, the constant 1 of the bias included."""
+        """Number of units that feed each layer, including the constant 1 of the bias."""
         before = (self.n_inputs, *self.hidden_layer_sizes)
         if self.shortcuts:
             return tuple(1 + sum(before[: k + 1]) for k in range(len(before)))
@@ -50,11 +50,11 @@ class Architecture:
 
     @property
     def n_weights(self) -> int:
-        """Number of weights, biases included."""
+        """Number of weights, including biases."""
         return sum(n * m for n, m in zip(self.layer_sizes, self.n_sources, strict=True))
 
     def layer_table(self) -> tuple[Indices, list[int]]:
-        """Return the kernels' table of layers, int64 (n_layers, 8), and the constant units; see `passes.Network`."""
+        """Return the table of layers for kernels, int64 (n_layers, 8), and the constant units; see `passes.Network`."""
         constants: list[int] = []
         rows: list[list[int]] = []
         start = weight = source = 0
@@ -80,20 +80,20 @@ def uniform_per_weight(architecture: Architecture, low: float, high: float, rng:
 
 
 def pack(matrices: Sequence[Floats], narrow: Architecture, wide: Architecture) -> Floats:
-    """Flatten a network's matrices to the weight rows of an architecture with at least as many inputs.
+    """Flatten the weight matrices of a narrow network, in the layout of a wide network with at least as many inputs.
 
-    The weights of the inputs that the narrow network lacks are zero.
+    Networks of different input sizes can thus share lanes. Weights of the additional inputs are zero.
     """
-    places = [1 + narrow.n_inputs] * (wide.n_inputs - narrow.n_inputs)
+    indices = [1 + narrow.n_inputs] * (wide.n_inputs - narrow.n_inputs)
     padded = [
-        np.insert(matrix, places, 0.0, axis=1) if places and (k == 0 or narrow.shortcuts) else matrix
+        np.insert(matrix, indices, 0.0, axis=1) if indices and (k == 0 or narrow.shortcuts) else matrix
         for k, matrix in enumerate(matrices)
     ]
     return np.concatenate([matrix.ravel() for matrix in padded])
 
 
 def unpack(weights: Floats, narrow: Architecture, wide: Architecture) -> list[Floats]:
-    """Undo `pack`."""
+    """Return the weight matrices of the narrow network from the flat weights of the wide network; inverse of `pack`."""
     matrices, start = [], 0
     for k, (size, n_sources) in enumerate(zip(wide.layer_sizes, wide.n_sources, strict=True)):
         matrix = weights[start : start + size * n_sources].reshape(size, n_sources)
@@ -119,11 +119,11 @@ def network_outputs(architecture: Architecture, matrices: Sequence[Floats], X: F
     return outputs
 
 
-def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
-    """Return the weights of a network that has only some of its inputs and hidden nodes.
+def weight_masks(architecture: Architecture, kept: Flags) -> list[Flags]:
+    """Return masks of the remaining weights if only some inputs and hidden nodes are kept.
 
-    ``kept`` is a bool for each input, then for each hidden node. The result has a bool matrix (n_units, n_sources) for
-    each layer, the biases' column first.
+    ``kept`` has a bool for each input, then for each hidden node. A mask is a bool matrix (n_units, n_sources) for a
+    layer, with the column of biases first.
     """
     sizes = (architecture.n_inputs, *architecture.hidden_layer_sizes)
     layers = np.split(kept, np.cumsum(sizes)[:-1])
@@ -138,18 +138,18 @@ def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
 def connected_inputs(architecture: Architecture, masks: Sequence[Flags]) -> Flags:
     """Return whether a path of weights leads from each input to an output, bool (n_inputs,).
 
-    ``masks`` says which weights exist, as in `masks_of`.
+    ``masks`` mark the existing weights, as in `weight_masks`.
     """
-    # With weights of 1 and no biases no terms cancel: an output is positive exactly where a path leads to it.
+    # With weights of 1 and no biases, terms do not cancel: an output is positive exactly if a path leads to it.
     paths = [np.insert(mask[:, 1:].astype(np.float64), 0, 0.0, axis=1) for mask in masks]
     reached: Flags = network_outputs(architecture, paths, np.eye(architecture.n_inputs)) > 0.0
     return np.any(reached, axis=1)
 
 
 def squared_error_percent(outputs: Floats, targets: Floats) -> float:
-    """Return 100 times the mean squared difference of outputs and targets (Proben1 report, section 2.5).
+    """Return 100 times the mean squared difference between outputs and targets (Proben1 report, section 2.5).
 
-    Both have the shape (n_samples, n_outputs), and the targets a range of 1.
+    Both have the shape (n_samples, n_outputs); targets have a range of 1.
     """
     return 100.0 * float(np.mean((outputs - targets) ** 2))
 

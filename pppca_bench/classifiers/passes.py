@@ -1,12 +1,12 @@
-"""Compiled forward and backward pass of many networks of one architecture, a block of samples at a time.
+"""Compiled forward and backward passes of networks of the same architecture, by blocks of samples.
 
 Both learning rules use the passes: RPROP sums the gradient over blocks; online backpropagation has blocks of a single
-sample and adds each gradient, times the negative learning rate, to the weights.
+sample, and adds each gradient times the negative learning rate to the weights.
 
 With samples as rows, H_k the values of layer k and S_k the values of all units that feed it (among them a constant 1
 for the biases), the forward pass is H_k = f(S_k W_kᵀ). With E half the squared error, the backward pass computes
 D_k = ∂E/∂(S_k W_kᵀ). The gradient of W_k is D_kᵀ S_k. The derivatives by the values that feed the layer are D_k W_k;
-they are passed back, and multiplied by f′ they are the D of the layers below.
+these are passed back and multiplied by f′, which gives the D of the layers below.
 """
 
 from typing import Final, NamedTuple
@@ -22,7 +22,7 @@ from pppca_bench.classifiers.lanes import (
     multiply_matrices,
 )
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices2D
-from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.compiled.simd import absolute, add, divide, fma, load, multiply, select_less, splat, store, subtract
 
 LOGISTIC: Final = 4
@@ -40,18 +40,18 @@ ADDS: Final = 7
 
 
 class Network(NamedTuple):
-    """An architecture as the kernels read it.
+    """Layout of an architecture for the kernels.
 
-    A bias is the weight of a constant 1. It precedes the inputs of each sample and, without shortcuts, the units of
-    each hidden layer, so that a layer is fed by a run of inputs and a run of units.
+    A bias is the weight of a constant 1. The constant precedes the inputs of each sample and, without shortcuts, the
+    units of each hidden layer, so that contiguous inputs and contiguous units feed a layer.
 
     ``layers`` is int64 (n_layers, 8), a row for each layer:
 
-    - N_INPUTS: the number of inputs that feed it, the constant 1 included: all inputs or 0;
-    - SOURCE, N_SOURCES, N_CONSTANT: the first unit that feeds it, the number of such units, and of constants 1 in them;
-    - UNIT, N_UNITS: its own first unit and the number of its units;
-    - WEIGHT: its first weight; a unit's weights are those of the inputs, then those of the units;
-    - ADDS: 1 if a layer above has stored errors in the units that feed it.
+    - N_INPUTS: number of inputs that feed the layer, including the constant 1: all inputs or 0;
+    - SOURCE, N_SOURCES, N_CONSTANT: first unit that feeds the layer, number of such units, and of constants 1 in them;
+    - UNIT, N_UNITS: first unit of the layer and number of its units;
+    - WEIGHT: first weight; the weights of a unit are for the inputs, then for the units;
+    - ADDS: 1 if a layer above has stored errors in the units that feed the layer.
 
     ``n_inputs`` counts the constant 1, ``n_units`` all units of a sample; the activations are LINEAR, SOFTSIGN,
     LOGISTIC or EXACT_SOFTSIGN.
@@ -65,7 +65,7 @@ class Network(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """A set of samples: lane arrays with n_inputs and n_outputs rows for each sample."""
+    """Samples: lane arrays with n_inputs and n_outputs rows for each sample."""
 
     inputs: Floats2D
     targets: Floats2D
@@ -73,10 +73,10 @@ class Samples(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Memory for the passes of a block of samples.
+    """Work arrays for the passes of a block of samples.
 
     values, errors: H and D, lane arrays with n_units rows for each sample; squared_error: Σ (o − t)², lane array with a
-    row for each output; percentage: float64 (LANES,), the squared error in percent; n_samples: the most that fit.
+    row for each output; percentage: float64 (LANES,), the squared error in percent; n_samples: capacity.
     """
 
     values: Floats2D
@@ -86,25 +86,25 @@ class Block(NamedTuple):
     n_samples: int
 
 
-@part
+@subroutine
 def forward(
     network: Network, weights: Floats2D, samples: Samples, first: int, n: int, block: Block, start: int
 ) -> None:
-    """Compute the block's unit values for samples first .. first + n - 1, in place: H_k = f(S_k W_kᵀ).
+    """Compute the unit values of samples first .. first + n - 1 in the block: H_k = f(S_k W_kᵀ).
 
-    The sums over the inputs come before those over units. SOFTSIGN is applied while the sums are in registers. The
-    layers before ``start`` have their sums over the inputs already in the block.
+    Sums over inputs precede sums over units. SOFTSIGN is applied while the sums are in registers. For layers before
+    ``start``, the block already contains the sums over inputs.
     """
     n_layers = len(network.layers)
     for index in range(n_layers):
         layer = network.layers[index]
         activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
         last = activation & SOFTSIGN
-        # S_k W_kᵀ = X W_xᵀ + H W_hᵀ: S_k is a run of inputs X and a run of units H, W_k = [W_x W_h] has their columns.
+        # S_k W_kᵀ = X W_xᵀ + H W_hᵀ, where S_k consists of inputs X and units H, and W_k = [W_x W_h].
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
         values = LaneMatrix(block.values, layer[UNIT], network.n_units, 1)
         if n_inputs > 0 and index >= start:
-            # X W_xᵀ, a run of inputs after another, and f of it unless H W_hᵀ follows.
+            # X W_xᵀ, in runs of inputs, and f of the sum unless H W_hᵀ follows.
             n_runs = (n_inputs + LONGEST_SUM - 1) // LONGEST_SUM
             length = (n_inputs + n_runs - 1) // n_runs
             for i in range(0, n_inputs, length):
@@ -119,15 +119,15 @@ def forward(
             sources = LaneMatrix(block.values, layer[SOURCE], network.n_units, 1)
             W = LaneMatrix(weights, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
             multiply_matrices(values, sources, W, n, n_units, n_sources, last | (ADD if n_inputs > 0 else LINEAR))
-        # LOGISTIC and EXACT_SOFTSIGN are no modes of the product: f in a pass of its own over the finished sums.
+        # The product has no modes for LOGISTIC and EXACT_SOFTSIGN: apply f to the finished sums.
         if activation > SOFTSIGN:
             for s in range(n):
                 activate(activation, block.values, s * network.n_units + layer[UNIT], n_units)
 
 
-@part
+@subroutine
 def activate(activation: int, values: Floats2D, first: int, n: int) -> None:
-    """Replace the sums of n units, the rows from ``first`` on, by LOGISTIC or EXACT_SOFTSIGN of them, in place."""
+    """Apply LOGISTIC or EXACT_SOFTSIGN to the sums of n units, in the rows from ``first``, in place."""
     for row in range(first, first + n):
         x = load(values, row, 0)
         if activation == LOGISTIC:
@@ -136,12 +136,12 @@ def activate(activation: int, values: Floats2D, first: int, n: int) -> None:
             store(values, row, 0, divide(x, add(splat(1.0), absolute(x))))
 
 
-@part
+@subroutine
 def _logistic(x: Floats1D) -> Floats1D:
     """Return 1 / (1 + exp(−x)) of a vector, with an error of 1e-14.
 
-    Choice: exp(−|x|) is the 256th power of a Taylor polynomial of exp(−|x| / 256); below −40 the exponent counts as
-    −40, where the result is 4e-18 or 1 to the last bit.
+    Choice: exp(−|x|) is the 256th power of a Taylor polynomial of exp(−|x| / 256); exponents below −40
+    count as −40, where the result is 4e-18 or 1 to the last bit.
     """
     # r = −min(|x|, 40) / 256; exp(r) = Σ rⁿ / n! up to n = 9, by Horner's rule; exp(−|x|) = exp(r)^(2⁸).
     magnitude = absolute(x)
@@ -162,9 +162,9 @@ def _logistic(x: Floats1D) -> Floats1D:
     return select_less(x, splat(0.0), small, subtract(splat(1.0), small))
 
 
-@part
+@subroutine
 def compare_outputs(network: Network, samples: Samples, first: int, n: int, block: Block) -> None:
-    """Store output − target as the output units' errors, and add their squares to the squared error, in place."""
+    """Store output − target as errors of the output units, and add the squares to the squared error, in place."""
     layer = network.layers[len(network.layers) - 1]
     n_outputs = layer[N_UNITS]
     # Σ (o − t)² of an output stays in a register; it is summed in the order of the samples.
@@ -180,7 +180,7 @@ def compare_outputs(network: Network, samples: Samples, first: int, n: int, bloc
         store(block.squared_error, j, 0, total)
 
 
-@part
+@subroutine
 def backward(
     network: Network,
     weights: Floats2D,
@@ -194,9 +194,9 @@ def backward(
 ) -> None:
     """Compute the gradient of half the squared error over samples first .. first + n - 1, in place.
 
-    The block must contain the values and the output units' errors; the hidden units' errors are computed here, from
-    the last layer to the first. A layer passes its errors back before its gradient is stored, so that the gradient may
-    be added to the weights themselves.
+    The block must contain the values of all units and the errors of the output units; the errors of hidden units are
+    computed from the last layer to the first. Errors of a layer are passed back before its gradient is stored, so that
+    the gradient may be added to the weights themselves.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def backward(
     mode : int
         ADD to the gradient, or LINEAR to overwrite it.
     end : int
-        The layers before it get their errors D, but no gradient.
+        Layers before ``end`` get their errors D, but no gradient.
     """
     n_layers = len(network.layers)
     for index in range(n_layers - 1, -1, -1):
@@ -231,26 +231,26 @@ def backward(
             _sum_products(G, transposed, sources, n_units, n_sources, n, mode)
 
 
-@part
+@subroutine
 def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: Block) -> None:
-    """Compute D_k W_k, the derivatives ∂E/∂H that layer k passes back to the hidden units that feed it, in place.
+    """Compute D_k W_k in place: the derivatives ∂E/∂H for the hidden units that feed layer k.
 
-    Constants 1 get nothing. The sums of the layer below are complete here; the softsign's f′ multiplies them while they
-    are in registers.
+    Constants 1 have no derivatives. The sums of layer k − 1 are complete here, and are multiplied by f′ of the softsign
+    while they are in registers.
     """
     layer = network.layers[index]
     n_units, n_below = layer[N_UNITS], network.layers[index - 1][N_UNITS]
     n_weights, constant = layer[N_INPUTS] + layer[N_SOURCES], layer[N_CONSTANT]
     mode = ADD if layer[ADDS] > 0 else LINEAR
     errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
-    # ∂E/∂H += D_k W_k, without f′, for the layers below layer k − 1: with shortcuts more layers add to these.
+    # ∂E/∂H += D_k W_k, without f′, for the layers below layer k − 1, to which further layers add with shortcuts.
     n_before = layer[N_SOURCES] - constant - n_below
     unit, weight = layer[SOURCE] + constant, layer[WEIGHT] + layer[N_INPUTS] + constant
     if n_before > 0:
         received = LaneMatrix(block.errors, unit, network.n_units, 1)
         W = LaneMatrix(weights, weight, 1, n_weights)
         multiply_matrices(received, errors, W, n, n_before, n_units, mode)
-    # ∂E/∂H = … + D_k W_k for layer k − 1, at once times f′ for a softsign.
+    # ∂E/∂H = … + D_k W_k for layer k − 1, times f′ of a softsign.
     received = LaneMatrix(block.errors, unit + n_before, network.n_units, 1)
     W = LaneMatrix(weights, weight + n_before, 1, n_weights)
     if network.hidden_activation == SOFTSIGN or network.hidden_activation == EXACT_SOFTSIGN:
@@ -259,23 +259,23 @@ def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: B
         multiply_matrices(received, errors, W, n, n_below, n_units, mode)
 
 
-@part
+@subroutine
 def _sum_products(G: LaneMatrix, D: LaneMatrix, S: LaneMatrix, n_units: int, n_sources: int, n: int, mode: int) -> None:
     """Compute G = Dᵀ S over n samples, with the errors D of a layer and the values S that feed it, in place.
 
-    D and S come as their transposes.
+    The arguments D and S are transposed matrices.
     """
     if n > 1 or mode != ADD:
         multiply_matrices(G, D, S, n_units, n_sources, n, mode)
         return
-    # G += d sᵀ of a single sample, in the order of memory: each number of G is used once, so tiles would gain nothing.
+    # G += d sᵀ of a single sample, in memory order: each number of G is used once, so tiles would not help.
     for i in range(n_units):
         error, row = load(D.lanes, D.start + i, 0), G.start + i * G.down
         for j in range(n_sources):
             store(G.lanes, row + j, 0, fma(error, load(S.lanes, S.start + j, 0), load(G.lanes, row + j, 0)))
 
 
-@part
+@subroutine
 def _multiply_by_slope(activation: int, block: Block, first: int, n: int) -> None:
     """Multiply the errors of n units by f′ of their values v, in place: v (1 − v), or (1 − |v|)² of the softsign."""
     for row in range(first, first + n):
@@ -288,12 +288,12 @@ def _multiply_by_slope(activation: int, block: Block, first: int, n: int) -> Non
         store(block.errors, row, 0, multiply(error, slope))
 
 
-@part
+@subroutine
 def measure_error(network: Network, weights: Floats2D, samples: Samples, block: Block) -> None:
-    """Compute the block's squared error over all samples, also in percent, in place."""
+    """Compute the squared error over all samples, and its percentage, in the block."""
     clear_error(block)
     for first in range(0, samples.n_samples, block.n_samples):
-        n = fitting(block, samples, first)
+        n = n_fitting(block, samples, first)
         forward(network, weights, samples, first, n, block, 0)
         compare_outputs(network, samples, first, n, block)
     compute_percentage(block, samples.n_samples)
@@ -301,29 +301,29 @@ def measure_error(network: Network, weights: Floats2D, samples: Samples, block: 
 
 @kernel
 def measure_networks(network: Network, weights: Floats2D, samples: Samples, block: Block) -> None:
-    """Compute the squared error as `measure_error` does; the entry from Python."""
+    """Run `measure_error` from Python."""
     measure_error(network, weights, samples, block)
 
 
-@part
+@subroutine
 def clear_error(block: Block) -> None:
     """Set the squared error to zero, in place."""
     for j in range(len(block.squared_error)):
         store(block.squared_error, j, 0, splat(0.0))
 
 
-@part
-def fitting(block: Block, samples: Samples, first: int) -> int:
+@subroutine
+def n_fitting(block: Block, samples: Samples, first: int) -> int:
     """Return the number of samples from ``first`` on that fit in the block."""
     rest = samples.n_samples - first
     return block.n_samples if block.n_samples < rest else rest
 
 
-@part
+@subroutine
 def compute_percentage(block: Block, n_samples: int) -> None:
-    """Set the percentage to 100 / (N P) times the squared error of each lane, in place.
+    """Set the percentage to 100 / (N P) times the squared error of each lane, in place, for N samples and P outputs.
 
-    Source: Proben1 report, section 2; its factor, the range of the targets, is 1 here.
+    Source: Proben1 report, section 2, where the range of the targets is a further factor; here it is 1.
     """
     n_outputs = len(block.squared_error)
     for lane in range(LANES):

@@ -14,33 +14,33 @@ from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, NotNegative, OpenShare
 
 Masks = list[Flags]
-"""Which weights are left: a (n_units, n_sources) matrix for each layer; its first column, the biases, is all true."""
+"""Masks of remaining weights: (n_units, n_sources) for each layer; the first column, for biases, is all true."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     """Classify with a network that is trained by RPROP, pruned by saliency and retrained, round after round.
 
-    Optimal Brain Damage (LeCun, Denker & Solla 1990): train, delete the weights of least saliency, train again, repeat.
-    Slide 'Comparison', column "Prunning"; training as in the Proben1 report, section 3.3. A deleted weight and its step
-    size are 0, where RPROP leaves them.
+    Optimal Brain Damage (LeCun, Denker & Solla 1990): train, delete the weights of least saliency, retrain, repeat.
+    Slide 'Comparison', column "Prunning"; training as in the Proben1 report, section 3.3. Deleted weights and their
+    step sizes are 0, which RPROP does not change.
 
-    Choice: the pruning ends when there are no more weights than outputs, and the result is the network of least
-    validation error in all rounds, so the size is chosen on the validation data; the sources give no rule. A round
-    starts from the weights of the previous round's validation minimum, with the initial step sizes. Biases are not
-    pruned, since they connect no units.
+    Choice: the pruning ends when at most as many weights as outputs remain, and the result has the least validation
+    error of all rounds, so the validation data choose the size; the sources give no rule. A round starts from the
+    weights at the validation minimum of the previous round, with the initial step sizes. Biases are not pruned, since
+    they connect no units.
 
     Parameters
     ----------
     hidden_layer_sizes : sequence of int, default=(16, 8)
-        Units of each hidden layer before the pruning.
+        Number of units in each hidden layer before pruning.
     prune_fraction : float, default=0.2
-        Share of the remaining weights deleted in a round, at least one weight; in (0, 1). Choice: LeCun et al.
+        Share of the remaining weights to delete in a round, at least a single weight; in (0, 1). Choice: LeCun et al.
         delete "some".
     retrain_epochs : int, default=100
-        Most epochs of a round after the first, >= 1; early stopping may end it sooner.
+        Largest number of epochs in each later round, >= 1; early stopping may end a round sooner.
     max_epochs : int, default=3000
-        Most epochs of the first round, >= 1.
+        Largest number of epochs in the first round, >= 1.
     shortcuts, initial_step_range, initial_weight_range, strip_length, generalisation_loss, training_progress
         Training and early stopping of every round, as in `RpropMLPClassifier`.
     random_state : int, RandomState, Generator or None, default=None
@@ -49,21 +49,21 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     Attributes
     ----------
     n_features_ : int
-        Inputs from which a path of weights leads to an output.
+        Number of inputs from which a path of weights leads to an output.
     n_weights_ : int
-        Weights that are left, biases not counted.
+        Number of remaining weights, without biases.
     measures_ : dict of float
-        ``n_weights``, for the results.
+        ``n_weights``, for the store.
     coefs_, intercepts_ : list of float64 ndarrays
         As in `RpropMLPClassifier`; deleted weights are 0.
     n_epochs_, best_epoch_ : int
-        Epochs of all rounds, and the epoch of the result's validation minimum, counted over all rounds.
+        Number of epochs of all rounds, and epoch of the validation minimum of the result, counted over all rounds.
     training_curve_, validation_curve_ : float64 ndarrays
-        Of all rounds.
+        Curves of all rounds.
     history_ : dict of ndarrays of shape (n_rounds,)
         ``n_weights`` and ``validation_error``, the least squared error percentage of each round.
     stop_reason_ : str
-        Of the last round.
+        Reason in the last round.
     """
 
     prune_fraction: OpenShare = 0.2
@@ -83,7 +83,7 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
             active = [k for k, net in last.items() if n_connections(net.kept) > len(net.weights[-1])]
             for k in active:
                 saliencies = optimal_brain_damage(tasks[k].architecture, last[k].weights, tasks[k].X, tasks[k].targets)
-                masks[k] = pruned(masks[k], saliencies, self.prune_fraction)
+                masks[k] = prune(masks[k], saliencies, self.prune_fraction)
             rule = rule._replace(max_epochs=int(self.retrain_epochs))
         return [_best(nets) for nets in rounds]
 
@@ -95,7 +95,7 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
 
 
 def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
-    """Return the network of least validation error, the smallest of equals, with the curves of all rounds."""
+    """Return the network of least validation error (with equal errors the smallest), with the curves of all rounds."""
     errors = np.array([net.validation_curve.min() for net in rounds])
     chosen = len(errors) - 1 - int(np.argmin(errors[::-1]))
     return replace(
@@ -108,10 +108,10 @@ def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
     )
 
 
-def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:
-    """Return the masks without the fraction, in (0, 1), of the remaining weights with the least saliency.
+def prune(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:
+    """Return masks without the fraction, in (0, 1), of remaining weights that has the least saliency.
 
-    At least a single weight is deleted, and no bias. Saliencies and masks have the same shapes.
+    At least a single weight is deleted, but no bias. Saliencies and masks have the same shapes.
     """
     left = np.concatenate([mask[:, 1:].ravel() for mask in masks])
     values = np.concatenate([matrix[:, 1:].ravel() for matrix in saliencies])
@@ -125,12 +125,12 @@ def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks
 
 
 def n_connections(masks: Masks) -> int:
-    """Return the number of weights that are left, biases not counted."""
+    """Return the number of remaining weights, without biases."""
     return sum(int(np.count_nonzero(mask[:, 1:])) for mask in masks)
 
 
 class _Layer(NamedTuple):
-    """The values that feed a layer, its own values, and f′ and f″ of its activation, each (n_units, n_samples)."""
+    """Values that feed a layer, values of the layer, and f′ and f″ of its activation, each (n_units, n_samples)."""
 
     sources: Floats
     values: Floats
@@ -141,15 +141,15 @@ class _Layer(NamedTuple):
 def optimal_brain_damage(
     architecture: Architecture, matrices: Sequence[Floats], X: Floats, targets: Floats
 ) -> list[Floats]:
-    """Return the saliency h w² / 2 of each weight w: the increase of the error, to second order, when w is deleted.
+    """Return the saliency h w² / 2 of each weight w: the second-order increase of the error if w is deleted.
 
-    LeCun, Denker & Solla 1990, eq. 4. E is half the squared error over all samples, h = ∂²E / ∂w² for each weight by
-    itself: Σ s² ∂²E / ∂a² for a weight of source s into a unit, with the sum a of the unit's inputs.
+    LeCun, Denker & Solla 1990, eq. 4. E is half the squared error over all samples, h = ∂²E / ∂w² of each weight:
+    Σ s² ∂²E / ∂a² for a weight from source s to a unit with the weighted sum a of inputs.
 
     Choice: h is exact. LeCun, Denker & Solla 1990 pass ∂²E / ∂a² back from layer to layer without the coupling of the
     units of a layer; here each unit's effect is followed forward to the outputs, which costs little with so few units.
 
-    ``matrices``, biases first, and the saliencies are a float64 (n_units, n_sources) for each layer; ``X`` and
+    ``matrices`` and the saliencies are float64 (n_units, n_sources) for each layer, biases first; ``X`` and
     ``targets`` have shapes (n_samples, n_inputs) and (n_samples, n_outputs).
     """
     layers = list(_forward(architecture, matrices, X.T))
@@ -163,7 +163,7 @@ def optimal_brain_damage(
 
 
 def _forward(architecture: Architecture, matrices: Sequence[Floats], inputs: Floats) -> Iterator[_Layer]:
-    """Compute every layer's values, (n_units, n_samples), and the derivatives of x / (1 + |x|) or of x there."""
+    """Compute the values of each layer, (n_units, n_samples), and derivatives of its activation, softsign or linear."""
     sources = inputs
     for k, matrix in enumerate(matrices):
         values = matrix[:, 1:] @ sources + matrix[:, :1]
@@ -183,8 +183,8 @@ def _unit_curvatures(
 ) -> Floats:
     """Return ∂²E / ∂a² of each unit of layer k and each sample, (n_units, n_samples).
 
-    ``first`` and ``second``, (n_units, n_values, n_samples), are the derivatives of the values that feed the next layer
-    with respect to a unit's sum a.
+    ``first`` and ``second``, (n_units, n_values, n_samples), are derivatives, by the sum a of a unit, of the values
+    that feed the next layer.
     """
     slope, bend = layers[k].slope, layers[k].bend
     if layers[k] is layers[-1]:

@@ -15,16 +15,16 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from pppca_bench.classifiers.training_data import FittedBySplit, Labels, SizeRule, Split, chosen_size
+from pppca_bench.classifiers.training_data import Labels, SizeRule, Split, SplitEstimator, choose_candidate
 from pppca_bench.parameters import Count, Positives, check_limit, check_parameters, make_generator
 from pppca_bench.samples import validated_samples
 
 
 class MajorityClassifier(DummyClassifier):
-    """Predict the most frequent class of the training data, as a reference line for all other classifiers."""
+    """Predict the most frequent class of the training data, as a lower bound for other classifiers."""
 
     n_features_ = 0
-    """Number of features that are used."""
+    """Number of used features."""
 
     def __init__(self) -> None:
         super().__init__(strategy="most_frequent")
@@ -39,7 +39,7 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     random_state : int, RandomState, Generator or None, default=None
-        Chooses between splits of equal gain.
+        Source of the choice between splits of equal gain.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             >= 0; equal by default.
         classes : array-like, optional
-            All classes of the problem; by default those of y. Classes that are not in y are never predicted.
+            All classes of the problem; by default the classes in y. Classes that are not in y are never predicted.
         """
         check_parameters(self)
         samples, labels = validate_data(self, X, y, dtype=np.float64)
@@ -86,41 +86,41 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class RFESVMClassifier(ClassifierMixin, FittedBySplit):
+class RFESVMClassifier(ClassifierMixin, SplitEstimator):
     """Classify by a linear support vector machine on the features left by recursive elimination (RFESVM).
 
-    The machine is trained, the feature with the least sum of squared weights is dropped, and so on down to a single
-    feature (Guyon, Weston, Barnhill & Vapnik 2002). Slide 'Comparison', row "RFESVM". C and the number of features are
-    chosen on the validation data.
+    The machine is trained and the feature with the least sum of squared weights is dropped, repeatedly until a single
+    feature is left (Guyon, Weston, Barnhill & Vapnik 2002). Slide 'Comparison', row "RFESVM". The validation data
+    choose C and the number of features.
 
-    Choice: features are standardised on the training data, since weights rank only features of equal scale. Of equal
+    Choice: features are standardised on the training data, since weights rank only features of equal scale. With equal
     validation errors the fewest features are chosen, then the smallest C. The chosen machine is trained on the training
-    data alone, as all other classifiers are.
+    data alone, as are all other classifiers.
 
     Parameters
     ----------
     C : sequence of float, default=(0.01, 0.1, 1.0)
-        Penalties to choose from; > 0, in any order. Choice: powers of ten up to scikit-learn's default;
-        with standardised features larger values are slow and were never chosen.
+        Candidates for the penalty; > 0, in any order. Choice: powers of ten up to scikit-learn's default;
+        with standardised features, larger values are slow and were never chosen.
     n_features : int or None, default=None
         Number of features to keep, >= 1, or None to choose it on the validation data.
     size_rule : {"least_error", "one_standard_error"}, default="least_error"
-        Take the fewest features of the least validation error, or of an error within a standard error of the least.
+        Choose the fewest features with the least validation error, or within a standard error of the least.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the held-out share; nothing else is random.
+        Source of the held-out share, the only random part.
 
     Attributes
     ----------
     n_features_ : int
-        Number of features that are used.
+        Number of used features.
     support_ : bool ndarray of shape (n_features_in_,)
         Whether each feature is used.
     C_ : float
-        The penalty that was chosen.
+        Chosen penalty.
     measures_ : dict of float
-        ``C``, for the results.
+        ``C``, for the store.
     history_ : dict of ndarrays of shape (n_candidates,)
-        ``C``, ``n_features``, ``validation_error_percent`` of every machine that was compared.
+        ``C``, ``n_features``, ``validation_error_percent`` of all candidates.
     """
 
     C: Positives = (0.01, 0.1, 1.0)
@@ -134,7 +134,7 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
         self._scaler = StandardScaler().fit(split.X)
         Z, Z_val = self._scaler.transform(split.X), self._scaler.transform(split.X_val)
         candidates = []
-        # In ascending order of C: of equal candidates the first has the smallest C.
+        # In ascending order of C: among equal candidates, the first has the smallest C.
         for C in sorted(float(C) for C in self.C):
             ranking = RFE(SVC(C=C, kernel="linear"), n_features_to_select=1).fit(Z, split.y).ranking_
             for n_kept in range(1, self.n_features_in_ + 1) if self.n_features is None else [self.n_features]:
@@ -143,7 +143,7 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
                 error = 100.0 * float(np.mean(machine.predict(Z_val[:, support]) != split.y_val))
                 candidates.append((C, support, machine, n_kept, error))
         penalties, supports, machines, sizes, errors = zip(*candidates, strict=True)
-        best = chosen_size(errors, sizes, len(split.X_val), self.size_rule)
+        best = choose_candidate(errors, sizes, len(split.X_val), self.size_rule)
         self.C_, self.support_, self.n_features_ = penalties[best], supports[best], sizes[best]
         self._machine = machines[best]
         self.measures_ = {"C": self.C_}

@@ -1,6 +1,6 @@
-"""Training of many networks side by side, by RPROP or by online backpropagation, and their errors.
+"""Training of networks in lanes, by RPROP or online backpropagation, and errors of networks.
 
-Each network has a lane. When a network stops, its lane goes to the next waiting network while the others train on.
+Each network has a lane. When a network stops, its lane is assigned to the next pending network.
 """
 
 from abc import abstractmethod
@@ -28,10 +28,10 @@ from pppca_bench.classifiers.passes import (
 from pppca_bench.compiled.arrays import Flags, Floats, aligned_zeros
 
 BLOCK_SAMPLES = 32
-"""Samples of a block: enough to spread the cost of a pass, few enough to stay in the cache."""
+"""Number of samples in a block, a compromise between the overhead of a pass and the size of the cache."""
 
-MAX_EPOCHS_A_CALL = 10
-"""Epochs of online training whose orders are in memory at once."""
+MAX_EPOCHS_PER_CALL = 10
+"""Number of epochs of online training whose sample orders are in memory at the same time."""
 
 STOP_REASONS = {
     stopping.GENERALISATION_LOSS: "generalisation_loss",
@@ -43,12 +43,12 @@ STOP_REASONS = {
 
 @dataclass(frozen=True)
 class Task:
-    """A network's architecture, data and initial state.
+    """Training task: architecture, data and initial state of a network.
 
     ``X``, ``X_val``: float64 (n_samples, n_inputs). ``targets``, ``targets_val``: float64 (n_samples, n_outputs).
     ``weights``, ``steps``: initial weights and step sizes, a float64 (n_units, n_sources) matrix for each layer; empty
-    where the training draws its own. ``rng``: source of random numbers during the training. ``selection``: for a
-    training that compares networks, the same task on the data for the comparison.
+    if the training draws them. ``rng``: source of random numbers during the training. ``selection``: the task on the
+    data for a comparison of networks, if the training compares networks.
     """
 
     architecture: Architecture
@@ -63,13 +63,13 @@ class Task:
 
     @property
     def shape(self) -> tuple[Architecture, int, int]:
-        """Sizes that networks must share to train side by side: all but the number of inputs."""
+        """Sizes that networks in lanes must share: all except the number of inputs."""
         return replace(self.architecture, n_inputs=1), len(self.X), len(self.X_val)
 
     def masked(self, masks: Sequence[Flags]) -> "Task":
-        """Return the task with weights and step sizes of 0, where RPROP leaves them, for the weights not in the masks.
+        """Return the task with weights and step sizes of 0, which RPROP does not change, outside the masks.
 
-        A mask is a bool ndarray (n_units, n_sources) for each layer, the biases' column first.
+        Each layer has a mask, bool (n_units, n_sources), with the column of biases first.
         """
         weights, steps = (
             [np.where(mask, matrix, 0.0) for mask, matrix in zip(masks, matrices, strict=True)]
@@ -80,9 +80,9 @@ class Task:
 
 @dataclass(frozen=True)
 class TrainedNet:
-    """Weights of a trained network and the course of its training.
+    """Trained network: weights and training curves.
 
-    ``kept``: which weights or nodes are left, where the training removes some. ``history``: curves beside the errors.
+    ``kept``: remaining weights or nodes, if the training removes some. ``history``: further curves.
     """
 
     weights: list[Floats]
@@ -95,9 +95,9 @@ class TrainedNet:
 
 
 class Lanes:
-    """Networks in training, each in a lane; a subclass has the learning rule.
+    """Base of training in lanes; a subclass has the learning rule.
 
-    The tasks have the same `Task.shape`. Each result equals that of training alone to the last bit.
+    Tasks have the same `Task.shape`. Each network has the result of separate training, to the last bit.
     """
 
     is_online = False
@@ -115,44 +115,44 @@ class Lanes:
         n_strips = -(-stop.max_epochs // stop.strip_length)
         curves = [np.zeros((n, LANES)) for n in (stop.max_epochs, n_strips)]
         self.progress = stopping.Progress(*[*counters, *errors, best_weights, *curves])
-        self.waiting = list(range(len(tasks)))[::-1]
-        self.seated: dict[int, int] = {}
+        self.pending = list(range(len(tasks)))[::-1]
+        self.running: dict[int, int] = {}
 
     def train(self) -> list[TrainedNet]:
         """Train all networks and return their results in the order of the tasks."""
         trained: dict[int, TrainedNet] = {}
         while len(trained) < len(self.tasks):
-            self.seat_waiting()
+            self.assign_lanes()
             self._advance()
-            stopped = [lane for lane in self.seated if self.progress.status[lane] != stopping.TRAINING]
-            trained |= {self.seated[lane]: self._take_out(lane, self.tasks[self.seated.pop(lane)]) for lane in stopped}
+            stopped = [lane for lane in self.running if self.progress.status[lane] != stopping.TRAINING]
+            trained |= {self.running[lane]: self._unload(lane, self.tasks[self.running.pop(lane)]) for lane in stopped}
         return [trained[index] for index in range(len(self.tasks))]
 
-    def seat_waiting(self) -> None:
-        """Give each free lane to the next waiting network."""
+    def assign_lanes(self) -> None:
+        """Assign each free lane to the next pending network."""
         for lane in range(LANES):
-            if lane not in self.seated and self.waiting:
-                self.seated[lane] = self.waiting.pop()
-                task = self.tasks[self.seated[lane]]
-                self._seat(lane, task)
+            if lane not in self.running and self.pending:
+                self.running[lane] = self.pending.pop()
+                task = self.tasks[self.running[lane]]
+                self._load(lane, task)
                 fill(self.validation, lane, task.X_val, task.targets_val)
-                stopping.begin(self.progress, lane)
+                stopping.reset_lane(self.progress, lane)
 
     @abstractmethod
-    def _seat(self, lane: int, task: Task) -> None:
-        """Copy a network's training data and state into a lane."""
+    def _load(self, lane: int, task: Task) -> None:
+        """Copy the training data and initial state of a network to a lane."""
 
     @abstractmethod
     def _advance(self) -> None:
-        """Train the networks in the lanes for some epochs, at most until the first stops."""
+        """Train the networks in the lanes for some epochs, at most until a network stops."""
 
     def _final_weights(self) -> Floats:
         return self.progress.best_weights
 
-    def _take_out(self, lane: int, task: Task) -> TrainedNet:
-        """Return the result of the network in a lane, and empty the lane.
+    def _unload(self, lane: int, task: Task) -> TrainedNet:
+        """Return the result of the network in a lane, and clear the lane.
 
-        An empty lane computes on with zero weights and zero data, which costs nothing more and cannot overflow.
+        A cleared lane computes with zero weights and zero data, which costs no time and cannot overflow.
         """
         progress = self.progress
         net = TrainedNet(
@@ -164,13 +164,13 @@ class Lanes:
         )
         progress.status[lane] = stopping.IDLE
         for rows in (*self.state, *self.training[:2], *self.validation[:2]):
-            # A lane is a column of a lane array, and a matrix of the pool of online training.
+            # A lane is a column of a lane array, but a matrix in the pool of online training.
             rows[(slice(None), lane) if rows.ndim == 2 else lane] = 0.0
         return net
 
 
 class RpropLanes(Lanes):
-    """Networks in training by RPROP; the result has the weights of the validation minimum."""
+    """RPROP training in lanes; the result has the weights at the validation minimum."""
 
     training: Samples
     state: rules.RpropState
@@ -181,20 +181,20 @@ class RpropLanes(Lanes):
         self.training = empty_samples(self.architecture, len(tasks[0].X))
         self.state = rules.RpropState(*(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4)))
 
-    def _seat(self, lane: int, task: Task) -> None:
+    def _load(self, lane: int, task: Task) -> None:
         fill(self.training, lane, task.X, task.targets)
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.steps[:, lane] = pack(task.steps, task.architecture, self.architecture)
 
     def _advance(self) -> None:
         samples = self.training, self.validation
-        rules.train_until_one_stops(self.network, *samples, self.block, self.rule, self.state, self.stop, self.progress)
+        rules.train_until_any_stops(self.network, *samples, self.block, self.rule, self.state, self.stop, self.progress)
 
 
 class BackpropLanes(Lanes):
-    """Networks in training by online backpropagation, each in its own order of the samples.
+    """Online backpropagation in lanes, with a different order of samples for each network.
 
-    The result has the weights of the validation minimum with ``keeps_best``, else the weights after the last epoch.
+    The result has the weights at the validation minimum with ``keeps_best``, else the weights after the last epoch.
     """
 
     is_online = True
@@ -212,20 +212,20 @@ class BackpropLanes(Lanes):
         weights, step = (aligned_zeros(self.architecture.n_weights, LANES) for _ in range(2))
         self.state = rules.BackpropState(weights, step, aligned_zeros(1, LANES))
 
-    def _seat(self, lane: int, task: Task) -> None:
+    def _load(self, lane: int, task: Task) -> None:
         self.training.inputs[lane, :, 0] = 1.0
         self.training.inputs[lane, :, 1 : 1 + task.architecture.n_inputs] = task.X
         self.training.targets[lane] = task.targets
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
 
     def _advance(self) -> None:
-        """Train until a network reaches the end of its strip, at most `MAX_EPOCHS_A_CALL` epochs."""
+        """Train until a network reaches the end of a strip, for at most `MAX_EPOCHS_PER_CALL` epochs."""
         stop, n_samples = self.stop, len(self.training.targets[0])
-        ages = [int(self.progress.epochs[lane]) for lane in self.seated]
+        ages = [int(self.progress.epochs[lane]) for lane in self.running]
         to_strip_end = min(min(stop.strip_length - age % stop.strip_length, stop.max_epochs - age) for age in ages)
-        # Each network draws its orders from its own generator, as it would alone.
-        orders = np.zeros((min(to_strip_end, MAX_EPOCHS_A_CALL), n_samples, LANES), dtype=np.int64)
-        for lane, index in self.seated.items():
+        # Each network draws orders from its own generator, as in separate training.
+        orders = np.zeros((min(to_strip_end, MAX_EPOCHS_PER_CALL), n_samples, LANES), dtype=np.int64)
+        for lane, index in self.running.items():
             for order in orders:
                 order[:, lane] = self.tasks[index].rng.permutation(n_samples)
         samples = self.training, orders, self.samples, self.validation
@@ -236,7 +236,7 @@ class BackpropLanes(Lanes):
 
 
 class PopulationErrors:
-    """Squared error percentages of networks of one architecture on a set of samples."""
+    """Squared error percentages on samples for networks of the same architecture."""
 
     def __init__(self, architecture: Architecture, X: Floats, targets: Floats) -> None:
         self._network, self._block = network_and_block(architecture)
@@ -246,7 +246,7 @@ class PopulationErrors:
         self._weights = aligned_zeros(architecture.n_weights, LANES)
 
     def __call__(self, population: Floats) -> Floats:
-        """Return the error of each network, float64 (n_networks,), given their weights (n_networks, n_weights)."""
+        """Return the error of each network, float64 (n_networks,), for weights (n_networks, n_weights)."""
         errors = np.empty(len(population))
         for first in range(0, len(population), LANES):
             networks = population[first : first + LANES]
@@ -257,14 +257,14 @@ class PopulationErrors:
 
 
 def network_and_block(architecture: Architecture, *, is_online: bool = False) -> tuple[Network, Block]:
-    """Return the kernels' description of an architecture and an empty block whose constant units are 1.
+    """Return the layout of an architecture for kernels, and an empty block whose constant units are 1.
 
-    In online training each softsign has a division of its own; otherwise four share one (`lanes.write_softsigns`).
+    In online training each softsign has a division; otherwise four softsigns share one (`lanes.write_softsigns`).
     """
     layers, constants = architecture.layer_table()
     n_units = int(layers[-1, UNIT] + layers[-1, N_UNITS])
     values, errors = (aligned_zeros(BLOCK_SAMPLES * n_units, LANES) for _ in range(2))
-    # The constant 1 of each sample: kernels read it and never write it.
+    # The constant 1 of each sample, which kernels never overwrite.
     for unit in constants:
         values[unit::n_units] = 1.0
     codes = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN if is_online else SOFTSIGN}
@@ -281,7 +281,7 @@ def empty_samples(architecture: Architecture, n_samples: int) -> Samples:
 
 
 def fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
-    """Copy a network's samples into its lane, each after the constant 1; missing inputs stay zero."""
+    """Copy the samples of a network to a lane, each after the constant 1; missing inputs remain zero."""
     inputs = samples.inputs.reshape(len(X), -1, LANES)
     inputs[:, 0, lane] = 1.0
     inputs[:, 1 : 1 + X.shape[1], lane] = X

@@ -1,4 +1,4 @@
-"""Training and validation data: checks, the held-out share, targets, and the choice by validation error."""
+"""Training and validation data: validation of arguments, held-out share, targets, choice by validation error."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from pppca_bench.samples import is_plain, validated_samples
 
 Labels = NDArray[Any]
 TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
-"""X, y, X_val, y_val as `MLPClassifier.fit` and `MLPRegressor.fit` take them."""
+"""Arguments X, y, X_val, y_val of `SplitEstimator.fit`."""
 
 SizeRule = Literal["least_error", "one_standard_error"]
 
 HELD_OUT = 1 / 3
-"""Share of the training data held out where `fit` gets no validation data.
+"""Share of the training data to hold out if `fit` gets no validation data.
 
-Choice: a third, as Proben1 has 50 % training and 25 % validation data.
+Choice: a third, since Proben1 has 50 % training and 25 % validation data.
 """
 
 
@@ -38,13 +38,13 @@ class Split:
     y_val: Labels
 
 
-class FittedBySplit(BaseEstimator):
-    """Base of estimators that learn from training data and choose by validation data.
+class SplitEstimator(BaseEstimator):
+    """Base of estimators that learn from training data and use validation data for stopping or choices.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        All classes, in increasing order; regressors have none.
+        All classes, in increasing order; not for regressors.
     n_features_in_ : int
     """
 
@@ -66,13 +66,13 @@ class FittedBySplit(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Finite training samples.
         y : array-like of shape (n_samples,)
-            Class labels; for regressors targets, also of shape (n_samples, n_outputs).
+            Class labels; for regressors, targets, which may have shape (n_samples, n_outputs).
         X_val : array-like of shape (n_samples, n_features), optional
             Finite validation samples. Without them a third of X is held out, stratified by classes.
         y_val : array-like of shape (n_samples,), optional
             Labels or targets of the validation samples.
         classes : array-like, optional
-            All classes of the problem; by default those of y and y_val. Not for regressors.
+            All classes of the problem; by default the classes in y and y_val. Not for regressors.
 
         Returns
         -------
@@ -104,8 +104,8 @@ class FittedBySplit(BaseEstimator):
         return Split(*training, *validation)
 
     def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
-        """Return X as float64 and its labels y, validated; with ``reset``, set ``n_features_in_``."""
-        # Integers skip scikit-learn's slow search for the kind of target.
+        """Validate X as float64 and labels y; with ``reset``, set ``n_features_in_``."""
+        # Integers skip scikit-learn's slow inference of the target type.
         if is_plain(X) and type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == X.shape[:1]:
             return validated_samples(self, X, reset=reset), y
         samples: Floats
@@ -114,7 +114,7 @@ class FittedBySplit(BaseEstimator):
         return samples, labels
 
     def _check_targets(self, y: Labels, y_val: Labels, classes: ArrayLike | None) -> None:
-        """Set ``classes_``; raise ValueError for labels that are no members."""
+        """Set ``classes_``; raise ValueError for labels outside ``classes``."""
         labels = np.concatenate([y, y_val])
         is_array = type(classes) is np.ndarray and classes.ndim == 1
         self.classes_ = np.unique(labels if classes is None else classes if is_array else column_or_1d(classes))
@@ -123,12 +123,12 @@ class FittedBySplit(BaseEstimator):
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
 
     def _prepared(self, split: Split) -> tuple[Split, np.random.Generator]:
-        """Return the split, with validation data held out if there are none, and the generator of all draws."""
+        """Return the split, with validation data held out if missing, and the random generator."""
         rng = make_generator(self.random_state)
         return split if len(split.X_val) else self._hold_out(split, rng), rng
 
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
-        """Return the split with validation data."""
+        """Return a split with validation data from the training data."""
         return hold_out(split, rng)
 
     @abstractmethod
@@ -139,8 +139,8 @@ class FittedBySplit(BaseEstimator):
 def hold_out(split: Split, rng: np.random.Generator, *, stratified: bool = True) -> Split:
     """Hold out `HELD_OUT` of the training data for validation.
 
-    Choice: the draw is not stratified where a class has a single sample or the share has fewer samples than there are
-    classes; a single sample serves as training and validation data.
+    Choice: the split is not stratified if a class has a single sample or the share has fewer samples than classes; a
+    single sample serves as training and validation data.
     """
     X, y = split.X, split.y
     if len(X) == 1:
@@ -161,8 +161,8 @@ def one_hot(y: Labels, classes: Labels) -> Floats:
     return (y[:, None] == classes).astype(np.float64)
 
 
-def chosen_size(errors: ArrayLike, sizes: ArrayLike, n_validation: int, rule: SizeRule) -> int:
-    """Return the index of the smallest candidate of low validation error; of equal sizes the best, then the first.
+def choose_candidate(errors: ArrayLike, sizes: ArrayLike, n_validation: int, rule: SizeRule) -> int:
+    """Return the index of the smallest candidate with low validation error; with equal sizes the best, then the first.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ def chosen_size(errors: ArrayLike, sizes: ArrayLike, n_validation: int, rule: Si
     n_validation : int
         Validation samples, >= 1.
     rule : {"least_error", "one_standard_error"}
-        Low errors equal the least error e, or are at most e plus its standard error √(e (1 − e) / n_validation), by
-        which Breiman, Friedman, Olshen & Stone 1984 prune trees.
+        A low error is the least error e, or at most e plus its standard error √(e (1 − e) / n_validation), as for
+        pruned trees (Breiman, Friedman, Olshen & Stone 1984).
     """
     errors, least = np.asarray(errors), np.min(errors)
     share = least / 100.0

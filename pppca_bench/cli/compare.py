@@ -125,15 +125,15 @@ def rank(
     difference, its 95 % interval, p with Holm's correction, and whether it exceeds the difference that matters. The
     test is the corrected resampled t-test over several splits, and Wilcoxon's over the seeds of one split.
     """
-    from pppca_bench.config.overrides import parse_only
+    from pppca_bench.config.overrides import parse_filter
     from pppca_bench.reporting import pairs, ranking
 
     with read_store(results) as store:
         every, facts = store.runs_by_cell(configs or None), store.problems()
-    asked = parse_only(only)
+    asked = parse_filter(only)
     if only:
         asked.check(every)
-    cells = {cell: runs for cell, runs in every.items() if asked.takes(cell)}
+    cells = {cell: runs for cell, runs in every.items() if asked.matches(cell)}
     if within is None and len(problems := {cell.problem for cell in cells}) == 1:
         (within,) = problems
     if within is None:

@@ -83,9 +83,9 @@ def methods(name: str | None, form: str) -> None:
 
     With NAME, list its parameters and their defaults. NAME may also be the module:Class of another package.
     """
-    from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names, search_also
+    from pppca_bench.methods.lookup import classifier_names, extend_sys_path, find_classifier, find_method, method_names
 
-    search_also([Path.cwd()])
+    extend_sys_path([Path.cwd()])
     known = {"method": (find_method, method_names()), "classifier": (find_classifier, classifier_names())}
     entries: list[tuple[str, Entry]] = []
     refusals: list[ConfigError] = []

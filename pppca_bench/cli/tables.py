@@ -22,7 +22,7 @@ from pppca_bench.cli._shared import (
 )
 from pppca_bench.config.shipped import shipped_experiments
 from pppca_bench.errors import check_known
-from pppca_bench.files import atomic_write, sweep
+from pppca_bench.files import atomic_write, remove_stale
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.document import Document, Format
@@ -135,7 +135,7 @@ def render(results: Path, findings: Path | None) -> None:
     images = write_figures(drawn, rankings, results / "figures")
     judged = snapshot.findings(drawn)
     atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings, judged))
-    sweep(results, [*written, *images])
+    remove_stale(results, [*written, *images])
     shown = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
     files = {table.id: results / "tables" / f"{table.id}.md" for table in built}
     files |= {name: results / "figures" / f"{name}.svg" for name in shown}
@@ -229,5 +229,5 @@ def write_by_config(config: str, results: Path) -> tuple[list[Table | Document],
     shown = [table for table in filled if isinstance(table, Document) or table.shows_runs]
     tables = [kept for table in shown if (kept := table.trimmed())]
     folder = results / BY_CONFIG / config
-    sweep(folder, [path for form in KEPT_FORMATS for path in _write_tables(tables, form, folder)])
+    remove_stale(folder, [path for form in KEPT_FORMATS for path in _write_tables(tables, form, folder)])
     return tables, folder

@@ -1,9 +1,9 @@
 """Cache of compiled kernels on disk, without Numba.
 
 Each kernel has a file. The name ends in two digests: of the platform (processor, Python, Numba, LLVM, NumPy, Numba's
-settings), and of the sources of all modules that the kernel's module imports, directly or indirectly. Machine code thus
-never survives an edit, and a kernel is compiled if its file exists. The file ends in a digest of its content. Damaged
-files count as missing, and so do files that other users may have written.
+settings), and of the sources of all modules that the kernel's module imports, directly or indirectly. An edit thus
+invalidates the machine code, and a kernel counts as compiled if its file exists. The file ends in a digest of its
+content. Damaged files, and files that other users can write, are ignored.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ FAMILIES: Final = {
     "evolution": ("engines.evolution:evolve",),
     "hebbian": ("engines.gha_epochs:learn_epochs",),
     "streaming": ("engines.streaming_updates:learn_stream",),
-    "batch_training": ("classifiers.learning_rules:train_until_one_stops",),
+    "batch_training": ("classifiers.learning_rules:train_until_any_stops",),
     "online_training": ("classifiers.learning_rules:train_epochs",),
     "network_errors": ("classifiers.passes:measure_networks",),
     "linear_algebra": (
@@ -50,7 +50,7 @@ _DIGEST_SIZE: Final = 32
 
 
 def is_compiled(family: str) -> bool:
-    """Return whether the machine code of a family of `FAMILIES` is cached; takes a millisecond or two."""
+    """Return whether all kernels of a family of `FAMILIES` are cached; this takes a millisecond or two."""
     return not _compiles() or all(load(file_name(*kernel)) is not None for kernel in _kernels(family))
 
 
@@ -65,22 +65,22 @@ def compile_family(family: str) -> None:
             compiled.ensure_compiled()
 
 
-def refusal() -> str | None:
-    """Return why no folder can store compiled kernels, and the remedy; None if a folder can."""
-    reasons = refusals()
+def cache_problem() -> str | None:
+    """Return a message with a remedy if no cache folder is writable, otherwise None."""
+    reasons = folder_problems()
     if None in reasons.values():
         return None
     places = "; ".join(f"{folder}: {reason}" for folder, reason in reasons.items())
-    return f"compiled kernels cannot be kept, so every process compiles them again ({places}). Set NUMBA_CACHE_DIR."
+    return f"compiled kernels cannot be cached, so every process compiles them again ({places}). Set NUMBA_CACHE_DIR."
 
 
-def refusals() -> dict[Path, str | None]:
-    """Return for each folder of the cache why it cannot store kernels; None for a folder that can."""
-    return {folder: _exposure(folder) or refusal_of(folder) for folder in folders()}
+def folder_problems() -> dict[Path, str | None]:
+    """Return, for each cache folder, the reason why it is not writable, or None."""
+    return {folder: _exposure(folder) or write_problem(folder) for folder in folders()}
 
 
-def refusal_of(folder: Path) -> str | None:
-    """Return why a folder, or its nearest parent that exists, cannot be written; None if it can."""
+def write_problem(folder: Path) -> str | None:
+    """Return the reason why a folder, or its nearest existing parent, is not writable, or None."""
     try:
         while not folder.exists() and folder != folder.parent:
             folder = folder.parent
@@ -94,8 +94,8 @@ def folders() -> list[Path]:
     """Return the folders of the cache in order of preference.
 
     NUMBA_CACHE_DIR, if set, is the only folder. Otherwise the package's ``__pycache__`` comes first, then the user's
-    cache folder, for an installed package that is read-only. Outside the package the folder's name contains a digest of
-    the package's path, since several copies of the package may share the parent folder.
+    cache folder, in case the package is read-only. Outside the package, the folder's name contains a digest of the
+    package's path, since several copies of the package may share the parent folder.
     """
     own = f"{PACKAGE.name}-{hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:12]}"
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
@@ -107,7 +107,7 @@ def folders() -> list[Path]:
 
 
 def file_name(module: str, function: str) -> str:
-    """Return the name of a kernel's file for its current source, by the dotted name of its module."""
+    """Return the cache file name of a kernel for the current sources of its dotted module."""
     digest = hashlib.sha256()
     for name, source in sorted(sources_of(module).items()):
         digest.update(name.encode() + b"\0" + source + b"\0")
@@ -115,24 +115,24 @@ def file_name(module: str, function: str) -> str:
 
 
 def load(name: str) -> bytes | None:
-    """Return the machine code of a file name from the first folder with an intact file; None without such a folder."""
+    """Return the machine code from the first folder with an intact file of this name, or None."""
     for folder in folders():
-        if _exposure(folder) is None and (content := content_of(folder / name)):
+        if _exposure(folder) is None and (content := read_verified(folder / name)):
             return content
     return None
 
 
 def save(name: str, content: bytes) -> None:
-    """Write machine code to the first writable folder, if any, and remove the code of earlier sources there."""
+    """Write machine code to the first writable folder, if any, and remove its files for earlier sources."""
     for folder in folders():
         temporary = folder / f"{name}.{uuid4().hex}"
         try:
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             if _exposure(folder) is not None:
                 continue
-            # Renamed when complete, so that other processes never read a part of it.
+            # Renamed when complete, so that other processes never read an incomplete file.
             temporary.touch(mode=0o644)
-            temporary.write_bytes(sealed(content))
+            temporary.write_bytes(with_digest(content))
             temporary.replace(folder / name)
             for path in folder.glob(f"{name.rpartition('-')[0]}-*"):
                 if not path.name.startswith(name):
@@ -142,26 +142,26 @@ def save(name: str, content: bytes) -> None:
         return
 
 
-def sealed(content: bytes) -> bytes:
+def with_digest(content: bytes) -> bytes:
     """Return a file's content with its digest appended."""
     return content + hashlib.sha256(content).digest()
 
 
-def content_of(path: Path) -> bytes | None:
-    """Return a file's content without its digest; None if it cannot be read or is damaged."""
+def read_verified(path: Path) -> bytes | None:
+    """Return a file's content without its digest, or None if it is unreadable or damaged."""
     try:
         with os.fdopen(open_shared(path, only_own=True), "rb") as file:
             whole = file.read()
     except OSError:
         return None
     content = whole[:-_DIGEST_SIZE]
-    return content if sealed(content) == whole else None
+    return content if with_digest(content) == whole else None
 
 
 def _exposure(folder: Path) -> str | None:
     try:
         return exposure(folder.stat())
-    except OSError:  # the folder does not exist yet, or `refusal_of` gives the reason
+    except OSError:  # the folder does not exist yet, or `write_problem` gives the reason
         return None
 
 
@@ -177,7 +177,7 @@ def _kernels(family: str) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def _platform_digest() -> str:
-    """Return a digest of everything except the sources that machine code depends on."""
+    """Return a digest of the platform: processor, Python, libraries and Numba's settings."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
         names = ("model name", "flags", "Features", "CPU part")
@@ -196,14 +196,14 @@ def sources_of(module: str) -> dict[str, bytes]:
     ``__init__`` modules are left out, since they define no kernels.
     """
     sources: dict[str, bytes] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
+    pending = [module]
+    while pending:
+        name = pending.pop()
         path = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
         if name not in sources and path.is_file():
             sources[name] = path.read_bytes()
             for match in _IMPORT.finditer(sources[name].decode()):
                 imported = PACKAGE.name + match[1]
                 # Imported names may be modules themselves.
-                waiting += [imported, *(f"{imported}.{part}" for part in re.findall(r"\w+", match[2]))]
+                pending += [imported, *(f"{imported}.{part}" for part in re.findall(r"\w+", match[2]))]
     return sources

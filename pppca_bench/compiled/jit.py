@@ -1,16 +1,16 @@
 """Compilation of kernels: machine code for each kernel, including all functions that it calls.
 
-Numba alone optimises and compiles every function, and does so again inside each of its callers. Here a function that
-kernels call, a `part`, is only typed and written as LLVM code. The `kernel` links its parts, everything is optimised
-once, and the result is cached on disk; see `compiled.cache`.
+Numba optimises and compiles every function, and again inside each of its callers. Here a `subroutine`, which kernels
+call, is only typed and written as LLVM code. The `kernel` links its subroutines, everything is optimised once, and the
+result is cached on disk; see `compiled.cache`.
 
 - A kernel has a single signature, given by its annotations, and rejects other arguments.
-- Kernels and parts neither allocate nor count references (``_nrt=False``), which halves the code that LLVM reads. The
+- Kernels and subroutines neither allocate nor count references (``_nrt=False``), which halves the LLVM code. The
   caller's arrays stay alive during the call.
 - A division by zero gives infinity or nan, as in NumPy, so that loops need no branch for an exception.
 - Threads may run kernels at the same time (``nogil``).
 
-Numba is extended by its interface for libraries: ``pipeline_class`` and subclasses of its dispatcher and code library.
+Numba is extended by its own interfaces: ``pipeline_class`` and subclasses of its dispatcher and code library.
 """
 
 from collections.abc import Callable
@@ -36,22 +36,22 @@ _OPTIONS: Any = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "err
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that Python calls, at the first call, and cache its machine code."""
+    """Compile a function that Python calls, on the first call, and cache its machine code."""
     return function if _config.DISABLE_JIT else _Kernel(function)
 
 
-def part(function: Callable[..., Any] | None = None, *, fastmath: set[str] | None = None) -> Any:
-    """Compile a function inside the kernels that call it; a call from Python, as in tests, compiles it as a kernel.
+def subroutine(function: Callable[..., Any] | None = None, *, fastmath: set[str] | None = None) -> Any:
+    """Compile a function inside the kernels that call it; if Python calls it, as in tests, compile it as a kernel.
 
     ``fastmath`` are LLVM's fast-math flags for its floating-point operations, such as {"contract"}.
     """
     if function is None:
-        return lambda decorated: part(decorated, fastmath=fastmath)
-    return function if _config.DISABLE_JIT else _Part(function, {"fastmath": fastmath} if fastmath else {})
+        return lambda decorated: subroutine(decorated, fastmath=fastmath)
+    return function if _config.DISABLE_JIT else _Subroutine(function, {"fastmath": fastmath} if fastmath else {})
 
 
 def shared(function: Callable[..., Any]) -> Any:
-    """Compile a function inside kernels, as `part` does, but run it as plain Python when Python calls it."""
+    """Compile a function inside kernels, as `subroutine` does, but run it as plain Python if Python calls it."""
     return function if _config.DISABLE_JIT else _Shared(function, {})
 
 
@@ -73,8 +73,8 @@ def _type_of(hint: Any) -> Any:
     return {bool: _types.boolean, int: _types.int64, float: _types.float64, np.uint64: _types.uint64}[hint]
 
 
-class _PartLibrary(_core.codegen.JITCodeLibrary):
-    """LLVM code of a part, not optimised, without the functions that it calls."""
+class _SubroutineLibrary(_core.codegen.JITCodeLibrary):
+    """LLVM code of a subroutine, not optimised, without the functions that it calls."""
 
     def add_llvm_module(self, ll_module: Any) -> None:
         """Add the function without Numba's optimisation of single functions."""
@@ -87,45 +87,45 @@ class _PartLibrary(_core.codegen.JITCodeLibrary):
 
 
 class _KernelLibrary(_core.codegen.JITCodeLibrary):
-    """LLVM code of a kernel and of all its parts, optimised once, as a whole."""
+    """LLVM code of a kernel and its subroutines, optimised once, as a whole."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._own: set[str] = set()
 
     def add_linking_library(self, library: Any) -> None:
-        """Link a part and the parts that it calls, but not Numba's reference counting, which no kernel uses."""
+        """Link a subroutine and its own subroutines, but not Numba's reference counting, which no kernel uses."""
         if library is _core.runtime.rtsys.library or library in self._linking_libraries:
             return
         super().add_linking_library(library)
-        if isinstance(library, _PartLibrary):
+        if isinstance(library, _SubroutineLibrary):
             for called in library._linking_libraries:
                 self.add_linking_library(called)
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Add the kernel's own function or its entry point from Python."""
-        # Optimisation may change how a part is called. Several kernels contain the part under the same name; if it were
-        # visible, all kernels would call the part of the kernel that was loaded first.
+        """Add the kernel's own function or its entry point for Python."""
+        # Optimisation may change how a subroutine is called. Several kernels contain it under the same name; if it were
+        # visible, all kernels would call the version in the kernel that was loaded first.
         defined = (function for function in ll_module.functions if not function.is_declaration)
         self._own |= {function.name for function in defined if function.linkage.name == "external"}
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 
     def _optimize_final_module(self) -> None:
-        # Only the kernel itself is called from outside. LLVM may inline and remove internal functions.
+        # Python calls only the kernel itself. LLVM may inline and remove internal functions.
         for function in self._final_module.functions:
             if not function.is_declaration and function.name not in self._own:
                 function.linkage = "internal"
-        # A single run at level 2. Numba's two runs, a cheap run for reference counts and a run at level 3, take 1.5
-        # times as long, and the code is not faster.
+        # A single pass at level 2. Numba's two passes, for reference counts and at level 3, take 1.5 times as long, and
+        # the code is not faster.
         manager, builder = self._codegen._module_pass_manager(opt=2)
         manager.run(self._final_module, builder)
 
 
-class _PartCompiler(_core.compiler.Compiler):
+class _SubroutineCompiler(_core.compiler.Compiler):
     def __init__(self, typing: Any, target: Any, _library: Any, args: Any, result: Any, flags: Any, *rest: Any) -> None:
         flags.no_compile = True
-        super().__init__(typing, target, _PartLibrary(target.codegen(), "part"), args, result, flags, *rest)
+        super().__init__(typing, target, _SubroutineLibrary(target.codegen(), "subroutine"), args, result, flags, *rest)
 
 
 class _KernelCompiler(_core.compiler.Compiler):
@@ -135,19 +135,19 @@ class _KernelCompiler(_core.compiler.Compiler):
         super().__init__(typing, target, library, *rest)
 
 
-class _Part(_core.registry.CPUDispatcher):
+class _Subroutine(_core.registry.CPUDispatcher):
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         self._own_options = options
         targetoptions = _OPTIONS | {"no_cpython_wrapper": True} | options
-        super().__init__(function, targetoptions=targetoptions, pipeline_class=_PartCompiler)
+        super().__init__(function, targetoptions=targetoptions, pipeline_class=_SubroutineCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Compile the same version for literal numbers and others."""
+        """Compile a single version for literal and other numbers."""
         return super().get_call_template([_types.unliteral(argument) for argument in args], kws)
 
     def add_overload(self, cres: Any) -> None:
-        """Register the compiled part, which has no machine code for Python to call."""
-        # A part has no entry point, but Numba needs a dictionary key.
+        """Register the compiled subroutine, which has no machine code for Python to call."""
+        # A subroutine has no entry point, but Numba needs a dictionary key.
         cres = cres._replace(entry_point=cres.fndesc)
         self.targetctx.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
         self.overloads[tuple(cres.signature.args)] = cres
@@ -160,7 +160,7 @@ class _Part(_core.registry.CPUDispatcher):
         return self._kernel(*args)
 
 
-class _Shared(_Part):
+class _Shared(_Subroutine):
     def __call__(self, *args: Any) -> Any:
         return self.py_func(*args)
 
@@ -179,14 +179,14 @@ class _Kernel(_core.registry.CPUDispatcher):
             self.compile(signature_of(self.py_func))
 
     def add_overload(self, cres: Any) -> None:
-        """Register the compiled kernel, and connect its parts with the globals of their modules."""
+        """Register the compiled kernel, and connect its subroutines with the globals of their modules."""
         for env in cres._find_referenced_environments():
             cres.library.codegen.set_env(env.env_name, env)
         super().add_overload(cres)
 
     def _compile_for_args(self, *args: Any, **_kws: Any) -> Any:
-        # Numba calls this at the first call and for arguments to convert: writable arrays where the kernel declares
-        # read-only arrays, and named tuples of other classes with equal fields, which Numba cannot always distinguish.
+        # Numba calls this method on the first call, and if arguments need conversion: writable arrays to read-only
+        # arrays, and named tuples of other classes with equal fields, which Numba cannot always distinguish.
         self.ensure_compiled()
         declared, compiled = next(iter(self.overloads.items()))
         for name, expected, value in zip(self._compiler.pysig.parameters, declared, args, strict=True):
@@ -202,7 +202,7 @@ class _KernelCache:
     """Cache of a kernel on disk, with the methods that Numba's dispatchers call."""
 
     def __init__(self, module: str, function: str) -> None:
-        # Digest of the source at the definition of the kernel: later edits do not change the code that Python loaded.
+        # Digest of the sources when the kernel is defined: later edits do not change the code that Python loaded.
         self._name = cache.file_name(module, function)
 
     def load_overload(self, _signature: Any, target_context: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Covariance, eigenvectors, orthonormal rows and projections, bit for bit the same on every processor.
+"""Covariance, eigenvectors, orthonormal rows and projections, bitwise equal on all processors.
 
-In BLAS and LAPACK the order of the terms of a sum depends on the processor. Here it is fixed, and multiply-adds are
+In BLAS and LAPACK the order of summation depends on the processor. Here the order is fixed, and multiply-adds are
 rounded once.
 """
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pppca_bench.compiled.arrays import Floats, Floats2D, Samples2D, aligned_zeros
-from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.compiled.operation import FITS_32_VECTORS, WIDTH
 from pppca_bench.compiled.simd import (
     broadcast,
@@ -25,14 +25,14 @@ from pppca_bench.compiled.simd import (
 )
 
 _BLOCK = 128
-"""Samples of a block, which fits into the second-level cache."""
+"""Number of samples in a block, which fits into the second-level cache."""
 
-LARGEST_BY_ROTATIONS = 256
-"""Size of the largest matrix for which `principal_components` does not depend on the processor."""
-_MOST_SWEEPS = 60
+MAX_JACOBI_FEATURES = 256
+"""Size of the largest matrix whose `principal_components` do not depend on the processor."""
+_MAX_SWEEPS = 60
 _NEGLIGIBLE = 1e-20
-_TIED = 1.0 - 1e-6
-_MEANINGFUL_BITS = 30
+_TIE_RATIO = 1.0 - 1e-6
+_ROUNDED_BITS = 30
 
 Tile = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
@@ -43,7 +43,7 @@ def padded(n: int) -> int:
 
 
 def second_moments(X: Floats, mean: Floats) -> Floats:
-    """Return C = (X − mean)ᵀ (X − mean) / N, shape (m, m), of C-contiguous samples (N, m) and a mean (m,)."""
+    """Return C = (X − mean)ᵀ (X − mean) / N, shape (m, m), for C-contiguous samples (N, m) and a mean (m,)."""
     n_features = X.shape[1]
     depth = padded(n_features)
     upper = aligned_zeros(depth, depth)
@@ -78,34 +78,34 @@ def sum_products(X: Samples2D, mean: Samples2D, block: Floats2D, sums: Floats2D)
         # sums += X_Bᵀ X_B by tiles of eight by eight, on and above the diagonal only, since C is symmetric.
         for row in range(0, depth, WIDTH):
             for column in range(row, depth, WIDTH):
-                total = plus_products(load_tile(sums, row, column), block, 0, row, block, 0, column, n)
+                total = add_products(load_tile(sums, row, column), block, 0, row, block, 0, column, n)
                 store_tile(sums, row, column, total)
 
 
-@part
-def plus_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, other: int, place: int, n: int) -> Tile:
-    """Return the tile x + A'ᵀ B' of two blocks of n rows and eight columns each.
+@subroutine
+def add_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, b_row: int, b_column: int, n: int) -> Tile:
+    """Return the tile x + A'ᵀ B' for blocks A' and B' of n rows and eight columns.
 
-    A' begins at (row, column) of A, and B' at (other, place) of B. Vector i of the tile belongs to column i of A'.
+    A' starts at (row, column) of A, B' at (b_row, b_column) of B. Vector i of the tile belongs to column i of A'.
     """
     # t_i = x_i + Σ_k A'_ki B'_k: each lane adds its terms in the order of the rows k.
     t0, t1, t2, t3, t4, t5, t6, t7 = x
     if FITS_32_VECTORS:
         for k in range(n):
-            b = load(B, other + k, place)
-            t0, t1, t2, t3 = _plus_four(t0, t1, t2, t3, A, row + k, column, b)
-            t4, t5, t6, t7 = _plus_four(t4, t5, t6, t7, A, row + k, column + 4, b)
+            b = load(B, b_row + k, b_column)
+            t0, t1, t2, t3 = _add_four(t0, t1, t2, t3, A, row + k, column, b)
+            t4, t5, t6, t7 = _add_four(t4, t5, t6, t7, A, row + k, column + 4, b)
     else:
         # Half a tile at a time, which fits into fewer registers.
         for k in range(n):
-            t0, t1, t2, t3 = _plus_four(t0, t1, t2, t3, A, row + k, column, load(B, other + k, place))
+            t0, t1, t2, t3 = _add_four(t0, t1, t2, t3, A, row + k, column, load(B, b_row + k, b_column))
         for k in range(n):
-            t4, t5, t6, t7 = _plus_four(t4, t5, t6, t7, A, row + k, column + 4, load(B, other + k, place))
+            t4, t5, t6, t7 = _add_four(t4, t5, t6, t7, A, row + k, column + 4, load(B, b_row + k, b_column))
     return t0, t1, t2, t3, t4, t5, t6, t7
 
 
-@part
-def _plus_four(a: Any, b: Any, c: Any, d: Any, A: Floats2D, i: int, j: int, x: Any) -> tuple[Any, Any, Any, Any]:
+@subroutine
+def _add_four(a: Any, b: Any, c: Any, d: Any, A: Floats2D, i: int, j: int, x: Any) -> tuple[Any, Any, Any, Any]:
     """Return a + A_ij x, b + A_i(j+1) x, c + A_i(j+2) x and d + A_i(j+3) x."""
     return (
         fma(broadcast(A, i, j), x, a),
@@ -116,7 +116,7 @@ def _plus_four(a: Any, b: Any, c: Any, d: Any, A: Floats2D, i: int, j: int, x: A
 
 
 def project(X: Floats, mean: Floats, rows: Floats) -> Floats:
-    """Return (X − mean) Wᵀ, shape (n_samples, n_rows), of samples (n_samples, m), their mean (m,) and rows W."""
+    """Return (X − mean) Wᵀ, shape (n_samples, n_rows), for samples (n_samples, m), their mean (m,) and rows W."""
     columns = aligned_zeros(X.shape[1], padded(len(rows)))
     columns[:, : len(rows)] = rows.T
     outputs = aligned_zeros(len(X), columns.shape[1])
@@ -126,9 +126,9 @@ def project(X: Floats, mean: Floats, rows: Floats) -> Floats:
 
 @kernel
 def project_samples(X: Samples2D, mean: Samples2D, columns: Floats2D, outputs: Floats2D) -> None:
-    """Set ``outputs`` (n_samples, depth) to X − mean times ``columns`` (n_features, depth), depth a multiple of eight.
+    """Set ``outputs`` (n_samples, depth) to (X − mean) ``columns``, where depth is a multiple of eight.
 
-    X has the shape (n_samples, n_features), ``mean`` (1, n_features).
+    Shapes: X (n_samples, n_features), ``mean`` (1, n_features), ``columns`` (n_features, depth).
     """
     for n in range(len(X)):
         for j in range(0, columns.shape[1], WIDTH):
@@ -145,33 +145,33 @@ def product(A: Floats, B: Floats) -> Floats:
 
 
 def principal_components(C: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues of a covariance matrix C (m, m), >= 0, the largest first, and its eigenvectors as rows.
+    """Return the eigenvalues of a covariance matrix C (m, m), >= 0 and decreasing, and the eigenvectors as rows.
 
-    Choice: Jacobi rotations up to 256 features. Larger matrices would take seconds; LAPACK decomposes them, and the
-    last digits depend on the processor. Signs follow `signed`.
+    Choice: Jacobi rotations up to 256 features. Larger matrices would take seconds; LAPACK decomposes them, with last
+    digits that depend on the processor. `flip_signs` sets the signs.
     """
-    if len(C) > LARGEST_BY_ROTATIONS:
+    if len(C) > MAX_JACOBI_FEATURES:
         eigenvalues, vectors = np.linalg.eigh(C)
-        return np.maximum(eigenvalues[::-1], 0.0), signed(vectors.T[::-1])
+        return np.maximum(eigenvalues[::-1], 0.0), flip_signs(vectors.T[::-1])
     diagonal, rows = np.array(C, order="C"), np.eye(len(C))
     diagonalise(diagonal, rows)
     eigenvalues = np.diagonal(diagonal)
     order = np.argsort(-eigenvalues, kind="stable")
-    return np.maximum(eigenvalues[order], 0.0), signed(rows[order])
+    return np.maximum(eigenvalues[order], 0.0), flip_signs(rows[order])
 
 
 @kernel
 def diagonalise(A: Floats2D, rows: Floats2D) -> None:
-    """Diagonalise a symmetric A (m, m) in place: its diagonal becomes the eigenvalues, ``rows`` the eigenvectors.
+    """Diagonalise a symmetric A (m, m) in place: its diagonal receives the eigenvalues, ``rows`` the eigenvectors.
 
-    Source: cyclic Jacobi rotations (Golub and Van Loan 2013, section 8.5), until no entry off the diagonal exceeds
-    1e-20 of the largest diagonal entry. ``rows`` must be the identity.
+    Source: cyclic Jacobi rotations (Golub and Van Loan 2013, section 8.5), until all off-diagonal entries are at most
+    1e-20 times the largest diagonal entry. ``rows`` must be the identity.
     """
     m = len(A)
     largest = 0.0
     for p in range(m):
         largest = max(largest, abs(A[p, p]))
-    for _ in range(_MOST_SWEEPS):
+    for _ in range(_MAX_SWEEPS):
         n_rotations = 0
         for p in range(m - 1):
             for q in range(p + 1, m):
@@ -200,18 +200,18 @@ def diagonalise(A: Floats2D, rows: Floats2D) -> None:
             return
 
 
-def signed(rows: Floats) -> Floats:
-    """Return rows (n_rows, m) with the signs for which the largest weight of each is positive.
+def flip_signs(rows: Floats) -> Floats:
+    """Flip the signs of rows (n_rows, m) so that the largest weight of each row is positive.
 
-    Choice: the first of weights whose magnitudes differ by less than a millionth decides, so that rounding does not.
+    Choice: among weights of equal magnitude, up to a millionth, the first decides, so that rounding has no influence.
     """
     magnitudes = np.abs(rows)
-    deciding = (magnitudes >= _TIED * magnitudes.max(axis=1, keepdims=True)).argmax(axis=1)[:, np.newaxis]
+    deciding = (magnitudes >= _TIE_RATIO * magnitudes.max(axis=1, keepdims=True)).argmax(axis=1)[:, np.newaxis]
     return np.ascontiguousarray(rows * np.where(np.take_along_axis(rows, deciding, axis=1) < 0.0, -1.0, 1.0))
 
 
 def orthonormal(rows: Floats) -> Floats:
-    """Return independent rows (n_rows, m), orthonormalised in their order by two passes of Gram–Schmidt."""
+    """Orthonormalise independent rows (n_rows, m) in their order, by two passes of Gram–Schmidt."""
     result = rows.copy()
     for _ in range(2):
         for i, row in enumerate(result):
@@ -223,10 +223,10 @@ def orthonormal(rows: Floats) -> Floats:
 
 
 def rounded(values: Floats) -> Floats:
-    """Return finite numbers, at least one, rounded to 2⁻³⁰ of the largest magnitude.
+    """Round finite numbers, a non-empty array, to 2⁻³⁰ of the largest magnitude.
 
-    The last digits of results of BLAS or LAPACK depend on the processor, and training on them would amplify the
-    difference (docs/choices.md).
+    The last digits of BLAS and LAPACK results depend on the processor, and training would amplify the differences
+    (docs/choices.md).
     """
-    step = 2.0 ** (np.frexp(np.abs(values).max())[1] - _MEANINGFUL_BITS)
+    step = 2.0 ** (np.frexp(np.abs(values).max())[1] - _ROUNDED_BITS)
     return np.rint(values / step) * step

@@ -1,7 +1,7 @@
-"""Building blocks of vector operations: the vector type, LLVM instructions as operations, the processor's registers.
+"""Building blocks of vector operations: vector type, operations from LLVM instructions, processor registers.
 
-`operation` pairs LLVM instructions with an equivalent NumPy function, their twin. With NUMBA_DISABLE_JIT=1 the twin is
-the operation; a vector is then an array of shape (8,), or a number if all eight numbers are equal.
+`operation` pairs LLVM instructions with an equivalent NumPy function, the twin. With NUMBA_DISABLE_JIT=1 the twin runs
+in their place; a vector is then an array of shape (8,), or a number if all eight numbers are equal.
 """
 
 import inspect
@@ -21,7 +21,7 @@ _codegen: Any = numba.core.codegen
 _config: Any = numba.config
 
 WIDTH: Final = 8
-"""Numbers in a vector: an AVX-512 register; on other processors LLVM splits the vector."""
+"""Numbers in a vector, which fill an AVX-512 register; for other processors LLVM splits the vector."""
 
 INTERPRETED: Final = bool(_config.DISABLE_JIT)
 """Whether kernels run as plain Python."""
@@ -29,7 +29,7 @@ INTERPRETED: Final = bool(_config.DISABLE_JIT)
 INT: Final = ir.IntType(64)
 VECTOR: Final = ir.VectorType(ir.DoubleType(), WIDTH)
 INTS: Final = ir.VectorType(INT, WIDTH)
-PLACE: Final = ir.IntType(32)
+LANE_INDEX: Final = ir.IntType(32)
 
 
 class VectorType(types.Type):
@@ -47,20 +47,20 @@ class _VectorModel(models.PrimitiveModel):
 
 
 def constant(number: float, vector_type: Any = VECTOR) -> Any:
-    """Return the constant vector whose numbers are all equal; the type `INTS` is a vector of 64-bit integers."""
+    """Return a constant vector of equal numbers; the type `INTS` is a vector of 64-bit integers."""
     return ir.Constant(vector_type, [number] * vector_type.count)
 
 
-def shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
-    """Write the vector of the numbers at these places, where 0 to 7 are the places of a and 8 to 15 those of b."""
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(PLACE, WIDTH), places))
+def shuffle(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
+    """Write the vector of the numbers in the given lanes: 0 to 7 are the lanes of a, 8 to 15 the lanes of b."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(LANE_INDEX, WIDTH), lanes))
 
 
 def splatted(builder: Any, number: Any) -> Any:
-    """Write the vector whose numbers are all equal to ``number``."""
-    # Insert it at place 0 and shuffle that place to all places: LLVM emits a single instruction for both.
+    """Write the vector with ``number`` in all lanes."""
+    # Insert the number in lane 0 and copy that lane to all lanes: LLVM emits a single instruction for both.
     undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
-    return shuffle(builder, builder.insert_element(undefined, number, PLACE(0)), undefined, [0] * WIDTH)
+    return shuffle(builder, builder.insert_element(undefined, number, LANE_INDEX(0)), undefined, [0] * WIDTH)
 
 
 def llvm_call(builder: Any, name: str, *args: Any) -> Any:
@@ -71,7 +71,7 @@ def llvm_call(builder: Any, name: str, *args: Any) -> Any:
 
 
 def llvm_fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Write a b + c, rounded once on every processor: a function call if it lacks a fused multiply-add."""
+    """Write a b + c, rounded once; processors without a fused multiply-add call a function."""
     return llvm_call(builder, "llvm.fma", a, b, c)
 
 
@@ -83,18 +83,18 @@ class Call(NamedTuple):
     types: Any
     args: Any
 
-    def integer(self, place: int) -> Any:
+    def integer(self, position: int) -> Any:
         """Return an integer argument of any type as a 64-bit integer."""
-        return self.context.cast(self.builder, self.args[place], self.types[place], types.intp)
+        return self.context.cast(self.builder, self.args[position], self.types[position], types.intp)
 
-    def data(self, place: int) -> Any:
+    def data(self, position: int) -> Any:
         """Return the address of an array's first number."""
-        if self.types[place].layout != "C":
-            raise TypeError(f"array of a vector: expected C-contiguous, got {self.types[place]}. Copy it.")
-        return self.context.make_array(self.types[place])(self.context, self.builder, self.args[place]).data
+        if self.types[position].layout != "C":
+            raise TypeError(f"array of a vector: expected C-contiguous, got {self.types[position]}. Copy it.")
+        return self.context.make_array(self.types[position])(self.context, self.builder, self.args[position]).data
 
-    def places(self, first: int, n_rows: int = 1) -> list[Any]:
-        """Return the addresses of n_rows vectors, one below the other, in the matrix of argument ``first``.
+    def addresses(self, first: int, n_rows: int = 1) -> list[Any]:
+        """Return the addresses of vectors in n_rows successive rows of the matrix that is argument ``first``.
 
         The two arguments after the matrix are the row and column of the first vector.
         """
@@ -108,9 +108,9 @@ class Call(NamedTuple):
 
 
 def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: bool = False) -> Callable[[Any], Any]:
-    """Make an operation from ``emit``, which writes the LLVM instructions of a call, and from the decorated twin.
+    """Create an operation from ``emit``, which writes the LLVM instructions of a call, and from the decorated twin.
 
-    ``result`` is the Numba type of the value; with ``literal``, integer literals keep their values during compilation.
+    ``result`` is the Numba type of the result; with ``literal``, integer literals keep their values at compile time.
     """
 
     def decorate(twin: Any) -> Any:
@@ -134,12 +134,12 @@ def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: boo
 
 
 def elementwise(name: str, write: Callable[..., Any], twin: Callable[..., Any]) -> Any:
-    """Make an operation on numbers at equal places from its LLVM instruction."""
+    """Create a lane-by-lane operation from its LLVM instruction."""
     twin.__name__ = name
     return operation(lambda call: write(call.builder, *call.args))(twin)
 
 
-# ---- Registers of the processor that kernels are compiled for, from which kernels derive their tiles.
+# ---- Registers of the target processor, which determine the tiles of kernels.
 
 _PROBE: Final = """
 define <8 x double> @sum(<8 x double> %x) {
@@ -150,7 +150,7 @@ define <8 x double> @sum(<8 x double> %x) {
 
 
 class Registers(NamedTuple):
-    """Vector registers of a processor: float64 numbers in a register, and number of registers."""
+    """Vector registers of a processor: float64 numbers per register, and number of registers."""
 
     n_numbers: int
     n_registers: int
@@ -159,7 +159,7 @@ class Registers(NamedTuple):
 def _registers() -> Registers:
     """Return the registers in which LLVM adds eight numbers for the processor and features that Numba compiles for.
 
-    The names of the features do not suffice, since LLVM avoids the widest registers of some processors.
+    The feature names do not suffice, since LLVM avoids the widest registers on some processors.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -1,7 +1,7 @@
-"""Vectors of eight float64 for kernels: operations and their twins in NumPy.
+"""Vectors of eight float64 numbers for kernels: operations and their NumPy twins.
 
-Numba's own loops use half of the widest registers and keep tiles of numbers in memory; a variable of this type stays
-in a register. See `compiled.operation`.
+Numba's own loops use half of the widest registers and keep tiles in memory; a vector variable stays in a register. See
+`compiled.operation`.
 
 A and B are C-contiguous matrices. A vector starts at a row and a column; bounds are not checked.
 """
@@ -15,7 +15,7 @@ from numba import types
 from pppca_bench.compiled.operation import (
     INT,
     INTS,
-    PLACE,
+    LANE_INDEX,
     VECTOR,
     WIDTH,
     Call,
@@ -49,7 +49,7 @@ select_less = elementwise(
     lambda x, y, then, otherwise: np.where(x < y, then, otherwise),
 )
 
-# ---- Vectors of equal numbers, selection of places, sums.
+# ---- Vectors of equal numbers, selection of lanes, sums.
 
 
 @operation(lambda _: constant(0.0))
@@ -60,7 +60,7 @@ def zeros() -> Any:
 
 @operation(lambda call: splatted(call.builder, call.args[0]))
 def splat(number: float) -> Any:
-    """Return the vector whose numbers are all equal to a float."""
+    """Return the vector with a float in all lanes."""
     return number
 
 
@@ -68,13 +68,13 @@ def splat(number: float) -> Any:
     lambda call: shuffle(call.builder, call.args[0], call.args[0], [call.types[1].literal_value] * WIDTH), literal=True
 )
 def broadcast_lane(x: Any, lane: int) -> Any:
-    """Return the vector whose numbers are all equal to x[lane]; ``lane`` is a literal."""
+    """Return the vector with x[lane] in all lanes; ``lane`` is a literal."""
     return x[lane]
 
 
 def _emit_blend(call: Call) -> Any:
     lane, (_, x, y) = call.types[0].literal_value, call.args
-    # Place k of x, or place k + 8 of both, which is place k of y.
+    # Lane k of x; index k + 8 is lane k of y.
     return shuffle(call.builder, x, y, [k + WIDTH * (k > lane) for k in range(WIDTH)])
 
 
@@ -86,15 +86,15 @@ def blend(lane: int, x: Any, y: Any) -> Any:
 
 def _emit_sum(call: Call) -> Any:
     (total,), b = call.args, call.builder
-    # Add the vector rotated by 4, 2 and 1 places; afterwards every place has the whole sum.
+    # Add the vector rotated by 4, 2 and 1 lanes; afterwards every lane contains the whole sum.
     for distance in (4, 2, 1):
         total = b.fadd(total, shuffle(b, total, total, [(k + distance) % WIDTH for k in range(WIDTH)]))
-    return b.extract_element(total, PLACE(0))
+    return b.extract_element(total, LANE_INDEX(0))
 
 
 @operation(_emit_sum, types.float64)
 def reduce_add(x: Any) -> float:
-    """Return Σ x: the two halves are added, then the halves of the result, then its two numbers."""
+    """Return Σ x: add the two halves, then the halves of the result, then its two numbers."""
     for distance in (4, 2, 1):
         x = x[:distance] + x[distance:]
     return float(x[0])
@@ -103,7 +103,7 @@ def reduce_add(x: Any) -> float:
 # ---- Memory.
 
 
-@operation(lambda call: call.builder.load(call.places(0)[0], align=8))
+@operation(lambda call: call.builder.load(call.addresses(0)[0], align=8))
 def load(A: Any, row: int, column: int) -> Any:
     """Return A[row, column], A[row, column + 1], …"""
     return A[row, column : column + WIDTH].copy()
@@ -111,11 +111,11 @@ def load(A: Any, row: int, column: int) -> Any:
 
 def _emit_masked_load(call: Call) -> Any:
     b = call.builder
-    (place,) = call.places(0)
+    (address,) = call.addresses(0)
     mask = b.icmp_signed("<", ir.Constant(INTS, list(range(WIDTH))), splatted(b, call.integer(3)))
-    function_type = ir.FunctionType(VECTOR, [place.type, PLACE, mask.type, VECTOR])
+    function_type = ir.FunctionType(VECTOR, [address.type, LANE_INDEX, mask.type, VECTOR])
     function = cgutils.get_or_insert_function(b.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0")
-    return b.call(function, [place, PLACE(8), mask, constant(0.0)])
+    return b.call(function, [address, LANE_INDEX(8), mask, constant(0.0)])
 
 
 @operation(_emit_masked_load)
@@ -127,29 +127,29 @@ def masked_load(A: Any, row: int, column: int, n: int) -> Any:
     return x
 
 
-@operation(lambda call: call.builder.store(call.args[3], call.places(0)[0], align=8), types.void)
+@operation(lambda call: call.builder.store(call.args[3], call.addresses(0)[0], align=8), types.void)
 def store(A: Any, row: int, column: int, x: Any) -> None:
     """Write the vector x to A[row, column], A[row, column + 1], …, in place."""
     A[row, column : column + WIDTH] = x
 
 
 def _emit_broadcast(call: Call) -> Any:
-    (place,) = call.places(0)
-    return splatted(call.builder, call.builder.load(call.builder.bitcast(place, ir.DoubleType().as_pointer())))
+    (address,) = call.addresses(0)
+    return splatted(call.builder, call.builder.load(call.builder.bitcast(address, ir.DoubleType().as_pointer())))
 
 
 @operation(_emit_broadcast)
 def broadcast(A: Any, row: int, column: int) -> Any:
-    """Return the vector whose numbers are all equal to A[row, column]."""
+    """Return the vector with A[row, column] in all lanes."""
     return A[row, column]
 
 
 def _emit_gather(call: Call) -> Any:
     b, offsets, x = call.builder, call.data(3), constant(0.0)
-    start = b.bitcast(call.places(0)[0], ir.DoubleType().as_pointer())
+    start = b.bitcast(call.addresses(0)[0], ir.DoubleType().as_pointer())
     for lane in range(WIDTH):
         number = b.load(b.gep(start, [b.load(b.gep(offsets, [INT(lane)]))]))
-        x = b.insert_element(x, number, PLACE(lane))
+        x = b.insert_element(x, number, LANE_INDEX(lane))
     return x
 
 
@@ -170,7 +170,7 @@ def zero_tile() -> Any:
 
 @operation(
     lambda call: call.context.make_tuple(
-        call.builder, tile, [call.builder.load(place, align=8) for place in call.places(0, WIDTH)]
+        call.builder, tile, [call.builder.load(address, align=8) for address in call.addresses(0, WIDTH)]
     ),
     tile,
 )
@@ -180,8 +180,8 @@ def load_tile(A: Any, row: int, column: int) -> Any:
 
 
 def _emit_store_tile(call: Call) -> None:
-    for k, place in enumerate(call.places(0, WIDTH)):
-        call.builder.store(call.builder.extract_value(call.args[3], k), place, align=8)
+    for k, address in enumerate(call.addresses(0, WIDTH)):
+        call.builder.store(call.builder.extract_value(call.args[3], k), address, align=8)
 
 
 @operation(_emit_store_tile, types.void)
@@ -192,7 +192,7 @@ def store_tile(A: Any, row: int, column: int, x: Any) -> None:
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
     """Write the transpose of a square of eight vectors."""
-    # For sizes 1, 2 and 4: exchange the squares of that size across the diagonal, between rows i and i + size.
+    # For sizes 1, 2 and 4: exchange squares of this size across the diagonal, between rows i and i + size.
     for size in (1, 2, 4):
         swapped = list(rows)
         for i in (k for k in range(WIDTH) if not k & size):
@@ -206,14 +206,14 @@ def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
 
 
 def _emit_transpose(call: Call) -> None:
-    rows = [call.builder.load(place, align=8) for place in call.places(3, WIDTH)]
-    for place, x in zip(call.places(0, WIDTH), _transposed(call.builder, rows), strict=True):
-        call.builder.store(x, place, align=8)
+    rows = [call.builder.load(address, align=8) for address in call.addresses(3, WIDTH)]
+    for address, x in zip(call.addresses(0, WIDTH), _transposed(call.builder, rows), strict=True):
+        call.builder.store(x, address, align=8)
 
 
 @operation(_emit_transpose, types.void)
 def transpose(A: Any, row: int, column: int, B: Any, b_row: int, b_column: int) -> None:
-    """Set the square of A at (row, column) to the transposed square of B at (b_row, b_column); both may coincide."""
+    """Set the square of A at (row, column) to the transposed square of B at (b_row, b_column), even the same square."""
     A[row : row + WIDTH, column : column + WIDTH] = B[b_row : b_row + WIDTH, b_column : b_column + WIDTH].T.copy()
 
 
@@ -272,7 +272,7 @@ def _emit_uniform(call: Call) -> Any:
 
 @operation(_emit_uniform, literal=True)
 def random_uniform(seed: Any, start: int, low: int, n_bits: int) -> Any:
-    """Return random numbers start, start + 1, … of the sequence of a seed, which is an uint64.
+    """Return random numbers start, start + 1, … of the sequence of a uint64 seed.
 
     A number is (k + 1/2) / 2^n_bits, where k are bits low, …, low + n_bits − 1 of a hash; ``low`` and ``n_bits`` are
     literals. Up to 52 bits the number is exact, hence in (0, 1); the largest number of 53 bits rounds to 1.

@@ -1,1 +1,1 @@
-"""From YAML to the ordered list of runs."""
+"""Experiment configs, and their expansion into ordered runs."""

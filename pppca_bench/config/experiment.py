@@ -1,4 +1,4 @@
-"""Experiment configs: their model, whose errors name file, line and key."""
+"""Pydantic models of experiment configs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _Text = Annotated[str, MinLen(1)]
 _Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 
 _PLACES = ("csv", "parquet", "sklearn", "proben1", "openml", "dt")
-"""Keys that state where a table is; each table has exactly one of them."""
+"""Keys for the location of a table; each table has exactly one of these keys."""
 
 
 class _SplitColumn(Section):
@@ -55,7 +55,7 @@ class _SplitColumn(Section):
 
 
 class TableSection(Section):
-    """A user-defined table: the key of its place, and the keys of the problem that is made from it."""
+    """Section of a user-defined table: key of its location, and keys of the problem."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -97,10 +97,10 @@ class TableSection(Section):
     def _broken_rules(self, place: str) -> Iterator[tuple[Location, str]]:
         beside = " and ".join(key for key in type(self).model_fields if key in self.model_fields_set and key != place)
         if place == "dt" and beside:
-            rule = "expected dt alone, since a .dt file states its targets and its split itself"
+            rule = "expected dt alone, since a .dt file states its own targets and split"
             yield ("dt",), f"{rule}, got it beside {beside}"
         if place != "csv" and "decimal" in self.model_fields_set:
-            yield ("decimal",), f"expected it beside csv alone, got it beside {place}"
+            yield ("decimal",), f"expected decimal only with csv, got it with {place}"
         if "split" in self.model_fields_set and self.model_fields_set & {"splits", "folds"}:
             yield ("split",), "expected split: {column: …} in place of splits and folds, got both"
         if self.task == "classification" and not isinstance(self.target, str) and len(self.target) > 1:
@@ -109,7 +109,7 @@ class TableSection(Section):
             yield ("name",), f"expected another name than that of a known problem, got {self.name!r}"
 
     def problem(self, shared: SplitRule) -> str | OwnData:
-        """Return the problem; ``shared`` is the config's rule, for a table that states none."""
+        """Return the problem; ``shared`` is the split rule of the config, for tables without a rule."""
         place = next(key for key in _PLACES if key in self.model_fields_set)
         if place == "dt":
             return self.dt
@@ -145,9 +145,9 @@ Methods = tuple[Annotated[Any, PlainValidator(read_method), WithJsonSchema({"def
 
 
 class Config(Section):
-    """An experiment: problems x methods x settings x repeats.
+    """Config of an experiment: problems x methods x settings x repeats.
 
-    A field's validator may read the fields before it; ``methods`` are `MethodRequest` after it.
+    Validators may read earlier fields; validated ``methods`` are of type `MethodRequest`.
     """
 
     name: _Name
@@ -178,7 +178,7 @@ class Config(Section):
     @field_validator("repeats", mode="before")
     @classmethod
     def _repeats(cls, value: Any, info: ValidationInfo) -> Any:
-        """Return the largest number of splits of a table where the config states no repeats."""
+        """Return the largest number of splits of a table if the config states no repeats."""
         if value is not REQUIRED:
             return value
         tables = [problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)]
@@ -191,7 +191,7 @@ class Config(Section):
     @classmethod
     def _check_retain(cls, value: float, info: ValidationInfo) -> float:
         if info.data.get("by") == "validation_error":
-            raise broken_rule("expected it beside by: retained_variance alone, got by: validation_error")
+            raise broken_rule("expected retain only with by: retained_variance, got by: validation_error")
         return value
 
     @model_validator(mode="after")
@@ -209,5 +209,5 @@ class Config(Section):
 
 
 def parse_config(source: YamlSource, *, given: Mapping[str, Path] | None = None) -> Config:
-    """Validate a document, whose ``problems:`` may name saved tables of the caller; see `Section.read`."""
+    """Validate a document, whose ``problems:`` may name saved tables of the caller; raise as `Section.read`."""
     return Config.read(source, context=Context(given or {}, source.path.parent))

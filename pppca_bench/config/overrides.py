@@ -14,48 +14,48 @@ from typing import Any
 import yaml
 
 from pppca_bench.config.experiment import Config
-from pppca_bench.config.sections import spelled_out
+from pppca_bench.config.sections import as_mapping
 from pppca_bench.documents import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.parameters import shown
 from pppca_bench.runs import Cell, Plan
 
-LONGEST_NAME = 120  # characters of a changed config's name, which names a folder of tables
+MAX_NAME_LENGTH = 120  # characters of a changed config's name, which names a folder of tables
 
-_OF_THE_CONFIG = [key for key in Config.known_keys() if key not in ("name", "classifier", "methods")]
+_CONFIG_KEYS = [key for key in Config.known_keys() if key not in ("name", "classifier", "methods")]
 _COMMA_BETWEEN_CONDITIONS = re.compile(r",(?![^\[]*\])")
 
 
 @dataclass(frozen=True)
-class Only:
-    """Filter of runs: values by key, which is ``problem``, ``method``, or a setting as in `Cell.settings`.
+class RunFilter:
+    """Filter of runs: values by key, which is ``problem``, ``method``, or a setting in `Cell.settings`.
 
-    A run matches if it has one of the values of each key; without keys every run matches.
+    A run matches if, for each key, it has one of the values; without keys all runs match.
     """
 
     wanted: Mapping[str, tuple[Any, ...]]
 
-    def takes(self, cell: Cell) -> bool:
-        """Return whether a cell's runs match."""
+    def matches(self, cell: Cell) -> bool:
+        """Return whether the runs of a cell match."""
         settings = _settings(cell)
         return all(
             key in settings and any(_is_same(settings[key], value) for value in values)
             for key, values in self.wanted.items()
         )
 
-    def takes_problem(self, name: str) -> bool:
+    def matches_problem(self, name: str) -> bool:
         """Return whether any run on a problem can match."""
         return name in self.wanted.get("problem", (name,))
 
-    def restricted(self, plan: Plan) -> Plan:
-        """Return a plan of the matching runs."""
-        specs = tuple(spec for spec in plan.specs if self.takes(spec.cell))
-        left = tuple(spec for spec in (*plan.specs, *plan.all_repeats) if not self.takes(spec.cell))
+    def apply(self, plan: Plan) -> Plan:
+        """Return a plan with the matching runs."""
+        specs = tuple(spec for spec in plan.specs if self.matches(spec.cell))
+        left = tuple(spec for spec in (*plan.specs, *plan.all_repeats) if not self.matches(spec.cell))
         return replace(plan, specs=specs, left_out=left)
 
     def check(self, cells: Collection[Cell]) -> None:
-        """Raise UnknownNameError for a key that no cell has, or if no cell matches; the message lists their values."""
+        """Raise UnknownNameError for a key that no cell has, or if no cell matches; the message lists known values."""
         values: dict[str, dict[str, None]] = {}
         for key, value in (item for cell in cells for item in _settings(cell).items()):
             values.setdefault(key, {})[_written(value)] = None
@@ -64,15 +64,15 @@ class Only:
                 raise UnknownNameError(
                     f"--only {key}: expected one of {listed(sorted(values), key)}, got {key!r}{nearest(key, values)}."
                 )
-        if not any(map(self.takes, cells)):
+        if not any(map(self.matches, cells)):
             known = [f"{key} is {listed(values[key], _written(asked[0]))}" for key, asked in self.wanted.items()]
-            raise UnknownNameError(f"--only: none of the configs' runs matches. In them {'; '.join(known)}.")
+            raise UnknownNameError(f"--only: no run of the configs matches. In the configs {'; '.join(known)}.")
 
 
-def parse_only(options: Sequence[str]) -> Only:
+def parse_filter(options: Sequence[str]) -> RunFilter:
     """Read conditions such as ``"method=dgha,tau=5,10"``, separated by commas; raise ConfigError for a missing key.
 
-    Values of the same key are alternatives; runs match all conditions on different keys, in one option or in several.
+    Values of the same key are alternatives; runs match the conditions on all keys, in a single or several options.
     """
     wanted: dict[str, tuple[Any, ...]] = {}
     for option in options:
@@ -83,11 +83,11 @@ def parse_only(options: Sequence[str]) -> Only:
             if not key or not text.strip():
                 raise ConfigError(f"--only {option}: expected KEY=VALUE, such as method=dgha,tau=15, got {part!r}.")
             wanted[key] = (*wanted.get(key, ()), parse_yaml(Path("--only"), text).value)
-    return Only(wanted)
+    return RunFilter(wanted)
 
 
 def parse_changes(options: Sequence[str]) -> dict[str, Any]:
-    """Read changes such as ``"classifier.learning_rate=0.2"``: YAML values by key; of the same key the last counts.
+    """Read changes such as ``"classifier.learning_rate=0.2"``: YAML values by key; the last value of a key counts.
 
     Raises ConfigError for a change without key or value, or whose value is not YAML.
     """
@@ -100,20 +100,20 @@ def parse_changes(options: Sequence[str]) -> dict[str, Any]:
     return dict(sorted(changes.items()))
 
 
-def changed(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
-    """Return a config, not yet validated, with some values changed.
+def apply_changes(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
+    """Return a config with changed values, before validation.
 
-    A change has a key of the config, ``classifier.KEY``, or ``METHOD.KEY`` for each section of that method; raises
-    ConfigError for any other. The text is that of the changed config, under its own name (`changed_name`), after a
-    comment that lists the changes.
+    The key of a change is a key of the config, ``classifier.KEY``, or ``METHOD.KEY`` for all sections of a method;
+    raises ConfigError for other keys. The text of the result is the changed config with a new name (`changed_name`)
+    after a comment that lists the changes.
     """
     if not changes or not isinstance(source.value, dict):
         return source
     value = copy.deepcopy(source.value)
     if isinstance(methods := value.get("methods"), list):
-        value["methods"] = [spelled_out(entry, "method") for entry in methods]
+        value["methods"] = [as_mapping(entry, "method") for entry in methods]
     if "classifier" in value:
-        value["classifier"] = spelled_out(value["classifier"], "rule")
+        value["classifier"] = as_mapping(value["classifier"], "rule")
     for key, new in changes.items():
         _change(value, key, new)
     name = changed_name(str(value.get("name", "")), changes)
@@ -125,22 +125,22 @@ def changed(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
 def changed_name(name: str, changes: Mapping[str, Any]) -> str:
     """Return the name of a changed config's results, such as ``"cancer1+classifier.learning_rate=0.2"``.
 
-    Choice: a file's name has no plus sign, so that changed runs have tables of their own and enter no published table.
-    Characters that a folder's name cannot have are replaced, long names are cut; a digest then distinguishes them.
+    Choice: a plus sign, which config names lack, so that changed runs have separate tables and never enter published
+    tables. Characters that folder names cannot contain are replaced, long names are cut; both then get a digest.
     """
     if not changes:
         return name
     values = {key: value if isinstance(value, list) else [value] for key, value in changes.items()}
     exact = ",".join(f"{key}={','.join(map(_written, each))}" for key, each in values.items())
     plain = re.sub(r"[^A-Za-z0-9_.=,+-]", "-", exact)
-    if plain == exact and len(name) + len(plain) < LONGEST_NAME:
+    if plain == exact and len(name) + len(plain) < MAX_NAME_LENGTH:
         return f"{name}+{plain}"
     digest = hashlib.sha256(exact.encode()).hexdigest()[:8]
-    return f"{name}+{plain[: LONGEST_NAME - len(name) - 10]}-{digest}"
+    return f"{name}+{plain[: MAX_NAME_LENGTH - len(name) - 10]}-{digest}"
 
 
 def as_options(changes: Mapping[str, Any]) -> str:
-    """Return changes as the command line has them."""
+    """Return changes as options of the command line."""
     return " ".join(f"--set {key}={_written(value)}" for key, value in changes.items())
 
 
@@ -149,7 +149,7 @@ def _change(document: dict[str, Any], key: str, new: Any) -> None:
     entries = [entry for entry in methods if isinstance(entry, dict)] if isinstance(methods, list) else []
     names = dict.fromkeys(str(entry.get("method")) for entry in entries)
     method = next((name for name in names if key.startswith(f"{name}.")), "")
-    if key in _OF_THE_CONFIG:
+    if key in _CONFIG_KEYS:
         document[key] = new
     elif key.startswith("classifier."):
         _put(document, key.split("."), key, new)
@@ -158,7 +158,7 @@ def _change(document: dict[str, Any], key: str, new: Any) -> None:
             if entry.get("method") == method:
                 _put(entry, key.removeprefix(f"{method}.").split("."), key, new)
     else:
-        known = [*_OF_THE_CONFIG, "classifier.KEY", *(f"{name}.KEY" for name in names if name in METHODS)]
+        known = [*_CONFIG_KEYS, "classifier.KEY", *(f"{name}.KEY" for name in names if name in METHODS)]
         raise ConfigError(f"--set {key}: expected one of {listed(known, key)}, got {key!r}{nearest(key, known)}.")
 
 
@@ -176,7 +176,7 @@ def _settings(cell: Cell) -> dict[str, Any]:
 
 
 def _is_same(value: Any, asked: Any) -> bool:
-    """Return whether a run has the asked value; a list with one item equals the item, and true is not 1."""
+    """Return whether a value equals the requested value; a list of one item equals the item, and true is not 1."""
     if isinstance(value, tuple):
         return list(value) == (asked if isinstance(asked, list) else [asked])
     return bool(value == asked) and isinstance(value, bool) == isinstance(asked, bool)

@@ -1,6 +1,6 @@
 """Expansion of a config into ordered runs, with their keys and seeds; no input or output.
 
-The same config gives the same runs in the same order, whatever the machine.
+The same config gives the same runs in the same order on all machines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.protocol import PIVOT, PIVOTAL, STORED_BESIDE, section_of
+from pppca_bench.methods.protocol import PIVOT, PIVOT_KEYS, STORAGE_FLAGS, section_of
 from pppca_bench.methods.registry import DEFAULT_RULE
 from pppca_bench.problems import OwnData
 from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The data behind a problem's name."""
+    """Identity of a problem's data."""
 
     label: str  # name of the problem in cells and tables
     data_sha256: str
-    seeded_as: str  # origin of the seeds: the name of a known problem, the digest of the user's own data
+    seeded_as: str  # part of the seeds: name of a known problem, or digest of user-defined data
 
 
 Identities = Mapping[str | OwnData, Identity]
-"""The data of each entry of a config's problems."""
+"""Identity of the data of each problem in a config."""
 
 
 def expand(config: Config, problems: Identities, *, repeats: int | None = None) -> list[RunSpec]:
-    """List the runs that a config asks for.
+    """Return the runs of a config.
 
     Parameters
     ----------
     config : Config
         A validated config.
     problems : mapping of str or OwnData to Identity
-        The data behind each entry of ``config.problems``.
+        Identity of the data of each entry in ``config.problems``.
     repeats : int, optional
-        Number of repeats in place of the config's own, at least 1.
+        Number of repeats in place of the config's repeats, at least 1.
 
     Returns
     -------
     list of RunSpec
-        Ordered by problem, method, settings and repeat; each run once, even if two entries of the config ask for it.
+        Ordered by problem, method, settings and repeat; each run once, even if several entries contain it.
     """
     runs: dict[str, RunSpec] = {}
     places = itertools.count()
@@ -84,10 +84,10 @@ def count_runs(config: Config, *, repeats: int | None = None) -> int:
 
 
 def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int:
-    """Derive a run's seed from its identity, never from the order of execution.
+    """Derive the seed of a run from its identity, not from the order of execution.
 
-    Choice: tau, data fraction and the other settings have no influence, so that all cells of a repeat get the same
-    random numbers and differ only in the settings that are compared.
+    Choice: tau, data fraction and other settings have no influence, so that all cells of a repeat get the same random
+    numbers and differ only in the settings to compare.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tu
 
 
 def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
-    """Return whether a setting of a classifier is that it takes its inputs as given: cells do not name it then."""
+    """Return whether a classifier setting is ``input_scaling: given``, the default, which cells do not name."""
     name, value = item
     is_pivotal = value == PIVOT and pivot_of(problem) is not None
     return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_pivotal)
@@ -131,15 +131,15 @@ def _changed(method: MethodRequest, cell: Cell) -> tuple[str, ...]:
     return tuple(
         name
         for name, value in cell.settings.items()
-        if name not in STORED_BESIDE and not name.startswith(CHOOSE) and defaults.get(name) != value
+        if name not in STORAGE_FLAGS and not name.startswith(CHOOSE) and defaults.get(name) != value
     )
 
 
 def _digest_of(cell: Cell) -> Digest:
-    """Return the digest of a cell, its columns and the sizes behind "pivot", with which the keys of its runs begin."""
+    """Return the digest of a cell and of the sizes behind "pivot", from which the keys of its runs are derived."""
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
     pivot, settings = pivot_of(cell.problem), cell.settings.items()
     pivotal = [name.rpartition(".")[2] for name, value in settings if value == PIVOT]
-    # Without a known pivot, the sizes follow from the data, whose digest is among the parts, and the rule's version.
-    sizes = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in pivotal if name in PIVOTAL]
+    # Without a known pivot, the data, whose digest is among the parts, and the rule's version determine the sizes.
+    sizes = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in pivotal if name in PIVOT_KEYS]
     return hashlib.sha256(json.dumps([*parts, sizes], sort_keys=True).encode())

@@ -1,4 +1,4 @@
-"""Request of a command: config files to validated configs, open problems and plans."""
+"""Requests of commands: validated configs, open problems and plans from config files."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from pppca_bench.config.experiment import Config, parse_config
-from pppca_bench.config.overrides import as_options, changed, changed_name, parse_changes, parse_only
+from pppca_bench.config.overrides import apply_changes, as_options, changed_name, parse_changes, parse_filter
 from pppca_bench.config.plan import Identity, count_runs, expand
 from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
-from pppca_bench.methods.lookup import search_also
-from pppca_bench.problems import OwnData, Problem, ProblemSource, find_own_file, open_problem, registered
+from pppca_bench.methods.lookup import extend_sys_path
+from pppca_bench.problems import OwnData, Problem, ProblemSource, find_user_file, open_problem, registered
 from pppca_bench.problems.problem import ProblemInfo
 from pppca_bench.runs import Plan, RunSpec, by_cell
 
 OpenProblem = tuple[ProblemSource, Problem]
 Entry = str | OwnData
 
-MOST_RUNS = 200_000
+MAX_RUNS = 200_000
 """Largest number of runs of a command. Choice: ten times the runs of all configs of this repository."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """The configs of a command: their plans, in its order, and their problems by name and digest.
+    """Plans of the configs of a command, in order, and open problems by name and digest.
 
-    Of a problem with several splits, the first is open.
+    Problems with several splits are open at the first split.
     """
 
     plans: tuple[Plan, ...]
@@ -56,44 +56,44 @@ def read_request(
     Parameters
     ----------
     documents : sequence of Path or YamlSource
-        YAML files, or documents that are read already; each file is read once.
+        YAML files, or parsed documents; each file is read once.
     data_dir : Path, optional
         First folder to look for Proben1 files.
     repeats : int, optional
-        Number of repeats in place of the configs' own.
+        Number of repeats in place of the configs' repeats.
     only : sequence of str, optional
-        Filters of the runs, as `parse_only` reads them; a config without matching runs has no plan.
+        Filters of runs, see `parse_filter`; a config without matching runs has no plan.
     changes : sequence of str, optional
-        Values in place of the configs' own, as `parse_changes` reads them.
+        Changes of config values, see `parse_changes`.
     only_plan : bool, default False
-        Open user-defined data alone: the registry has the digests of known problems.
+        Open only user-defined data, since the registry has the digests of known problems.
     force : bool, default False
-        Allow more than `MOST_RUNS` runs.
+        Allow more than `MAX_RUNS` runs.
     given : mapping of str to Path, optional
-        Saved tables of the caller, by their names in configs.
+        Saved tables of the caller, by name in configs.
 
     Raises
     ------
     ConfigError, UnknownNameError, DataError
-        A config is invalid, two have the same name, or there are too many runs; no run matches the filters; data are
-        missing or damaged.
+        If a config is invalid, two configs have the same name, there are too many runs, no run matches the filters, or
+        data are missing or damaged.
     """
-    asked, new = parse_only(only), parse_changes(changes)
+    asked, new = parse_filter(only), parse_changes(changes)
     configs = _read_configs(documents, new, given or {})
     first: dict[str, Path] = {}
     for source, config in configs:
         other = first.setdefault(config.name, source.path)
         if other != source.path:
-            raise ConfigError(f"{source.path}: expected a name of its own, got {config.name!r}, which {other} has.")
+            raise ConfigError(f"{source.path}: expected a unique name, got {config.name!r}, as in {other}.")
     if not force:
-        # A config is expanded at its own repeats, too: completed runs stay in its tables.
+        # A config is also expanded at its own repeats, since completed runs stay in its tables.
         counts = {source.path: max(count_runs(own), count_runs(own, repeats=repeats)) for source, own in configs}
-        refuse_too_many(counts)
+        check_run_count(counts)
     plans, problems, opened = [], dict[tuple[str, str], OpenProblem](), dict[Entry, OpenProblem]()
     for source, config in configs:
         files = _find_files(source, config)
         for entry in files.values():
-            is_needed = entry not in registered() or (not only_plan and asked.takes_problem(str(entry)))
+            is_needed = entry not in registered() or (not only_plan and asked.matches_problem(str(entry)))
             if is_needed and entry not in opened:
                 opened[entry] = open_problem(entry, data_dir, only_local=only_plan)
         identities = _identities(source, config, files, opened)
@@ -105,12 +105,12 @@ def read_request(
         plans.append(Plan(changed_name(config.name, new), source.sha256, source.text, specs, all_repeats))
     if asked.wanted:
         asked.check(by_cell(spec for plan in plans for spec in plan.specs))
-        plans = [asked.restricted(plan) for plan in plans]
+        plans = [asked.apply(plan) for plan in plans]
     return Request(tuple(plan for plan in plans if plan.specs), problems)
 
 
 def problems_of(path: Path) -> list[Entry]:
-    """Return the problems of a config, whose files are as seen from the working directory."""
+    """Return the problems of a config, with paths relative to the working directory."""
     ((source, config),) = _read_configs([path], {}, {})
     return list(_find_files(source, config).values())
 
@@ -118,41 +118,41 @@ def problems_of(path: Path) -> list[Entry]:
 def _read_configs(
     documents: Sequence[Path | YamlSource], changes: Mapping[str, Any], given: Mapping[str, Path]
 ) -> list[tuple[YamlSource, Config]]:
-    """Read and validate configs, each once; their folders join the module search path."""
+    """Read and validate configs, each once, and add their folders to the module search path."""
     once = {item if isinstance(item, Path) else item.path: item for item in documents}
-    sources = [changed(read_yaml(item) if isinstance(item, Path) else item, changes) for item in once.values()]
-    search_also([*(source.path.parent for source in sources), Path.cwd()])
+    sources = [apply_changes(read_yaml(item) if isinstance(item, Path) else item, changes) for item in once.values()]
+    extend_sys_path([*(source.path.parent for source in sources), Path.cwd()])
     try:
         return [(source, parse_config(source, given=given)) for source in sources]
     except ConfigError as error:
         raise ConfigError(f"with {as_options(changes)}: {error}" if changes else str(error)) from None
 
 
-def refuse_too_many(counts: Mapping[Path, int], fewer: str = "values or repeats") -> None:
-    """Raise ConfigError for more than `MOST_RUNS` runs, counted by file; ``fewer`` names the remedy."""
+def check_run_count(counts: Mapping[Path, int], fewer: str = "values or repeats") -> None:
+    """Raise ConfigError for more than `MAX_RUNS` runs in all files; ``fewer`` is part of the remedy."""
     n_all = sum(counts.values())
-    if n_all > MOST_RUNS:
+    if n_all > MAX_RUNS:
         path, n_most = max(counts.items(), key=lambda pair: pair[1])
         others = f" of {n_all}" if len(counts) > 1 else ""
         raise ConfigError(
-            f"{path}: expected at most {MOST_RUNS} runs in one command, got {n_most}{others}."
-            f" Take fewer {fewer}, or plan them all the same with --force."
+            f"{path}: expected at most {MAX_RUNS} runs in one command, got {n_most}{others}."
+            f" Use fewer {fewer}, or plan all runs with --force."
         )
 
 
 def _find_files(source: YamlSource, config: Config) -> dict[Entry, Entry]:
-    """Return a config's problems, as written, with their paths as seen from its folder.
+    """Return, for each problem as written in a config, the problem with its path relative to the config's folder.
 
-    Raises ConfigError for a file that is missing.
+    Raises ConfigError for missing files.
     """
     files: dict[Entry, Entry] = {}
     for index, entry in enumerate(config.problems):
         try:
             files[entry] = entry
             if isinstance(entry, str) and entry.endswith(".dt"):
-                files[entry] = str(find_own_file(entry, source.path.parent))
+                files[entry] = str(find_user_file(entry, source.path.parent))
             elif isinstance(entry, OwnData) and entry.is_file:
-                files[entry] = replace(entry, place=str(find_own_file(entry.place, source.path.parent)))
+                files[entry] = replace(entry, place=str(find_user_file(entry.place, source.path.parent)))
         except DataError as error:
             raise ConfigError(f"{source.where(('problems', index))}: {error}") from None
     return files
@@ -161,7 +161,7 @@ def _find_files(source: YamlSource, config: Config) -> dict[Entry, Entry]:
 def _identities(
     source: YamlSource, config: Config, files: Mapping[Entry, Entry], opened: Mapping[Entry, OpenProblem]
 ) -> dict[Entry, Identity]:
-    """Return the data behind each problem of a config; they have to fit its methods."""
+    """Return the identity of each problem in a config; raise ConfigError for problems that do not fit its methods."""
     labels, identities = _labels(source, files), dict[Entry, Identity]()
     for index, (entry, file) in enumerate(files.items()):
         label = labels[entry]
@@ -172,9 +172,9 @@ def _identities(
 
 
 def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
-    """Return the label of each problem: the name of its file, or its path where two files of a config share a name.
+    """Return the label of each problem: the file name, or the path if files of a config have the same name.
 
-    Raises ConfigError for a table that has the label of another problem.
+    Raises ConfigError for a table with the label of another problem.
     """
     short = {entry: entry.label if isinstance(entry, OwnData) else Path(entry).name for entry in entries}
     labels = dict(short)
@@ -185,20 +185,20 @@ def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
     for index, (entry, label) in enumerate(labels.items()):
         if isinstance(entry, OwnData) and (label in registered() or list(labels.values()).count(label) > 1):
             place = source.where(("problems", index))
-            raise ConfigError(f"{place}: expected a name of its own, got {label!r} again. Add the key `name`.")
+            raise ConfigError(f"{place}: expected a unique name, got {label!r} again. Add the key `name`.")
     return labels
 
 
 def _check_fit(place: str, entry: Entry, data: Problem | ProblemInfo, config: Config) -> None:
-    """Raise ConfigError unless a problem has the kind of targets and the examples that a config's methods need.
+    """Raise ConfigError unless a problem has the targets and examples that the methods of a config need.
 
-    ``place`` begins the message. Methods that only measure need training examples alone. The registry's problems have
-    examples of each split.
+    ``place`` begins the message. Methods that only measure just need training examples. Problems of the registry have
+    examples in all splits.
     """
     label = entry.label if isinstance(entry, OwnData) else entry
     remedy = "Take another problem, or another method or classifier (`pppca methods`)."
     if isinstance(entry, OwnData) or label.endswith(".dt"):
-        remedy = f"If its targets are classes, say `task: classification`, in a .dt file bool_out. {remedy}"
+        remedy = f"If its targets are classes, set `task: classification`, or bool_out in a .dt file. {remedy}"
     for used in (used for method in config.methods for used in method.entries):
         for is_needed, kind in ((used.needs_numbers, "an approximation"), (used.needs_classes, "a classification")):
             if is_needed and not kind.endswith(data.task):

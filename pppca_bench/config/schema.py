@@ -1,6 +1,6 @@
-"""JSON schema of an experiment's config, for editors.
+"""JSON schema of experiment configs, for editors.
 
-It admits every valid config and a few others, since it cannot state the rules between values.
+The schema accepts all valid configs and a few invalid ones, since it cannot express rules between values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
 
 _HAS_TABLE: Schema = {"anyOf": [{"type": "object"}, {"type": "array", "contains": {"type": "object"}}]}
-"""Problems whose splits may state the number of repeats."""
+"""Schema of problems whose splits may determine the number of repeats."""
 
 _PATH: Schema = {
     "type": "string",
@@ -34,12 +34,12 @@ _PATH: Schema = {
 _PARAMETERS: Schema = {
     "type": ["object", "null"],
     "additionalProperties": {"type": ["number", "string", "boolean", "null", "array"]},
-    "description": "Parameters of the class, by their own names; a list varies a parameter.",
+    "description": "Parameters of the class, by name; a list varies a parameter.",
 }
 
 
 def experiment_schema() -> Schema:
-    """Return the schema of a config that ``pppca run`` takes."""
+    """Return the schema of configs for ``pppca run``."""
     schema = schema_of(Config)
     problem = schema["properties"]["problems"]["items"]
     schema["properties"]["problems"] = {"anyOf": [problem, {**schema["properties"]["problems"], "uniqueItems": True}]}
@@ -55,27 +55,27 @@ def experiment_schema() -> Schema:
 
 
 def schema_of(model: type[Section]) -> Schema:
-    """Return the schema of a model, each key with its rule in words."""
+    """Return the schema of a model, with a description of the admissible values of each key."""
     schema = model.model_json_schema()
     definitions = schema.pop("$defs", {})
 
-    def linked(part: Schema) -> Schema:
-        """Return a part without its title, with the part that it refers to in place, or a link to `_definitions`."""
+    def resolve(part: Schema) -> Schema:
+        """Return a part without title: pydantic's references are inlined, shared sections refer to `_definitions`."""
         if "$ref" in part:
-            return linked(definitions[part["$ref"].rpartition("/")[2]])
+            return resolve(definitions[part["$ref"].rpartition("/")[2]])
         if "definition" in part:
             return {"$ref": f"#/$defs/{part['definition']}"}
         return {key: value for key, value in part.items() if key != "title" or not isinstance(value, str)}
 
-    linked_schema: Schema = json.loads(json.dumps(schema), object_hook=linked)
-    for property_schema in linked_schema["properties"].values():
+    resolved: Schema = json.loads(json.dumps(schema), object_hook=resolve)
+    for property_schema in resolved["properties"].values():
         words = in_words(property_schema)
         property_schema.setdefault("description", f"{words[0].upper()}{words[1:]}.")
-    return linked_schema
+    return resolved
 
 
 def _definitions() -> Schema:
-    """Return the schemas of problems, methods and classifiers by name."""
+    """Return the schemas of problems, methods and classifiers, to which other parts refer by name."""
     singles = {name: entry for name, entry in CLASSIFIERS.items() if not entry.is_ensemble}
     method = _name_of_foreign([name for name in method_names() if name not in METHODS])
     classifier = _name_of_foreign([name for name in classifier_names() if name not in CLASSIFIERS])
@@ -100,7 +100,7 @@ def _name_of_foreign(installed: list[str]) -> Schema:
 
 
 def _any_of(kind: str, entries: Mapping[str, Method | Classifier], foreign: Schema) -> Schema:
-    """Return the schema of a name or a section, ours or third-party."""
+    """Return the schema of a name or a section, of this package or third-party."""
     names = [{"const": name, "description": f"{entry.title}: {entry.does}."} for name, entry in entries.items()]
     sections = [{"$ref": f"#/$defs/{kind}_{name}"} for name in entries]
     return {"anyOf": [*names, foreign, *sections, {"$ref": f"#/$defs/foreign_{kind}"}]}
@@ -111,10 +111,10 @@ def _section(entry: Method | Classifier) -> Schema:
 
 
 def schema_text(schema: Schema) -> str:
-    """Return a schema as the text of a file."""
+    """Return a schema as JSON text for a file."""
     return json.dumps(schema, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def mapping(properties: Mapping[str, Schema], required: Iterable[str] = ()) -> Schema:
-    """Return the schema of a mapping with these keys and no other."""
+    """Return the schema of a mapping with exactly these properties."""
     return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}

@@ -1,4 +1,4 @@
-"""Sections of methods and classifiers in a config: their models, values and defaults, and values that runs choose."""
+"""Sections of methods and classifiers in configs: models, values, defaults, and values that runs choose."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pppca_bench.documents import Location, Section, absent, as_written, broken_
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.lookup import (
-    check_not_hidden,
+    check_not_shadowed,
     classifier_names,
     find_classifier,
     find_method,
@@ -30,15 +30,15 @@ from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, adapter_of, parameters_of, shown
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
 
-MOST_VALUES = 1000
-MOST_VARIANTS = 10_000
-"""Largest number of combinations of a section's values. Choice: they are listed in a second."""
+MAX_VALUES = 1000
+MAX_VARIANTS = 10_000
+"""Largest number of combinations of values in a section. Choice: listing them takes a second."""
 
 AUTO_TAUS = (2.0, 5.0, 10.0, 15.0, 20.0, 50.0, 100.0)
-"""Candidates of ``tau: auto``. Choice: the slides' four, and others around them, for other spectra."""
+"""Candidates of ``tau: auto``. Choice: the slides' four values, and values around them for other spectra."""
 
 Grid = Mapping[str, tuple[Scalar, ...]]
-"""Values of each parameter, by key; a single value where the config does not vary it."""
+"""Values of each parameter, by key; a single value if the config does not vary the parameter."""
 
 Repeats = Annotated[int, Ge(1), Le(10_000)]
 By = Literal["validation_error", "retained_variance"]
@@ -56,16 +56,16 @@ class Context:
 
 
 def context_of(info: ValidationInfo) -> Context:
-    """Return the context that `Section.read` was called with."""
+    """Return the context argument of `Section.read`."""
     return cast("Context", info.context)
 
 
 @dataclass(frozen=True)
 class MethodRequest:
-    """A method of a config: the values of its parameters and of the classifiers that follow, with defaults.
+    """Method of a config: values of its parameters and of the following classifiers, with defaults.
 
-    ``classifier`` has the values of ``rule`` and of the classifier's parameters, and ``base.<key>`` for the members of
-    an ensemble; it is empty if no classifier follows.
+    ``classifier`` contains ``rule``, the parameters of the classifier, and ``base.<key>`` for members of an ensemble;
+    it is empty without a classifier.
     """
 
     entry: Method
@@ -81,16 +81,16 @@ class MethodRequest:
 
 
 def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
-    """Yield every combination of a grid's values, as sorted parameters; thresholds and data fractions vary fastest."""
+    """Yield all combinations of values in a grid, as sorted parameters; thresholds and data fractions vary fastest."""
     keys = sorted(grid, key=lambda key: {"tau": 1, "data_fraction": 2}.get(key, 0))
     for values in itertools.product(*(grid[key] for key in keys)):
         yield tuple(sorted(zip(keys, values, strict=True)))
 
 
 class Values:
-    """Annotation for pydantic of a key that takes a value of a parameter, or a list of values to run them all.
+    """Pydantic annotation of a key that takes a parameter's value, or a list of values for separate runs.
 
-    The validated value is a tuple.
+    The validated value is a tuple of values.
     """
 
     def __init__(self, parameter: Parameter) -> None:
@@ -101,7 +101,7 @@ class Values:
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         single = adapter_of(self._parameter.annotation).json_schema()
-        several = {"type": "array", "items": single, "minItems": 1, "maxItems": MOST_VALUES, "uniqueItems": True}
+        several = {"type": "array", "items": single, "minItems": 1, "maxItems": MAX_VALUES, "uniqueItems": True}
         if self._parameter.is_list:  # a list of numbers is a single value then
             several["contains"] = {"type": "array"}
         expected, default = self._parameter.expected, self._parameter.default
@@ -114,8 +114,8 @@ class Values:
         is_list = self._parameter.is_list
         if not isinstance(value, tuple) or (is_list and not any(isinstance(item, tuple) for item in value)):
             return (self._checked(value),)
-        if not 1 <= len(value) <= MOST_VALUES:
-            raise broken_rule(f"expected 1 to {MOST_VALUES} values, got {len(value)}")
+        if not 1 <= len(value) <= MAX_VALUES:
+            raise broken_rule(f"expected 1 to {MAX_VALUES} values, got {len(value)}")
         values: list[Any] = []
         errors: list[tuple[Location, str]] = []
         for index, item in enumerate(value):
@@ -141,7 +141,7 @@ class Values:
 
 
 class Thresholds(Values):
-    """Annotation of thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
+    """Pydantic annotation of thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         schema = super().__get_pydantic_json_schema__(core, handler)
@@ -153,24 +153,24 @@ class Thresholds(Values):
 
 
 def is_storable(value: object) -> bool:
-    """Return whether the store accepts a value of a parameter: a number, a text, a flag, None, or a tuple of them."""
+    """Return whether the store accepts a parameter value: a number, text, boolean, None, or a tuple of these."""
     parts = value if isinstance(value, tuple) else (value,)
     return all(isinstance(part, _STORABLE) and not isinstance(part, type) and part == part for part in parts)
 
 
-def spelled_out(value: Any, key: str) -> Any:
-    """Return the mapping that a bare name is short for; anything else as it is."""
+def as_mapping(value: Any, key: str) -> Any:
+    """Return the mapping for a bare name, which abbreviates it; other values are unchanged."""
     return {key: value} if isinstance(value, str) else value
 
 
 class EntrySection(Section):
-    """Base of the models of methods' and classifiers' sections."""
+    """Base of the models of method and classifier sections."""
 
     entry: ClassVar[Entry]
 
     @classmethod
     def hint(cls, key: str) -> str:
-        """Return the section that the key belongs to, or the most similar key of this section."""
+        """Return a hint: the section of the key, or the most similar key of this section."""
         if cls.entry.foreign:
             return " (a key of parameters:)" if key in section_of(cls.entry) else nearest(key, cls.known_keys())
         rules = [rule for rule, entry in CLASSIFIERS.items() if key in section_of(entry)]
@@ -181,7 +181,7 @@ class EntrySection(Section):
 
 @cache
 def model_of(entry: Method | Classifier) -> type[EntrySection]:
-    """Return the model of a method's or classifier's section."""
+    """Return the model for the section of a method or classifier."""
     fields: dict[str, Any] = {"rule": (Literal[entry.name], absent() if entry.name == DEFAULT_RULE else ...)}
     if isinstance(entry, Method):
         fields = {"method": (Literal[entry.name], ...), "repeats": (Repeats, absent())}
@@ -201,7 +201,7 @@ def model_of(entry: Method | Classifier) -> type[EntrySection]:
 
 
 def _fields(entry: Entry) -> dict[str, Any]:
-    """Return a field for each parameter; an alias is its key, since names such as copy are pydantic's own."""
+    """Return a field for each parameter, with the key as alias, since pydantic reserves names such as copy."""
     return {
         f"key_{number}": (
             Annotated[Any, Thresholds(parameter) if key == "tau" and not entry.foreign else Values(parameter)],
@@ -211,8 +211,8 @@ def _fields(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _named(value: Any, key: str, default: str | None, info: ValidationInfo, *, in_ensemble: bool = False) -> Any:
-    """Return the entry that a section names."""
+def _find_entry(value: Any, key: str, default: str | None, info: ValidationInfo, *, in_ensemble: bool = False) -> Any:
+    """Return the registry entry of a section; raise an error for unknown names."""
     if not isinstance(value, dict):
         raise broken_rule(f"expected a name or a mapping of keys to values, got {as_written(value)}")
     names, find = (method_names(), find_method) if key == "method" else (classifier_names(), find_classifier)
@@ -224,7 +224,7 @@ def _named(value: Any, key: str, default: str | None, info: ValidationInfo, *, i
             entry = find(name)
             section_of(entry)  # raises ConfigError for a class that breaks the protocol
             if is_path(name):
-                check_not_hidden(name, context_of(info).folder)
+                check_not_shadowed(name, context_of(info).folder)
             return entry
     except ConfigError as error:
         raise_errors([((key,), str(error).removesuffix("."))])
@@ -233,17 +233,17 @@ def _named(value: Any, key: str, default: str | None, info: ValidationInfo, *, i
     raise broken_rule(f"expected {key} to be one of {', '.join(names)}, got {got}{hint}")
 
 
-def _given(entry: Method | Classifier, value: Any, info: ValidationInfo) -> dict[str, Any]:
-    """Return the validated values that a section has, by key."""
+def _validate_section(entry: Method | Classifier, value: Any, info: ValidationInfo) -> dict[str, Any]:
+    """Return the validated values of a section, by key, without defaults."""
     section = model_of(entry).model_validate(value, context=info.context)
     return section.model_dump(by_alias=True, exclude_unset=True)
 
 
 def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> Grid:
-    """Return the values of a classifier's section; pydantic's validator of it."""
-    value = spelled_out(value, "rule")
-    entry = _named(value, "rule", DEFAULT_RULE, info, in_ensemble=in_ensemble)
-    given = _given(entry, value, info)
+    """Validate the section of a classifier and return its values, with defaults."""
+    value = as_mapping(value, "rule")
+    entry = _find_entry(value, "rule", DEFAULT_RULE, info, in_ensemble=in_ensemble)
+    given = _validate_section(entry, value, info)
     grid = {"rule": (entry.name,), **_grid(entry, given)}
     if entry.is_ensemble:
         members = given.get("base") or read_classifier({}, info, in_ensemble=True)
@@ -258,14 +258,14 @@ MemberSection = Annotated[
 
 
 def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
-    """Return the method of a section; pydantic's validator of it.
+    """Validate the section of a method and return the request.
 
-    Keys of the config, validated before, apply where the section lacks them.
+    Keys of the config, validated earlier, apply if the section lacks them.
     """
     shared = info.data
-    value = spelled_out(value, "method")
-    entry = _named(value, "method", None, info)
-    given = _given(entry, value, info)
+    value = as_mapping(value, "method")
+    entry = _find_entry(value, "method", None, info)
+    given = _validate_section(entry, value, info)
     names = shared.get("choose", ())
     if AUTO in (shared.get("tau"), given.get("tau")):
         names = tuple(dict.fromkeys([*names, "tau"]))
@@ -278,7 +278,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
                 raise broken_rule(f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none")
         given["tau"] = AUTO_TAUS if tau == AUTO else tau or (None,)
     grid = _grid(entry, given)
-    grid = _choosing(entry, grid, names, shared.get("by", "validation_error"), shared.get("retain", 95.0))
+    grid = _add_candidates(entry, grid, names, shared.get("by", "validation_error"), shared.get("retain", 95.0))
     if shared.get(PREDICTIONS) and entry.makes != "measures":
         grid[PREDICTIONS] = (True,)
     if given.get(PORTRAIT):
@@ -288,15 +288,15 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
 
 
 def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tuple[Scalar, ...]]:
-    """Return the values of every parameter, by default those that are not given."""
+    """Return the values of all parameters, with defaults; raise errors for rules between parameters."""
     place: Location = ("parameters",) if entry.foreign else ()
     if entry.foreign:
         given = given.get("parameters", {})
     defaults = _defaults(entry)
     grid = {key: given.get(key, (defaults.get(key),)) for key in section_of(entry) if key in given or key in defaults}
     n_variants = math.prod(map(len, grid.values()))
-    if n_variants > MOST_VARIANTS:
-        raise_errors([(place, f"expected at most {MOST_VARIANTS} combinations of values, got {n_variants}")])
+    if n_variants > MAX_VARIANTS:
+        raise_errors([(place, f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}")])
     estimator = contract_of(entry).estimator
     if hasattr(estimator, "check_agreement"):
         parameters = parameters_of(estimator).values()
@@ -310,13 +310,13 @@ def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tup
     return grid
 
 
-def _choosing(
+def _add_candidates(
     entry: Method, grid: dict[str, tuple[Scalar, ...]], names: tuple[str, ...], by: By, retain: float
 ) -> dict[str, tuple[Scalar, ...]]:
-    """Return a method's values, with the candidates of the named parameters as a single value.
+    """Return the values of a method, where all candidates of the named parameters are a single value.
 
-    Its runs choose by the least error on the validation split, or the fewest features that retain a percentage of the
-    training split's variance.
+    The runs choose the least error on the validation split, or the fewest features that retain a percentage of the
+    variance of the training split.
     """
     candidates = {name: grid[name] for name in names if len(grid.get(name, ())) > 1}
     if not candidates:
@@ -336,24 +336,24 @@ def _choosing(
     return {**grid, **chosen}
 
 
-def filled_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a valid document with every parameter of its methods and classifiers, defaults filled in."""
+def fill_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a valid document with all parameters of methods and classifiers, defaults included."""
     methods = []
-    for section in (spelled_out(value, "method") for value in document["methods"]):
+    for section in (as_mapping(value, "method") for value in document["methods"]):
         own = {"classifier": _filled_classifier(section["classifier"])} if "classifier" in section else {}
         methods.append(_filled(find_method(section["method"]), section) | own)
     return {**document, "methods": methods, "classifier": _filled_classifier(document.get("classifier", {}))}
 
 
 def _filled_classifier(value: str | Mapping[str, Any]) -> dict[str, Any]:
-    section = {"rule": DEFAULT_RULE, **spelled_out(value, "rule")}
+    section = {"rule": DEFAULT_RULE, **as_mapping(value, "rule")}
     entry = find_classifier(section["rule"])
     base = {"base": _filled_classifier(section.get("base", {}))} if entry.is_ensemble else {}
     return _filled(entry, section) | base
 
 
 def _filled(entry: Method | Classifier, section: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section with the defaults of its parameters but the threshold's, tuples as lists."""
+    """Return a section with defaults of its parameters except the threshold, and tuples as lists."""
     defaults: dict[str, Any] = with_sequences(_defaults(entry), list)
     if isinstance(entry, Method):
         defaults.pop("tau", None)
@@ -365,7 +365,7 @@ def _filled(entry: Method | Classifier, section: Mapping[str, Any]) -> dict[str,
 def _defaults(entry: Method | Classifier) -> dict[str, Any]:
     """Return the defaults of an entry's parameters.
 
-    A third-party default that the store does not accept, such as a function, is left to the constructor.
+    Third-party defaults that the store does not accept, such as functions, are left to the constructor.
     """
     defaults = {key: parameter.default for key, parameter in section_of(entry).items()}
     return {key: value for key, value in defaults.items() if is_storable(value) or not entry.foreign}

@@ -1,4 +1,4 @@
-"""Shipped configs: the folder ``configs`` of the repository, which the build copies into the package."""
+"""Shipped configs, in the folder ``configs`` of the repository, which the build copies into the package."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pppca_bench.errors import ConfigError
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "configs", _PACKAGE.parent / "configs")
 LOCAL = Path("configs")
-"""Folder in the working directory whose configs take precedence over shipped configs of the same name."""
+"""Folder in the working directory; its configs take precedence over shipped configs of the same name."""
 
 STUDIES = "studies"
-"""Folder of the studies, in that of the experiments."""
+"""Folder of studies, in the folder of experiments."""
 
 
 def shipped_folder() -> Path:
@@ -35,17 +35,17 @@ def shipped_studies() -> dict[str, Path]:
 
 
 def find_experiment(given: Path) -> Path:
-    """Return the file that an argument stands for: a path, or the name of an experiment.
+    """Return the file for an argument, which is a path or the name of an experiment.
 
-    Only a word without folder and suffix can be a name; any other path is returned as it is. Choice: an existing path
-    comes first, then NAME.yaml in ``configs`` of the working directory, where ``pppca init`` puts copies to edit, and
-    the shipped file last, so that an edited copy is never passed over. Raises ConfigError with the nearest names.
+    Only a word without folder and suffix can be a name; other paths are returned unchanged. Choice: an existing path
+    comes first, then NAME.yaml in ``configs`` of the working directory, where ``pppca init`` writes copies to edit, and
+    then the shipped file, so that edited copies take precedence. Raises ConfigError with the nearest names.
     """
     return _find(given, "run", "study")
 
 
 def find_study(given: Path) -> Path:
-    """Return the file that an argument stands for: a path, or the name of a study; see `find_experiment`."""
+    """Return the file for an argument, which is a path or the name of a study; see `find_experiment`."""
     return _find(given, "study", "run")
 
 
@@ -53,7 +53,7 @@ def _find(given: Path, command: str, other_command: str) -> Path:
     try:
         if len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists():
             return given
-    except OSError:  # the reader of the file reports the cause
+    except OSError:  # reading the file reports the cause
         return given
     name, by_command = str(given), {"run": shipped_experiments(), "study": shipped_studies()}
     edited = LOCAL / (STUDIES if command == "study" else "") / f"{name}.yaml"

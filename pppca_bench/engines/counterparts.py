@@ -1,4 +1,4 @@
-"""Counterparts of the pseudo-PCAs: exact PCA of as many components, DGHA without removal, GHA of the iris notebook."""
+"""Counterparts of pseudo-PCA: exact PCA with as many components, DGHA without removal, GHA of the iris notebook."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -17,7 +17,7 @@ from pppca_bench.samples import validated_samples
 
 
 class _ExactComponents:
-    """Mixin that replaces the rows of a fitted pseudo-PCA by as many exact principal components.
+    """Mixin that replaces the rows of a fitted pseudo-PCA by the same number of exact principal components.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class _ExactComponents:
     mean_: Floats
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Fit the pseudo-PCA to X, shape (n_samples, n_features), and replace its rows; raises as its `fit` does."""
+        """Fit the pseudo-PCA to X, shape (n_samples, n_features), and replace its rows; raises as pseudo-PCA."""
         super().fit(X, y)  # type: ignore[misc]
         C = second_moments(np.ascontiguousarray(X, dtype=np.float64), self.mean_)
         eigenvalues, rows = principal_components(C)
@@ -40,24 +40,23 @@ class _ExactComponents:
 
 
 class PCALikeDGHA(_ExactComponents, DGHA):
-    """Exact principal components, as many as `DGHA` keeps with the same parameters and random numbers.
+    """Exact PCA with as many components as `DGHA` keeps with the same parameters and random numbers.
 
-    The parameters and other attributes are those of DGHA.
+    Parameters and other attributes as in `DGHA`.
     """
 
 
 class PCALikeNEpPCA(_ExactComponents, NEpPCA):
-    """Exact principal components, as many as `NEpPCA` keeps with the same parameters and random numbers.
+    """Exact PCA with as many components as `NEpPCA` keeps with the same parameters and random numbers.
 
-    The parameters and other attributes are those of NEpPCA.
+    Parameters and other attributes as in `NEpPCA`.
     """
 
 
 class DGHAWithoutRemoval(DGHA):
     """`DGHA` that starts with as many rows as DGHA keeps with the same parameters, and therefore removes no row.
 
-    It is the counterfactual of the claim that removed variance is regained. Parameters and attributes are those of
-    DGHA.
+    It tests the claim that the remaining rows regain the removed variance. Parameters and attributes as in `DGHA`.
     """
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
@@ -71,10 +70,10 @@ class DGHAWithoutRemoval(DGHA):
 
 @dataclass(eq=False, repr=False)
 class NotebookGHA(BaseEstimator):
-    """Learn all components as the notebook does, and measure a row of W and the norm of X − Y W.
+    """Learn all components as in the notebook, and measure a row of W and the norm of X − Y W.
 
     Source: "Hebbian-Based Principal Component Analysis", `trainNetwork`: η = 1 / n_samples; the samples in their order,
-    the first sample last; each row is updated from the updated rows before it; Y are the outputs of the last pass. The
+    the first sample last; each row uses the updated rows before it; Y are the outputs of the last pass. The
     inputs are not centred.
 
     Parameters
@@ -89,7 +88,7 @@ class NotebookGHA(BaseEstimator):
     Attributes
     ----------
     components_ : float64 array, shape (n_features, n_features)
-        W after the last pass. Choice: each row's largest weight is positive, since its sign is arbitrary.
+        W after the last pass. Choice: the largest weight of each row is positive, since signs are arbitrary.
     residual_norm_ : float
         Spectral norm of X − Y W.
     measures_ : dict of str to float
@@ -110,7 +109,7 @@ class NotebookGHA(BaseEstimator):
             raise ParameterError("component", expected, self.component, where=type(self).__name__)
         samples = np.roll(samples, -1, axis=0)
         rate = 1.0 / len(samples)
-        # All passes but the last. If there is no other pass, a negligible rate leaves the rows as drawn.
+        # All passes except the last. With a single pass, a negligible rate leaves the initial rows unchanged.
         n_before, rate_before = (self.n_epochs - 1, rate) if self.n_epochs > 1 else (1, 1e-300)
         gha = GHA(
             n_epochs=n_before,

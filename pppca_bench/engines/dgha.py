@@ -11,7 +11,7 @@ from pppca_bench.engines.gha_epochs import Rule
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
 
-# Share of a row's norm below which its residual after projections on earlier rows is mere rounding.
+# Share of a row's norm below which its residual after projections on earlier rows is rounding error.
 _DEPENDENT_BELOW = 1e-10
 
 
@@ -19,11 +19,11 @@ class DGHA(GHA):
     """Learn leading subspaces by GHA and remove rows of small projection variance before epochs.
 
     Source: slides "Dynamical GHA" and "Dynamical GHA with reduced data set". Row i is removed for good when
-    Var(q̂0) / Var(q̂i) > tau, formula (1), q̂0 being the row of the largest variance, over the whole training
-    set; then a fraction of the samples, drawn without replacement, updates the rows. At least one row stays.
+    Var(q̂0) / Var(q̂i) > tau, formula (1), where q̂0 is the row of the largest variance over the whole training
+    set. A fraction of the samples, drawn without replacement, then updates the rows. At least a single row stays.
 
-    The defaults are a compromise between the published dimensionalities and the published speed-ups; other settings
-    reproduce either of the two better (docs/choices.md). "Choice" marks parameters that the slides do not give.
+    The defaults are a compromise between published dimensionalities and published speed-ups; other settings reproduce
+    each of them better (docs/choices.md). "Choice" marks parameters that the slides do not give.
 
     Parameters
     ----------
@@ -33,21 +33,21 @@ class DGHA(GHA):
         Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number of samples is
         rounded to the nearest integer, halves upwards, and is at least 1.
     min_components : int, default 1
-        Least number of rows that a check keeps, >= 1, by decreasing variance. Source: slide "Future Research",
+        Smallest number of rows that a check keeps, >= 1, by decreasing variance. Source: slide "Future Research",
         constraints.
     max_components : int or None, default None
         Largest number of rows that a check keeps, >= min_components, by decreasing variance; None sets no limit.
         Choice: it takes precedence over the other constraints.
     min_variance_ratio : float, default 0.0
-        Least share of the total variance, in [0, 1], in the span of the rows that a check keeps: rows that formula (1)
-        would remove stay, by decreasing variance, until the share is reached. Source: the same, "criteria from PCA".
-        Choice: the span, since rows that still learn overlap, and the sum of their variances counts overlaps twice.
+        Smallest share of the total variance, in [0, 1], that the span of the kept rows retains: a check keeps further
+        rows by decreasing variance until the share is reached. Source: slide "Future Research", "criteria from PCA".
+        Choice: the span, since rows that still learn overlap, and a sum of their variances counts overlaps twice.
     n_components : int or None, default None
-        Number of rows at the start, in [1, n_features]; None stands for n_features.
+        Initial number of rows, in [1, n_features]; None means n_features.
     learning_rate : float, default 1.2
-        > 0; suits inputs in [0, 1]. Choice: the slides give none.
+        > 0; the default suits inputs in [0, 1]. Choice: the slides give no rate.
     learning_rate_per : {"sample", "epoch"}, default "epoch"
-        Whether learning_rate is the step η of a sample, or the sum of the steps of an epoch, η = learning_rate / n for
+        Whether learning_rate is the step η of a sample, or the sum of the steps in an epoch, η = learning_rate / n for
         n samples drawn. Choice: per epoch, since the published speed-ups at tau = 5 show that removal takes the same
         number of epochs for every data fraction.
     n_epochs : int, default 36
@@ -63,53 +63,53 @@ class DGHA(GHA):
         not reach a single dimension at tau = 5, as published, at the published speed. The first row converges while
         the variances of the other rows are still about the mean eigenvalue.
     rows_per_epoch : float or None, default None
-        Rows that start to learn per epoch after the head start, > 0: row j learns from epoch
-        head_start + j / rows_per_epoch on. None: all rows learn.
+        Number of rows that start to learn per epoch after the head start, > 0: row j learns from epoch
+        head_start + j / rows_per_epoch. None: all rows learn.
     initial_rows : {"direction", "orthonormal"}, default "orthonormal"
-        How rows are drawn: uniformly distributed directions, or a random orthonormal set. Choice: orthonormal, the
-        basis of the slides' proposition, and closer to the published dimensionalities.
+        Distribution of the initial rows: uniform directions, or a random orthonormal set. Choice: orthonormal, as in
+        the slides' proposition, and closer to the published dimensionalities.
     initial_samples : int or None, default None
-        Number of samples, >= 2, whose principal components are the first rows, instead of `initial_rows`. See GHA.
+        Number of samples, >= 2, whose principal components are the initial rows. See `GHA`.
     initial_norm : float, default 2.0
-        Norm of each row at the start, > 0. Choice: rows of norm above 1 turn away from the directions of earlier rows;
+        Initial norm of each row, > 0. Choice: rows of norm above 1 turn away from the directions of earlier rows;
         above about 2.2, horse1 with 10 % of the data sometimes diverges.
     sort_initial : bool, default True
-        Whether rows start in decreasing order of their projection variance. Choice: formula (1) supposes
+        Whether initial rows are sorted by decreasing projection variance. Choice: formula (1) assumes
         sorted estimates.
     track_optimality : bool, default False
-        Whether ``history_`` has "optimality", which takes time in each epoch.
+        Whether ``history_`` records "optimality", which takes time in each epoch.
     sort_at_checks : bool, default True
-        Whether a check sorts the rows by decreasing variance. Choice: formula (1) supposes sorted estimates.
+        Whether a check sorts the rows by decreasing variance. Choice: formula (1) assumes sorted estimates.
     variance : {"direction", "raw"}, default "direction"
         Variances in formula (1): wᵀ C w / ‖w‖², or wᵀ C w, the variance of the outputs. Choice: q̂i is a basis vector in
         the slides' proposition, hence of unit norm.
     first_check : int, default 3
-        Epoch before which removal begins, >= 0. Choice: after the head start, since variances of random rows say
-        nothing.
+        First epoch that begins with a check, >= 0. Choice: after the head start, since variances of random rows are
+        meaningless.
     check_interval : int, default 1
         Epochs between checks, >= 1. The slides check before each epoch.
     centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are ("autocor" on the slides), and each
         "variance" is a second moment.
     shuffle : bool, default True
-        Whether an epoch takes its samples in random order; False keeps their order in the training set.
+        Whether the samples of an epoch are in random order; False keeps their order in the training set.
     kernel : {"fast", "literal", "in_place"}, default "fast"
-        "literal" computes updates and responses as they are written, several times slower, and counts its operations;
-        the results agree up to rounding. "in_place" updates row after row, each from the updated rows before it, as the
-        published runs on iris do.
+        "literal" evaluates updates and responses by the literal formulas, several times slower, and counts operations;
+        the results agree up to rounding. "in_place" updates row after row, each from the updated rows before it, as
+        in the published runs on iris.
     random_state : int, Generator, RandomState or None, default None
         Source of all randomness: initial rows, the samples drawn and their order.
 
     Attributes
     ----------
     components_ : float64 array, shape (n_components_, n_features)
-        The remaining rows as learnt, neither normalised nor orthogonalised.
+        Remaining rows, neither normalised nor orthogonalised.
     nodes_ : int64 array, shape (n_components_,)
-        Places of these rows among the rows at the start.
+        Indices of these rows among the initial rows.
     n_components_ : int
         Number of remaining rows.
     n_operations_ : int
-        Multiply-adds of the literal kernel, including its checks, for every `kernel`.
+        Multiply-adds of the literal kernel, including checks, whatever the `kernel`.
     history_ : dict of arrays
         As in GHA, after the check of each epoch; "optimality" is recorded before the check.
     explained_variance_, explained_variance_ratio_, mean_, n_epochs_, n_samples_seen_, learning_time_ms_
@@ -179,29 +179,29 @@ class DGHA(GHA):
         check_order(self, "min_components", "max_components")
 
     def _rule(self) -> Rule:
-        """Return the rule of the next epochs."""
+        """Return the rule for the next epochs."""
         n_kept = int(self.min_components)
-        if self._limits_move and self._checked(np.array([self.n_epochs_]))[0]:
-            n_kept = max(n_kept, self._n_retaining())
+        if self._limits_vary and self._checked(np.array([self.n_epochs_]))[0]:
+            n_kept = max(n_kept, self._n_rows_retaining())
         limits = Limits(float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0)
         per_direction, sort = self.variance == "direction", bool(self.sort_at_checks)
         return super()._rule()._replace(limits=limits, per_direction=per_direction, sort=sort)
 
     @property
-    def _limits_move(self) -> bool:
-        """Whether the number of rows to keep follows from their variances."""
+    def _limits_vary(self) -> bool:
+        """Whether the minimum number of rows depends on the variances, hence on the epoch."""
         return self.min_variance_ratio > 0.0
 
-    def _n_retaining(self) -> int:
-        """Count the rows, in the order of a check, whose span has the least share of the total variance."""
+    def _n_rows_retaining(self) -> int:
+        """Count the leading rows, in the order of a check, whose span retains `min_variance_ratio`."""
         variances = np.einsum("ji,ji->j", self._rows @ self._C, self._rows)
         compared = self._per_direction(variances) if self.variance == "direction" else variances
         ranked = self._rows[np.argsort(-compared, kind="stable")]
-        return count_retaining(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
+        return count_rows_retaining(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
 
-    def _joined(self, epochs: Indices) -> Indices:
+    def _n_started(self, epochs: Indices) -> Indices:
         late = epochs - self.head_start
-        return np.where(late < 0, 1, super()._joined(np.maximum(late, 0)))
+        return np.where(late < 0, 1, super()._n_started(np.maximum(late, 0)))
 
     def _checked(self, epochs: Indices) -> Flags:
         late = epochs - self.first_check
@@ -211,11 +211,11 @@ class DGHA(GHA):
         return max(1, int(n_samples * self.data_fraction / 100.0 + 0.5))
 
 
-def count_retaining(rows: Floats, C: Floats, variance: float) -> int:
-    """Count the first rows, of shape (l, m), l <= m, whose span has at least a variance > 0; all rows if none suffices.
+def count_rows_retaining(rows: Floats, C: Floats, variance: float) -> int:
+    """Count the leading rows, of shape (l, m), l <= m, whose span retains a variance > 0; at most all rows.
 
-    The variance of a span is Σ q C qᵀ over an orthonormal basis q, so that overlapping rows do not count variance
-    twice; a row that depends on earlier rows adds nothing.
+    The variance of a span is Σ q C qᵀ over an orthonormal basis q, so that overlaps count once; a row that depends on
+    earlier rows adds nothing.
     """
     basis, overlaps = np.linalg.qr(rows.T)
     independent = np.abs(np.diagonal(overlaps)) > _DEPENDENT_BELOW * np.linalg.norm(rows, axis=1)

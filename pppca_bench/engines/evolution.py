@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Floats3D, Indices1D, Indices2D, aligned_zeros
-from pppca_bench.compiled.jit import kernel, part, shared
+from pppca_bench.compiled.jit import kernel, shared, subroutine
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
     add,
@@ -28,7 +28,7 @@ from pppca_bench.compiled.simd import (
     zeros,
 )
 from pppca_bench.engines.fitness import Moments, Networks, evaluate
-from pppca_bench.engines.gram_schmidt import Room, make_room
+from pppca_bench.engines.gram_schmidt import Workspace, make_workspace
 from pppca_bench.engines.removal import Limits, sort_decreasing
 
 _RADIUS_BITS = 38
@@ -43,7 +43,7 @@ _SQRT_2 = math.sqrt(2.0)
 
 
 class Rules(NamedTuple):
-    """Probabilities of crossing and of the mutation of a gene, standard deviation of the noise, limits of removal."""
+    """Probabilities of crossing and mutation (per gene), standard deviation of the noise, limits of removal."""
 
     crossover_probability: float
     mutation_probability: float
@@ -51,8 +51,8 @@ class Rules(NamedTuple):
     limits: Limits
 
 
-class Course(NamedTuple):
-    """History of an evolution, an entry per evaluation of the population; see `NEpPCA.history_`."""
+class History(NamedTuple):
+    """History of an evolution, an entry for each evaluation of the population; see `NEpPCA.history_`."""
 
     dimensionality: Indices1D
     mean_dimensionality: Floats1D
@@ -60,29 +60,29 @@ class Course(NamedTuple):
     variances: Floats2D
 
 
-class Nursery(NamedTuple):
+class ChildWorkspace(NamedTuple):
     """Work arrays of a thread that breeds and evaluates offspring.
 
-    panels (n_panels * depth, 8): the child; steps (2, 8); parents (n_individuals, 2); ranks (n_individuals,); room:
-    work arrays of an evaluation.
+    panels (n_panels * depth, 8): the child; steps (2, 8); parents (n_individuals, 2); ranks (n_individuals,);
+    evaluation: work arrays of `evaluate`.
     """
 
     panels: Floats2D
     steps: Floats2D
     parents: Indices2D
     ranks: Indices1D
-    room: Room
+    evaluation: Workspace
 
 
-def make_nursery(networks: Networks, depth: int) -> Nursery:
+def make_child_workspace(networks: Networks, depth: int) -> ChildWorkspace:
     """Allocate the work arrays for the offspring of a population."""
     n_individuals, n_rows, _ = networks.weights.shape
-    return Nursery(
+    return ChildWorkspace(
         aligned_zeros(n_rows, WIDTH),
         aligned_zeros(2, WIDTH),
         np.zeros((n_individuals, 2), dtype=np.int64),
         np.zeros(n_individuals, dtype=np.int64),
-        make_room(n_rows // depth, depth),
+        make_workspace(n_rows // depth, depth),
     )
 
 
@@ -95,96 +95,96 @@ def evolve(
     start: int,
     rules: Rules,
     moments: Moments,
-    course: Course,
+    history: History,
     evaluation: int,
     first: int,
     last: int,
-    nursery: Nursery,
+    work: ChildWorkspace,
 ) -> None:
-    """Make generations, each from the previous generation, alternately in two populations, and record them.
+    """Evolve generations, alternately in two populations, and record them.
 
     Each child is bred, mutated and evaluated while it is in the first-level cache. In a generation without children
-    all networks are elite, so the population is evaluated as it is.
+    all networks are elite: the unchanged population is evaluated.
 
     Parameters
     ----------
     networks, offspring : Networks
-        The parents of the first generation, evaluated unless it has no children, and a population to overwrite.
+        Parents, evaluated unless the first generation has no children, and a population to overwrite.
     uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), in [0, 1)
         See `select_parents`; n_children <= n_individuals. The elite precedes the children and does not mutate.
     seed : uint64
-        Seed of the mutation's random numbers.
+        Seed of the random numbers for mutation.
     start : int
-        Place of the first child's random numbers, `numbers_of_a_child` for each child, in the sequence of the seed.
+        Index of the first child's first number in the sequence of the seed; each child uses `n_draws`.
     rules : Rules
     moments : Moments
-    course : Course
+    history : History
     evaluation : int
-        Place of the first generation in the course.
+        Index of the first generation in the history.
     first, last : int
-        Make offspring ``first`` to ``last`` - 1, so that threads can share a generation. Generations are only recorded
-        if these are all offspring.
-    nursery : Nursery
+        Range of offspring to compute, up to ``last`` - 1, so that threads can share a generation. Generations are only
+        recorded if the range contains all offspring.
+    work : ChildWorkspace
         Overwritten.
     """
-    depth, panels, parents = len(moments.full), nursery.panels, nursery.parents
+    depth, panels, parents = len(moments.full), work.panels, work.parents
     n_individuals, n_children = len(networks.sizes), uniforms.shape[1]
-    n_elite, numbers = n_individuals - n_children, numbers_of_a_child(len(panels))
+    n_elite, numbers = n_individuals - n_children, n_draws(len(panels))
     for g in range(len(uniforms)):
         # Every thread selects all parents, from the same random numbers.
-        select_parents(networks.fitness, uniforms[g], rules.crossover_probability, parents, nursery.ranks)
+        select_parents(networks.fitness, uniforms[g], rules.crossover_probability, parents, work.ranks)
         for c in range(first, last):
             # (1 + s) w_i − s w_j, then w + scale · N(0, 1) except for the elite, then q̂_i, Var(q̂_i) and f
-            n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, nursery.steps)
+            n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, work.steps)
             if c >= n_elite:
-                # The place of a child's random numbers depends neither on threads nor on the number of calls.
+                # The index of a child's random numbers depends neither on threads nor on the number of calls.
                 here = start + (g * n_children + c - n_elite) * numbers
                 n_rows = (n_nodes + WIDTH - 1) // WIDTH * depth
-                mutate(panels, n_rows, moments.n_features, depth, seed, here, rules, nursery.steps)
-            evaluate(panels, n_nodes, moments, rules.limits, nursery.room, offspring, c)
+                mutate(panels, n_rows, moments.n_features, depth, seed, here, rules, work.steps)
+            evaluate(panels, n_nodes, moments, rules.limits, work.evaluation, offspring, c)
         networks, offspring = offspring, networks
         if last - first == n_individuals:
-            record(networks, course, evaluation + g)
+            record(networks, history, evaluation + g)
 
 
 @shared
-def record(networks: Networks, course: Course, evaluation: int) -> None:
-    """Record an evaluated population, with the variances of the fittest network only."""
+def record(networks: Networks, history: History, evaluation: int) -> None:
+    """Record an evaluated population, and the variances of its fittest network."""
     best, total = 0, 0
     for p in range(len(networks.sizes)):
         total += networks.sizes[p]
         if networks.fitness[p] > networks.fitness[best]:
             best = p
-    course.dimensionality[evaluation] = networks.sizes[best]
-    course.mean_dimensionality[evaluation] = total / len(networks.sizes)
-    course.fitness[evaluation] = networks.fitness[best]
+    history.dimensionality[evaluation] = networks.sizes[best]
+    history.mean_dimensionality[evaluation] = total / len(networks.sizes)
+    history.fitness[evaluation] = networks.fitness[best]
     for j in range(networks.sizes[best]):
-        course.variances[evaluation, j] = networks.variances[best, j]
+        history.variances[evaluation, j] = networks.variances[best, j]
 
 
 @shared
-def numbers_of_a_child(n_rows: int) -> int:
-    """Return the length of a child's part of the random sequence: sixteen numbers per row of its panels."""
+def n_draws(n_rows: int) -> int:
+    """Return the number of random numbers of a child: sixteen per row of its panels."""
     return 2 * WIDTH * n_rows
 
 
-@part
+@subroutine
 def select_parents(
     fitness: Floats1D, uniforms: Floats2D, crossover_probability: float, parents: Indices2D, ranks: Indices1D
 ) -> None:
-    """Select the parents of the next generation: each elite network with itself, then the winners of tournaments.
+    """Select the parents of the next generation: each elite network twice, then the winners of tournaments.
 
-    The first of several networks of equal fitness wins.
+    Among networks of equal fitness the first wins.
 
     Parameters
     ----------
     fitness : float64 array of shape (n_individuals,)
     uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
-        tournament_size numbers draw the contestants for the first parent, as many numbers those for the second parent.
-        The winners cross if the last number is below the probability.
+        tournament_size numbers draw the contestants for the first parent, the next numbers the contestants for the
+        second parent. The winners cross if the last number is below the probability.
     crossover_probability : float, 0 to 1
     parents : int64 array of shape (n_individuals, 2)
-        Receives the parents; the parents of a child that is not crossed are twice the fitter winner.
+        Receives the parents; without crossing, both are the fitter winner.
     ranks : int64 array of shape (n_individuals,), overwritten
     """
     n_elite, size = len(fitness) - len(uniforms), uniforms.shape[1] // 2
@@ -202,18 +202,18 @@ def select_parents(
                 if fitness[p] > fitness[winner]:
                     winner = p
             parents[c, k] = winner
-        # Without crossing the child is a copy of the fitter parent.
+        # Without crossing, the child is a copy of the fitter parent.
         if not u[2 * size] < crossover_probability:
             k = 0 if fitness[parents[c, 0]] >= fitness[parents[c, 1]] else 1
             parents[c, 1 - k] = parents[c, k]
 
 
-@part
+@subroutine
 def breed(networks: Networks, first: int, second: int, depth: int, panels: Floats2D, steps: Floats2D) -> int:
-    """Cross two parents node by node, or copy a network that is both parents; return the child's number of nodes.
+    """Cross two parents node by node, or copy a network that is both parents; return the number of nodes of the child.
 
-    Choice: a child has as many nodes as the longer parent and copies the nodes that the other parent lacks, so that
-    only removal shortens networks.
+    Choice: a child has as many nodes as the longer parent, with copies of the nodes that the other parent lacks, so
+    that only removal shortens networks.
 
     Parameters
     ----------
@@ -240,16 +240,16 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
             for k in range(row, row + depth):
                 store(panels, k, 0, load(W, k, 0))
             continue
-        _find_steps(W, others, row, depth, v, v_others, place, common, steps)
+        _compute_steps(W, others, row, depth, v, v_others, place, common, steps)
         # Formula (2), (1 + s) w_i − s w_j, for eight nodes at once, feature by feature
-        of_first, of_second = load(steps, 0, 0), load(steps, 1, 0)
+        first_factor, second_factor = load(steps, 0, 0), load(steps, 1, 0)
         for k in range(row, row + depth):
-            store(panels, k, 0, fma(of_second, load(others, k, 0), multiply(of_first, load(W, k, 0))))
+            store(panels, k, 0, fma(second_factor, load(others, k, 0), multiply(first_factor, load(W, k, 0))))
     return n_nodes
 
 
-@part
-def _find_steps(
+@subroutine
+def _compute_steps(
     W: Floats2D,
     others: Floats2D,
     row: int,
@@ -260,22 +260,22 @@ def _find_steps(
     common: int,
     steps: Floats2D,
 ) -> None:
-    """Set ``steps`` to the factors of both parents' nodes in the crossing of the panel of ``depth`` rows at a row.
+    """Set ``steps`` to the factors of formula (2) for both parents in the panel at ``row``, which has ``depth`` rows.
 
     Source: slide 'Special crossing operator', formula (2): w_i + s (w_i − w_j) = (1 + s) w_i − s w_j, where
     s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j). The variances v are >= 0. ``place`` is the first node of
     the panel; nodes from ``common`` on, which the other parent lacks, are copied.
 
     Choice: i is the node of larger variance, so that the step away from node j increases the variance. The first node
-    is copied if both nodes are equal, where the step has no direction, or have no variance, where ṽ is undefined.
+    is copied if both nodes are equal (the step has no direction) or without variance (ṽ is undefined).
     """
-    # ‖w_i − w_j‖² of eight nodes, in two sums, since each addition waits for the previous addition of its sum
+    # ‖w_i − w_j‖² of eight nodes; two sums halve the wait for previous additions
     a = b = zeros()
     for k in range(row, row + depth, 2):
         x, y = subtract(load(W, k, 0), load(others, k, 0)), subtract(load(W, k + 1, 0), load(others, k + 1, 0))
         a, b = fma(x, x, a), fma(y, y, b)
     store(steps, 0, 0, add(a, b))
-    # The factors are 1 + s and −s. A negative step = −s means that w_i is the node of the other parent.
+    # The factors are 1 + s and −s. With step = −s < 0, w_i is the node of the other parent.
     for i in range(WIDTH):
         step, node = 0.0, place + i
         if node < common and steps[0, i] > 0.0 and v[node] + v_others[node] > 0.0:
@@ -286,7 +286,7 @@ def _find_steps(
             steps[0, i], steps[1, i] = step, 1.0 - step
 
 
-@part
+@subroutine
 def mutate(
     panels: Floats2D,
     n_rows: int,
@@ -305,9 +305,9 @@ def mutate(
     n_rows : int
         Rows of all panels of the child.
     n_features, depth : int
-        Number of rows of a panel with weights, and of all rows; the other rows remain zero.
+        Number of rows of a panel with weights, and of all its rows; the other rows remain zero.
     seed, start : uint64, int
-        Random sequence, and the place of the child's first number, of `numbers_of_a_child`.
+        Random sequence, and index of the child's first number.
     rules : Rules
     scales : float64 array of shape (2, 8), overwritten
     """
@@ -315,37 +315,37 @@ def mutate(
         return
     for i in range(2):
         store(scales, i, 0, splat(rules.mutation_scale))
-    # Each pair of rows owns 32 numbers of the sequence: eight for the noise and sixteen to select genes.
+    # Each pair of rows has 32 numbers of the sequence: eight for the noise and sixteen to select genes are used.
     for panel in range(0, n_rows, depth):
         for row in range(panel, panel + n_features, 2):
             here = start + 2 * WIDTH * row
             first, second = normal_pair(seed, here)
             if rules.mutation_probability < 1.0:
-                _choose(scales, seed, here + WIDTH, rules)
+                _select_genes(scales, seed, here + WIDTH, rules)
             store(panels, row, 0, fma(load(scales, 0, 0), first, load(panels, row, 0)))
             # The last row of an odd number of rows has no partner.
             if row + 1 < panel + n_features:
                 store(panels, row + 1, 0, fma(load(scales, 1, 0), second, load(panels, row + 1, 0)))
 
 
-@part
-def _choose(scales: Floats2D, seed: np.uint64, start: int, rules: Rules) -> None:
-    """Set the scale of the noise of each gene of two rows, 0 for genes that do not mutate."""
+@subroutine
+def _select_genes(scales: Floats2D, seed: np.uint64, start: int, rules: Rules) -> None:
+    """Set the noise scale of each gene in two rows, 0 for genes that do not mutate."""
     for i in range(2):
         store(scales, i, 0, random_uniform(seed, start + i * WIDTH, 11, 53))
         for place in range(WIDTH):
             scales[i, place] = rules.mutation_scale if scales[i, place] < rules.mutation_probability else 0.0
 
 
-@part
+@subroutine
 def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
     """Return two vectors of independent standard normal numbers.
 
     Source: Box and Muller 1958, "A note on the generation of random normal deviates": √(−2 ln u) times the cosine and
     the sine of 2 π v.
 
-    Choice: u and v take 38 and 26 of the 64 bits of a random number, so that the noise is at most 7.4 standard
-    deviations. Series give the logarithm, sine and cosine, exact to 1e-11. Eight numbers of the seed's sequence are
+    Choice: u and v have 38 and 26 of the 64 bits of a random number, so that the noise is at most 7.4 standard
+    deviations. Logarithm, sine and cosine are series, exact to 1e-11. Eight numbers of the sequence of the seed are
     used, from ``start`` on.
     """
     u = random_uniform(seed, start, _ANGLE_BITS, _RADIUS_BITS)
@@ -367,7 +367,7 @@ def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
     return multiply(radius, first), multiply(radius, second)
 
 
-@part
+@subroutine
 def _minus_logarithm(u: Any) -> Any:
     """Return −ln u = −e ln 2 − ln √2 − ln (s / √2) of u = s 2ᵉ in (0, 1), 1 <= s < 2."""
     # −ln (s / √2) = 2 artanh(x) with x = (√2 − s) / (√2 + s), |x| <= 0.18

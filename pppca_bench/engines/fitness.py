@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pppca_bench.compiled.arrays import Floats, Floats1D, Floats2D, Floats3D, Indices1D, aligned_zeros
-from pppca_bench.compiled.jit import part
-from pppca_bench.compiled.linear_algebra import padded, plus_products
+from pppca_bench.compiled.jit import subroutine
+from pppca_bench.compiled.linear_algebra import add_products, padded
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import add, broadcast, fma, gather, load, multiply, reduce_add, store, zero_tile, zeros
-from pppca_bench.engines.gram_schmidt import Room, orthonormalise
+from pppca_bench.engines.gram_schmidt import Workspace, orthonormalise
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 
 
@@ -22,7 +22,7 @@ class Networks(NamedTuple):
     weights (n_individuals, n_panels * depth, 8): nodes in panels, see `orthonormalise`; variances (n_individuals,
     n_panels * 8): decreasing projection variances of evaluated nodes; sizes (n_individuals,): number of nodes, 1 to
     n_features; fitness (n_individuals,): >= 0, squared units of the data. Weights and variances beyond a network's
-    size are finite and have no meaning.
+    size are finite but undefined.
     """
 
     weights: Floats3D
@@ -53,9 +53,9 @@ def moments_of(C: Floats) -> Moments:
     return Moments(full, half, n_features)
 
 
-@part
+@subroutine
 def evaluate(
-    panels: Floats2D, n_nodes: int, moments: Moments, limits: Limits, room: Room, networks: Networks, p: int
+    panels: Floats2D, n_nodes: int, moments: Moments, limits: Limits, work: Workspace, networks: Networks, p: int
 ) -> None:
     """Evaluate a network, remove nodes by criterion (1), and store it as network p of a population.
 
@@ -72,18 +72,18 @@ def evaluate(
     n_nodes : int, 1 to n_features
     moments : Moments
     limits : Limits
-    room : Room
+    work : Workspace
     networks : Networks
         Network p is overwritten; ``panels`` must not be part of it.
     p : int
     """
     depth = len(moments.full)
-    raw, order, lost = room.raw, room.order, room.lost
-    orthonormalise(panels, n_nodes, depth, moments.n_features, room)
+    raw, order, lost = work.raw, work.order, work.lost
+    orthonormalise(panels, n_nodes, depth, moments.n_features, work)
     # Var(q̂_i) = q̂_i C q̂_iᵀ, eight nodes at a time
     for first in range(0, n_nodes, WIDTH):
         store(raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
-    # Lost nodes come last in the order; neither the sum nor the criterion includes them.
+    # Lost nodes are last in the order; the sum and the criterion exclude them.
     n_left = n_nodes
     for j in range(n_nodes):
         if lost[j]:
@@ -100,23 +100,23 @@ def evaluate(
     kept = count_kept(variances, n_left, limits)
     for j in range(kept, len(variances)):
         variances[j] = 0.0
-    _sort_nodes(panels, depth, order, kept, room.offsets, weights)
+    _sort_nodes(panels, depth, order, kept, work.offsets, weights)
     # f = α Σ_i Var(q̂_i)
     networks.sizes[p] = kept
-    networks.fitness[p] = alignment(weights, moments.full, room.leader) * total
+    networks.fitness[p] = alignment(weights, moments.full, work.leader) * total
 
 
-@part
+@subroutine
 def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
     """Return q C qᵀ = Σ_k q_k Σ_{i≥k} half[i, k] q_i of the eight nodes q of the panel that starts at a row."""
     half = moments.half
     total = zeros()
     for k in range(0, len(half), WIDTH):
         # t_k = Σ_{i≥k} half[i, k] q_i for eight features k: half of the multiply-adds of q C
-        products = plus_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
+        products = add_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
         t0, t1, t2, t3, t4, t5, t6, t7 = products
         first = row + k
-        # Σ_k q_k t_k over even and odd k, since each addition waits for the previous addition of its sum
+        # Σ_k q_k t_k over even and odd k: two sums halve the wait for previous additions
         even = fma(t2, load(panels, first + 2, 0), multiply(t0, load(panels, first, 0)))
         odd = fma(t3, load(panels, first + 3, 0), multiply(t1, load(panels, first + 1, 0)))
         even = fma(t6, load(panels, first + 6, 0), fma(t4, load(panels, first + 4, 0), even))
@@ -125,9 +125,9 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
     return total
 
 
-@part
+@subroutine
 def _sort_nodes(panels: Floats2D, depth: int, order: Indices1D, n: int, offsets: Indices1D, weights: Floats2D) -> None:
-    """Copy the first n nodes of an order to ``weights``; the rest of the last panel has no meaning."""
+    """Copy the first n nodes of an order to ``weights``; the remaining lanes of the last panel are undefined."""
     for first in range(0, n, WIDTH):
         # Node j is column j mod 8 of panel j // 8. Offsets are relative to row k of the first panel.
         for i in range(WIDTH):
@@ -138,7 +138,7 @@ def _sort_nodes(panels: Floats2D, depth: int, order: Indices1D, n: int, offsets:
             store(weights, first // WIDTH * depth + k, 0, gather(panels, k, 0, offsets))
 
 
-@part
+@subroutine
 def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
     """Return α = (q r)², r = C q / ‖C q‖, for the first node q: 1 if q is an eigenvector of C, otherwise less.
 

@@ -20,16 +20,16 @@ from pppca_bench.engines.gha_epochs import (
     Rule,
     Schedule,
     learn_epochs,
-    make_room,
+    make_workspace,
 )
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, ParameterError, Positive, check_parameters, make_generator
-from pppca_bench.projection import LinearProjection, most_variance, optimality, principal_directions, variance_of_span
+from pppca_bench.projection import LinearProjection, max_variances, optimality, principal_directions, variance_of_span
 from pppca_bench.samples import validated_samples
 
-# Of the default rate η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²).
+# Factors of the default rate η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²).
 _SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5
-_USUAL_DECAY_EPOCHS = 100.0
+_DEFAULT_DECAY_EPOCHS = 100.0
 _SAMPLES_PER_BATCH = 4096
 _ORDERED_SAMPLES_PER_BLOCK = 4_000_000
 _UPDATES = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
@@ -44,14 +44,14 @@ class GHA(LinearProjection):
     Parameters
     ----------
     n_components : int or None, default None
-        Number of rows, in [1, n_features]; None stands for n_features.
+        Number of rows, in [1, n_features]; None means n_features.
     learning_rate : float or None, default None
-        > 0, constant unless a decay is given, as in the published runs on iris. None adapts it to the scale of the
-        inputs: η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) per sample, with decay_epochs = 100 unless a decay is given.
-        Choice: below 2 / y² no sample moves a row of unit norm beyond its mirror image, and with the defaults the rows
-        converge on every Proben1 problem (docs/choices.md).
+        > 0, constant unless a decay is given, as in the published runs on iris. None adapts the rate to the scale of
+        the inputs: η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) per sample, and decay_epochs = 100 unless a decay is set.
+        Choice: below 2 / y² no sample moves a row of unit norm beyond its mirror image, and the rows converge on every
+        Proben1 problem with the defaults (docs/choices.md).
     learning_rate_per : {"sample", "epoch"}, default "sample"
-        Whether a given learning_rate is the step η of a sample, or the sum of the steps of an epoch,
+        Whether a given learning_rate is the step η of a sample, or the sum of the steps in an epoch,
         η = learning_rate / n for n samples.
     n_epochs : int, default 2000
         Passes over the training samples, >= 1. Choice: a fixed number, since the slides name no stopping criterion
@@ -64,40 +64,40 @@ class GHA(LinearProjection):
         with decay_epochs. Source: "Hebbian-Based Principal Component Analysis", "Train Network": constant1 / (n +
         constant2), with constant1 = η c and constant2 = c.
     rows_per_epoch : float or None, default None
-        Rows that start to learn per epoch, > 0: row j learns from epoch j / rows_per_epoch on and does not change
-        before. None: all rows learn from the start.
+        Number of rows that start to learn per epoch, > 0: row j does not change before epoch j / rows_per_epoch. None:
+        all rows learn from the start.
     initial_rows : {"direction", "orthonormal"}, default "orthonormal"
-        How rows are drawn: uniformly distributed directions, or a random orthonormal set.
+        Distribution of the initial rows: uniform directions, or a random orthonormal set.
     initial_samples : int or None, default None
-        Number of samples, >= 2, drawn without replacement, whose principal components are the first rows, instead of
-        `initial_rows`. Choice: all samples if there are fewer; if they have fewer components than there are rows,
-        random directions orthogonal to these follow. Source: "Hebbian-Based Principal Component Analysis", "Summary".
+        Number of samples, >= 2, drawn without replacement, whose principal components are the initial rows, in place
+        of `initial_rows`. Choice: all samples if there are fewer; if the samples have too few components, random
+        orthogonal directions follow. Source: "Hebbian-Based Principal Component Analysis", "Summary".
     initial_norm : float, default 1.0
-        Norm of each row at the start, > 0. Choice: the norm that the rows tend to.
+        Initial norm of each row, > 0. Choice: the norm to which the rows converge.
     sort_initial : bool, default False
-        Whether rows start in decreasing order of their projection variance.
+        Whether initial rows are sorted by decreasing projection variance.
     track_optimality : bool, default False
-        Whether ``history_`` has "optimality", which takes time in each epoch.
+        Whether ``history_`` records "optimality", which takes time in each epoch.
     centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are (autocorrelation: each
         "variance" is then a second moment).
     shuffle : bool, default True
         Whether each epoch takes the samples in a new random order.
     kernel : {"fast", "literal", "in_place"}, default "fast"
-        "literal" computes the update formula as it is written, several times slower, and counts its operations; the
-        results agree up to rounding. "in_place" updates row after row, each from the updated rows before it, as the
-        published runs on iris do.
+        "literal" evaluates the update formula literally, several times slower, and counts operations; the results
+        agree up to rounding. "in_place" updates row after row, each from the updated rows before it, as in the
+        published runs on iris.
     random_state : int, Generator, RandomState or None, default None
         Source of all randomness: initial rows and the order of samples.
 
     Attributes
     ----------
     components_ : float64 array, shape (n_components_, n_features)
-        The rows as learnt, neither normalised nor orthogonalised: nearly orthonormal after convergence.
+        Rows, neither normalised nor orthogonalised: nearly orthonormal after convergence.
     explained_variance_ : float64 array, shape (n_components_,)
         Variance (divisor N) of the samples along each row's direction, wᵀ C w / ‖w‖².
     explained_variance_ratio_ : float64 array, shape (n_components_,)
-        The same as a share of the total variance, the trace of C. Shares sum to 1 over any orthonormal basis.
+        Share of the total variance, the trace of C. The shares of an orthonormal basis sum to 1.
     mean_ : float64 array, shape (n_features,)
         Training mean; zeros if centre is False.
     n_components_ : int
@@ -107,15 +107,15 @@ class GHA(LinearProjection):
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
-        Multiply-adds of the literal kernel, for every `kernel`.
+        Multiply-adds of the literal kernel, whatever the `kernel`.
     learning_time_ms_ : float
         Wall time of the compiled learning, without input validation and random numbers.
     history_ : dict of arrays
         Records before each epoch and at the end. "dimensionality", shape (n_epochs_ + 1,): number of rows.
         "variances", shape (n_epochs_ + 1, n_initial_rows): projection variance of each initial row, NaN after its
         removal. "direction_variances", of the same shape: wᵀ C w / ‖w‖², the variance along the row's direction.
-        "optimality", shape (n_epochs_ + 1,), if tracked: the variance of the rows' span over the largest variance of
-        as many directions.
+        "optimality", shape (n_epochs_ + 1,), if tracked: variance of the span of the rows, divided by the largest
+        variance of a span of the same dimension.
     """
 
     n_components: Count | None = None
@@ -136,7 +136,7 @@ class GHA(LinearProjection):
     kernel: Literal["fast", "literal", "in_place"] = "fast"
     random_state: Any = None
 
-    # Choice: rows that have not converged may be nearly dependent, which would amplify rounding errors.
+    # Choice: larger than for exact PCA, since rows that have not converged may be nearly dependent.
     _relative_cut = 1e-6
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
@@ -164,7 +164,7 @@ class GHA(LinearProjection):
     def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
         """Learn from a chunk of samples, in a single pass that counts as an epoch; raises as `fit` does.
 
-        The mean and C are the moments of all chunks so far, so the first chunks are centred less exactly.
+        The mean and C are moments of all chunks so far, so the first chunks are centred less exactly.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class GHA(LinearProjection):
     def _fit(self, X: ArrayLike, n_epochs: int, *, first: bool) -> Self:
         check_parameters(self)
         samples = np.asarray(validated_samples(self, X, reset=first, min_samples=2)).view()
-        # A read-only view as a plain array, since kernels reject the type of memory maps.
+        # A read-only view as a plain array, since kernels reject memory maps.
         samples.flags.writeable = False
         if first:
             self._reset()
@@ -200,7 +200,7 @@ class GHA(LinearProjection):
         return self
 
     def _n_drawn(self, n_samples: int) -> int:
-        """Return the number of samples of an epoch."""
+        """Return the number of samples that an epoch draws."""
         return n_samples
 
     def _reset(self) -> None:
@@ -230,26 +230,26 @@ class GHA(LinearProjection):
             self.mean_ = self.mean_ + share * shift
             self.n_samples_seen_ += len(batch)
         if self.learning_rate is None:
-            self._largest_squared_norm = max(self._largest_squared_norm, self._measure_largest(X))
+            self._largest_squared_norm = max(self._largest_squared_norm, self._max_squared_norm(X))
         if self.track_optimality:
-            self._most = most_variance(self._C)
+            self._max_variances = max_variances(self._C)
 
-    def _measure_largest(self, X: Floats) -> float:
+    def _max_squared_norm(self, X: Floats) -> float:
         """Return the largest ‖x − mean‖² among the samples."""
         return max(
             float(np.square(X[rows] - self.mean_).sum(axis=1).max()) for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
         )
 
     def _draw_rows(self, X: Floats) -> None:
-        self._rows = self.initial_norm * self._directions(X)
+        self._rows = self.initial_norm * self._initial_directions(X)
         self.nodes_ = np.arange(self._n_initial_rows)
         if self.sort_initial:
-            # A schedule without epochs only records w C wᵀ of each row.
+            # A schedule without epochs only records the variance w C wᵀ of each row.
             history, *_ = self._make_epochs(X, self._schedule(len(X), 0))
             self._rows = self._rows[np.argsort(-history.variances[0, self.nodes_], kind="stable")]
 
-    def _directions(self, X: Floats) -> Floats:
-        """Return the first rows, of unit norm."""
+    def _initial_directions(self, X: Floats) -> Floats:
+        """Return the initial rows, of unit norm."""
         shape = self._n_initial_rows, self.n_features_in_
         if self.initial_samples is not None:
             return principal_directions(self._rng, X, self.initial_samples, shape[0], centre=self.centre)
@@ -259,12 +259,12 @@ class GHA(LinearProjection):
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
-        """Learn epochs over X, in blocks whose orders of samples fit into memory."""
-        one_by_one = self._limits_move or self.track_optimality
+        """Learn epochs over X, in blocks whose sample orders fit into memory."""
+        one_by_one = self._limits_vary or self.track_optimality
         block = 1 if one_by_one else max(1, _ORDERED_SAMPLES_PER_BLOCK // len(X))
         for first in range(0, n_epochs, block):
             if self.track_optimality:
-                self._optimality.append(self._optimality_now())
+                self._optimality.append(self._current_optimality())
             schedule = self._schedule(len(X), min(block, n_epochs - first))
             self._at_end, n_made, n_operations, time_ms = self._make_epochs(X, schedule)
             self.learning_time_ms_ += time_ms
@@ -273,7 +273,7 @@ class GHA(LinearProjection):
             self.n_operations_ += n_operations
             for records, values in zip(self._records, self._at_end, strict=True):
                 records.extend(values[:-1])
-            self._check_finite(X)
+            self._check_divergence(X)
 
     def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[History, int, int, float]:
         """Update the rows; return their history and the number of epochs, operations and milliseconds."""
@@ -282,32 +282,32 @@ class GHA(LinearProjection):
         history = History(np.zeros(n_records, np.int64), empty[0], empty[1])
         C = self._C
         if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
-            # For fewer samples than features, variances cost less by a factor F of C = F Fᵀ.
+            # With fewer samples than features, the factor F of C = F Fᵀ is smaller than C.
             C = np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X)))
         given = X, self.mean_[np.newaxis], C, schedule, self._rule(), history
-        room = make_room(len(self._rows), self.n_features_in_)
+        work = make_workspace(len(self._rows), self.n_features_in_)
         start = time.perf_counter()
-        n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, room)
+        n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, work)
         time_ms = 1e3 * (time.perf_counter() - start)
         self._rows, self.nodes_ = self._rows[:n_left], self.nodes_[:n_left]
         return history, n_made, n_operations, time_ms
 
     def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
-        rates, decays = self._rates(epochs, n_samples)
-        return Schedule(self._orders(n_samples, n_epochs), rates, decays, self._joined(epochs), self._checked(epochs))
+        rates = self._rates(epochs, n_samples)
+        return Schedule(self._orders(n_samples, n_epochs), *rates, self._n_started(epochs), self._checked(epochs))
 
     def _rule(self) -> Rule:
-        """Return the rule of the next epochs; GHA removes no rows."""
+        """Return the rule for the next epochs; GHA removes no rows."""
         return Rule(Limits(np.inf, 1, self._n_initial_rows, 0.0), False, False, _UPDATES[self.kernel])
 
     @property
-    def _limits_move(self) -> bool:
-        """Whether the limits of removal change from epoch to epoch."""
+    def _limits_vary(self) -> bool:
+        """Whether the limits of removal depend on the epoch; epochs are then learnt singly."""
         return False
 
     def _rates(self, epochs: Indices, n_samples: int) -> tuple[Floats, Floats]:
-        """Return η and the decay of each epoch: its sample s = 0, 1, … learns at η / (1 + decay s)."""
+        """Return η and the decay of each epoch: sample s = 0, 1, … learns at η / (1 + decay s)."""
         decay_epochs = self.decay_epochs
         if self.learning_rate is not None:
             rate = self.learning_rate / self._rate_divisor(n_samples)
@@ -317,7 +317,7 @@ class GHA(LinearProjection):
             varies = trace > 0.0 and largest > 0.0
             rate = min(_SHARE_OF_TRACE / trace, _SHARE_OF_LARGEST / largest) if varies else 1.0
             if self.decay_samples is None:
-                decay_epochs = decay_epochs or _USUAL_DECAY_EPOCHS
+                decay_epochs = decay_epochs or _DEFAULT_DECAY_EPOCHS
         # η c / (n + c), where n counts epochs or samples
         rates: Floats = np.full(len(epochs), rate)
         if decay_epochs is not None:
@@ -331,32 +331,32 @@ class GHA(LinearProjection):
     def _rate_divisor(self, n_samples: int) -> int:
         return self._n_drawn(n_samples) if self.learning_rate_per == "epoch" else 1
 
-    def _joined(self, epochs: Indices) -> Indices:
-        """Return how many of the initial rows have started to learn in each epoch, removed rows included."""
+    def _n_started(self, epochs: Indices) -> Indices:
+        """Return the number of initial rows, including removed rows, that have started to learn by each epoch."""
         if self.rows_per_epoch is None:
             return np.full(len(epochs), self._n_initial_rows)
         return np.minimum(self._n_initial_rows, (self.rows_per_epoch * epochs).astype(np.int64) + 1)
 
     def _checked(self, epochs: Indices) -> Flags:
-        """Return whether rows are removed before each epoch; GHA removes none."""
+        """Return whether each epoch begins with the removal of rows; GHA removes no rows."""
         return np.zeros(len(epochs), bool)
 
     def _orders(self, n_samples: int, n_epochs: int) -> Indices:
-        """Draw the samples of each epoch, in the order of learning, shape (n_epochs, samples drawn)."""
+        """Draw the sample indices of each epoch in the order of learning, shape (n_epochs, n_drawn)."""
         n_drawn = self._n_drawn(n_samples)
         orders = np.tile(np.arange(n_samples, dtype=np.int64), (n_epochs, 1))
         if self.shuffle or n_drawn < n_samples:
-            # The same numbers as from `permutation` for each epoch, in half the time.
+            # The same random numbers as `permutation` in each epoch, in half the time.
             self._rng.permuted(orders, axis=1, out=orders)
         drawn = orders[:, :n_drawn]
         return np.ascontiguousarray(drawn if self.shuffle else np.sort(drawn, axis=1))
 
-    def _check_finite(self, X: Floats) -> None:
+    def _check_divergence(self, X: Floats) -> None:
         largest = float(np.abs(self._rows).max())
         if largest <= DIVERGED_WEIGHT:
             return
-        squared_norm = self._measure_largest(X)
-        given = "that was chosen" if self.learning_rate is None else self.learning_rate
+        squared_norm = self._max_squared_norm(X)
+        given = "None (adaptive)" if self.learning_rate is None else self.learning_rate
         raise ValueError(
             f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {given} "
             f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
@@ -370,12 +370,12 @@ class GHA(LinearProjection):
         squared_norms = np.einsum("ji,ji->j", self._rows, self._rows)
         return np.divide(variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0)
 
-    def _optimality_now(self) -> float:
+    def _current_optimality(self) -> float:
         """Return the optimality of the rows' span for the samples seen so far."""
-        return float(optimality(variance_of_span(self._rows, self._C), len(self._rows), self._most))
+        return float(optimality(variance_of_span(self._rows, self._C), len(self._rows), self._max_variances))
 
     def _set_fitted(self) -> None:
-        """Set the learned attributes; the history ends with the current records, which the next chunk replaces."""
+        """Set the fitted attributes; the history ends with the current rows, a record that the next chunk replaces."""
         self.components_ = self._rows.copy()
         self.n_components_ = len(self._rows)
         self.explained_variance_ = self._per_direction(self._at_end.variances[-1, self.nodes_])
@@ -387,4 +387,4 @@ class GHA(LinearProjection):
             for name, records, values in zip(names, self._records, self._at_end, strict=True)
         }
         if self.track_optimality:
-            self.history_["optimality"] = np.array([*self._optimality, self._optimality_now()])
+            self.history_["optimality"] = np.array([*self._optimality, self._current_optimality()])

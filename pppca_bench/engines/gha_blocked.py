@@ -1,14 +1,14 @@
-"""Fast GHA updates and variances of rows in compiled code, at half of the processor's peak.
+"""Fast GHA updates and projection variances in compiled code, at half of the processor's peak speed.
 
-W is stored in panels of sixteen columns, two vectors per row, so that an update stays in the first-level cache. Rows 0
-to 7 of a panel are the same columns of a block of eight samples; row 8 + j belongs to row j of W.
+Panels store sixteen columns of W each, two vectors per row, so that an update stays in the first-level cache. Rows 0 to
+7 of a panel are the same columns of eight samples, a block; row 8 + j is row j of W.
 """
 
 import math
 from typing import Any, NamedTuple
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D, aligned_zeros
-from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.jit import subroutine
 from pppca_bench.compiled.operation import FITS_32_VECTORS, WIDTH
 from pppca_bench.compiled.simd import (
     add,
@@ -55,7 +55,7 @@ def make_panels(n_rows: int, n_features: int) -> Panels:
     )
 
 
-@part
+@subroutine
 def fast_epoch(
     W: Floats2D,
     n_rows: int,
@@ -64,24 +64,24 @@ def fast_epoch(
     order: Indices1D,
     learning_rate: float,
     decay: float,
-    room: Panels,
+    work: Panels,
 ) -> None:
     """Update the first rows of W in place with cumulative residuals: 3 l m multiply-adds per sample.
 
-    ΔW = η (y xᵀ − LT(y yᵀ) W), where every row uses the old W: the residual x − Σ_{k≤j} y_k w_k passes from row to row,
-    so that row k is read before it changes. Source: Sanger 1989; slide "Generalized Hebbian Algorithm".
+    ΔW = η (y xᵀ − LT(y yᵀ) W), where every row uses the old W: the residual x − Σ_{k≤j} y_k w_k is passed from row to
+    row, so that row k is read before it changes. Source: Sanger 1989; slide "Generalized Hebbian Algorithm".
 
-    Choice: eight samples at a time, which agrees up to rounding with sample by sample. The outputs of a block follow
-    from the outputs W X_Bᵀ of the old rows and the products X_B X_Bᵀ of the samples. For given outputs the columns of W
-    are independent, so that all updates of a panel of sixteen columns stay in the first-level cache.
+    Choice: blocks of eight samples, which agree with single samples up to rounding. The outputs of a block follow from
+    the outputs W X_Bᵀ of the old rows and the products X_B X_Bᵀ of the samples. Given the outputs, the columns of W are
+    independent, so that all updates of a panel stay in the first-level cache.
 
-    Choice: samples are multiplied by √η and learnt at a rate of 1, which is equivalent. Then the same output y serves
-    both products of an update, residual − y w and w + y residual, and each sample may have its own rate.
+    Choice: samples are multiplied by √η and learnt at a rate of 1, which is equivalent. Both products of an update,
+    residual − y w and w + y residual, then share the output y, and each sample may have its own rate.
 
     Parameters
     ----------
     W : float64 array, shape (>= n_rows, m)
-        The rows that learn come first; changed in place.
+        The rows that learn are first; changed in place.
     n_rows : int
         l, the number of rows that learn.
     X, mean : float64 arrays, shape (N, m) and (1, m)
@@ -90,14 +90,14 @@ def fast_epoch(
         Indices of samples, in the order of learning, each in [0, N).
     learning_rate, decay : float
         η = learning_rate / (1 + decay s) for sample s = 0, 1, … of the order; > 0 and >= 0.
-    room : Panels
+    work : Panels
         Overwritten.
     """
     n_features = W.shape[1]
-    # Zeros pad rows, columns and samples to whole blocks; they remain zero and have no influence.
+    # Zeros pad rows, columns and samples to whole blocks; the padding remains zero and has no influence.
     height = _BLOCK + (n_rows + 3) // 4 * 4
     n_panels = (n_features + _PANEL - 1) // _PANEL
-    panels, columns, outputs = room.panels, room.columns, room.outputs
+    panels, columns, outputs = work.panels, work.columns, work.outputs
     _copy_rows(W, n_rows, panels, height, n_panels)
     for start in range(0, len(order), _BLOCK):
         # X_B = √η (x − mean) of eight samples
@@ -119,20 +119,20 @@ def fast_epoch(
             W[j, i] = panels[i // _PANEL * height + _BLOCK + j, i % _PANEL]
 
 
-@part
+@subroutine
 def _copy_rows(W: Floats2D, n_rows: int, panels: Floats2D, height: int, n_panels: int) -> None:
     """Copy the first rows of W to the panels, below the samples, and fill the other rows with zeros."""
     n_features = W.shape[1]
     for panel in range(n_panels):
         first = panel * _PANEL
         for j in range(height - _BLOCK):
-            # Beyond the rows and features n <= 0, for which masked_load returns zeros.
+            # For n <= 0, beyond the rows and features, masked_load returns zeros.
             row, n = panel * height + _BLOCK + j, n_features - first if j < n_rows else 0
             store(panels, row, 0, masked_load(W, j, first, n))
             store(panels, row, WIDTH, masked_load(W, j, first + WIDTH, n - WIDTH))
 
 
-@part
+@subroutine
 def _read_block(
     panels: Floats2D,
     columns: Floats2D,
@@ -161,7 +161,7 @@ def _read_block(
         transpose(columns, i, 0, panels, i // _PANEL * height, i % _PANEL)
 
 
-@part
+@subroutine
 def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: Floats2D, n_features: int) -> None:
     """Set ``outputs`` to [X_B; W] X_Bᵀ, the products of the rows of the panels with the samples in ``columns``."""
     for j in range(height):
@@ -177,7 +177,7 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
             row = first // _PANEL * height + j
             a, b, c, d = load(outputs, j, 0), load(outputs, j + 1, 0), load(outputs, j + 2, 0), load(outputs, j + 3, 0)
             # Lane s of a to d is Σ w_i x_si over even i for four rows w, lane s of e to h over odd i. Two sums per row
-            # double the speed, since each addition waits for the previous addition of its sum.
+            # halve the wait for previous additions.
             e = f = g = h = zeros()
             for i in range(0, n, 2):
                 x, z = load(columns, first + i, 0), load(columns, first + i + 1, 0)
@@ -195,11 +195,11 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
             store(outputs, j + 3, 0, add(d, h))
 
 
-@part
+@subroutine
 def _add_two_outputs(
     outputs: Floats2D, j: int, panels: Floats2D, row: int, columns: Floats2D, first: int, n: int
 ) -> None:
-    """Add the products of two rows of a panel with the samples, in the order of `_compute_outputs`."""
+    """Add the products of two rows of a panel with the samples, summed in the order of `_compute_outputs`."""
     # Σ w_i x_si over even i in a and b, over odd i in c and d
     a, b = load(outputs, j, 0), load(outputs, j + 1, 0)
     c = d = zeros()
@@ -213,15 +213,15 @@ def _add_two_outputs(
     store(outputs, j + 1, 0, add(b, d))
 
 
-@part
+@subroutine
 def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
-    """Replace the outputs of the old rows by the outputs of the rows at the time of each sample of the block.
+    """Replace the outputs of the old rows by the outputs of the rows as updated before each sample of the block.
 
     r_s = (x_s − Σ_k y_k w_k) X_Bᵀ are the products of the residual of sample s with all samples, at first x_s X_Bᵀ. For
     each row j and each sample s, ``now`` is the output y_s of w_j, lane s of y = w_j X_Bᵀ. Then r_s ← r_s − now y. The
-    row moves by now times the residual, so the outputs of later samples, lanes s + 1 to 7 of y, change by now r_s.
+    update adds now times the residual to the row, and now r_s to the outputs of later samples, lanes s + 1 to 7 of y.
     """
-    # r_7 is not needed, since no sample follows the last sample.
+    # r_7 is not needed: sample 7 is the last.
     r0, r1, r2, r3 = load(outputs, 0, 0), load(outputs, 1, 0), load(outputs, 2, 0), load(outputs, 3, 0)
     r4, r5, r6 = load(outputs, 4, 0), load(outputs, 5, 0), load(outputs, 6, 0)
     for j in range(_BLOCK, _BLOCK + n_rows):
@@ -252,7 +252,7 @@ def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
         store(outputs, j, 0, y)
 
 
-@part
+@subroutine
 def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -> None:
     """Update the rows of the panel at row ``first`` by its block of samples: r ← r − y w, w ← w + y r for each row."""
     # The residuals r_0 to r_7 of the samples, at first x_s, fill sixteen registers, and a row w fills two.
@@ -274,11 +274,11 @@ def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -
         store(panels, first + j, WIDTH, w[1])
 
 
-@part
+@subroutine
 def _learn_quarter(panels: Floats2D, first: int, column: int, sample: int, outputs: Floats2D, n_rows: int) -> None:
-    """Make the updates of `_learn_panel` by four samples, from ``sample`` on, in eight columns, from ``column`` on.
+    """Apply the updates of `_learn_panel` for four samples from ``sample`` in eight columns from ``column``.
 
-    Samples 4 to 7 must follow samples 0 to 3, which gives the same result as all eight samples at once.
+    Samples 0 to 3, then samples 4 to 7, give the same result as all eight samples at once.
     """
     r0, r1 = load(panels, first + sample, column), load(panels, first + sample + 1, column)
     r2, r3 = load(panels, first + sample + 2, column), load(panels, first + sample + 3, column)
@@ -299,22 +299,21 @@ def _learn_quarter(panels: Floats2D, first: int, column: int, sample: int, outpu
         store(panels, first + j, column, fma(y, r3, w))
 
 
-@part
+@subroutine
 def _pair(panels: Floats2D, row: int) -> _Pair:
-    """Return a row of a panel."""
     return load(panels, row, 0), load(panels, row, WIDTH)
 
 
-@part
+@subroutine
 def _learn(w: _Pair, residual: _Pair, y: Any) -> tuple[_Pair, _Pair]:
-    """Return the row w + y (r − y w) after a sample, and the residual r − y w of the sample."""
+    """Return the updated row w + y (r − y w), and the residual r − y w of the sample."""
     r, s = fnma(y, w[0], residual[0]), fnma(y, w[1], residual[1])
     return (fma(y, r, w[0]), fma(y, s, w[1])), (r, s)
 
 
-@part
+@subroutine
 def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats1D, strip: Floats2D) -> None:
-    """Set ``variances`` to the projection variances w C wᵀ of the first rows, at a cost that does not depend on N.
+    """Set ``variances`` to the projection variances w C wᵀ of the leading rows, at a cost that does not depend on N.
 
     Parameters
     ----------
@@ -323,7 +322,7 @@ def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats
         l.
     C : float64 array, shape (m, m) or (m, n)
         Covariance or autocorrelation matrix, divisor N. If n < m, a factor F of C = F Fᵀ, such as the centred samples
-        as columns over √N, which costs less for fewer samples than features.
+        as columns, divided by √N: cheaper for fewer samples than features.
     variances : float64 array, shape (>= l,)
     strip : float64 array, shape (m, 16), overwritten
     """
@@ -338,14 +337,14 @@ def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats
             store(strip, i, 0, masked_load(C, i, first, n))
             store(strip, i, WIDTH, masked_load(C, i, first + WIDTH, n - WIDTH))
         for j in range(0, n_rows, 4):
-            # Four rows share each load of the strip; the last row is repeated beyond the end.
+            # Four rows share each load of the strip; the last row repeats at the end.
             k = j + 1 if j < last else last
             p = j + 2 if j + 1 < last else last
             q = j + 3 if j + 2 < last else last
             _add_quadratic_forms(variances, W, j, k, p, q, strip, first, factor)
 
 
-@part
+@subroutine
 def _add_quadratic_forms(
     variances: Floats1D, W: Floats2D, j: int, k: int, p: int, q: int, strip: Floats2D, first: int, factor: bool
 ) -> None:
@@ -374,7 +373,7 @@ def _add_quadratic_forms(
         variances[q] += _weighted_sum(d, h, W, q, first, factor)
 
 
-@part
+@subroutine
 def _weighted_sum(left: Any, right: Any, W: Floats2D, row: int, first: int, factor: bool) -> float:
     """Return Σ_i (w C)_i w_i over sixteen columns i, from ``first`` on; with a factor, Σ_i (w F)_i²."""
     # C = F Fᵀ: w C wᵀ = ‖w F‖²

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pppca_bench.compiled.arrays import Flags1D, Floats1D, Floats2D, Indices1D, Indices2D, Samples2D, aligned_zeros
-from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.engines.gha_blocked import Panels, fast_epoch, make_panels, quadratic_variances
 from pppca_bench.engines.gha_literal import count_operations, in_place_epoch, literal_epoch, literal_variances
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing, sort_increasing
@@ -13,30 +13,30 @@ from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing, sor
 FAST, LITERAL, IN_PLACE = 0, 1, 2
 
 DIVERGED_WEIGHT = 1e8
-"""Rows converge to unit norm; a row with a larger weight never recovers, and its variances would overflow."""
+"""Bound of weights: rows converge to unit norm, but a row beyond the bound never recovers, and variances overflow."""
 
 
 class Schedule(NamedTuple):
     """Samples, rates and rows of each epoch.
 
-    orders (n_epochs, n): the samples in the order of learning; rates, decays (n_epochs,): sample s = 0, 1, … learns at
-    rate / (1 + decay s); n_joined (n_epochs,): rows that have started to learn; checked (n_epochs,): whether rows are
+    orders (n_epochs, n): samples in the order of learning; rates, decays (n_epochs,): sample s = 0, 1, … learns at
+    rate / (1 + decay s); n_started (n_epochs,): rows that have started to learn; checked (n_epochs,): whether rows are
     removed before the epoch.
     """
 
     orders: Indices2D
     rates: Floats1D
     decays: Floats1D
-    n_joined: Indices1D
+    n_started: Indices1D
     checked: Flags1D
 
 
 class Rule(NamedTuple):
     """Rule of removal and update, the same for all epochs.
 
-    limits: of removal; per_direction: whether removal compares variances along the rows' directions, or variances of
-    the outputs; sort: whether removal sorts the rows by decreasing variance, after which the first ``n_joined`` rows
-    learn, or else the rows of the first ``n_joined`` initial places; update: FAST, LITERAL or IN_PLACE.
+    limits: of removal; per_direction: whether removal compares variances along the directions of the rows, or variances
+    of outputs; sort: whether removal sorts the rows by decreasing variance. If so, the first ``n_started`` rows learn,
+    otherwise the rows with initial indices below ``n_started``. update: FAST, LITERAL or IN_PLACE.
     """
 
     limits: Limits
@@ -49,15 +49,15 @@ class History(NamedTuple):
     """Records before each epoch, after the removal of rows, and at the end.
 
     dimensionality (n_epochs + 1,): number of rows; variances (n_epochs + 1, l): w C wᵀ of each row, in the column of
-    its initial place, NaN for removed rows; along_directions, of the same shape: w C wᵀ / ‖w‖².
+    its initial index, NaN for removed rows; direction_variances, of the same shape: w C wᵀ / ‖w‖².
     """
 
     dimensionality: Indices1D
     variances: Floats2D
-    along_directions: Floats2D
+    direction_variances: Floats2D
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Work arrays for l rows of m features, of shapes (l, m), (l,), (m,) and (m, 16), and the panels."""
 
     rows: Floats2D
@@ -72,9 +72,9 @@ class Room(NamedTuple):
     panels: Panels
 
 
-def make_room(n_rows: int, n_features: int) -> Room:
+def make_workspace(n_rows: int, n_features: int) -> Workspace:
     """Allocate the work arrays for n_rows rows of n_features features."""
-    return Room(
+    return Workspace(
         rows=np.zeros((n_rows, n_features)),
         nodes=np.zeros(n_rows, dtype=np.int64),
         order=np.zeros(n_rows, dtype=np.int64),
@@ -98,19 +98,19 @@ def learn_epochs(
     schedule: Schedule,
     rule: Rule,
     history: History,
-    room: Room,
+    work: Workspace,
 ) -> tuple[int, int, int]:
-    """Learn epochs: remove rows if the epoch is checked, record the rows, update the rows that have started to learn.
+    """Learn epochs: remove rows if the epoch has a check, record the rows, update the rows that have started to learn.
 
-    Source: slide "Dynamical GHA with reduced data set"; GHA never checks. With the literal update a check computes the
-    variances from all N responses; the other epochs record no variances, so that the history takes no time.
+    Source: slide "Dynamical GHA with reduced data set"; GHA has no checks. With the literal update, checks compute the
+    variances from all N responses, and epochs without a check record no variances, to save time.
 
     Parameters
     ----------
     rows : float64 array, shape (l, m)
-        Changed in place: the remaining rows come first.
+        Changed in place: the remaining rows are first.
     nodes : int64 array, shape (l,)
-        Initial places of the rows, changed in place.
+        Initial indices of the rows, changed in place.
     X, mean : float64 arrays, shape (N, m) and (1, m)
         Samples that are not centred, and the mean to subtract.
     C : float64 array, shape (m, m) or (m, n)
@@ -118,79 +118,79 @@ def learn_epochs(
     schedule, rule : Schedule, Rule
     history : History
         Filled; a schedule without epochs records the given rows.
-    room : Room
+    work : Workspace
         Overwritten.
 
     Returns
     -------
     n_rows, n_epochs, n_operations : int
-        Remaining rows, epochs until the end or a divergence, and multiply-adds of the literal update, for every update.
+        Remaining rows, epochs until the end or a divergence, and multiply-adds that the literal update would take.
     """
-    n_rows, n_features, n_operations, variances = len(rows), rows.shape[1], 0, room.variances
+    n_rows, n_features, n_operations, variances = len(rows), rows.shape[1], 0, work.variances
     for epoch in range(len(schedule.orders)):
         # Var(q̂_j) = w_j C w_jᵀ, but with LITERAL the variance of all responses; NaN if LITERAL does not check
         checked = schedule.checked[epoch]
         if rule.update != LITERAL:
-            quadratic_variances(rows, n_rows, C, variances, room.strip)
+            quadratic_variances(rows, n_rows, C, variances, work.strip)
             n_operations += len(X) * n_rows * n_features if checked else 0
         elif checked:
-            n_operations += literal_variances(rows, n_rows, X, mean, variances, room.x)
+            n_operations += literal_variances(rows, n_rows, X, mean, variances, work.x)
         else:
             for j in range(n_rows):
                 variances[j] = np.nan
         # Slide "Dynamical GHA", step 2: removal precedes the updates, also in the first epoch.
         if checked:
-            n_rows = remove_rows(rows, nodes, variances, n_rows, rule, room)
+            n_rows = remove_rows(rows, nodes, variances, n_rows, rule, work)
         _record(history, epoch, rows, nodes, variances, n_rows)
-        n_learning = _count_learning(nodes, n_rows, schedule.n_joined[epoch], rule.sort)
+        n_learning = _count_learning(nodes, n_rows, schedule.n_started[epoch], rule.sort)
         # ΔW = η (y xᵀ − LT(y yᵀ) W): FAST takes 3 l m multiply-adds, LITERAL l² m, IN_PLACE reads updated rows
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
         if rule.update == LITERAL:
-            n_operations += literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, room.x, room.y)
+            n_operations += literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, work.x, work.y)
         else:
             if rule.update == FAST:
-                fast_epoch(rows, n_learning, X, mean, order, rate, decay, room.panels)
+                fast_epoch(rows, n_learning, X, mean, order, rate, decay, work.panels)
             else:
-                in_place_epoch(rows, n_learning, X, mean, order, rate, decay, room.x, room.residual)
+                in_place_epoch(rows, n_learning, X, mean, order, rate, decay, work.x, work.residual)
             n_operations += count_operations(len(order), n_rows, n_features)
         if _has_diverged(rows, n_rows):
             return n_rows, epoch + 1, n_operations
-    quadratic_variances(rows, n_rows, C, variances, room.strip)
+    quadratic_variances(rows, n_rows, C, variances, work.strip)
     _record(history, len(schedule.orders), rows, nodes, variances, n_rows)
     return n_rows, len(schedule.orders), n_operations
 
 
-@part
-def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, room: Room) -> int:
-    """Move the rows that formula (1) keeps to the front, with their places and variances, and return their number.
+@subroutine
+def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, work: Workspace) -> int:
+    """Move the rows that formula (1) keeps to the front, with initial indices and variances, and return their number.
 
-    The rows are sorted by decreasing variance if the rule sorts, or else keep their order. Rows, places and projection
+    The rows are sorted by decreasing variance if the rule sorts, otherwise they keep their order. Rows, nodes and
     variances are changed in place; n_rows >= 1.
     """
-    compared, order = room.compared, room.order
+    compared, order = work.compared, work.order
     for j in range(n_rows):
         compared[j] = _along_direction(variances[j], rows, j) if rule.per_direction else variances[j]
     # Formula (1), Var(q̂_0) / Var(q̂_i) > τ, for rows i in decreasing order of variance: the first n_kept rows stay.
     sort_decreasing(compared, n_rows, order)
     for place in range(n_rows):
-        room.y[place] = compared[order[place]]
-    n_kept = count_kept(room.y, n_rows, rule.limits)
+        work.y[place] = compared[order[place]]
+    n_kept = count_kept(work.y, n_rows, rule.limits)
     if not rule.sort:
         sort_increasing(order, n_kept)
-    # Rows may exchange places, so all are copied first; ``compared`` is reused for the variances.
+    # Rows may be exchanged, so all rows are copied first; ``compared`` is reused for the variances.
     for j in range(n_rows):
-        room.nodes[j], compared[j] = nodes[j], variances[j]
+        work.nodes[j], compared[j] = nodes[j], variances[j]
         for i in range(rows.shape[1]):
-            room.rows[j, i] = rows[j, i]
+            work.rows[j, i] = rows[j, i]
     # Row ``place`` ← row ``order[place]``
     for place in range(n_kept):
-        nodes[place], variances[place] = room.nodes[order[place]], compared[order[place]]
+        nodes[place], variances[place] = work.nodes[order[place]], compared[order[place]]
         for i in range(rows.shape[1]):
-            rows[place, i] = room.rows[order[place], i]
+            rows[place, i] = work.rows[order[place], i]
     return n_kept
 
 
-@part
+@subroutine
 def _along_direction(variance: float, rows: Floats2D, j: int) -> float:
     """Return w C wᵀ / ‖w‖², the variance along a row's direction, or 0 for a row of zeros."""
     # ‖w_j‖²
@@ -200,19 +200,19 @@ def _along_direction(variance: float, rows: Floats2D, j: int) -> float:
     return variance / squared_norm if squared_norm > 0.0 else 0.0
 
 
-@part
-def _count_learning(nodes: Indices1D, n_rows: int, n_joined: int, sort: bool) -> int:
-    """Return the number of leading rows that learn: the first n_joined rows if checks sort, or else initial places."""
+@subroutine
+def _count_learning(nodes: Indices1D, n_rows: int, n_started: int, sort: bool) -> int:
+    """Return the number of leading rows that learn, see `Rule`."""
     if sort:
-        return n_joined if n_joined < n_rows else n_rows
-    # Without sorting, rows keep the order of their initial places.
+        return n_started if n_started < n_rows else n_rows
+    # Without sorting, rows keep their initial order.
     n_learning = 0
-    while n_learning < n_rows and nodes[n_learning] < n_joined:
+    while n_learning < n_rows and nodes[n_learning] < n_started:
         n_learning += 1
     return n_learning
 
 
-@part
+@subroutine
 def _has_diverged(rows: Floats2D, n_rows: int) -> bool:
     """Return whether a weight exceeds `DIVERGED_WEIGHT` or is nan."""
     for j in range(n_rows):
@@ -223,13 +223,13 @@ def _has_diverged(rows: Floats2D, n_rows: int) -> bool:
     return False
 
 
-@part
+@subroutine
 def _record(history: History, epoch: int, rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int) -> None:
     history.dimensionality[epoch] = n_rows
     # NaN stays in the columns of removed rows.
     for j in range(history.variances.shape[1]):
-        history.variances[epoch, j] = history.along_directions[epoch, j] = np.nan
+        history.variances[epoch, j] = history.direction_variances[epoch, j] = np.nan
     for j in range(n_rows):
         history.variances[epoch, nodes[j]] = variances[j]
         if not np.isnan(variances[j]):
-            history.along_directions[epoch, nodes[j]] = _along_direction(variances[j], rows, j)
+            history.direction_variances[epoch, nodes[j]] = _along_direction(variances[j], rows, j)

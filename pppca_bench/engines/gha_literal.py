@@ -1,15 +1,15 @@
-"""GHA updates and responses in compiled code, as the sources write them: slide formula and notebook loop."""
+"""Literal GHA updates and responses in compiled code: the slide's formula and the notebook's loop."""
 
 from typing import Final
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D
-from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.jit import subroutine
 
-# Sums may be reordered, so that they are vectorised; nan and inf stay, so that divergence shows.
+# Sums may be reordered for vectorisation; nan and inf remain, so that divergence is detected.
 _REORDERED_SUMS: Final = {"reassoc", "contract", "nsz"}
 
 
-@part
+@subroutine
 def literal_epoch(
     W: Floats2D,
     n_rows: int,
@@ -22,13 +22,13 @@ def literal_epoch(
     x: Floats1D,
     y: Floats1D,
 ) -> int:
-    """Update W in place by the formula as it is written, and return the number of multiply-adds.
+    """Update W in place by the literal formula, and return the number of multiply-adds.
 
     Δw_ji = η [y_j x_i − y_j Σ_{k≤j} w_ki y_k], with the whole sum for every (j, i): the cost grows with l². Rows are
     updated from the last to the first, so that the sum reads old rows. Source: slide "Generalized Hebbian Algorithm".
 
-    Choice: rows that do not learn yet are computed like the others, at a rate of 0. The published speed-ups at tau = 5
-    show the cost of all rows during the same number of epochs for every data fraction.
+    Choice: rows that do not learn yet are computed, at a rate of 0. The published speed-ups at tau = 5 show the cost of
+    all rows, during the same number of epochs for every data fraction.
 
     Parameters
     ----------
@@ -77,18 +77,18 @@ def literal_epoch(
     return n_operations
 
 
-@part
+@subroutine
 def count_operations(n_samples: int, n_rows: int, n_features: int) -> int:
     """Return the multiply-adds of `literal_epoch`: 4 m l + m l (l + 1) / 2 per sample."""
     return n_samples * n_features * (4 * n_rows + n_rows * (n_rows + 1) // 2)
 
 
-@part
+@subroutine
 def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, variances: Floats1D, x: Floats1D) -> int:
     """Set ``variances`` to each row's projection variance, from its responses to all samples: N l m multiply-adds.
 
-    Source: slide "Dynamical GHA", step 2. These are variances if ``mean`` is the mean of the samples, second moments if
-    it is zero.
+    Source: slide "Dynamical GHA", step 2. The results are variances if ``mean`` is the mean of the samples, and
+    second moments if ``mean`` is zero.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, va
     return n_operations
 
 
-@part(fastmath=_REORDERED_SUMS)
+@subroutine(fastmath=_REORDERED_SUMS)
 def in_place_epoch(
     W: Floats2D,
     n_rows: int,
@@ -138,13 +138,13 @@ def in_place_epoch(
 ) -> None:
     """Update W row by row, each row from the updated rows before it.
 
-    Source: "Hebbian-Based Principal Component Analysis", trainNetwork. It differs from the update of all rows at once
+    Source: "Hebbian-Based Principal Component Analysis", trainNetwork. The result differs from a joint update of rows
     by terms of η², which are visible in the published digits.
 
     Parameters
     ----------
     W : float64 array, shape (>= n_rows, m)
-        The rows that learn come first; changed in place.
+        The rows that learn are first; changed in place.
     n_rows : int
         l, the number of rows that learn.
     X, mean, order, learning_rate, decay : see `literal_epoch`

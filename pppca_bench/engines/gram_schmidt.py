@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pppca_bench.compiled.arrays import Flags1D, Floats, Floats2D, Indices1D, aligned_zeros
-from pppca_bench.compiled.jit import part
-from pppca_bench.compiled.linear_algebra import Tile, padded, plus_products
+from pppca_bench.compiled.jit import subroutine
+from pppca_bench.compiled.linear_algebra import Tile, add_products, padded
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
     add,
@@ -36,7 +36,7 @@ _ONE_BY_ONE_ABOVE = 1e6
 _DEPENDENT_BELOW = 1e-10
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Work arrays for the evaluation of networks of at most n_nodes nodes, a multiple of eight.
 
     For `orthonormalise`: factors (n_nodes, 8), gram (8, 8), inverse (8, 8), before (1, 8) and its result, lost
@@ -54,10 +54,10 @@ class Room(NamedTuple):
     leader: Floats2D
 
 
-def make_room(n_panels: int, depth: int) -> Room:
+def make_workspace(n_panels: int, depth: int) -> Workspace:
     """Allocate the work arrays for networks of at most n_panels panels."""
     n_nodes = n_panels * WIDTH
-    return Room(
+    return Workspace(
         factors=aligned_zeros(n_nodes, WIDTH),
         gram=aligned_zeros(WIDTH, WIDTH),
         inverse=aligned_zeros(WIDTH, WIDTH),
@@ -71,7 +71,7 @@ def make_room(n_panels: int, depth: int) -> Room:
 
 
 def in_panels(nodes: Floats) -> Floats:
-    """Return networks, float64 (…, n_nodes, n_features), in panels, float64 (…, n_panels * depth, 8)."""
+    """Store networks, float64 (…, n_nodes, n_features), in panels, float64 (…, n_panels * depth, 8)."""
     *networks, n_nodes, n_features = nodes.shape
     n_panels, depth = padded(n_nodes) // WIDTH, padded(n_features)
     panels = aligned_zeros(*networks, n_panels * depth, WIDTH)
@@ -82,19 +82,19 @@ def in_panels(nodes: Floats) -> Floats:
     return panels
 
 
-@part
-def orthonormalise(panels: Floats2D, n_nodes: int, depth: int, n_features: int, room: Room) -> None:
+@subroutine
+def orthonormalise(panels: Floats2D, n_nodes: int, depth: int, n_features: int, work: Workspace) -> None:
     """Orthonormalise nodes in their order, in place.
 
     Source: slide 'Fitness evaluation', step 2.
 
-    For eight nodes B at a time, two matrix products subtract the projections on all earlier panels, B − Σ_P P (Pᵀ B).
-    Then, with G = Bᵀ B = L Lᵀ, the orthonormal nodes are L⁻¹ B. Their error is 1e-16 times the square of the
-    amplification of rounding errors, see `_invert_factor`. If the amplification exceeds 50, both steps are repeated,
+    For each eight nodes B, two matrix products subtract the projections on all earlier panels, B − Σ_P P (Pᵀ B). With
+    G = Bᵀ B = L Lᵀ, the orthonormal nodes are then L⁻¹ B. The error is 1e-16 times the squared amplification of
+    rounding errors, see `_invert_factor`. If the amplification exceeds 50, both steps are repeated,
     which keeps the nodes orthonormal to 1e-11 even if they are nearly dependent (Daniel, Gragg, Kaufman and Stewart
-    1976). If it exceeds a million, the eight nodes are orthonormalised one by one.
+    1976). If the amplification exceeds a million, the eight nodes are orthonormalised singly.
 
-    Choice: a node that depends on earlier nodes (less than 1e-10 of its norm is left) is lost, since it adds no
+    Choice: a node that depends on earlier nodes (less than 1e-10 of its norm remains) is lost, since it adds no
     direction. If all nodes are zero, the first node becomes the first coordinate direction, so that no network is
     empty.
 
@@ -107,48 +107,48 @@ def orthonormalise(panels: Floats2D, n_nodes: int, depth: int, n_features: int, 
     depth : int
         ``n_features`` rounded up to a multiple of eight.
     n_features : int
-    room : Room
+    work : Workspace
         ``lost`` receives whether each node is lost; the weights of a lost node become zero.
     """
     n_lost = 0
-    # In the order of the nodes: the earlier panels are final before a panel is projected on them.
+    # In order: earlier panels are final before a panel is projected on them.
     for first in range(0, n_nodes, WIDTH):
         row = first // WIDTH * depth
         n = WIDTH if first + WIDTH <= n_nodes else n_nodes - first
         for i in range(n):
-            room.lost[first + i] = False
-        amplification = _orthonormalise_eight(panels, row, depth, n_features, n, room)
+            work.lost[first + i] = False
+        amplification = _orthonormalise_eight(panels, row, depth, n_features, n, work)
         if amplification > _ONE_BY_ONE_ABOVE:
-            n_lost += _orthonormalise_each(panels, row, depth, n, room)
+            n_lost += _orthonormalise_each(panels, row, depth, n, work)
         elif amplification > _REPEAT_ABOVE:
-            _orthonormalise_eight(panels, row, depth, n_features, n, room)
+            _orthonormalise_eight(panels, row, depth, n_features, n, work)
     if n_lost == n_nodes:
         panels[0, 0] = 1.0
-        room.lost[0] = False
+        work.lost[0] = False
 
 
-@part
-def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: int, n: int, room: Room) -> float:
-    """Orthonormalise the first n nodes of the panel at a row, in place, and return the amplification of rounding.
+@subroutine
+def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: int, n: int, work: Workspace) -> float:
+    """Orthonormalise the first n nodes of the panel at ``row``, in place; return the amplification of rounding errors.
 
-    If the amplification exceeds a million, only the projections on earlier panels are subtracted. ``room.before``
+    If the amplification exceeds a million, only the projections on earlier panels are subtracted. ``work.before``
     receives the squared norms.
     """
     # ‖b‖², then B ← B − Σ_P P (Pᵀ B)
-    store(room.before, 0, 0, _squared_norms(panels, row, depth))
-    _project(panels, row, depth, n_features, room.factors)
+    store(work.before, 0, 0, _squared_norms(panels, row, depth))
+    _project(panels, row, depth, n_features, work.factors)
     # G = Bᵀ B = L Lᵀ, L⁻ᵀ, then B ← L⁻¹ B
-    store_tile(room.gram, 0, 0, plus_products(zero_tile(), panels, row, 0, panels, row, 0, n_features))
-    amplification = _invert_factor(room.gram, room.before, n, room.inverse)
+    store_tile(work.gram, 0, 0, add_products(zero_tile(), panels, row, 0, panels, row, 0, n_features))
+    amplification = _invert_factor(work.gram, work.before, n, work.inverse)
     if amplification <= _ONE_BY_ONE_ABOVE:
-        _combine(panels, row, depth, room.inverse)
+        _combine(panels, row, depth, work.inverse)
     return amplification
 
 
-@part
+@subroutine
 def _squared_norms(panels: Floats2D, row: int, depth: int) -> Any:
-    """Return Σ_k b_k² of the eight nodes of the panel at a row."""
-    # Four sums over every fourth feature k, since each addition waits for the previous addition of its sum.
+    """Return Σ_k b_k² for the eight nodes of the panel at ``row``."""
+    # Four sums, each over every fourth feature k: additions to different sums do not wait for each other.
     a = b = c = d = zeros()
     for k in range(row, row + depth, 4):
         a = fma(load(panels, k, 0), load(panels, k, 0), a)
@@ -158,22 +158,22 @@ def _squared_norms(panels: Floats2D, row: int, depth: int) -> Any:
     return add(add(a, b), add(c, d))
 
 
-@part
+@subroutine
 def _project(panels: Floats2D, row: int, depth: int, n_features: int, factors: Floats2D) -> None:
-    """Set the nodes B of the panel at a row to B − Σ_P P (Pᵀ B) over all earlier panels P."""
+    """Set the nodes B of the panel at ``row`` to B − Σ_P P (Pᵀ B) over all earlier panels P."""
     # Pᵀ B of all panels P, with a row for each node of P
     for other in range(0, row, depth):
-        overlaps = plus_products(zero_tile(), panels, other, 0, panels, row, 0, n_features)
+        overlaps = add_products(zero_tile(), panels, other, 0, panels, row, 0, n_features)
         store_tile(factors, other // depth * WIDTH, 0, overlaps)
     # B − Σ_P P (Pᵀ B), tile by tile, so that each tile of B is read and written once
     if row > 0:
         for k in range(0, depth, WIDTH):
-            rest = _less_projections(load_tile(panels, row + k, 0), panels, row, depth, k, factors)
+            rest = _subtract_from_tile(load_tile(panels, row + k, 0), panels, row, depth, k, factors)
             store_tile(panels, row + k, 0, rest)
 
 
-@part
-def _less_projections(x: Tile, panels: Floats2D, row: int, depth: int, k: int, factors: Floats2D) -> Tile:
+@subroutine
+def _subtract_from_tile(x: Tile, panels: Floats2D, row: int, depth: int, k: int, factors: Floats2D) -> Tile:
     """Return features k to k + 7 of B − Σ_P P (Pᵀ B) for the tile x of B; the factors are Pᵀ B."""
     # t_i is feature k + i of the eight nodes of B, f the row of Pᵀ B for a node p of P: t_i ← t_i − p_(k+i) f
     t0, t1, t2, t3, t4, t5, t6, t7 = x
@@ -193,23 +193,23 @@ def _less_projections(x: Tile, panels: Floats2D, row: int, depth: int, k: int, f
     return t0, t1, t2, t3, t4, t5, t6, t7
 
 
-@part
+@subroutine
 def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) -> float:
-    """Set ``inverse`` to L⁻ᵀ of a Gram matrix G = L Lᵀ, which is overwritten; return the amplification of rounding.
+    """Set ``inverse`` to L⁻ᵀ, where L Lᵀ is the Gram matrix, and overwrite the latter; return the amplification.
 
     Elimination turns [G | I] into [U | D L⁻¹], where U is upper triangular and D is diagonal with the square roots of
     the pivots. Rows and columns beyond the first n are zero.
 
-    The amplification is the norm of the longest row of L⁻¹ for nodes of unit norm; ``before`` are the squared norms
-    before any projection. It is at least the reciprocal of the share of a node's norm that is left, and much larger if
-    several nodes nearly depend on earlier nodes. If a share is below a millionth, infinity is returned and the inverse
-    is incomplete.
+    The amplification of rounding errors is the norm of the longest row of L⁻¹ for nodes of unit norm; ``before`` are
+    the squared norms before any projection. It is at least the reciprocal of the remaining share of a node's norm, and
+    much larger if several nodes nearly depend on earlier nodes. If a share is below a millionth, infinity is returned
+    and the inverse is incomplete.
     """
     # I, whose diagonal is set at each pivot; rows beyond n remain zero.
     for j in range(WIDTH):
         store(inverse, j, 0, zeros())
     for j in range(n):
-        # The pivot G_jj is the part of ‖b_j‖² that is left.
+        # The pivot G_jj is the remaining part of ‖b_j‖².
         if not gram[j, j] * (_ONE_BY_ONE_ABOVE * _ONE_BY_ONE_ABOVE) > before[0, j]:
             return math.inf
         inverse[j, j] = 1.0
@@ -237,7 +237,7 @@ def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) 
     return math.sqrt(longest)
 
 
-@part
+@subroutine
 def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
     """Replace the eight nodes B of a panel by L⁻¹ B, in place."""
     c0, c1, c2, c3, c4, c5, c6, c7 = load_tile(inverse, 0, 0)
@@ -254,11 +254,11 @@ def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
         store(panels, k, 0, add(a, b))
 
 
-@part
-def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: Room) -> int:
-    """Orthonormalise the first n nodes of a panel that is projected on earlier panels; return the number of lost nodes.
+@subroutine
+def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, work: Workspace) -> int:
+    """Orthonormalise singly the first n nodes of a panel already projected on earlier panels; count the lost nodes.
 
-    Projections are subtracted twice, since once may leave too much of nearly dependent nodes.
+    Projections are subtracted twice, since a single subtraction is inexact for nearly dependent nodes.
     """
     # Lanes beyond the last node become zero.
     for k in range(row, row + depth):
@@ -268,11 +268,11 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: R
     for i in range(n):
         # b_i − Σ_{j<i} b_j (b_j b_i) over the nodes of the same panel
         _subtract_projections(panels, row, i, row, depth)
-        norm, after = math.sqrt(room.before[0, i]), math.sqrt(_inner_product(panels, row, i, row, i, depth))
+        norm, after = math.sqrt(work.before[0, i]), math.sqrt(_inner_product(panels, row, i, row, i, depth))
         if after <= _DEPENDENT_BELOW * norm:
             for k in range(row, row + depth):
                 panels[k, i] = 0.0
-            room.lost[row // depth * WIDTH + i] = True
+            work.lost[row // depth * WIDTH + i] = True
             n_lost += 1
             continue
         # The same over the nodes of all panels, then b_i / ‖b_i‖
@@ -283,9 +283,9 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: R
     return n_lost
 
 
-@part
+@subroutine
 def _subtract_projections(panels: Floats2D, row: int, i: int, first: int, depth: int) -> None:
-    """Subtract from node i of the panel at a row its projections on earlier nodes, from the panel at ``first`` on.
+    """Subtract from node i of the panel at ``row`` its projections on earlier nodes of the panels from ``first``.
 
     The earlier nodes have norm 1, or 0 if they are lost.
     """
@@ -297,9 +297,9 @@ def _subtract_projections(panels: Floats2D, row: int, i: int, first: int, depth:
             panels[row + k, i] -= factor * panels[other + k, j]
 
 
-@part
+@subroutine
 def _inner_product(panels: Floats2D, row: int, i: int, other: int, j: int, depth: int) -> float:
-    """Return the inner product of node i of the panel at a row and node j of the panel at another."""
+    """Return the inner product of node i of the panel at ``row`` and node j of the panel at ``other``."""
     total = 0.0
     for k in range(depth):
         total += panels[row + k, i] * panels[other + k, j]

@@ -26,14 +26,14 @@ from pppca_bench.parameters import (
     check_parameters,
     make_generator,
 )
-from pppca_bench.projection import LinearProjection, most_variance, optimality, principal_directions
+from pppca_bench.projection import LinearProjection, max_variances, optimality, principal_directions
 from pppca_bench.samples import validated_samples
 
 History = dict[str, npt.NDArray[Any]]
 
-_UNIFORMS_AT_ONCE = 2**18
+_UNIFORMS_PER_BLOCK = 2**18
 _LARGEST_SCALE = 1e100
-"""Far below 1e154, from which on the square of a gene overflows."""
+"""Far below 1e154, above which the square of a gene overflows."""
 
 
 class NEpPCA(LinearProjection):
@@ -44,8 +44,8 @@ class NEpPCA(LinearProjection):
     (criterion (1)). Source: slides 'The Neuroevolutionary Algorithm', 'Fitness evaluation' and 'Special crossing
     operator'.
 
-    The defaults from `population_size` to `mutation_scale` are a joint choice: among about 150 settings, they are close
-    to the published dimensionalities, and were checked on other seeds.
+    The defaults from `population_size` to `mutation_scale` are a joint choice: of about 150 settings, they come close
+    to the published dimensionalities, also with other seeds.
 
     Only the covariance matrix is used, Var(q) = q C qᵀ, so that the cost does not depend on the number of samples.
 
@@ -54,27 +54,27 @@ class NEpPCA(LinearProjection):
     tau : float, default=10.0
         Threshold of criterion (1), at least 1.
     population_size : int, default=13
-        Number of networks. Choice: the slides give none.
+        Number of networks. Choice: the slides give no number.
     n_generations : int, default=90
-        Number of times that the population breeds and is evaluated after the first evaluation. Choice: the slides give
-        none; more generations leave fewer nodes, especially with little noise.
+        Number of generations bred and evaluated after the initial population. Choice: the slides give no number; more
+        generations leave fewer nodes, especially with little noise.
     n_components : int or None, default=None
-        Nodes of each network at the start, at most n_features. Choice: None, all n_features, since the slides
-        remove nodes and never add any.
+        Initial number of nodes of each network, at most n_features. Choice: None, all n_features, since the slides
+        remove nodes and never add nodes.
     tournament_size : int, default=11
-        Networks drawn, with replacement, for the selection of a parent; the fittest is selected. Choice: the slides
+        Networks drawn, with replacement, to select a parent, the fittest of them. Choice: the slides
         name no selection; a tournament does not depend on the scale of the fitness.
     n_elite : int, default=0
-        Fittest networks that pass unchanged to the next generation, where they are evaluated again; fewer than
-        `population_size`. Choice: the slides name none; 0 to 2 give the same dimensionality.
+        Number of fittest networks that pass unchanged to the next generation and are evaluated again; less than
+        `population_size`. Choice: the slides name no elite; 0 to 2 give the same dimensionality.
     crossover_probability : float, default=0.98
         Probability that a child is crossed from two parents; otherwise the fitter parent is copied. Choice: the slides
-        give none; 0.7 to 1 give the same dimensionality.
+        give no value; 0.7 to 1 give the same dimensionality.
     mutation_probability : float, default=1.0
-        Probability of each gene to mutate. Choice: the slides give none; with 1 all genes mutate.
+        Probability of each gene to mutate. Choice: the slides give no value; with 1 all genes mutate.
     mutation_scale : float, default=0.003
         Standard deviation of the Gaussian noise of a mutation, 0 to 1e100; genes are elements of unit vectors. Choice:
-        the slides give none; values several times as large miss the published dimensionalities by a third.
+        the slides give no value; several times larger values miss the published dimensionalities by a third.
     min_components : int, default=1
         Least number of nodes that an evaluation keeps, >= 1, by decreasing variance. Source: slide 'Future Research',
         constraints.
@@ -82,20 +82,20 @@ class NEpPCA(LinearProjection):
         Largest number of nodes that an evaluation keeps, >= min_components, by decreasing variance; None sets no limit.
         Choice: it takes precedence over the other constraints.
     min_variance_ratio : float, default=0.0
-        Least share of the total variance, in [0, 1], of the nodes that an evaluation keeps: nodes that criterion (1)
-        would remove stay, by decreasing variance, until the share is reached. Source: the same, 'criteria from PCA'.
+        Smallest share of the total variance, in [0, 1], that the kept nodes retain: an evaluation keeps more nodes by
+        decreasing variance until the share is reached. Source: slide 'Future Research', 'criteria from PCA'.
     initial_samples : int or None, default=None
         Number of samples, >= 2, drawn without replacement, whose principal components are the initial nodes, with noise
         of `mutation_scale` in all networks except the first. Choice: all samples if there are fewer. None draws all
         weights at random. Source: 'Hebbian-Based Principal Component Analysis', summary.
     n_iter_no_change : int or None, default=None
-        Number of generations, >= 1, after which the evolution stops if neither the fitness of the fittest network has
-        grown by a share of more than `tol` nor its number of nodes has changed. None makes all generations.
+        Number of generations, >= 1, after which the evolution stops if the fitness of the fittest network has not grown
+        by a share above `tol` and its number of nodes has not changed. None runs all generations.
     tol : float, default=1e-4
         >= 0; see `n_iter_no_change`.
     n_jobs : int, default=1
-        Threads that share a generation, at most the number of processors; -1 stands for all processors. The result does
-        not depend on it. Source: slide 'Future Research', parallel fitness. Choice: threads do not share generations of
+        Threads that share a generation, at most the number of processors; -1 means all processors. The result does not
+        depend on `n_jobs`. Source: slide 'Future Research', parallel fitness. Choice: threads share no generation of
         less than three milliseconds, on fewer than about 135 features.
     result : {"final", "best"}, default="final"
         The fittest network of the last generation, or of all generations. Choice: the slides' step 6 returns "the best
@@ -118,7 +118,7 @@ class NEpPCA(LinearProjection):
         Variance of the training projection on each row. Choice: divisor n_samples; criterion (1) and the
         crossing are ratios and do not depend on it.
     explained_variance_ratio_ : float64 array of shape (n_components_,)
-        The same as a share of the trace of C.
+        Share of the total variance, the trace of C.
     mean_ : float64 array of shape (n_features,)
         Training mean; zeros if centre is False.
     fitness_ : float
@@ -130,8 +130,8 @@ class NEpPCA(LinearProjection):
     history_ : dict of str to array
         An entry for each of the n_generations_ + 1 evaluations of the population: "dimensionality" (int64),
         "fitness" and "variances" (n_generations_ + 1, initial nodes; NaN for removed nodes) of the fittest network,
-        "mean_dimensionality" of the population, and "optimality", the sum of the variances over the largest variance of
-        as many directions.
+        "mean_dimensionality" of the population, and "optimality", the sum of the variances divided by the largest sum
+        for as many directions.
 
     Examples
     --------
@@ -210,11 +210,11 @@ class NEpPCA(LinearProjection):
         with np.errstate(over="ignore"):  # detected in C
             self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
-        # Scale by a power of two, which does not round, so that squares of variances neither overflow nor underflow.
+        # Scale by a power of two, without rounding, so that squares of variances neither overflow nor underflow.
         _, exponent = np.frexp(np.trace(C))
         C = np.ldexp(C, -exponent)
         generator = make_generator(self.random_state)
-        weights = self._weights_at_start(samples, generator)
+        weights = self._initial_weights(samples, generator)
         seed = int(generator.integers(2**64, dtype=np.uint64))
         # More threads than processors would wait for each other.
         n_processors = os.cpu_count() or 1
@@ -223,7 +223,7 @@ class NEpPCA(LinearProjection):
             population = Population(weights, C, self._rules(C), seed, self.n_generations, n_threads, others)
             self._best = population.fittest()
             self._evolve(population, generator)
-        self._take(population, C, exponent)
+        self._set_fitted(population, C, exponent)
         return self
 
     def check_agreement(self) -> None:
@@ -234,7 +234,7 @@ class NEpPCA(LinearProjection):
         check_order(self, "min_components", "max_components")
 
     def inverse_transform(self, X: npt.ArrayLike) -> Floats:
-        """Return the points of the rows' span for projections.
+        """Map projections back to points in the span of the rows.
 
         Parameters
         ----------
@@ -265,10 +265,10 @@ class NEpPCA(LinearProjection):
             )
         return C
 
-    def _weights_at_start(self, X: Floats, generator: np.random.Generator) -> Floats:
-        """Draw the networks at the start, shape (population_size, n_nodes, n_features).
+    def _initial_weights(self, X: Floats, generator: np.random.Generator) -> Floats:
+        """Draw the initial networks, shape (population_size, n_nodes, n_features).
 
-        Choice: uniform(0, 1), since the slides give no distribution and it has no effect.
+        Choice: uniform(0, 1); the slides give no distribution, and other distributions give the same results.
         """
         n_nodes = self._n_rows_at_start(X.shape[1])
         if self.initial_samples is None:
@@ -279,12 +279,12 @@ class NEpPCA(LinearProjection):
         return weights
 
     def _evolve(self, population: Population, generator: np.random.Generator) -> None:
-        """Evolve the population, in place, to the last generation or until it stagnates; keep the best network."""
+        """Evolve the population, in place, until the last generation or stagnation, and keep the best network."""
         n_children, n_uniforms = self.population_size - self.n_elite, 2 * self.tournament_size + 1
         step_by_step = self.n_iter_no_change is not None or self.result == "best"
-        at_once = 1 if step_by_step else max(1, _UNIFORMS_AT_ONCE // max(1, n_children * n_uniforms))
+        block = 1 if step_by_step else max(1, _UNIFORMS_PER_BLOCK // max(1, n_children * n_uniforms))
         while population.n_generations < self.n_generations and not self._stagnates(population):
-            n = min(at_once, self.n_generations - population.n_generations)
+            n = min(block, self.n_generations - population.n_generations)
             population.evolve(generator.random((n, n_children, n_uniforms)))
             if step_by_step:
                 self._best = max(self._best, population.fittest(), key=lambda individual: individual.fitness)
@@ -300,10 +300,10 @@ class NEpPCA(LinearProjection):
         if self.n_iter_no_change is None or last < self.n_iter_no_change:
             return False
         recent = slice(last - self.n_iter_no_change, last + 1)
-        fitness, nodes = population.course.fitness[recent], population.course.dimensionality[recent]
+        fitness, nodes = population.history.fitness[recent], population.history.dimensionality[recent]
         return bool(np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0]))
 
-    def _take(self, population: Population, C: Floats, exponent: np.int32) -> None:
+    def _set_fitted(self, population: Population, C: Floats, exponent: np.int32) -> None:
         result = self._best if self.result == "best" else population.fittest()
         self.n_components_ = len(result.nodes)
         self.components_ = result.nodes
@@ -311,10 +311,10 @@ class NEpPCA(LinearProjection):
         self.explained_variance_ = np.ldexp(result.variances, exponent)
         self.fitness_ = float(np.ldexp(result.fitness, exponent))
         self.n_generations_ = population.n_generations
-        course = population.course._asdict().items()
-        self.history_: History = {name: values[: self.n_generations_ + 1] for name, values in course}
+        history = population.history._asdict().items()
+        self.history_: History = {name: values[: self.n_generations_ + 1] for name, values in history}
         # Σ_i Var(q̂_i) of the fittest network
         retained = np.nansum(self.history_["variances"], axis=1)
-        self.history_["optimality"] = optimality(retained, self.history_["dimensionality"], most_variance(C))
+        self.history_["optimality"] = optimality(retained, self.history_["dimensionality"], max_variances(C))
         for name in ("variances", "fitness"):
             self.history_[name] = np.ldexp(self.history_[name], exponent)

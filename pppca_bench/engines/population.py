@@ -1,4 +1,4 @@
-"""Population of linear networks, its generations and their history."""
+"""Population of linear networks, with generations and history."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -10,16 +10,16 @@ import numpy as np
 from pppca_bench.compiled.arrays import Floats, aligned_zeros
 from pppca_bench.compiled.linear_algebra import padded
 from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.engines.evolution import Course, Nursery, Rules, evolve, make_nursery, numbers_of_a_child, record
+from pppca_bench.engines.evolution import ChildWorkspace, History, Rules, evolve, make_child_workspace, n_draws, record
 from pppca_bench.engines.fitness import Networks, moments_of
 from pppca_bench.engines.gram_schmidt import in_panels
 
-LEAST_SHARED_WORK = 5e7
-"""Multiply-adds from which on threads share a generation: about three milliseconds of a single thread. To wake a thread
-and wait for its end takes about a tenth of this time."""
+MIN_SHARED_OPERATIONS = 5e7
+"""Least number of multiply-adds of a generation that threads share: about three milliseconds in a thread. To wake
+and await a thread takes about a tenth of this time."""
 
-# Networks first to last - 1, which a thread makes, and its work arrays.
-Share = tuple[int, int, Nursery]
+# First and last (exclusive) network that a thread computes, and its work arrays.
+Share = tuple[int, int, ChildWorkspace]
 
 
 class Individual(NamedTuple):
@@ -31,22 +31,22 @@ class Individual(NamedTuple):
 
 
 class Population:
-    """The networks of one generation, and arrays for the next.
+    """The networks of a generation, and arrays for the next generation.
 
     Parameters
     ----------
     weights : float64 array of shape (n_individuals, n_nodes, n_features)
-        The networks at the start.
+        The initial networks.
     C : float64 array of shape (n_features, n_features)
     rules : Rules
     seed : int, 0 to 2^64 - 1
-        Seed of the mutation's random numbers.
+        Seed of the random numbers for mutation.
     n_generations : int
         Largest number of generations; the attribute ``n_generations`` counts the generations so far.
     n_shares : int
-        Number of threads that share a generation of at least `LEAST_SHARED_WORK`. No result depends on it.
+        Number of threads that share a generation of at least `MIN_SHARED_OPERATIONS`. No result depends on it.
     threads : Executor or None
-        Makes all shares except the first share, which the calling thread makes; None for a single share.
+        Computes all shares except the first, which the calling thread computes; None for a single share.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Population:
             )
             for weights in (panels, aligned_zeros(*panels.shape))
         )
-        self.course = Course(
+        self.history = History(
             dimensionality=np.zeros(n_generations + 1, dtype=np.int64),
             mean_dimensionality=np.zeros(n_generations + 1),
             fitness=np.zeros(n_generations + 1),
@@ -82,42 +82,42 @@ class Population:
         self._threads = threads
         # The calling thread gets the largest share, since the other threads must wake first.
         bounds = np.ceil(np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1)).astype(int).tolist()
-        nurseries = [make_nursery(self.networks, len(self._moments.full)) for _ in bounds[1:]]
-        self._shares = [(*place, nursery) for place, nursery in zip(pairwise(bounds), nurseries, strict=True)]
+        workspaces = [make_child_workspace(self.networks, len(self._moments.full)) for _ in bounds[1:]]
+        self._shares = [(*place, work) for place, work in zip(pairwise(bounds), workspaces, strict=True)]
         # A generation without children evaluates the initial networks.
         self.evolve(np.zeros((1, 0, 1)))
 
     def evolve(self, uniforms: Floats) -> None:
-        """Make generations, and record them in ``course``; the random numbers are those of `select_parents`."""
+        """Evolve generations, with random numbers for `select_parents`, and record them in ``history``."""
         for g in range(len(uniforms)):
-            # Networks only shrink, so all generations after a generation that is too small to share are too small.
-            if len(self._shares) == 1 or self._work() < LEAST_SHARED_WORK:
-                self._make(uniforms[g:], [(0, len(self.networks.sizes), self._shares[0][2])])
+            # Networks only shrink: after a generation that is too small to share, all generations are too small.
+            if len(self._shares) == 1 or self._n_operations() < MIN_SHARED_OPERATIONS:
+                self._evolve_shares(uniforms[g:], [(0, len(self.networks.sizes), self._shares[0][2])])
                 return
-            self._make(uniforms[g : g + 1], self._shares)
-            record(self.networks, self.course, self.n_generations)
+            self._evolve_shares(uniforms[g : g + 1], self._shares)
+            record(self.networks, self.history, self.n_generations)
 
-    def _work(self) -> float:
+    def _n_operations(self) -> float:
         """Return the multiply-adds of an evaluation: n² m for Gram–Schmidt and n m² / 2 for variances per network."""
         n, m = self.networks.sizes.astype(np.float64), self._n_features
         return float(np.sum(n * (n + m / 2.0) * m))
 
-    def _make(self, uniforms: Floats, shares: Sequence[Share]) -> None:
-        """Make generations in shares; a single share, of all networks, records them."""
+    def _evolve_shares(self, uniforms: Floats, shares: Sequence[Share]) -> None:
+        """Evolve generations in shares; a single share, of all networks, also records them."""
         drawn = uniforms, self._seed, self._n_drawn
-        course = self.course, self.n_generations + 1
+        history = self.history, self.n_generations + 1
 
-        def fill(share: Share) -> None:
-            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course, *share)
+        def evolve_share(share: Share) -> None:
+            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *history, *share)
 
-        others = [self._threads.submit(fill, share) for share in shares[1:]] if self._threads else []
-        fill(shares[0])
+        others = [self._threads.submit(evolve_share, share) for share in shares[1:]] if self._threads else []
+        evolve_share(shares[0])
         for other in others:
             other.result()
         n_generations, n_children, _ = uniforms.shape
         self.n_generations += n_generations
-        self._n_drawn += n_generations * n_children * numbers_of_a_child(self.networks.weights.shape[1])
-        # After an odd number of generations the networks are in the other arrays.
+        self._n_drawn += n_generations * n_children * n_draws(self.networks.weights.shape[1])
+        # After an odd number of generations, the networks are in the other arrays.
         if n_generations % 2 == 1:
             self.networks, self._next = self._next, self.networks
 

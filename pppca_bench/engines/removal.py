@@ -1,13 +1,13 @@
-"""Removal of rows of small variance by criterion (1) and its constraints in compiled code, and sorting."""
+"""Removal of rows of small variance by criterion (1) and constraints in compiled code, and sorting."""
 
 from typing import NamedTuple
 
 from pppca_bench.compiled.arrays import Floats1D, Indices1D
-from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.jit import subroutine
 
 
 class Limits(NamedTuple):
-    """Threshold of criterion (1), >= 1, least and largest number of rows to keep, >= 1, least variance to keep."""
+    """Threshold of criterion (1), >= 1, smallest and largest number of rows to keep, >= 1, least variance to keep."""
 
     tau: float
     min_components: int
@@ -15,15 +15,15 @@ class Limits(NamedTuple):
     min_variance: float
 
 
-@part
+@subroutine
 def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
-    """Return the number of rows to keep, 1 to n, by criterion (1), Var(q̂0) / Var(q̂i) > tau, and its constraints.
+    """Return the number of rows to keep, 1 to n, by criterion (1), Var(q̂0) / Var(q̂i) > tau, and the constraints.
 
     Source: slide "How to decide?", formula (1). Choice: Var(q̂0) > tau Var(q̂i) avoids a division by zero; a row without
     variance is removed at any finite tau, unless no row has variance. The first row always stays.
 
-    The rows of the largest variances stay. Of the constraints, the largest number of rows takes precedence over the
-    least number, and the least number over the least variance.
+    The rows of the largest variances stay. Among the constraints, max_components takes precedence over min_components,
+    and min_components over min_variance.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
     return kept if kept < n else n
 
 
-@part
+@subroutine
 def sort_decreasing(values: Floats1D, n: int, order: Indices1D) -> None:
     """Set the first n entries of ``order`` to the indices that sort the first n values in decreasing order.
 
-    Equal values keep their order. Choice: insertion sort, since rows that learn in order are nearly sorted.
+    Equal values keep their order. Choice: insertion sort, since rows are nearly sorted.
     """
-    # Insert each value before all smaller values of the places before it.
+    # Insert each value before all smaller earlier values.
     for place in range(n):
         free = place
         while free > 0 and values[order[free - 1]] < values[place]:
@@ -61,7 +61,7 @@ def sort_decreasing(values: Floats1D, n: int, order: Indices1D) -> None:
         order[free] = place
 
 
-@part
+@subroutine
 def sort_increasing(indices: Indices1D, n: int) -> None:
     """Sort the first n indices, in place, by insertion."""
     for place in range(1, n):

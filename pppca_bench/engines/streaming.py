@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
-from pppca_bench.compiled.linear_algebra import padded, principal_components, product, second_moments, signed
+from pppca_bench.compiled.linear_algebra import flip_signs, padded, principal_components, product, second_moments
 from pppca_bench.engines import streaming_updates
 from pppca_bench.engines.streaming_updates import Rates, Stream, learn_stream
 from pppca_bench.keep_rules import SpectrumRule, count_by_spectrum, count_by_tau
@@ -22,16 +22,16 @@ from pppca_bench.parameters import (
     check_parameters,
     make_generator,
 )
-from pppca_bench.projection import LinearProjection, most_variance, optimality, variance_of_span
+from pppca_bench.projection import LinearProjection, max_variances, optimality, variance_of_span
 from pppca_bench.samples import validated_samples
 
 _SAMPLES_PER_ROW = 4
-"""Samples per row before the first check."""
+"""Number of samples per row before the first check."""
 
 
 @dataclass(eq=False, repr=False)
 class StreamingPCA(LinearProjection):
-    """Base of principal components that learn from one sample after another, each seen once.
+    """Base of streaming PCA, which learns from single samples in a single pass.
 
     Each new row starts along the residual of a sample after its projection on the earlier rows. With `tau`, rows are
     removed for good by criterion (1), Var(q̂0) / Var(q̂i) > tau, from the variances that the learning rule estimates, so
@@ -41,21 +41,21 @@ class StreamingPCA(LinearProjection):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of rows at the start, in [1, n_features]; None stands for n_features.
+        Initial number of rows, in [1, n_features]; None means n_features.
     tau : float or None, default=None
         Threshold of criterion (1), >= 1; None removes no row.
     keep : {"tau", "variance", "broken_stick", "gavish_donoho"} or None, default=None
-        Rule of `pppca_bench.keep_rules` that selects ``components_`` by the variances of the rows; the other rules need
-        the samples. None selects by criterion (1), or all rows if tau is None. Only criterion (1) removes rows.
+        Rule of `pppca_bench.keep_rules` that selects ``components_`` by the variances of the rows; other rules need all
+        samples. None selects by criterion (1), or all rows if tau is None. Only criterion (1) removes rows.
     variance_ratio : float or None, default=None
         Share of the variance to retain with keep = "variance", in (0, 1].
     n_samples : int or None, default=None
-        Number of samples that `fit` learns from, in a new order for each pass over X; None makes one pass.
+        Number of samples that `fit` learns from, in a new order in each pass over X; None: a single pass.
     memory : float or None, default=None
-        Number of samples, > 0, after which the rates no longer fall, so that the rows follow data that drift. None
-        lets the rates fall without limit.
+        Number of samples, > 0, after which the rates no longer fall, so that the rows follow drifting data. None:
+        the rates fall without limit.
     centre : bool, default=True
-        Subtract from each sample the mean of the samples so far; False learns second moments.
+        Whether to subtract the mean of the samples so far from each sample; False learns second moments.
     shuffle : bool, default=True
         Whether `fit` takes the samples in random order. `partial_fit` keeps their order.
     track_optimality : bool, default=False
@@ -69,12 +69,12 @@ class StreamingPCA(LinearProjection):
         Directions of unit norm by decreasing variance, the largest weight positive. Fewer than `n_components` if the
         samples span fewer directions.
     explained_variance_, explained_variance_ratio_ : float64 array, shape (n_components_,)
-        Estimates of the variances by the learning rule, and their shares of the total variance of the samples.
+        Variances as estimated by the learning rule, and their shares of the total variance of the samples.
     mean_ : float64 array, shape (n_features,)
     n_components_, n_samples_seen_ : int
     history_ : dict of arrays
-        With track_optimality, after 1, 2, 4, … samples and at the end: ``"samples"``; ``"optimality"``, the variance
-        of X that the components retain over the largest variance of as many directions; ``"dimensionality"``, the
+        With track_optimality, after 1, 2, 4, … samples and at the end: ``"samples"``; ``"optimality"``, the retained
+        variance of X, divided by the largest variance of as many directions; ``"dimensionality"``, the
         number of components. Otherwise empty.
     """
 
@@ -91,7 +91,7 @@ class StreamingPCA(LinearProjection):
     random_state: Any = None
 
     _samples_per_row: ClassVar[int] = 1
-    """Least number of samples between the starts of two rows."""
+    """Smallest number of samples between the starts of two rows."""
 
     def check_agreement(self) -> None:
         """Raise ParameterError if a keep rule lacks its parameter."""
@@ -127,7 +127,7 @@ class StreamingPCA(LinearProjection):
         return self
 
     def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn from more samples, in their order; the result does not depend on the division into chunks.
+        """Learn from further samples, in their order; the result does not depend on the chunk size.
 
         Parameters
         ----------
@@ -150,15 +150,15 @@ class StreamingPCA(LinearProjection):
 
     @abstractmethod
     def _rule(self) -> tuple[int, float, float, float]:
-        """Return the learning rule, the amnesia of its means, and scale and delay of its steps; see `Rates`."""
+        """Return the learning rule, and amnesia, scale and delay of its `Rates`."""
 
     @abstractmethod
     def _directions(self) -> tuple[Floats, Floats]:
-        """Return directions of unit norm, padded, and their variances, of the rows that have started."""
+        """Return the directions of the rows that have started, padded and of unit norm, and their variances."""
 
     @abstractmethod
-    def _restore(self, rows: Floats, variances: Floats) -> None:
-        """Set the rows of a new stream to these directions and variances."""
+    def _initialise_stream(self, rows: Floats, variances: Floats) -> None:
+        """Initialise a new stream from directions of unit norm and their variances."""
 
     def _start(self) -> None:
         n_rows = self._n_rows_at_start(self.n_features_in_)
@@ -167,13 +167,13 @@ class StreamingPCA(LinearProjection):
         self._stream = _make_stream(n_rows, padded(self.n_features_in_))
 
     def _learn(self, X: Floats, order: Indices, *, track: bool) -> list[tuple[int, float, int]]:
-        """Learn from samples, check the rows at powers of two, and return the rows of ``history_``."""
+        """Learn from samples, check rows after each power of two samples, and return the rows of ``history_``."""
         rule, amnesia, scale, delay = self._rule()
         memory = float(self.memory or np.inf)
         rates = Rates(rule, amnesia, memory, scale, delay, bool(self.centre), self._samples_per_row)
         records, done = list[tuple[int, float, int]](), 0
         C = second_moments(X, X.mean(axis=0) if self.centre else np.zeros(X.shape[1])) if track else np.eye(1)
-        most = most_variance(C)
+        most = max_variances(C)
         while done < len(order):
             seen = self.n_samples_seen_
             part = np.ascontiguousarray(order[done : done + (1 << seen.bit_length()) - seen], dtype=np.int64)
@@ -195,7 +195,7 @@ class StreamingPCA(LinearProjection):
         return records
 
     def _remove(self, tau: float) -> None:
-        """Remove rows by criterion (1), and continue in a smaller stream."""
+        """Remove rows by criterion (1), and continue with a smaller stream."""
         if self.n_samples_seen_ < self._first_check or not self._n_started:
             return
         rows, variances = self._ordered()
@@ -205,10 +205,10 @@ class StreamingPCA(LinearProjection):
             self._stream.mean[:], self._stream.total[:] = old.mean, old.total
             self._stream.squares[:] = np.sort(old.squares)[::-1][:n]
             self._n_started = n
-            self._restore(rows[:n], variances[:n])
+            self._initialise_stream(rows[:n], variances[:n])
 
     def _ordered(self) -> tuple[Floats, Floats]:
-        """Return directions and variances, the largest first."""
+        """Return directions and variances by decreasing variance."""
         rows, variances = self._directions()
         order = np.argsort(-variances, kind="stable")
         return rows[order], variances[order]
@@ -217,14 +217,14 @@ class StreamingPCA(LinearProjection):
         if self._n_started:
             rows, variances = self._ordered()
         else:
-            # Choice: the component of samples without variance is the first coordinate direction.
+            # Choice: samples without variance have the first coordinate direction as component.
             rows, variances = np.eye(1, self._stream.rows.shape[1]), np.zeros(1)
-        # Directions that no row has learnt count as directions without variance.
+        # Directions without a row count as directions without variance.
         spectrum = np.zeros(self.n_features_in_)
         spectrum[: len(variances)] = variances
         numbers = {"tau": self.tau, "variance_ratio": self.variance_ratio}
         n = min(len(variances), count_by_spectrum(self.keep, spectrum, self.n_samples_seen_, **numbers))
-        self.components_ = np.ascontiguousarray(signed(rows[:n, : self.n_features_in_]))
+        self.components_ = np.ascontiguousarray(flip_signs(rows[:n, : self.n_features_in_]))
         self.n_components_ = n
         self.mean_ = self._stream.mean[0, : self.n_features_in_].copy()
         self.explained_variance_ = variances[:n]
@@ -237,13 +237,13 @@ class CCIPCA(StreamingPCA):
 
     Source: Weng, Zhang and Hwang 2003, "Candid covariance-free incremental principal component analysis", algorithm 1:
     v ← (t − 1 − l) / t v + (1 + l) / t (x·û) x with û = v / ‖v‖, then x ← x − (x·û) û for the next row. ‖v‖ estimates
-    the variance along û. Parameters and attributes are those of `StreamingPCA`, and
+    the variance along û. Other parameters and the attributes are those of `StreamingPCA`.
 
     Parameters
     ----------
     amnesia : float, default=0.5
-        l >= 0: the larger l, the larger the weight of later samples. Choice: the source takes 2 to 4, for data that
-        drift; on samples in random order 0.5 retained the most variance.
+        l >= 0: a larger l gives later samples more weight. Choice: the source takes 2 to 4, for drifting data; with
+        samples in random order, 0.5 retained the most variance.
     """
 
     amnesia: NotNegative = 0.5
@@ -255,7 +255,7 @@ class CCIPCA(StreamingPCA):
         norms = np.sqrt(self._stream.variances[: self._n_started])
         return self._stream.rows[: self._n_started] / norms[:, np.newaxis], norms
 
-    def _restore(self, rows: Floats, variances: Floats) -> None:
+    def _initialise_stream(self, rows: Floats, variances: Floats) -> None:
         self._stream.rows[: len(rows)] = rows * variances[:, np.newaxis]
         self._stream.variances[: len(rows)] = variances**2
 
@@ -267,13 +267,13 @@ class EigenGame(StreamingPCA):
     Source: Gemp, McWilliams, Vernade and Graepel 2021, "EigenGame unloaded", algorithm 1, one sample per step:
     g = y_i x − Σ_{j<i} y_i y_j v_j, v_i ← v_i + η (g − (g·v_i) v_i), then ‖v_i‖ = 1. Choice: a row's variance is the
     mean of (r·v_i)², r = x − Σ_{j<i} y_j v_j, so that overlapping rows do not count variance twice; the weight of
-    sample t is 2 / t. Parameters and attributes are those of `StreamingPCA`, and
+    sample t is 2 / t. Other parameters and the attributes are those of `StreamingPCA`.
 
     Parameters
     ----------
     learning_rate : float, default=1.0
-        η of the first sample, > 0; the kernel divides η by the total variance, so that it does not depend on the scale
-        of the data.
+        η of the first sample, > 0; the kernel divides η by the total variance, so that results do not depend on the
+        scale of the data.
     decay_samples : float, default=100.0
         c > 0 of the rate η c / (t + c) at sample t. Choice: of rates 1 and 3 and c = 10, 100 and 1000, the defaults
         retained the most variance.
@@ -290,14 +290,14 @@ class EigenGame(StreamingPCA):
     def _directions(self) -> tuple[Floats, Floats]:
         return self._stream.rows[: self._n_started].copy(), self._stream.variances[: self._n_started].copy()
 
-    def _restore(self, rows: Floats, variances: Floats) -> None:
+    def _initialise_stream(self, rows: Floats, variances: Floats) -> None:
         self._stream.rows[: len(rows)], self._stream.variances[: len(rows)] = rows, variances
 
 
 class _Subspace(StreamingPCA):
-    """Base of rules that learn a subspace; the directions are eigenvectors of M, the mean of y yᵀ.
+    """Base of rules that learn a subspace; eigenvectors of M, the mean of y yᵀ, give the directions.
 
-    Choice: at most every second sample starts a row, since M of as many samples as rows is singular.
+    M of principal directions is diagonal. Choice: at most every second sample starts a row, else M is singular.
     """
 
     _samples_per_row = 2
@@ -308,7 +308,7 @@ class _Subspace(StreamingPCA):
         rows = product(product(vectors, self._stream.inverse[:n, :n]), self._stream.rows[:n])
         return rows / np.sqrt(np.einsum("ji,ji->j", rows, rows))[:, np.newaxis], variances
 
-    def _restore(self, rows: Floats, variances: Floats) -> None:
+    def _initialise_stream(self, rows: Floats, variances: Floats) -> None:
         n = len(rows)
         self._stream.rows[:n] = rows
         self._stream.gram[:n, :n], self._stream.inverse[:n, :n] = np.diag(variances), np.eye(n)
@@ -320,15 +320,15 @@ class FastSimilarityMatching(_Subspace):
 
     Source: Giovannucci, Minden, Pehlevan and Chklovskii 2018, "Efficient principal subspace projection of streaming
     data through fast similarity matching", algorithm 1: y = M⁻¹ W x, W ← W + η (y xᵀ − W), M ← M + η (y yᵀ − M), with
-    η = 2 / (t + 5). Choice: M learns at the rate of W, although the source's code doubles it for M, since this retained
-    more variance. Parameters and attributes are those of `StreamingPCA`.
+    η = 2 / (t + 5). Choice: M learns at the rate of W, although the source's code doubles the rate for M, since this
+    retained more variance. Parameters and attributes are those of `StreamingPCA`.
     """
 
     def _rule(self) -> tuple[int, float, float, float]:
         return streaming_updates.SIMILARITY, 0.0, 2.0, 5.0
 
-    def _restore(self, rows: Floats, variances: Floats) -> None:
-        super()._restore(rows * variances[:, np.newaxis], variances)
+    def _initialise_stream(self, rows: Floats, variances: Floats) -> None:
+        super()._initialise_stream(rows * variances[:, np.newaxis], variances)
         self._stream.inverse[: len(rows), : len(rows)] = np.diag(1.0 / variances)
 
 
@@ -347,7 +347,7 @@ class AdaOja(_Subspace):
 
 
 def _make_stream(n_rows: int, depth: int) -> Stream:
-    """Allocate a stream of up to n_rows rows."""
+    """Allocate a stream for n_rows rows."""
     return Stream(
         rows=aligned_zeros(n_rows, depth),
         mean=aligned_zeros(1, depth),

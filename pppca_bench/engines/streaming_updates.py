@@ -8,10 +8,10 @@ import math
 from typing import NamedTuple
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D
-from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import add, fma, fnma, load, masked_load, multiply, reduce_add, splat, store, subtract
-from pppca_bench.compiled.simd import zeros as no_sums
+from pppca_bench.compiled.simd import zeros as zero_vector
 
 CCIPCA, SIMILARITY, ADAOJA, EIGENGAME = 0, 1, 2, 3
 
@@ -19,11 +19,11 @@ BATCH = 8
 """Samples per step of AdaOja."""
 
 _DEPENDENT_BELOW = 1e-12
-"""Share of a sample's squared norm below which its residual after projections on the rows is mere rounding."""
+"""Share of a sample's squared norm below which its residual after projections on the rows is rounding error."""
 
 
 class Stream(NamedTuple):
-    """Learnt state of a stream of samples, and work arrays, for l rows of m features; all arrays change in place.
+    """Learned state of a stream of samples, and work arrays, for l rows of m features; all arrays change in place.
 
     rows (l, depth): v of CCIPCA, W of similarity matching, otherwise directions of unit norm; mean (1, depth);
     variances (l,): along the rows, but ‖v‖² for CCIPCA; squares (l,): Σ ‖g_j‖² of AdaOja; gram (l, l): M, the mean of
@@ -45,10 +45,10 @@ class Stream(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Learning rule, and its rates at sample t: the weight of a sample in means, and the step.
+    """Learning rule, and rates at sample t: the weight of the sample in means, and the step.
 
     weight = min(1, (1 + amnesia) / min(t, memory)); step = scale / (min(t, memory) + delay); centred: whether the mean
-    is subtracted; samples_per_row: least number of samples between the starts of two rows.
+    is subtracted; samples_per_row: smallest number of samples between the starts of two rows.
     """
 
     rule: int
@@ -72,12 +72,12 @@ def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream:
     order : int64 array, shape (n,)
         Indices of samples, each in [0, N).
     seen, n_rows : int
-        Number of samples learnt and of rows started before.
+        Number of samples learnt, and of rows started, in earlier calls.
     stream, rates : Stream, Rates
     """
     x = stream.x
     for s in range(len(order)):
-        # x ← x − mean, with the mean of all samples so far, so that the deviation of the first sample is 0.
+        # x ← x − mean, with the mean of all samples so far: the first deviation is 0.
         t = min(float(seen + s + 1), rates.memory)
         _centre(X, order[s], stream, 1.0 / t if rates.centred else 0.0)
         n_deviations = seen + s if rates.centred else seen + s + 1
@@ -88,7 +88,7 @@ def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream:
         # total ← total + (‖x‖² − total) / t
         square = _dot(x, 0, x, 0)
         stream.total[0] += (square - stream.total[0]) / t
-        # The rule updates the rows and leaves ‖x‖² of the residual, along which a row may start.
+        # The rule updates the rows, replaces x by its residual, and returns ‖x‖²; a row may start along the residual.
         if rates.rule == CCIPCA:
             left = _ccipca(stream, n_rows, weight, square)
         elif rates.rule == EIGENGAME:
@@ -106,7 +106,7 @@ def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream:
     return n_rows
 
 
-@part
+@subroutine
 def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
     """Update the rows, replace x by its residual, and return ‖x‖².
 
@@ -116,7 +116,7 @@ def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
     rows, x, norms = stream.rows, stream.x, stream.variances
     for j in range(n_rows):
         product = _dot(rows, j, x, 0)
-        # v ← a v + b x with a = 1 − w, b = w x·û, from which the new x·v and ‖v‖² follow without another sum
+        # v ← a v + b x with a = 1 − w, b = w x·û; the new x·v and ‖v‖² follow without another sum
         a, b = 1.0 - weight, weight * product / math.sqrt(norms[j])
         if a == b == 0.0:
             # x is orthogonal to v and earlier samples have no weight: keep the direction.
@@ -125,7 +125,7 @@ def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
         new_norm = a * a * norms[j] + 2.0 * a * b * product + b * b * square
         # x ← x − c v with c = x·v / ‖v‖²; Σ v² and Σ x² of the new v and x
         c = new_product / new_norm
-        squares = new_norms = no_sums()
+        squares = new_norms = zero_vector()
         for k in range(0, rows.shape[1], WIDTH):
             old = load(x, 0, k)
             v = fma(splat(a), load(rows, j, k), multiply(splat(b), old))
@@ -138,23 +138,23 @@ def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
     return square
 
 
-@part
+@subroutine
 def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> float:
     """Update the rows, replace x by its residual, and return ‖x‖².
 
     g = y_j (x − Σ_{k<j} y_k v_k), y = V x with the old rows, v_j ← v_j + η (g − (g·v_j) v_j), then ‖v_j‖ = 1. Source:
     Gemp et al. 2021, "EigenGame Unloaded", algorithm 1 with one sample per step. Choice: η is divided by the total
-    variance, so that it does not depend on the data's scale.
+    variance, so that results do not depend on the scale of the data.
     """
     rows, x = stream.rows, stream.x
     rate = step / stream.total[0] if stream.total[0] > 0.0 else 0.0
-    _respond(stream, n_rows)
+    _compute_outputs(stream, n_rows)
     for j in range(n_rows):
         # v ← (1 − η y p) v + η y r for the residual r after the earlier rows, p = r·v; then r ← r − y v with the old v
         y, p = stream.y[j], _dot(x, 0, rows, j)
         stream.variances[j] += weight * (p * p - stream.variances[j])
         a, b = 1.0 - rate * y * p, rate * y
-        squares = no_sums()
+        squares = zero_vector()
         for k in range(0, rows.shape[1], WIDTH):
             v, r = load(rows, j, k), load(x, 0, k)
             store(x, 0, k, fnma(splat(y), v, r))
@@ -165,7 +165,7 @@ def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> float
     return _dot(x, 0, x, 0)
 
 
-@part
+@subroutine
 def _similarity(stream: Stream, n_rows: int, step: float) -> float:
     """Update W and M⁻¹, replace x by its residual x − Wᵀ M⁻¹ y, and return ‖x‖².
 
@@ -174,11 +174,11 @@ def _similarity(stream: Stream, n_rows: int, step: float) -> float:
     """
     rows, x, y, z, inverse = stream.rows, stream.x, stream.y, stream.z, stream.inverse
     # y = M⁻¹ W x, z = M⁻¹ y
-    _respond(stream, n_rows)
+    _compute_outputs(stream, n_rows)
     for j in range(n_rows):
         z[j] = y[j]
-    _times(inverse, z, n_rows, y)
-    _times(inverse, y, n_rows, z)
+    _multiply_vector(inverse, z, n_rows, y)
+    _multiply_vector(inverse, y, n_rows, z)
     overlap = 0.0
     for j in range(n_rows):
         overlap += y[j] * z[j]
@@ -199,11 +199,11 @@ def _similarity(stream: Stream, n_rows: int, step: float) -> float:
     return _dot(x, 0, x, 0)
 
 
-@part
+@subroutine
 def _adaoja(stream: Stream, n_rows: int, weight: float) -> float:
     """Add y xᵀ to the gradients of the batch, replace x by its residual x − Qᵀ y, and return ‖x‖²."""
     rows, x, y, gram = stream.rows, stream.x, stream.y, stream.gram
-    _respond(stream, n_rows)
+    _compute_outputs(stream, n_rows)
     # M ← M + w (y yᵀ − M)
     for i in range(n_rows):
         for j in range(n_rows):
@@ -218,21 +218,21 @@ def _adaoja(stream: Stream, n_rows: int, weight: float) -> float:
     return _dot(x, 0, x, 0)
 
 
-@part
-def _step_adaoja(stream: Stream, n_rows: int, kept: float) -> None:
-    """Add g_j / b_j to each row and orthonormalise the rows; g_j is the gradient of the batch, b_j² = Σ ‖g_j‖².
+@subroutine
+def _step_adaoja(stream: Stream, n_rows: int, retained: float) -> None:
+    """Add g_j / b_j to each row, orthonormalise the rows, and reset the gradients g_j of the batch; b_j² = Σ ‖g_j‖².
 
-    Source: Henriksen and Ward 2019, "AdaOja", algorithm 2, with a rate for each row. ``kept`` is the share of the sum
-    b_j² of earlier batches that is kept.
+    Source: Henriksen and Ward 2019, "AdaOja", algorithm 2, with a rate for each row. ``retained`` is the share of b_j²
+    retained from earlier batches.
     """
     rows, gradients, squares = stream.rows, stream.gradients, stream.squares
-    # b_j² ← kept b_j² + ‖g_j‖², q_j ← q_j + g_j / b_j
+    # b_j² ← retained b_j² + ‖g_j‖², q_j ← q_j + g_j / b_j, g_j ← 0
     for j in range(n_rows):
-        squares[j] = kept * squares[j] + _dot(gradients, j, gradients, j)
+        squares[j] = retained * squares[j] + _dot(gradients, j, gradients, j)
         rate = 1.0 / math.sqrt(squares[j]) if squares[j] > 0.0 else 0.0
         for k in range(0, rows.shape[1], WIDTH):
             store(rows, j, k, fma(splat(rate), load(gradients, j, k), load(rows, j, k)))
-            store(gradients, j, k, no_sums())
+            store(gradients, j, k, zero_vector())
     # q_j ← q_j − (q_i·q_j) q_i for all i < j, then ‖q_j‖ = 1
     for j in range(n_rows):
         for i in range(j):
@@ -242,7 +242,7 @@ def _step_adaoja(stream: Stream, n_rows: int, kept: float) -> None:
         _scale(rows, j, 1.0 / math.sqrt(_dot(rows, j, rows, j)))
 
 
-@part
+@subroutine
 def _start_row(stream: Stream, j: int, variance: float, left: float, rule: int) -> None:
     """Start row j along x with the given variance; ``left`` is ‖x‖²."""
     factor = 1.0 / math.sqrt(left)
@@ -255,7 +255,7 @@ def _start_row(stream: Stream, j: int, variance: float, left: float, rule: int) 
     stream.inverse[j, j] = 1.0 / variance if rule == SIMILARITY else 1.0
 
 
-@part
+@subroutine
 def _centre(X: Samples2D, sample: int, stream: Stream, weight: float) -> None:
     """Set mean ← mean + weight (sample − mean), and x to the sample minus the new mean."""
     n_features = X.shape[1]
@@ -266,15 +266,15 @@ def _centre(X: Samples2D, sample: int, stream: Stream, weight: float) -> None:
         store(stream.x, 0, k, subtract(x, mean))
 
 
-@part
-def _respond(stream: Stream, n_rows: int) -> None:
+@subroutine
+def _compute_outputs(stream: Stream, n_rows: int) -> None:
     """Set y to the products of the rows with x."""
     for j in range(n_rows):
         stream.y[j] = _dot(stream.rows, j, stream.x, 0)
 
 
-@part
-def _times(A: Floats2D, x: Floats1D, n: int, y: Floats1D) -> None:
+@subroutine
+def _multiply_vector(A: Floats2D, x: Floats1D, n: int, y: Floats1D) -> None:
     """Set y to A x for the first n rows and columns of A."""
     for i in range(n):
         y[i] = 0.0
@@ -282,11 +282,11 @@ def _times(A: Floats2D, x: Floats1D, n: int, y: Floats1D) -> None:
             y[i] += A[i, j] * x[j]
 
 
-@part
+@subroutine
 def _dot(A: Floats2D, i: int, B: Floats2D, j: int) -> float:
     """Return the inner product of row i of A and row j of B."""
-    # Two sums, over even and odd vectors, since each addition waits for the previous addition of its sum.
-    even = odd = no_sums()
+    # Two sums, over even and odd vectors, halve the wait for previous additions.
+    even = odd = zero_vector()
     last = A.shape[1] - WIDTH
     for k in range(0, last, 2 * WIDTH):
         even = fma(load(A, i, k), load(B, j, k), even)
@@ -296,7 +296,7 @@ def _dot(A: Floats2D, i: int, B: Floats2D, j: int) -> float:
     return reduce_add(add(even, odd))
 
 
-@part
+@subroutine
 def _scale(A: Floats2D, i: int, factor: float) -> None:
     """Multiply row i of A by a factor."""
     for k in range(0, A.shape[1], WIDTH):

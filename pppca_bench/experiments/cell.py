@@ -28,17 +28,17 @@ from pppca_bench.experiments.measures import (
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import (
     PIVOT,
-    PIVOTAL,
+    PIVOT_KEYS,
     PORTRAIT,
     PREDICTIONS,
-    STORED_BESIDE,
+    STORAGE_FLAGS,
     Contract,
     constructor_arguments,
     contract_of,
 )
 from pppca_bench.problems import Problem
 from pppca_bench.references.proben1_tables import pivot_of, rule_network
-from pppca_bench.runs import Parameters, RunResult, RunSpec, failed
+from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result
 
 HISTORY_NODES = 10
 """Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
@@ -160,7 +160,7 @@ def _isolated(compute: Callable[[Sequence[AnyJob]], Sequence[Made]], jobs: Seque
     except (ValueError, ArithmeticError):
         if len(jobs) > 1:
             return [outcome for job in jobs for outcome in _isolated(compute, [job])]
-        return [failed(jobs[0].spec, traceback.format_exc())]
+        return [failed_result(jobs[0].spec, traceback.format_exc())]
 
 
 def _learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
@@ -355,7 +355,7 @@ def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int =
     """
     contract = contract_of(find_method(spec.cell.method))
     seed, _, inner_seed = seeds(spec)
-    settings = {name: value for name, value in spec.cell.parameters if name not in STORED_BESIDE}
+    settings = {name: value for name, value in spec.cell.parameters if name not in STORAGE_FLAGS}
     arguments = _arguments(contract.estimator, settings, spec.cell.problem, n_outputs)
     if contract.takes_seed:
         arguments["random_state"] = seed
@@ -388,7 +388,8 @@ def _arguments(estimator: type, settings: Mapping[str, Any], problem: str, n_out
     """Return constructor arguments; ``pivot`` becomes the problem's pivot network or, without one, `rule_network`."""
     pivot = pivot_of(problem) or rule_network(n_outputs)
     resolved = {
-        name: getattr(pivot, name) if value == PIVOT and name in PIVOTAL else value for name, value in settings.items()
+        name: getattr(pivot, name) if value == PIVOT and name in PIVOT_KEYS else value
+        for name, value in settings.items()
     }
     return constructor_arguments(estimator, resolved)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from pppca_bench.experiments import cell as cells
-from pppca_bench.methods.protocol import STORED_BESIDE
+from pppca_bench.methods.protocol import STORAGE_FLAGS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import (
     CHOOSE,
@@ -19,7 +19,7 @@ from pppca_bench.runs import (
     RunSpec,
     Scalar,
     candidates,
-    failed,
+    failed_result,
 )
 
 _CRITERIA = {"validation_error": "validation_error_percent", "retained_variance": "retained_variance_percent"}
@@ -65,7 +65,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     blinded = {key: replace(own, X_test=own.X_validation, y_test=own.y_validation) for key, own in distinct}
     blind = [blinded[id(own)] for own in problems]
     attempt = _reduce if rule[CHOOSE_BY] == "retained_variance" else cells.run_group
-    tried = [attempt([settled(spec, candidate, STORED_BESIDE) for spec in specs], blind) for candidate in among]
+    tried = [attempt([settled(spec, candidate, STORAGE_FLAGS) for spec in specs], blind) for candidate in among]
     results: dict[str, RunResult] = {}
     groups: dict[Parameters, list[cells.Job]] = {}
     n_failed: dict[str, int] = {}
@@ -74,7 +74,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
         n_failed[spec.key] = sum(outcome.status == "failed" for outcome in outcomes)
         if best is None:
             error = outcomes[0].error or f"no candidate has a number to choose {rule[CHOOSE_BY]} by"
-            results[spec.key] = failed(spec, error)
+            results[spec.key] = failed_result(spec, error)
         else:
             groups.setdefault(among[best], []).append(cells.Job(spec, own))
     for chosen, group in groups.items():

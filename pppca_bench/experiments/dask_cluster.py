@@ -19,7 +19,7 @@ from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.errors import ClusterError
 from pppca_bench.experiments.executors import Workers, uninterrupted_children
 from pppca_bench.experiments.provenance import LIBRARIES
-from pppca_bench.problems import Problem, ProblemSource, load_again
+from pppca_bench.problems import Problem, ProblemSource, load_source
 
 TIMEOUT_S = 30.0
 """How long to wait for a scheduler, and for a first worker."""
@@ -69,7 +69,7 @@ class DaskCluster(Workers):
         self._executor = self._executor or self._join(self._size)
         name = f"pppca data {source.sha256} {source.split}"
         if name not in self._sent:
-            data = load_again(source) if source.split else problem
+            data = load_source(source) if source.split else problem
             self._ask(self._client.register_plugin, _Data(data), name=name)
             self._sent.add(name)
         return partial(_sent_data, name)

@@ -90,10 +90,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _cache() -> Iterator[Finding]:
-    if (refusal := cache.refusal()) is not None:
+    if (refusal := cache.cache_problem()) is not None:
         yield Finding("cache", refusal, "")
         return
-    folder = next(folder for folder, reason in cache.refusals().items() if reason is None)
+    folder = next(folder for folder, reason in cache.folder_problems().items() if reason is None)
     n_kept = sum(map(cache.is_compiled, cache.FAMILIES))
     text = f"{n_kept} of {len(cache.FAMILIES)} families of kernels are compiled, the others when a run needs them."
     yield Finding("cache", f"{folder}: can be written; {text}")
@@ -112,7 +112,7 @@ def _data(data_dir: Path | None) -> Iterator[Finding]:
 
 
 def _folder(results: Path) -> Iterator[Finding]:
-    if (refused := cache.refusal_of(results)) is not None:
+    if (refused := cache.write_problem(results)) is not None:
         yield Finding("store", f"{results}: cannot be written ({refused}).", "Give another folder with --results DIR.")
         return
     nearest = next(folder for folder in (results, *results.absolute().parents) if folder.exists())

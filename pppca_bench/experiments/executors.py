@@ -62,9 +62,9 @@ class Workers:
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
         """Return a function by which a call loads the data of a source; ``problem`` is the source's first split."""
-        from pppca_bench.problems import load_again
+        from pppca_bench.problems import load_source
 
-        return partial(load_again, source) if self.n_workers or source.split else lambda: problem
+        return partial(load_source, source) if self.n_workers or source.split else lambda: problem
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Submit a call; where the executor is broken, the future has the exception."""

@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 from pppca_bench.classifiers import squared_error_percent
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.problems import Problem
-from pppca_bench.projection import most_variance
-from pppca_bench.runs import MEASURES, QUANTITIES, RunResult, RunSpec, failed
+from pppca_bench.projection import max_variances
+from pppca_bench.runs import MEASURES, QUANTITIES, RunResult, RunSpec, failed_result
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
 _SUM = 1e-6
@@ -158,7 +158,7 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
         if n_features and _is_affine(reducer, X, reduced, rebuilt, _AFFINE * scale):
             scaled = deviations / scale
             # D Dᵀ and Dᵀ D have the same eigenvalues > 0; the smaller matrix serves.
-            most = most_variance((scaled @ scaled.T if len(X) < X.shape[1] else scaled.T @ scaled) / len(X))
+            most = max_variances((scaled @ scaled.T if len(X) < X.shape[1] else scaled.T @ scaled) / len(X))
             best = float(most[min(n_features, len(most)) - 1]) / variance
             measures["optimality_percent"] = measures["retained_variance_percent"] / best
     with np.errstate(over="ignore"):
@@ -222,7 +222,7 @@ def recordable(spec: RunSpec, result: RunResult) -> RunResult:
         values = {name: _number(name, value) for name, value in result.values.items()}
         history = {name: _curve(name, curve) for name, curve in result.history.items()}
     except (ValueError, TypeError, OverflowError) as error:
-        return failed(spec, str(error))
+        return failed_result(spec, str(error))
     return replace(result, values={name: value for name, value in values.items() if value == value}, history=history)
 
 

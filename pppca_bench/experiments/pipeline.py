@@ -23,9 +23,9 @@ from pppca_bench.experiments.cell import fit_run
 from pppca_bench.experiments.choosing import chosen_by
 from pppca_bench.experiments.measures import as_matrix, error_percent, predictions_of, probabilities_of
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
-from pppca_bench.methods.lookup import find_method, search_also
-from pppca_bench.problems import DataSet, Problem, load_again, load_data_set, load_problem, registered
-from pppca_bench.problems.encode import FittedByARun, RowEncoder, TrainingRange
+from pppca_bench.methods.lookup import extend_sys_path, find_method
+from pppca_bench.problems import DataSet, Problem, load_data_set, load_problem, load_source, registered
+from pppca_bench.problems.encode import FrozenEstimator, RowEncoder, TrainingRange
 from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
@@ -83,7 +83,7 @@ def pipeline(
         Its test error differs from the stored error: another processor, or other libraries.
     """
     folder = Path(folder)
-    search_also([folder, Path.cwd()])
+    extend_sys_path([folder, Path.cwd()])
     with Store(Path(results) / DATABASE, read_only=True) as store:
         key = find_run(store, run)
         spec, result = store.runs_by_key([key])[key]
@@ -129,7 +129,7 @@ def _opened(
         if wanted in opened:
             source = opened[wanted][0]
             of_run = source.of_repeat(spec.repeat)
-            return load_again(of_run), load_data_set(source), of_run.split
+            return load_source(of_run), load_data_set(source), of_run.split
     got = f" ({causes[0]})" if causes else ""
     raise DataError(
         f"{spec.cell.problem}: expected the data of run {spec.key} (SHA-256 {spec.cell.data_sha256[:12]}...), got none"
@@ -170,7 +170,7 @@ def _fitted(
     return Pipeline([("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))])
 
 
-class NamedClasses(ClassifierMixin, FittedByARun):  # type: ignore[misc]
+class NamedClasses(ClassifierMixin, FrozenEstimator):  # type: ignore[misc]
     """Classifier of a table's classes by a fitted classifier of their numbers; ``values`` has the classes in order."""
 
     def __init__(self, estimator: Any, values: NDArray[Any]) -> None:
@@ -192,7 +192,7 @@ class NamedClasses(ClassifierMixin, FittedByARun):  # type: ignore[misc]
         return probabilities_of(self.estimator, X, len(self.values))
 
 
-class ScaledBack(RegressorMixin, FittedByARun):  # type: ignore[misc]
+class ScaledBack(RegressorMixin, FrozenEstimator):  # type: ignore[misc]
     """Regressor of a table's own targets by a fitted regressor of targets that ``scaler`` scaled."""
 
     def __init__(self, estimator: Any, scaler: TrainingRange) -> None:

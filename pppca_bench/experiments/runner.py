@@ -15,7 +15,7 @@ from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, same_problem
 from pppca_bench.experiments.worker import Computed, compile_kernels, compute, hindrance, needed_families
 from pppca_bench.problems import Problem, ProblemSource
-from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed, n_trainings
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed_result, n_trainings
 from pppca_bench.store.database import Store
 
 Progress = Callable[[int, int], None]
@@ -142,7 +142,7 @@ def _compile(families: Container[str], backend: Workers, stage: Notify, warn: No
     missing = [family for family in cache.FAMILIES if family in families and not cache.is_compiled(family)]
     if not missing:
         return
-    if (refusal := cache.refusal()) is not None:
+    if (refusal := cache.cache_problem()) is not None:
         warn(refusal)
         return
     stage(f"{COMPILING}: 0 of {len(missing)}")
@@ -228,7 +228,7 @@ def _compute_alone(spec: RunSpec, backend: Workers, problems: OpenProblems) -> C
     if not backend.is_lost(future):
         return future.result()
     backend.renew()
-    return [failed(spec, "the worker process died (killed, or out of memory)")], None
+    return [failed_result(spec, "the worker process died (killed, or out of memory)")], None
 
 
 def _submit(group: Group, backend: Workers, problems: OpenProblems) -> Future[Computed]:

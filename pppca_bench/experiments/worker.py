@@ -22,7 +22,7 @@ from pppca_bench.experiments.queue import Group, is_timed, same_problem
 from pppca_bench.files import open_shared
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
-from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, candidates, failed
+from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, candidates, failed_result
 from pppca_bench.store.database import Span
 
 Computed = tuple[list[RunResult], Span | None]
@@ -72,7 +72,7 @@ def _results(group: Group, loads: Loads) -> list[RunResult]:
         cells = by_cell(group).values()
         if len(cells) > 1:
             return [result for own in cells for result in _results(tuple(own), loads)]
-        return [failed(spec, traceback.format_exc()) for spec in group]
+        return [failed_result(spec, traceback.format_exc()) for spec in group]
 
 
 def check_versions(cell: Cell) -> None:

@@ -14,25 +14,25 @@ class Entry:
     Attributes
     ----------
     name, title : str
-        The name in configs, and that in tables.
+        Name in configs, and name in tables.
     does, source : str
-        Description in a clause, and source.
+        Short description, and source.
     estimator : str
-        Dotted path of the class, ``"module:Class"``; its constructor defines which parameters a config may set.
+        Dotted path of the class, ``"module:Class"``; the constructor defines the parameters that a config may set.
     version : int or str
-        For methods of this package a number, raised by hand whenever a change of code changes their results; for
-        third-party methods that of `methods.lookup.version_of`. Results of other versions are not reused.
+        For methods of this package a number, increased by hand if a change of code changes results; for third-party
+        methods the result of `methods.lookup.version_of`. Results of other versions are not reused.
     defaults : mapping of str to value
-        Defaults of a config that differ from the constructor's.
+        Defaults in configs that differ from the constructor.
     details : mapping of str to str
         Sentences for the report that apply to all settings, by ``"network"``, ``"initialisation"``, ``"algorithm"``,
         ``"termination"`` or ``"error"``.
     kernels : tuple of str
         Families of compiled kernels (`compiled.cache.FAMILIES`) to compile before the first run.
     foreign : bool
-        Whether it is third-party: a config gives its parameters under ``parameters:``.
+        Whether the class is third-party: configs set its parameters under ``parameters:``.
     needs_numbers : bool
-        Whether its targets have to be numbers.
+        Whether targets must be numbers.
     """
 
     name: str
@@ -55,18 +55,18 @@ class Method(Entry):
     Attributes
     ----------
     makes : {"features", "classes", "measures"}
-        Features for a classifier (`transform`), classes (`predict`, no classifier follows), or only its own numbers
+        Features for a classifier (`transform`), classes (`predict`, without a further classifier), or only numbers
         (``measures_``, such as a speed-up).
     needs_classes : bool
-        Whether its targets have to be classes.
+        Whether targets must be classes.
     reduces : bool
-        Whether its number of features is a result.
+        Whether the number of features is a result.
     instead_of_tau : tuple of str
-        Parameters that replace the threshold: if any is given, the config's ``tau`` does not apply.
+        Parameters that replace the threshold: if any is set, the config's ``tau`` does not apply.
     timed_by : str
-        Name of the parameter that makes times its result, so that nothing may run beside it; "" for never.
+        Name of the parameter that makes times a result, so that no other run may run at the same time; "" for never.
     seeded_as : str
-        Name of the method whose random numbers it shares; "" for its own.
+        Name of the method with the same random numbers; "" for separate random numbers.
     labels : mapping of (str, value) to str
         Labels in tables for a parameter's value, in place of ``name = value``.
     """
@@ -87,9 +87,9 @@ class Classifier(Entry):
     Attributes
     ----------
     regressor : str
-        Dotted path of the class for approximation problems, with the same parameters; "" where there is none.
+        Dotted path of the class for approximation problems, with the same parameters; "" if there is no such class.
     is_ensemble : bool
-        Whether it combines other classifiers, given under ``base``.
+        Whether it combines other classifiers, which a config sets under ``base``.
     """
 
     regressor: str = ""
@@ -97,5 +97,5 @@ class Classifier(Entry):
 
     @property
     def needs_classes(self) -> bool:
-        """Return whether its targets have to be classes."""
+        """Return whether targets must be classes."""
         return not self.regressor and not self.needs_numbers

@@ -1,11 +1,11 @@
 """Methods and classifiers by name: registry, entry points of installed packages, dotted paths.
 
 A dotted path, ``"mypackage.reducers:Spectral"``, names any third-party class with scikit-learn's `fit` and `transform`
-or `predict`. An entry point of the group `METHOD_GROUP` or `CLASSIFIER_GROUP` gives such a class a short name; if it
-names a `Method` or `Classifier` instead of the class, it also gives a title, a source and so on.
+or `predict`. An entry point of the group `METHOD_GROUP` or `CLASSIFIER_GROUP` gives such a class a short name; an
+entry point that refers to a `Method` or `Classifier` also gives title, source and other attributes.
 
-Choice: no path that was read from a results database is imported: only configs, the command line and entry points of
-installed packages are trusted.
+Choice: paths from a results database are never imported: only configs, the command line and entry points of installed
+packages are trusted.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ _owners = cache(packages_distributions)  # takes half a second
 
 
 def find_method(name: str) -> Method:
-    """Return the method that a config's ``method:`` names.
+    """Return the method with the name in ``method:`` of a config.
 
     Raises UnknownNameError for an unknown name, ConfigError for a class that cannot be imported or breaks the protocol.
     """
-    return METHODS[name] if name in METHODS else _foreign(name, METHOD_GROUP)
+    return METHODS[name] if name in METHODS else _third_party_entry(name, METHOD_GROUP)
 
 
 def find_classifier(name: str) -> Classifier:
-    """Return the classifier that a config's ``rule:`` names; raises as `find_method` does."""
-    return CLASSIFIERS[name] if name in CLASSIFIERS else _foreign(name, CLASSIFIER_GROUP)
+    """Return the classifier with the name in ``rule:`` of a config; raises as `find_method` does."""
+    return CLASSIFIERS[name] if name in CLASSIFIERS else _third_party_entry(name, CLASSIFIER_GROUP)
 
 
 def method_names() -> list[str]:
-    """Return the short names of all methods, the registry's first."""
-    return [*METHODS, *sorted(_points(METHOD_GROUP).keys() - METHODS.keys())]
+    """Return the short names of all methods, in the registry and then in entry points."""
+    return [*METHODS, *sorted(_entry_points(METHOD_GROUP).keys() - METHODS.keys())]
 
 
 def classifier_names() -> list[str]:
-    """Return the short names of all classifiers, the registry's first."""
-    return [*CLASSIFIERS, *sorted(_points(CLASSIFIER_GROUP).keys() - CLASSIFIERS.keys())]
+    """Return the short names of all classifiers, in the registry and then in entry points."""
+    return [*CLASSIFIERS, *sorted(_entry_points(CLASSIFIER_GROUP).keys() - CLASSIFIERS.keys())]
 
 
 def stored_method(name: str) -> Method | None:
-    """Return the method of stored runs, or None if it is not installed or was a dotted path, which is not imported."""
+    """Return the method of stored runs, or None for methods that are not installed and for dotted paths."""
     return METHODS.get(name) or _installed(name, METHOD_GROUP)
 
 
@@ -67,16 +67,16 @@ def stored_classifier(name: str) -> Classifier | None:
 
 
 def title_of(name: str) -> str:
-    """Return the title of a stored method, the class of a dotted path, else the stored name."""
+    """Return the title of a stored method, the class name in a dotted path, or else the stored name."""
     if entry := stored_method(name):
         return entry.title
     return name.partition(":")[2] if is_path(name) else name
 
 
-def search_also(folders: Iterable[Path]) -> None:
+def extend_sys_path(folders: Iterable[Path]) -> None:
     """Append folders to the module search path, which worker processes inherit.
 
-    Choice: at its end, so that no module beside a config replaces an installed module.
+    Choice: at the end, so that modules beside a config do not shadow installed modules.
     """
     for folder in (str(folder.resolve()) for folder in folders):
         if folder not in sys.path:
@@ -90,8 +90,8 @@ def is_path(name: str) -> bool:
     return bool(colon) and all(part.isidentifier() for part in [*module.split("."), attribute])
 
 
-def check_not_hidden(name: str, folder: Path) -> None:
-    """Raise ConfigError if a config's folder has the module of a dotted path, but another module was imported."""
+def check_not_shadowed(name: str, folder: Path) -> None:
+    """Raise ConfigError if another module shadows the module of a dotted path in a config's folder."""
     top = name.partition(":")[0].partition(".")[0]
     beside = PathFinder.find_spec(top, [str(folder.resolve())])
     imported = getattr(sys.modules.get(top), "__file__", None)
@@ -102,22 +102,22 @@ def check_not_hidden(name: str, folder: Path) -> None:
 
 def _installed(name: str, group: str) -> Any:
     try:
-        return _foreign(name, group) if name in _points(group) else None
-    except ConfigError:  # which `pppca methods` reports; the stored runs can be read without it
+        return _third_party_entry(name, group) if name in _entry_points(group) else None
+    except ConfigError:  # reported by `pppca methods`; stored runs are readable without the method
         return None
 
 
 @cache
-def _points(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name; of several with the same name, the first in alphabetical order."""
+def _entry_points(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by name; among equal names, the first value in alphabetical order."""
     ordered = sorted(entry_points(group=group), key=lambda point: point.value, reverse=True)
     return {point.name: point for point in ordered}
 
 
 @cache
-def _foreign(name: str, group: str) -> Any:
-    """Return the entry of an entry point or of a dotted path."""
-    point = _points(group).get(name)
+def _third_party_entry(name: str, group: str) -> Any:
+    """Return the registry entry for an entry point or a dotted path."""
+    point = _entry_points(group).get(name)
     if point is None:
         if not is_path(name):
             raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}.")
@@ -136,9 +136,9 @@ def _foreign(name: str, group: str) -> Any:
 
 
 def _entry_at(path: str, group: str) -> Method | Classifier:
-    """Return the entry of the class at a dotted path, which has to follow the protocol."""
+    """Return the registry entry for the class at a dotted path, which must follow the protocol."""
     estimator, title = import_estimator(path), path.partition(":")[2]
-    # Mixins by their names, so that scikit-learn is not imported.
+    # Mixins by name, so that scikit-learn is not imported.
     mixins = {base.__name__ for base in estimator.__mro__ if base.__module__ == "sklearn.base"}
     classifies = "ClassifierMixin" in mixins
     facts: dict[str, Any] = {
@@ -163,12 +163,12 @@ def _entry_at(path: str, group: str) -> Method | Classifier:
 
 
 def version_of(estimator: type) -> str:
-    """Return the version of a class's code, so that results of different code do not mix.
+    """Return the version of a class's code, so that results of different code are not mixed.
 
-    Choice: for a class of an installed distribution, its version and a digest of the class's own file, since a package
-    may be installed again with other code and the same version. For any other, and where a package is installed for
-    editing, a digest of its module and of all modules that are imported from the same folder, there or from each other,
-    within functions too; of a package all Python files count. Imports whose names are computed are not seen.
+    Choice: for a class in an installed distribution, the version of the distribution and a digest of the class's file,
+    since a distribution may be reinstalled with other code and the same version. For other classes, also in editable
+    installations, a digest of the module and of all modules in the same folder that it imports, directly or indirectly,
+    within functions too; all Python files of a package count. Computed import names are not detected.
     """
     name = estimator.__module__
     file = getattr(sys.modules[name], "__file__", None)
@@ -183,10 +183,10 @@ def version_of(estimator: type) -> str:
 
 
 def _imported_files(top: str, folder: Path) -> list[Path]:
-    """Return the files of a module or package in a folder, and of those in it that they import."""
-    files, waiting, seen = list[Path](), [top], {top}
-    while waiting:
-        name = waiting.pop()
+    """Return the files of a module or package in a folder, and of its imports, direct or indirect, in that folder."""
+    files, pending, seen = list[Path](), [top], {top}
+    while pending:
+        name = pending.pop()
         spec = PathFinder.find_spec(name, [str(folder)])
         if spec is None:
             continue
@@ -197,7 +197,7 @@ def _imported_files(top: str, folder: Path) -> list[Path]:
         files += own
         imported = {other for file in own if file.suffix == ".py" for other in _imported_names(file)} - seen
         seen |= imported
-        waiting += sorted(imported, reverse=True)
+        pending += sorted(imported, reverse=True)
     return files
 
 
@@ -221,7 +221,7 @@ def _digest(files: Iterable[Path]) -> str:
 
 @cache
 def _distribution_with(file: Path, top: str) -> Distribution | None:
-    """Return the installed distribution that a file of a top-level package belongs to, or None."""
+    """Return the installed distribution that contains a file of a top-level package, or None."""
     for owner in map(distribution, _owners().get(top, ())):
         root = Path(str(owner.locate_file("")))
         if file.is_relative_to(root) and file.relative_to(root).as_posix() in map(str, owner.files or ()):

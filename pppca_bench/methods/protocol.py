@@ -1,18 +1,18 @@
-"""Protocol of estimators: the attributes that the runner uses, their check, and the keys of config sections.
+"""Protocol of estimators: attributes that the runner uses, their validation, and keys of config sections.
 
-An estimator of a method or a classifier must have
+An estimator must have
 
-- ``fit(X, y)``, and `transform` if it makes features, `predict` if it makes classes or numbers, ``measures_`` (a
+- ``fit(X, y)``, and `transform` if it makes features, `predict` if it makes classes or numbers, or ``measures_`` (a
   mapping of names to numbers) after the fit if it makes only measures.
 
 It may have
 
-- the constructor's parameter ``random_state``: it then gets a seed of the run's own;
-- the constructor's parameter ``estimator``: it then gets the config's classifier, unfitted, to use while it learns;
-- ``X_val`` and ``y_val`` in `fit`: it then gets the validation split; ``classes``: all classes, 0 to n_classes − 1;
+- a parameter ``random_state`` of the constructor, which receives the seed of the run;
+- a parameter ``estimator`` of the constructor, which receives the config's unfitted classifier for use in `fit`;
+- ``X_val`` and ``y_val`` in `fit`, which receive the validation split; ``classes``: all classes, 0 to n_classes − 1;
 - after the fit ``history_`` (a mapping of names to arrays, a value or row per step), ``measures_``, ``n_epochs_`` or
   ``n_generations_``, ``n_features_`` (the features that a classifier reads), `inverse_transform`, and
-  ``squared_error_percent(X, y)``, which is then computed for the test split too.
+  ``squared_error_percent(X, y)``, which is then also computed for the test split.
 
 No estimator gets the test split. The `fit` of a third-party estimator may lack ``y``. The parameters of the constructor
 are the keys of a section in a config.
@@ -34,28 +34,28 @@ from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.parameters import REQUIRED, Parameter, checkable, parameters_of
 
-GIVEN_BY_THE_RUNNER = frozenset({"random_state", "estimator", "validation_fraction"})
-"""Parameters that no config sets."""
+RUNNER_PARAMETERS = frozenset({"random_state", "estimator", "validation_fraction"})
+"""Parameters that the runner sets, not configs."""
 
 PIVOT = "pivot"
-"""Value of the keys `PIVOTAL` that stands for the pivot architecture of the Proben1 report, or for `rule_network`."""
+"""Value of `PIVOT_KEYS` that means the pivot architecture of the Proben1 report, or `rule_network`."""
 
-PIVOTAL = ("hidden", "output_activation", "input_scaling")
+PIVOT_KEYS = ("hidden", "output_activation", "input_scaling")
 
 PORTRAIT = "portrait"
-"""Key of every method that makes features: whether a run stores the data of its figure. It changes no result; a cell
-has it among its parameters only if it is true, since the store must distinguish such runs."""
+"""Key of methods that make features: whether runs store the data of their figure. It does not change results; only a
+true value is a parameter of the cell, since the store must distinguish such runs."""
 
 PREDICTIONS = "predictions"
-"""Key of a config: whether its runs store their predictions for the test split. As `PORTRAIT`, it changes no result."""
+"""Key of configs: whether runs store predictions for the test split. Like `PORTRAIT`, it does not change results."""
 
-STORED_BESIDE = frozenset({PORTRAIT, PREDICTIONS})
-"""Parameters of a cell that no estimator takes."""
+STORAGE_FLAGS = frozenset({PORTRAIT, PREDICTIONS})
+"""Parameters of cells that no estimator takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """An estimator's class and the optional arguments of its constructor and its `fit`."""
+    """Class of an estimator, and optional arguments of its constructor and `fit`."""
 
     estimator: type
     takes_seed: bool  # random_state
@@ -68,7 +68,7 @@ class Contract:
 
 @cache
 def contract_of(entry: Entry, task: str = "classification") -> Contract:
-    """Import an entry's estimator for a task and check that it follows the protocol; raise ConfigError otherwise."""
+    """Import the estimator of an entry for a task; raise ConfigError if it does not follow the protocol."""
     path = entry.estimator
     if isinstance(entry, Classifier) and task == "approximation":
         path = entry.regressor or entry.estimator
@@ -86,7 +86,7 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
         constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
     except ValueError as error:
         raise ConfigError(f"{path}: expected a class whose signatures can be read, got {error}.") from None
-    # Keys with another meaning in a section, and names of stored parameters.
+    # Keys with another meaning in sections, and names of stored parameters.
     reserved = ("rule", "base")
     if isinstance(entry, Method):
         reserved = (*(() if entry.foreign else ("method", "repeats", "classifier")), "portrait", "predictions")
@@ -98,7 +98,7 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
     if ("X_val" in fit) != ("y_val" in fit):
         raise ConfigError(f"{path}: expected fit to take X_val and y_val together, got one of them.")
     kinds = [argument.kind for argument in fit.values()]
-    # Seen from the class, the first two arguments are self and X.
+    # The first two arguments of the unbound method are self and X.
     takes_targets = sum(kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) > 2
     return Contract(
         estimator,
@@ -112,7 +112,7 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
 
 
 def import_estimator(path: str) -> Any:
-    """Import a class by its dotted path, ``"module:Class"``; raises ConfigError if that fails for any reason."""
+    """Import a class by dotted path, ``"module:Class"``; raise ConfigError if the import fails."""
     estimator = import_object(path)
     if not isinstance(estimator, type):
         raise ConfigError(f"{path}: expected a class, got {type(estimator).__name__}.")
@@ -120,7 +120,7 @@ def import_estimator(path: str) -> Any:
 
 
 def import_object(path: str) -> Any:
-    """Import the object at a dotted path, as `import_estimator` does."""
+    """Import any object by dotted path, as `import_estimator` does."""
     module_name, _, name = path.partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -144,21 +144,21 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
     contract, section = contract_of(entry), {}
     for name, parameter in parameters_of(contract.estimator).items():
         is_free = name == "validation_fraction" and entry.foreign and not contract.takes_validation
-        if name in GIVEN_BY_THE_RUNNER and not is_free:
+        if name in RUNNER_PARAMETERS and not is_free:
             continue
         key, kind = name, checkable(parameter.annotation) if entry.foreign else parameter.annotation
         if not entry.foreign:
             key = "hidden" if name == "hidden_layer_sizes" else name
-            if key in ("hidden", "input_scaling") or (key in PIVOTAL and "softsign" in get_args(kind)):
+            if key in ("hidden", "input_scaling") or (key in PIVOT_KEYS and "softsign" in get_args(kind)):
                 kind = Literal["pivot"] | kind
         section[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
     return MappingProxyType(section)
 
 
 def describe_parameters(entry: Entry) -> list[dict[str, str]]:
-    """Return the name of each key, its admissible values and its default.
+    """Return name, admissible values and default of each key.
 
-    The types of a third-party class without annotations are read from its docstring, in numpydoc's form.
+    For third-party classes without annotations, types are read from a numpydoc docstring.
     """
     documented = _documented_types(contract_of(entry).estimator) if entry.foreign else {}
     return [
@@ -172,7 +172,7 @@ def describe_parameters(entry: Entry) -> list[dict[str, str]]:
 
 
 def _as_yaml(value: Any) -> str:
-    """Return a value as a config has it, such as null, true or [1, 2], else its repr."""
+    """Return a value in YAML, such as null, true or [1, 2], or else its repr."""
     try:
         return json.dumps(value, ensure_ascii=False).replace("Infinity", ".inf")
     except (TypeError, ValueError):
@@ -180,13 +180,13 @@ def _as_yaml(value: Any) -> str:
 
 
 def _documented_types(estimator: type) -> dict[str, str]:
-    """Return the types in a docstring's lines ``name : type, default=…``."""
+    """Return types by name from docstring lines ``name : type, default=…``."""
     lines = re.findall(r"^(\w+(?:, \w+)*) *: *(.+)$", inspect.getdoc(estimator) or "", re.MULTILINE)
     kinds = {names: re.sub(r",? *default\b.*$", "", kind) or "any" for names, kind in lines}
     return {name: kind for names, kind in kinds.items() for name in names.split(", ")}
 
 
 def constructor_arguments(estimator: type, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a section by the names of the constructor."""
+    """Return the values of a section by constructor parameter."""
     renamed = {"hidden": "hidden_layer_sizes"} if "hidden_layer_sizes" in parameters_of(estimator) else {}
     return {renamed.get(key, key): value for key, value in settings.items()}

@@ -1,6 +1,6 @@
 """Registry of the methods and classifiers that a config can name.
 
-A new method or classifier needs an estimator in a module of its own and an entry here; no other code names it.
+A new method or classifier needs an estimator in its own module and an entry here; no other code names it.
 """
 
 from __future__ import annotations
@@ -293,7 +293,7 @@ _METHODS = (
         makes="classes",
         needs_classes=True,
         reduces=False,
-        # The reading of least validation error out of six: docs/choices.md.
+        # Of six readings, the reading with least validation error: docs/choices.md.
         defaults={"hidden": "pivot", "shortcuts": True, "start": "trained"},
         details={"network": _HIDDEN, "termination": _KEPT, "error": _SQUARED_ERROR},
         kernels=("network_errors", "batch_training"),
@@ -421,10 +421,10 @@ _CLASSIFIERS = (
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType({entry.name: entry for entry in _METHODS})
-"""Methods by their name in ``method:``, those of the slides first."""
+"""Methods by name in ``method:``, methods of the slides first."""
 
 CLASSIFIERS: Mapping[str, Classifier] = MappingProxyType({entry.name: entry for entry in _CLASSIFIERS})
-"""Classifiers by their name in ``rule:``."""
+"""Classifiers by name in ``rule:``."""
 
 DEFAULT_RULE = "rprop"
-"""Classifier of a config that names none: the Proben1 report's."""
+"""Default classifier of configs, from the Proben1 report."""

@@ -17,20 +17,19 @@ _N_ON_CIRCLE, _RADIAL_NOISE = 400, 0.05
 def load_bundled(name: str) -> Problem:
     """Return a problem made from a data set of scikit-learn.
 
-    Choice: inputs are scaled to [0, 1] column by column over the whole data set, not over the training split:
-    this is how Proben1's files were scaled, and both kinds of problem are to be prepared alike.
-    A constant column, of which digits has three, becomes 0.
-    Choice: the split is one random permutation without strata, as Proben1's; its seed is 1994, the report's
-    year. The generator is NumPy's RandomState, whose stream is frozen: no version of NumPy moves a sample.
+    Choice: each input is scaled to [0, 1] over the whole data set, not over the training split, as in the files of
+    Proben1. Constant columns (digits has three) become 0.
+    Choice: the split is a random permutation without strata, as in Proben1. The seed is 1994, the year of the report.
+    The generator is NumPy's RandomState, whose stream is frozen, so that NumPy versions give the same split.
 
-    wdbc is the Wisconsin diagnostic breast cancer set. iris_centred and iris_encoded are iris as in the notebook
-    "Hebbian-Based Principal Component Analysis": all 150 samples for training, in the original order, centred, or
-    mapped to [-1, 1]. ``sha256`` is the digest of the shapes and values of all arrays.
+    wdbc is the Wisconsin diagnostic breast cancer set. iris_centred and iris_encoded follow the notebook
+    "Hebbian-Based Principal Component Analysis": all 150 samples of iris for training, in the original order, centred
+    or mapped to [-1, 1]. ``sha256`` is the digest of the shapes and values of all arrays.
     """
     if name in (_CENTRED, _ENCODED):
         inputs, y, feature_names = _read("iris")
         X = inputs - inputs.mean(axis=0) if name == _CENTRED else 2.0 * scale_to_unit_interval(inputs) - 1.0
-        # Rounded: the digest must not depend on a machine's order of summation.
+        # Rounded, so that the digest does not depend on the order of summation.
         X, order, ends = np.round(X, 10), np.arange(len(y)), np.array([len(y), len(y)])
     else:
         inputs, y, feature_names = _read(name)
@@ -59,10 +58,10 @@ def _read(name: str) -> tuple[FloatArray, NDArray[np.int64], tuple[str, ...]]:
 
 
 def draw_noisy_circle() -> tuple[FloatArray, NDArray[np.int64]]:
-    """Draw 400 points near the unit circle, a curve that no single principal component describes.
+    """Draw 400 points near the unit circle, which no single principal component describes.
 
     Source: Bishop 1995, figures 8.10 and 8.11, which print no data. Choice: even angles, Gaussian noise of standard
-    deviation 0.05 on the radius, and the four quarters of the circle as classes, since a problem has targets.
+    deviation 0.05 on the radius, and the quarters of the circle as classes, since problems need targets.
 
     Returns
     -------
@@ -74,15 +73,15 @@ def draw_noisy_circle() -> tuple[FloatArray, NDArray[np.int64]]:
     radii = 1.0 + _RADIAL_NOISE * np.random.RandomState(_SPLIT_SEED).standard_normal(_N_ON_CIRCLE)
     turns = 2.0 * np.pi * angles
     X = radii[:, np.newaxis] * np.column_stack([np.cos(turns), np.sin(turns)])
-    # Rounded: the digest must not depend on the last digit of a machine's sine.
+    # Rounded, so that the digest does not depend on the last digits of sine and cosine.
     return np.round(X, 6), np.floor(4.0 * angles).astype(np.int64)
 
 
 def split_sizes(n_samples: int) -> tuple[int, int, int]:
     """Return the sizes of training, validation and test set: 50, 25 and 25 percent, as Proben1 rounds them.
 
-    Half of the samples and a quarter, each rounded half up, and the rest: 699 gives 350, 175 and 174.
-    Choice: Proben1's files never show a quarter of .25; it is rounded down, as the nearest.
+    Half and a quarter of the samples, each rounded half up, and the rest: 699 gives 350, 175 and 174.
+    Choice: a quarter that ends in .25, which does not occur in Proben1, is rounded to the nearest integer.
     """
     n_train = (n_samples + 1) // 2
     n_validation = (n_samples + 2) // 4
@@ -100,7 +99,7 @@ def scale_to_unit_interval(X: FloatArray) -> FloatArray:
 def _sha256(arrays: Sequence[np.ndarray]) -> str:
     digest = hashlib.sha256()
     for array in arrays:
-        # Little-endian on every machine: the hash identifies the data, not the machine.
+        # Little-endian on every machine, so that the digest only depends on the data.
         little = array.astype(array.dtype.newbyteorder("<"))
         digest.update(f"{little.dtype.str}{little.shape}".encode() + little.tobytes())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Description of a problem: columns, gaps, classes, sizes, splits and digest."""
+"""Description of problems: columns, gaps, classes, sizes, splits and digest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from pppca_bench.errors import OwnDataError, UnknownProblemError
 from pppca_bench.files import printable
-from pppca_bench.problems.load import find_own_file, open_problem
+from pppca_bench.problems.load import find_user_file, open_problem
 from pppca_bench.problems.own_data import DataSet, OwnData, Source
 from pppca_bench.problems.problem import Problem, Task, registered, suggest
 from pppca_bench.problems.table import Column
@@ -24,15 +24,15 @@ Columns = list[tuple[str, str, str, str]]
 def own_data_of(
     text: str, target: tuple[str, ...] = (), task: Task | None = None, drop: tuple[str, ...] = ()
 ) -> str | OwnData:
-    """Return the data that an argument refers to: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY``
-    or ``openml:NUMBER``; raise DataError if it refers to nothing.
+    """Return the data of an argument: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY`` or
+    ``openml:NUMBER``; raise DataError for other arguments.
     """
     source, _, place = text.partition(":")
     if source in ("sklearn", "proben1") or (source == "openml" and place.isdigit()):
         return OwnData(cast("Source", source), place, target, task, drop=drop)
     suffix = Path(text).suffix.lower()
     if suffix in _SUFFIXES:
-        return OwnData(_SUFFIXES[suffix], str(find_own_file(text)), target, task, drop=drop)
+        return OwnData(_SUFFIXES[suffix], str(find_user_file(text)), target, task, drop=drop)
     if suffix == ".dt" or text in registered():
         return text
     raise UnknownProblemError(
@@ -47,11 +47,11 @@ def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tupl
     Returns
     -------
     list of (str, str)
-        Name and value of each fact; few of a table without a target.
+        Name and value of each fact; only a few for tables without a target.
     list of (str, str, str, str)
-        Name, type, number of gaps, and range or categories of each column; [] for problems that are not tables.
+        Name, type, number of gaps, and range or categories of each column; [] for other problems.
     str
-        The errors of an unusable table, a line for each column; "" for a usable table.
+        Errors of an unusable table, a line for each column; "" for a usable table.
     """
     if isinstance(asked, str):
         source, problem = open_problem(asked, data_dir)

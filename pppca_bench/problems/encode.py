@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
 
 ENCODING_VERSION = 1
-"""To be increased whenever a change of code changes the inputs; part of the problem's digest."""
+"""Part of the problem's digest; must be increased if a change of code changes the inputs."""
 
 _UNSEEN = -1.0
-"""Index of a category that the table does not have, as in pandas."""
+"""Index of categories that are not in the table, as in pandas."""
 
 
 class TrainingRange(MinMaxScaler):  # type: ignore[misc]
@@ -37,14 +37,14 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
 
 
 def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[ColumnTransformer, tuple[str, ...]]:
-    """Return an unfitted encoder of table values, to be fitted on the training rows only, and its outputs' names.
+    """Return an unfitted encoder of table values, to be fitted on the training rows only, and names of its outputs.
 
-    Numbers and booleans: missing values are replaced by the training mean, as Proben1 does, then scaled by
-    `TrainingRange`; an indicator column marks the missing values of each column that has any. Categories: one-hot, with
-    a column for missing values if there are any.
+    Numbers and booleans: missing values are replaced by the training mean, as in Proben1, then scaled by
+    `TrainingRange`; an indicator column marks the missing values of each column with gaps. Categories: one-hot, with a
+    column for missing values if the column has gaps.
 
-    Choice: the outputs follow from the whole table, so that all splits have the same; means and ranges are those of
-    the training rows. Their names are for example ``"age"``, ``"age missing"`` and ``"colour = red"``.
+    Choice: the whole table determines the outputs, so that all splits have the same outputs; the training rows
+    determine means and ranges. Names of outputs are, for example, ``"age"``, ``"age missing"``, ``"colour = red"``.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
@@ -69,19 +69,19 @@ def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[C
     return ColumnTransformer([step for step in steps if step[2]]), tuple(names)
 
 
-class FittedByARun(BaseEstimator):  # type: ignore[misc]
-    """Base of estimators that a run has fitted; calling fit raises TypeError."""
+class FrozenEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of estimators that a run has fitted; `fit` raises TypeError."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
     def fit(self, *_: object, **__: object) -> NoReturn:
         """Raise TypeError."""
-        raise TypeError(f"{type(self).__name__}: expected to be used as a run fitted it, got fit. Run a config again.")
+        raise TypeError(f"{type(self).__name__}: expected use as fitted by a run, got fit. Run a config again.")
 
 
-class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
-    """Encode raw rows like the rows of the problem, without fitting anything to them.
+class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
+    """Encode raw rows like the rows of the problem, without fitting.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
     encoder : ColumnTransformer
         Fitted on the training rows.
     decimal : {".", ","}
-        Decimal mark of numbers that are texts.
+        Decimal mark of numbers in texts.
     unseen : {"refuse", "ignore"}
-        Whether a category that the table does not have is refused, or becomes 0 in all columns of its categories.
+        Whether a category that is not in the table is refused, or encoded as 0 in all columns of the categories.
     """
 
     def __init__(
@@ -110,10 +110,10 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         self.decimal, self.unseen = decimal, unseen
 
     def transform(self, X: pd.DataFrame) -> FloatArray:
-        """Return float64 inputs of shape (n_rows, n_features) of rows such as `read_table` reads.
+        """Return float64 inputs of shape (n_rows, n_features) for raw rows, such as from `read_table`.
 
-        Columns may be in any order; columns that are not inputs are ignored. Raises TypeError for anything but a data
-        frame, ValueError if a column is missing, has text instead of numbers, or an unknown category.
+        Columns may be in any order; columns that are not inputs are ignored. Raises TypeError if X is not a data
+        frame, ValueError if a column is missing, has text in place of numbers, or an unknown category.
         """
         if not hasattr(X, "columns"):
             raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")
@@ -126,7 +126,7 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         return encoded
 
     def _values(self, place: int, series: pd.Series[Any]) -> FloatArray:
-        """Return the numbers of a new column, or the indices of its texts among the known column's labels."""
+        """Return the numbers of a new column, or the indices of its texts among the labels of the table's column."""
         import pandas as pd
 
         column, there = self.columns[place], series.notna().to_numpy()
@@ -147,7 +147,7 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         known = pd.Index(column.labels)
         indices = known.get_indexer(pd.Index(texts))
         unknown, number = indices == _UNSEEN, Column(column.name, "real")
-        # A number may be written otherwise than in the table.
+        # A number may be written differently in the table.
         numbers = to_numbers(texts[unknown].astype(str), self.decimal)
         written = ["" if np.isnan(value) else number.text(value) for value in numbers]
         indices[unknown] = known.get_indexer(pd.Index(written, dtype=object))
@@ -157,7 +157,7 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
             row = int(np.argmax(values == _UNSEEN))
             where = f"{series.index.name or 'row'} {series.index[row]}, column {column.name!r} of X"
             got = repr(series.iloc[row]) if there[row] else "a gap"
-            remedy = "Say `unseen: ignore` to have 0 for each of them."
+            remedy = "Set `unseen: ignore` to encode them as 0."
             raise ValueError(f"{where}: expected one of the table's {_shown(column.labels)}, got {got}. {remedy}")
         return values
 

@@ -1,4 +1,4 @@
-"""Loading of problems: packaged Proben1 files, the user's files and tables, bundled data sets."""
+"""Loading of problems: packaged Proben1 files, user-defined files and tables, bundled data sets."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from pppca_bench.problems.read_dt import read_dt
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "data", _PACKAGE.parent / "data")
-"""Folder of the archives in an installed package, and in the repository."""
+"""Folders of the archives, in an installed package and in the repository."""
 
-_KEPT = 4
-"""Problems, or splits of tables, that a process caches: runs on a problem follow each other, and more may be large."""
+_N_CACHED = 4
+"""Number of problems, or splits of tables, that a process caches: few, since runs on a problem are successive."""
 
 
 def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
@@ -33,14 +33,14 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
     Parameters
     ----------
     name : str
-        Name of a known problem, or path of a file ending in ``.dt``, which is checked for its format only.
+        Name of a known problem, or path of a file ending in ``.dt``, for which only the format is validated.
     data_dir : str or Path, optional
         First folder to look for a Proben1 file, before the folder in $PPPCA_DATA and the package.
 
     Returns
     -------
     Problem
-        Its data, split into training, validation and test sets.
+        Data, split into training, validation and test sets.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
         the registered file.
     """
     if name.endswith(".dt"):
-        path = find_own_file(name)
+        path = find_user_file(name)
         try:
             return read_dt(path)
         except DataError as error:
@@ -102,7 +102,7 @@ def read_packaged(info: ProblemInfo) -> bytes:
 
 
 def export_files(names: Iterable[str] | None, folder: str | Path) -> list[Path]:
-    """Write packaged Proben1 files (all for None), as they were published, into a folder; return their paths.
+    """Write packaged Proben1 files (all for None) to a folder, as published; return their paths.
 
     Existing files are replaced; bundled problems have no file and are skipped. Raises DataError for an unknown name, a
     damaged archive, or a folder that cannot be written.
@@ -119,19 +119,19 @@ def export_files(names: Iterable[str] | None, folder: str | Path) -> list[Path]:
 
 
 def find_file(name: str, data_dir: str | Path | None = None) -> Path | None:
-    """Return the user's file of a Proben1 problem in one of `given_folders`, or None if the packaged file is read."""
+    """Return the file of a Proben1 problem in one of `user_folders`, or None if there is only the packaged file."""
     filename = problem_info(name).filename
-    files = (folder / filename for folder in given_folders(data_dir))
-    return next(filter(os.path.isfile, files), None)  # False in a folder that may not be searched
+    files = (folder / filename for folder in user_folders(data_dir))
+    return next(filter(os.path.isfile, files), None)  # False in an unreadable folder
 
 
-def given_folders(data_dir: str | Path | None = None) -> list[Path]:
-    """Return the user's data folders: `data_dir`, then $PPPCA_DATA, each only if given."""
+def user_folders(data_dir: str | Path | None = None) -> list[Path]:
+    """Return the user's data folders: `data_dir`, then $PPPCA_DATA, if given."""
     return [_expand_home(folder) for folder in (data_dir, os.environ.get("PPPCA_DATA")) if folder]
 
 
-def find_own_file(name: str, folder: str | Path = ".") -> Path:
-    """Return the path of a user's file, absolute or relative to a folder; raise OwnDataError if there is none."""
+def find_user_file(name: str, folder: str | Path = ".") -> Path:
+    """Return the path of a user's file, absolute or relative to a folder; raise OwnDataError for a missing file."""
     path = Path(folder) / _expand_home(name)
     if not os.path.isfile(path):  # noqa: PTH113 as above
         kind, remedy = (".dt file", suggest(path.name)) if path.suffix == ".dt" else ("file", "Check the path.")
@@ -145,7 +145,7 @@ def _expand_home(path: str | Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ProblemSource:
-    """Location and digest of a problem's data, from which worker processes load the same data.
+    """Location and digest of a problem's data, with which worker processes load the same data.
 
     Attributes
     ----------
@@ -202,9 +202,9 @@ def open_problem(
     return ProblemSource(asked.label, data_dir, data.sha256, asked), data.problem()
 
 
-@lru_cache(maxsize=_KEPT)
-def load_again(source: ProblemSource) -> Problem:
-    """Return the problem of a source from the cache of the process, or load it; raise DataError if its data changed."""
+@lru_cache(maxsize=_N_CACHED)
+def load_source(source: ProblemSource) -> Problem:
+    """Return the problem of a source, cached in the process; raise DataError if the data changed."""
     data = load_data_set(source.of_repeat(0))
     if data is not None:
         return data.problem(source.split)
@@ -215,7 +215,7 @@ def load_again(source: ProblemSource) -> Problem:
 
 @cache
 def load_data_set(source: ProblemSource) -> DataSet | None:
-    """Load the table of a source of split 0, once per process; None if it has none. Raises DataError if it changed."""
+    """Load the table of a source of split 0, once per process; None without a table. Raise DataError if it changed."""
     if source.own is None:
         return None
     data = DataSet(source.own, source.own.read(source.data_dir, only_local=True))
@@ -227,5 +227,5 @@ def _check_same(source: ProblemSource, sha256: str) -> None:
     if sha256 != source.sha256:
         raise DataError(
             f"{source.name}: expected the data that the runs were planned for (SHA-256 {source.sha256[:12]}...), got"
-            f" others ({sha256[:12]}...). The file was changed meanwhile: run again."
+            f" other data ({sha256[:12]}...). The file was changed during the run: run again."
         )

@@ -1,4 +1,4 @@
-"""User-defined tables: their specification, validation and splits."""
+"""User-defined tables: specification, validation and splits."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 Source = Literal["csv", "parquet", "sklearn", "proben1", "openml", "given"]
 Indices = NDArray[np.int64]
 
-MOST_CATEGORIES = 256
-"""Most categories of a column. Choice: each becomes an input; columns with more are mostly names or identifiers."""
+MAX_CATEGORIES = 256
+"""Largest number of categories, each an input. Choice: columns with more are mostly names or identifiers."""
 
 _LARGEST = 1e150
 """Larger values overflow float64 when squared."""
 
 _QUARTERS = 4
-"""Parts of a split by share: two quarters for training, one for validation, one for testing, as in Proben1."""
+"""Parts of a split by share: two quarters for training, a quarter for validation and testing each, as in Proben1."""
 
 _SPLITS = ("train", "validation", "test")
 _SEED = 1994
@@ -48,7 +48,7 @@ class SplitRule:
     column : str
         Column with ``train``, ``validation`` or ``test`` for each row; "" for random splits.
     folds : int
-        Number of folds, at least 3, each the test split once; 0 for shares of 50, 25 and 25 percent.
+        Number of folds, at least 3, where each fold is the test split once; 0 for shares of 50, 25 and 25 percent.
     splits : int
         Number of random partitions.
     """
@@ -59,7 +59,7 @@ class SplitRule:
 
     @property
     def n_splits(self) -> int:
-        """Return the number of splits; repeat r of a run has split r modulo this number."""
+        """Return the number of splits; repeat r uses split r modulo this number."""
         return self.splits * max(1, self.folds)
 
     @property
@@ -79,25 +79,25 @@ class SplitRule:
 
 @dataclass(frozen=True, slots=True)
 class OwnData:
-    """Specification of a table and of the problem made from it.
+    """Specification of a table, and of the problem from this table.
 
     Attributes
     ----------
     source : {"csv", "parquet", "sklearn", "proben1", "openml", "given"}
-        Kind of table; ``"given"`` is a data frame of the caller, saved to a file.
+        Kind of table; ``"given"`` is a data frame of the caller, saved in a file.
     place : str
-        Path of the file, name of scikit-learn's data set, family of a Proben1 problem, or number of openml.org's.
+        Path of the file, name of the scikit-learn data set, Proben1 family, or number of the openml.org data set.
     target : tuple of str
-        Target columns; () for the targets that the data set declares.
+        Target columns; () for the declared targets of the data set.
     task : {"classification", "approximation"} or None
-        None infers it from the target's type: text, booleans and integers are classes, other numbers are
-        approximated.
+        None infers the task from the type of the target: text, booleans and integers are classes, other numbers
+        are approximated.
     categorical : tuple of str
         Numeric columns to treat as categories.
     drop : tuple of str
         Columns to leave out.
     rule : SplitRule
-        How the rows are split.
+        Rule that splits the rows.
     name : str
         Name of the problem in tables; "" for the name of the file.
     decimal : {".", ","}
@@ -150,7 +150,7 @@ class DataSet:
     classes : tuple of str
         Class names, in the order of the class indices; () for approximation.
     class_values : array of shape (n_classes,)
-        The classes with the table's own type: text, number or boolean.
+        Classes in the type of the table: text, number or boolean.
     y : int64 array of shape (n_rows,) or float64 array of shape (n_rows, n_outputs)
         Class indices, or unscaled targets.
 
@@ -197,7 +197,7 @@ class DataSet:
 
     @cached_property
     def sha256(self) -> str:
-        """Return the digest of the table, of all settings that affect the numbers, and of the encoding version."""
+        """Return the digest of table, settings that affect the numbers, and encoding version."""
         from pppca_bench.problems.encode import ENCODING_VERSION
 
         settings = asdict(self.own)
@@ -207,7 +207,7 @@ class DataSet:
         return hashlib.sha256(f"{self.table.sha256} {json.dumps(settings, sort_keys=True)}".encode()).hexdigest()
 
     def problem(self, number: int = 0) -> Problem:
-        """Return the problem of a split below ``own.rule.n_splits``, encoded by statistics of its training rows."""
+        """Return the problem of a split, encoded by statistics of its training rows; number < ``own.rule.n_splits``."""
         parts, encoder, n_features = self.rows(number), self.encoder(number), len(self.feature_names)
         # A split column may leave a split empty; the encoder rejects an empty split.
         X = [encoder.transform(self._values[part]) if len(part) else np.empty((0, n_features)) for part in parts]
@@ -232,7 +232,7 @@ class DataSet:
         return scaler
 
     def rows(self, number: int) -> tuple[Indices, Indices, Indices]:
-        """Return the rows of a split's training, validation and test examples."""
+        """Return the indices of training, validation and test rows of a split."""
         if not self.own.rule.column:
             return split_at_random(self.own.rule, self.y, number, stratified=self.task == "classification")
         column, codes = self.table.column(self.own.rule.column)
@@ -277,7 +277,7 @@ class DataSet:
         targets = []
         for column, values in map(self._target, self.targets):
             if column.kind == "category":
-                remedy = "Say `task: classification`, with one target."
+                remedy = "Set `task: classification`, with a single target."
                 raise self.table.error("numbers to approximate", "text", remedy, column=column.name)
             if np.ptp(values) == 0.0:
                 got = f"{values[0]:g} alone"
@@ -295,7 +295,7 @@ class DataSet:
         return column, values
 
     def _input(self, name: str) -> tuple[Column, FloatArray]:
-        """Return an input to be encoded, or raise DataError if it is unusable."""
+        """Return an input column and its values; raise DataError if it is unusable."""
         column, values = self._usable(name)
         if name in self.own.categorical and column.kind in ("integer", "real"):
             is_there = ~np.isnan(values)
@@ -303,13 +303,13 @@ class DataSet:
             column = Column(name, "category", tuple(map(column.text, numbers)))
         elif column.kind == "category" and name not in self.own.categorical:
             self.table.check_text(column, values, self.own.decimal)
-        if column.kind == "category" and len(column.labels) > MOST_CATEGORIES:
-            expected, got = f"at most {MOST_CATEGORIES} categories, each an input", f"{len(column.labels)}"
+        if column.kind == "category" and len(column.labels) > MAX_CATEGORIES:
+            expected, got = f"at most {MAX_CATEGORIES} categories, each an input", f"{len(column.labels)}"
             raise self.table.error(expected, got, f"Leave it out: `drop: [{name}]`.", column=name)
         return column, values
 
     def _usable(self, name: str) -> tuple[Column, FloatArray]:
-        """Return a column and its values; raise DataError for other types, and for numbers that are too large."""
+        """Return a column and its values; raise DataError for unusable types and too large numbers."""
         column, values = self.table.column(name)
         if column.kind == "other":
             remedy = f"Turn it into numbers, or leave it out: `drop: [{name}]`."
@@ -324,7 +324,7 @@ class DataSet:
         return column, values
 
     def _check_split_column(self) -> None:
-        """Raise DataError for words that name no split, and for too few rows to train on."""
+        """Raise DataError for invalid names of splits, and for too few training rows."""
         column, codes = self.table.column(self.own.rule.column)
         for row, code in enumerate(codes):
             if np.isnan(code) or column.text(code).lower() not in _SPLITS:
@@ -357,14 +357,14 @@ class DataSet:
 def split_at_random(rule: SplitRule, y: Targets, number: int, *, stratified: bool) -> tuple[Indices, Indices, Indices]:
     """Split rows at random into training, validation and test examples.
 
-    The rows are partitioned into parts of equal size (scikit-learn's StratifiedKFold or KFold): quarters, or the folds.
-    One part is the test split, the next the validation split, the others the training split.
+    The rows are partitioned into equal parts (scikit-learn's StratifiedKFold or KFold): quarters or folds. A part is
+    the test split, the next part the validation split, and the others are the training split.
 
     Choice: the seed is 1994 plus the number of the partition, independent of the config's seed, so that all configs and
     methods use the same splits of the same data.
 
-    Returns the rows of split ``number``, below ``rule.n_splits``, in random order: methods that use a fraction of the
-    training split take its first rows. With ``stratified``, each class has at least ``rule.n_parts`` rows.
+    Returns the rows of split ``number``, below ``rule.n_splits``, in random order, since methods that use a fraction
+    of the training split take the first rows. With ``stratified``, each class has at least ``rule.n_parts`` rows.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -377,6 +377,6 @@ def split_at_random(rule: SplitRule, y: Targets, number: int, *, stratified: boo
 
 
 def _shuffled(parts: Sequence[Indices], seed: int) -> tuple[Indices, Indices, Indices]:
-    rng = np.random.RandomState(seed)  # its stream is frozen: no version of NumPy moves a row
+    rng = np.random.RandomState(seed)  # frozen stream: the same split in all NumPy versions
     train, validation, test = (rng.permutation(np.sort(part)) for part in parts)
     return train, validation, test

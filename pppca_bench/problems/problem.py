@@ -1,4 +1,4 @@
-"""Problems: inputs and targets in three splits, and the registry of the known problems."""
+"""Problems: inputs and targets in three splits, and the registry of known problems."""
 
 import csv
 import difflib
@@ -39,7 +39,7 @@ class Problem:
     n_classes : int or None
         Number of classes, None for approximation.
     sha256 : str
-        Hash of the source, stored with each run.
+        Digest of the source, stored with each run.
     feature_names : tuple of str or None
         Names of the inputs, if the source has any.
     """
@@ -65,7 +65,7 @@ class Problem:
 
     @classmethod
     def of_splits(cls, X: Sequence[FloatArray], y: Sequence[Targets], **about: Any) -> Self:
-        """Return the problem of the training, validation and test splits, in this order, and the other attributes."""
+        """Return a problem of training, validation and test splits, in this order, and the other attributes."""
         splits: dict[str, Any] = {}
         for split, split_X, split_y in zip(("train", "validation", "test"), X, y, strict=True):
             splits |= {f"X_{split}": split_X, f"y_{split}": split_y}
@@ -91,9 +91,9 @@ class ProblemInfo:
     name : str
         Name in configs and tables, such as ``"cancer1"``.
     source : {"proben1", "bundled"}
-        Packaged file of the Proben1 collection, or data set that comes with scikit-learn.
+        Packaged Proben1 file, or data set bundled with scikit-learn or this package.
     task : {"classification", "approximation"}
-        From the file's header: outputs that are classes (``bool_out``) or numbers (``real_out``).
+        Kind of outputs: classes (``bool_out`` in the header of a file) or numbers (``real_out``).
     n_features, n_outputs : int
         Columns of the inputs and of the outputs (1-of-n coded for classes).
     n_train, n_validation, n_test : int
@@ -119,7 +119,7 @@ class ProblemInfo:
 
     @property
     def filename(self) -> str:
-        """Name of the file, such as ``"cancer1.dt"``."""
+        """Name of the Proben1 file, such as ``"cancer1.dt"``."""
         return f"{self.name}.dt"
 
 
@@ -140,7 +140,7 @@ def known_problems(source: Source | None = None) -> list[str]:
     Parameters
     ----------
     source : {"proben1", "bundled"}, optional
-        Only the problems of this source; all of them by default.
+        Only the problems of this source; all problems by default.
 
     Returns
     -------
@@ -162,6 +162,6 @@ def problem_info(name: str) -> ProblemInfo:
 
 
 def suggest(name: str) -> str:
-    """Return the sentence that suggests the known name nearest to a wrong name."""
+    """Return a sentence that suggests the known name nearest to a wrong name."""
     nearest = difflib.get_close_matches(name.lower().removesuffix(".dt"), known_problems(), n=1)
-    return f"Did you mean {nearest[0]!r}?" if nearest else "Run `pppca data list` to see them all."
+    return f"Did you mean {nearest[0]!r}?" if nearest else "Run `pppca data list` to see all names."

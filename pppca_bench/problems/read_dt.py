@@ -32,22 +32,22 @@ _REAL_LIMIT = 1.1
 def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Correct the file.") -> Problem:
     """Read a .dt file, splits and order as in the file.
 
-    The format is that of the Proben1 report: seven lines ``key=count``, then one example a line, inputs
-    before outputs, training before validation before test examples.
+    Format of the Proben1 report: seven lines ``key=count``, then an example per line, inputs before outputs;
+    training, validation and test examples in this order.
 
-    Choice: where both kinds of inputs are declared, bool columns come before real columns, as their keys do in
-    the header (no Proben1 file declares both). Bool values are 0 or 1, as in all files; gene's -1 and 1 are
+    Choice: if both kinds of inputs are declared, bool columns precede real columns, as do their keys in the
+    header (no Proben1 file declares both). Bool values are 0 or 1, as in all files; the -1 and 1 of gene are
     declared real.
-    Choice: two or more bool outputs are the classes of a 1-of-n code; a single output is a number to
-    approximate: hearta and heartac declare it for levels from 0.1 to 0.9.
-    Choice: real values lie within [-1.1, 1.1]: Proben1 codes to [0, 1] or [-1, 1], and the largest value in
-    its files is glass's 1.05066, so more is damage or an input that was never scaled.
-    Choice: the last line must end in a line feed, as in all files: a file cut within its last value shows.
+    Choice: two or more bool outputs are classes in 1-of-n code; a single output is a number to approximate,
+    as in hearta and heartac, with levels from 0.1 to 0.9.
+    Choice: real values are within [-1.1, 1.1]. Proben1 scales to [0, 1] or [-1, 1], and the largest value is
+    1.05066 in glass; larger values are damaged or not scaled.
+    Choice: the last line must end in a line feed, as in all files, to detect a cut within the last value.
 
     Parameters
     ----------
     path : str or Path
-        The file; its stem becomes the problem's name.
+        Path of the file; its stem is the name of the problem.
     content : bytes, optional
         Content of the file, if it is not on disk.
     remedy : str, default="Correct the file."
@@ -95,7 +95,7 @@ class _Reader:
         if line := self._next():
             raise self._error(f"the end of the file after {sum(sizes)} examples", _shown(line))
         splits = np.split(np.vstack(rows), np.cumsum(sizes[:2]))
-        rows.clear()  # the problem has copies, and a file may be large
+        rows.clear()  # the problem contains copies, and files may be large
         outputs = [split[:, n_inputs:] for split in splits]
         return Problem.of_splits(
             [split[:, :n_inputs] for split in splits],
@@ -117,7 +117,7 @@ class _Reader:
         return line
 
     def _read_header(self) -> tuple[int, int, int, bool, list[int]]:
-        """Return the numbers of bool inputs, inputs and outputs, whether these are classes, and the splits' sizes."""
+        """Return the numbers of bool inputs, inputs and outputs, whether outputs are classes, and split sizes."""
         counts = []
         for expected in _HEADER_KEYS:
             line = self._next().rstrip()
@@ -140,7 +140,7 @@ class _Reader:
     def _read_row(
         self, n_inputs: int, n_outputs: int, sizes: list[int], *, is_last: bool
     ) -> tuple[FloatArray, list[bytes]]:
-        """Return the values of the next line, and their texts."""
+        """Return the values of the next line, and the texts of the values."""
         line = self._next()
         if not line:
             expected = f"{sum(sizes)} examples ({' + '.join(map(str, sizes))})"
@@ -165,9 +165,9 @@ class _Reader:
         raise self._error(f"as value {place + 1} {expected}", _shown(tokens[place]))
 
 
-@lru_cache(maxsize=2**10)  # the files repeat few texts
+@lru_cache(maxsize=2**10)  # files repeat few texts
 def _number(text: bytes) -> float:
-    """Return a decimal number, and NaN for any other text: float() alone would also read inf and 1_000."""
+    """Return a decimal number, or NaN for other texts; float() alone would accept inf and 1_000."""
     return float(text) if _DECIMAL.fullmatch(text) else math.nan
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.load import given_folders, load_problem
+from pppca_bench.problems.load import load_problem, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
 from pppca_bench.problems.table import Table, to_table
 
@@ -27,32 +27,32 @@ _SEPARATORS = ",;\t"
 _RETRIES, _PAUSE_S = 3, 1.0
 
 _CHUNK = 50_000
-"""Rows that are lists of texts at a time, which take ten times the memory of the file."""
+"""Number of rows in a chunk; rows as lists of texts take ten times the memory of the file."""
 
 _GAPS = frozenset(("", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan", "None", "<NA>")).union(
     ("#NA", "#N/A", "#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN")
 )
-"""Missing values: those of pandas, and ``?``."""
+"""Markers of missing values: the markers of pandas, and ``?``."""
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a CSV or Parquet file as raw rows, for the pipeline of a run to predict.
+    """Read a CSV or Parquet file as raw rows, for predictions by the pipeline of a run.
 
     Parameters
     ----------
     path : str or Path
-        A file as `read_csv` or `read_parquet` takes it.
+        A file for `read_csv` or `read_parquet`.
 
     Returns
     -------
     DataFrame
-        Of a CSV file its texts, with None for gaps and the line of each row as index; types and decimal mark are those
-        of the table that the run learned from.
+        For a CSV file texts, with None for gaps and line numbers as index; the run's table determines types and decimal
+        mark.
 
     Raises
     ------
     OwnDataError
-        If the file cannot be read, or a line has another number of fields than the header.
+        If the file cannot be read, or the number of fields in a line differs from the header.
     """
     if Path(path).suffix.lower() in PARQUET_SUFFIXES:
         return _read_parquet_frame(path)
@@ -66,7 +66,7 @@ def read_csv(path: str | Path, decimal: str = ".") -> Table:
     """Read a CSV file with a header line; raise OwnDataError if it cannot be read, is empty or not CSV in UTF-8.
 
     Choice: the separator is the most frequent of comma, semicolon and tab in the header. Missing values are empty
-    fields, ``?``, as in UCI's files, and the markers of pandas, such as ``NA`` and ``null``.
+    fields, ``?``, as in UCI files, and the markers of pandas, such as ``NA`` and ``null``.
     """
     frame, wrong_lines = _read_texts(path)
     lines = frame.index.to_numpy(dtype=np.int64)
@@ -74,7 +74,7 @@ def read_csv(path: str | Path, decimal: str = ".") -> Table:
 
 
 def _read_texts(path: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the texts of a CSV file, by line, and the errors of lines with a wrong number of fields."""
+    """Return the texts of a CSV file, by line, and errors for lines with a wrong number of fields."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             header = next(filter(str.strip, file), "")
@@ -144,7 +144,7 @@ def _read_parquet_frame(path: str | Path) -> pd.DataFrame:
 
 
 def read_sklearn(name: str) -> Table:
-    """Read a data set bundled with scikit-learn, with its targets as last columns."""
+    """Read a data set bundled with scikit-learn; targets are the last columns."""
     if name not in SKLEARN_NAMES:
         raise UnknownProblemError(
             f"sklearn:{name}: expected one of {', '.join(SKLEARN_NAMES)}, got {name!r}. Others are on openml.org:"
@@ -157,7 +157,7 @@ def read_sklearn(name: str) -> Table:
 
 
 def read_proben1(family: str) -> Table:
-    """Return all examples of a Proben1 problem, which its permutations split, in the order of the first permutation.
+    """Return all examples of a Proben1 family, without splits, in the order of the first permutation.
 
     Columns are named in1, in2, …, and class, or out1, out2, … for approximation.
     """
@@ -180,10 +180,10 @@ def read_proben1(family: str) -> Table:
 
 
 def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
-    """Return a data set of openml.org, from one of `download_folders` or, unless ``only_local``, downloaded.
+    """Return a data set of openml.org, from `download_folders` or, unless ``only_local``, from the network.
 
     scikit-learn keeps the files in ``openml/`` of the data folder and verifies the server's checksum. The digest of the
-    table is written to ``openml/NUMBER.sha256`` after the first download and compared with it afterwards. Raises
+    table is written to ``openml/NUMBER.sha256`` after the first download, for comparison afterwards. Raises
     DataError if the download failed, or the data differ from the first download.
     """
     from sklearn.datasets import fetch_openml
@@ -199,7 +199,7 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
     options = {"as_frame": True, "parser": "auto", "n_retries": _RETRIES, "delay": _PAUSE_S}
     try:
         bunch = fetch_openml(data_id=int(number), data_home=str(folder), **options)
-    except (OSError, ValueError, KeyError) as error:  # of the network, and of the server's answers
+    except (OSError, ValueError, KeyError) as error:  # network errors, and invalid answers of the server
         remedy = f"Check the number, the network and the files in {folder / 'openml'}."
         raise DataError(
             f"{source}: expected a data set of www.openml.org, got {_first_line(error)}. {remedy}"
@@ -211,8 +211,8 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
     recorded = (folder / record).read_text(encoding="ascii", errors="replace").strip()
     if table.sha256 != recorded:
         raise DataError(
-            f"{source}: expected the data that were fetched first (SHA-256 {recorded[:12]}... in {folder / record}),"
-            f" got others ({table.sha256[:12]}...). Delete that file to take the new data."
+            f"{source}: expected the data of the first download (SHA-256 {recorded[:12]}... in {folder / record}),"
+            f" got other data ({table.sha256[:12]}...). Delete that file to take the new data."
         )
     return table
 
@@ -220,10 +220,10 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
 def download_folders(data_dir: str | Path | None = None) -> list[Path]:
     """Return the folders to look for downloads: `data_dir`, $PPPCA_DATA, an existing ``data``, the user's cache.
 
-    New downloads go to the first.
+    New downloads are saved in the first folder.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111 homes may be missing
-    return [*given_folders(data_dir), *filter(Path.is_dir, [Path("data")]), cache / "pppca"]
+    return [*user_folders(data_dir), *filter(Path.is_dir, [Path("data")]), cache / "pppca"]
 
 
 def _target_names(target: pd.DataFrame | pd.Series) -> tuple[str, ...]:

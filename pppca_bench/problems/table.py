@@ -1,4 +1,4 @@
-"""Tables with typed columns, the common form of files, data frames and data sets."""
+"""Tables with typed columns, for files, data frames and data sets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Column:
     labels: tuple[str, ...] = ()
 
     def text(self, value: float) -> str:
-        """Return the label with this index, or a number as text."""
+        """Return the label with the index ``value``, or the number ``value`` as text."""
         if self.labels:
             return self.labels[int(value)]
         return f"{value:.0f}" if abs(value) < _EXACT and value == int(value) else repr(float(value))
@@ -70,13 +70,13 @@ class Table:
         Name in messages, such as the path of the file.
     columns : tuple of Column
     values : float64 array of shape (n_rows, n_columns)
-        Numbers, or indices of labels for categories and booleans; NaN is a gap.
+        Numbers, or label indices for categories and booleans; NaN is a gap.
     targets : tuple of str
         Default target columns; () if the source declares none.
     lines : int64 array of shape (n_rows,) or None
         Last line of each row in the file, for messages.
     wrong_lines : tuple of str
-        Errors of the lines that make no row.
+        Errors of lines that are not rows.
     """
 
     source: str
@@ -105,13 +105,13 @@ class Table:
     def sha256(self) -> str:
         """Return the digest of names, types and values, independent of the file format."""
         described = json.dumps([[column.name, column.kind, column.labels] for column in self.columns])
-        # The same NaN, zero and byte order on every machine; an unusable column counts by its name and type.
+        # The same NaN, zero and byte order on all machines; only name and type of unusable columns count.
         left_out = np.isnan(self.values) | [column.kind == "other" for column in self.columns]
         plain = np.where(left_out, np.nan, self.values + 0.0).astype("<f8")
         return hashlib.sha256(described.encode() + str(plain.shape).encode() + plain.tobytes()).hexdigest()
 
     def error(self, expected: str, got: str, remedy: str, *, row: int | None = None, column: str = "") -> OwnDataError:
-        """Return an error that names a row and column of the table."""
+        """Return an error that names row and column."""
         place = self.source
         if row is not None:
             place += f", row {row + 1}" if self.lines is None else f", line {self.lines[row]}"
@@ -119,7 +119,7 @@ class Table:
         return OwnDataError(f"{place}: expected {expected}, got {got}. {remedy}")
 
     def check_spelling(self, column: Column, values: FloatArray) -> None:
-        """Raise DataError for two labels that differ in spaces or in their Unicode form alone."""
+        """Raise DataError for labels that only differ in spaces or Unicode form."""
         first: dict[str, str] = {}
         for code, label in enumerate(column.labels):
             other = first.setdefault(" ".join(unicodedata.normalize("NFC", label).split()), label)
@@ -128,7 +128,7 @@ class Table:
                 raise self.error(expected, ascii(label), remedy, row=int(rows[0]), column=column.name)
 
     def check_text(self, column: Column, values: FloatArray, decimal: str) -> None:
-        """Raise DataError for text in a mostly numeric column, and for numbers that are not read back as written."""
+        """Raise DataError for text in a mostly numeric column, and for numbers that float64 does not represent."""
         import pandas as pd
 
         labels = pd.Series(column.labels, dtype=str)
@@ -167,9 +167,9 @@ def load_saved(path: str | Path) -> Table:
 
 
 def to_table(frame: pd.DataFrame, source: str, *, decimal: str = "", **about: Any) -> Table:
-    """Return a data frame as a table with typed columns; ``about`` are the table's other attributes.
+    """Return a data frame as a table with typed columns; ``about`` are other attributes of the table.
 
-    With a ``decimal`` mark, the frame has texts, which `type_texts` types; otherwise it keeps its types. Raises
+    With a ``decimal`` mark, `type_texts` infers types from texts; otherwise the frame has types. Raises
     OwnDataError if there is no row or no column, or column names are missing or repeated.
     """
     names = frame.columns.map(str)
@@ -196,7 +196,7 @@ def to_table(frame: pd.DataFrame, source: str, *, decimal: str = "", **about: An
 
 
 def type_texts(series: pd.Series[Any], decimal: str) -> Typed:
-    """Type a column of texts: as numbers if float64 represents them all, otherwise as the unchanged texts.
+    """Infer the type of a column of texts: numbers if float64 represents all of them, otherwise unchanged texts.
 
     Choice: integers with gaps are reals, as in pandas.
     """
@@ -217,15 +217,15 @@ def type_texts(series: pd.Series[Any], decimal: str) -> Typed:
 
 
 def to_numbers(texts: pd.Series[str], decimal: str = ".") -> FloatArray:
-    """Return the numbers that texts are, such as -1, 2.50 or 1e-3; NaN for other texts and for changed numbers.
+    """Convert texts, such as -1, 2.50 or 1e-3, to numbers; the result is NaN for other texts and for changed numbers.
 
-    Numbers are changed if float64 does not represent an integer, or is 0 for another number. Choice: digits beyond
-    float64 are rounded, since many programs write 18 of them for numbers of this type.
+    A number changes if it is an integer that float64 does not represent, or underflows to 0. Choice: digits beyond
+    float64 are rounded, since many programs write float64 with 18 digits.
     """
     plain = texts.str.strip() if decimal == "." else texts.str.strip().str.translate(_SWAPPED)
     numbers: FloatArray = plain.where(plain.str.fullmatch(_NUMBER).astype(bool), "nan").to_numpy(dtype=np.float64)
     for place in np.flatnonzero((numbers == 0.0) | (np.abs(numbers) >= _EXACT) & np.isfinite(numbers)):
-        text, number = plain.iloc[place], float(numbers[place])  # Python compares it exactly with an integer
+        text, number = plain.iloc[place], float(numbers[place])  # Python compares integers and floats exactly
         is_integer = re.fullmatch(_INTEGER, text) is not None
         if int(text) != number if is_integer else number == 0.0 and re.match("[^eE]*[1-9]", text):
             numbers[place] = np.nan
@@ -245,7 +245,7 @@ def _labelled(series: pd.Series[Any], gaps: NDArray[np.bool_]) -> Typed:
 
 
 def type_values(series: pd.Series[Any]) -> Typed:
-    """Type a column of a data frame; integers that float64 does not represent become texts."""
+    """Infer the type of a column in a data frame; integers that float64 does not represent become texts."""
     import pandas as pd
 
     types, gaps = pd.api.types, series.isna().to_numpy()

@@ -25,30 +25,30 @@ class FilterSelector(PathSelector):
     criterion                      score
     ============================== =====================================================================
     mutual_information             I(Xᵢ, Y) = Σ P(x, y) log (P(x, y) / (P(x) P(y))), in nats
-    conditional_mutual_information the same, given the features taken before ("Forward2")
+    conditional_mutual_information the same, given the features selected before ("Forward2")
     chi_squared                    the statistic of independence of Xᵢ and Y, Σ (observed − expected)² / expected
     accuracy                       training accuracy of a classifier by Xᵢ alone
     t_test                         −log₁₀ p of the hypothesis that all classes have the same mean of Xᵢ
     ============================== =====================================================================
 
-    All but the last are computed from a contingency table of a feature's values and the classes.
+    All except the t-test are computed from a contingency table of feature values and classes.
 
-    Choice: the values are the distinct training values if there are at most `n_bins`, else `n_bins` intervals of about
-    equal numbers of training samples, since the source does not define its values k. `t_test` is Student's t-test with
+    Choice: the values are the distinct training values, or, if there are more than `n_bins`, intervals with about equal
+    numbers of training samples, since the source does not define its values k. `t_test` is Student's t-test with
     a common variance for two classes, and its extension, the analysis of variance, for more.
-    `conditional_mutual_information` takes first the feature of most mutual information, then repeatedly the feature
-    with the largest minimum of I(Xᵢ, Y | Xₖ) over the taken features k (Fleuret 2004): the source conditions on a set
-    in words, but on a single feature in its formula, and a table of several features would be nearly empty. The
+    `conditional_mutual_information` first selects the feature of most mutual information, then repeatedly the feature
+    with the largest minimum of I(Xᵢ, Y | Xₖ) over selected features k (Fleuret 2004): the source conditions on a set in
+    words, but on a single feature in its formula, and a table of several features would be nearly empty. The
     single-feature classifier predicts, for each value, the most frequent class of the training samples.
 
     Parameters
     ----------
     n_features : int or None, default=None
-        Number of features, from 1 to all; None: chosen by the validation error.
+        Number of features, from 1 to n_features_in_; None: chosen by the validation error.
     criterion : str, default="mutual_information"
-        A criterion of the table above.
+        Criterion in the table above.
     n_bins : int, default=10
-        Most values of a feature in a table; >= 2. Choice: 10, as in the ordinal inputs of Proben1.
+        Largest number of feature values in a table; >= 2. Choice: 10, as in the ordinal inputs of Proben1.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -57,10 +57,10 @@ class FilterSelector(PathSelector):
     Attributes
     ----------
     scores_ : float64 array, shape (n_features,)
-        For the conditional criterion, the score when the feature was taken; nan if undefined, as for the t-test of a
-        constant feature.
+        For the conditional criterion, the score at the selection of the feature; nan if undefined, as for the t-test of
+        a constant feature.
     support_, ranking_, n_features_, history_, mean_
-        See `PathSelector`. Undefined scores come last, equal scores keep the order of the features.
+        See `PathSelector`. Undefined scores are last; equal scores keep the order of the features.
     """
 
     n_features: Count | None = None
@@ -72,7 +72,7 @@ class FilterSelector(PathSelector):
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:  # noqa: ARG002
         labels = np.unique(split.y, return_inverse=True)[1]
-        self.scores_, self._order = scored(split.X, labels, self.criterion, self.n_bins)
+        self.scores_, self._order = score_features(split.X, labels, self.criterion, self.n_bins)
         sizes = range(1, len(self._order) + 1) if self.n_features is None else [self.n_features]
         errors = validation_errors(classifier, [subset(split, self._order[:size]) for size in sizes], split)
         return [Step(tuple(self._order[:n].tolist()), float(error)) for n, error in zip(sizes, errors, strict=True)]
@@ -84,24 +84,24 @@ class FilterSelector(PathSelector):
 
 
 def discretise(column: Floats, n_bins: int) -> Indices:
-    """Return the index from 0 of each sample's value, or of its interval, int64 (n_samples,): see `FilterSelector`."""
+    """Return the index of the value, or interval, of each sample, int64 (n_samples,); see `FilterSelector`."""
     values, codes = np.unique(column, return_inverse=True)
     if len(values) <= n_bins:
         return codes
-    # A value that fills several intervals repeats as a bound; the empty intervals between are removed.
+    # A value that fills several intervals is a repeated bound; empty intervals are removed.
     bounds = np.unique(np.quantile(column, np.arange(1, n_bins) / n_bins))
     return np.unique(np.searchsorted(bounds, column, side="right"), return_inverse=True)[1]
 
 
-def table(*codes: Indices) -> Floats:
-    """Return the number of samples with each combination of codes, float64 with an axis for each."""
+def contingency_table(*codes: Indices) -> Floats:
+    """Count the samples with each combination of codes; the result, float64, has an axis for each argument."""
     counts = np.zeros([int(code.max()) + 1 for code in codes])
     np.add.at(counts, codes, 1.0)
     return counts
 
 
 def mutual_information(counts: Floats) -> float:
-    """Return Σ P(x, y) log (P(x, y) / (P(x) P(y))) of a table of two features, in nats."""
+    """Return Σ P(x, y) log (P(x, y) / (P(x) P(y))) for a table of two features, in nats."""
     joint = counts / counts.sum()
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     there = joint > 0.0
@@ -109,29 +109,28 @@ def mutual_information(counts: Floats) -> float:
 
 
 def conditional_mutual_information(counts: Floats) -> float:
-    """Return I(X, Y | Z) = Σ P(z) I(X, Y | Z = z) of a table (x, y, z), in nats."""
+    """Return I(X, Y | Z) = Σ P(z) I(X, Y | Z = z) for a table (x, y, z), in nats."""
     sizes = counts.sum(axis=(0, 1))
     there = [k for k in range(len(sizes)) if sizes[k] > 0.0]
     return sum(sizes[k] / sizes.sum() * mutual_information(counts[:, :, k]) for k in there)
 
 
 def chi_squared(counts: Floats) -> float:
-    """Return Pearson's statistic Σ (observed − expected)² / expected of a table of two features."""
+    """Return Pearson's statistic Σ (observed − expected)² / expected for a table of two features."""
     expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / counts.sum()
     there = expected > 0.0
     return float(np.sum((counts - expected)[there] ** 2 / expected[there]))
 
 
 def accuracy(counts: Floats) -> float:
-    """Return the share of samples whose class is the most frequent for their value, given a table (value, class)."""
+    """Return the share of samples with the most frequent class of their value, for a table (value, class)."""
     return float(counts.max(axis=1).sum() / counts.sum())
 
 
 def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]]:
-    """Return F of the analysis of variance of each feature, and its degrees of freedom between and within classes.
+    """Return F of the analysis of variance of each feature, and the degrees of freedom between and within classes.
 
-    For two classes F is t². It is nan if a feature is constant, there are not more samples than classes, or there is a
-    single class.
+    For two classes F is t². F is nan for constant features, for a single class, and for no more samples than classes.
     """
     groups = [X[y == label] for label in np.unique(y)]
     between = sum(len(group) * (group.mean(axis=0) - X.mean(axis=0)) ** 2 for group in groups)
@@ -143,10 +142,10 @@ def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]
         return np.where(np.ptp(X, axis=0) > 0.0, (between / df[0]) / (within / df[1]), np.nan), df
 
 
-def scored(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> tuple[Floats, Indices]:
-    """Return the scores of all features, float64 (n_features,), and the features in descending order of the scores.
+def score_features(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> tuple[Floats, Indices]:
+    """Return the scores of all features, float64 (n_features,), and the features by descending score.
 
-    ``y`` has the classes as integers from 0.
+    ``y`` are class indices, from 0.
     """
     if criterion == "t_test":
         ratios, df = variance_ratios(X, y)
@@ -156,7 +155,7 @@ def scored(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> tuple[Fl
     if criterion == "conditional_mutual_information":
         return _conditional(codes, y)
     score = {"mutual_information": mutual_information, "chi_squared": chi_squared, "accuracy": accuracy}[criterion]
-    scores = np.array([score(table(values, y)) for values in codes])
+    scores = np.array([score(contingency_table(values, y)) for values in codes])
     return scores, _descending(scores)
 
 
@@ -165,14 +164,14 @@ def _descending(scores: Floats) -> Indices:
 
 
 def _conditional(codes: Sequence[Indices], y: Indices) -> tuple[Floats, Indices]:
-    """Take features step by step, each by its least information given any feature taken before."""
-    scores = np.array([mutual_information(table(values, y)) for values in codes])
+    """Select features step by step, each by its least information given any selected feature."""
+    scores = np.array([mutual_information(contingency_table(values, y)) for values in codes])
     order: list[int] = []
     while len(order) < len(codes):
         left = np.setdiff1d(np.arange(len(codes)), order)
         taken = int(left[scores[left].argmax()])
         order.append(taken)
         for other in left[left != taken]:
-            given_taken = conditional_mutual_information(table(codes[other], y, codes[taken]))
+            given_taken = conditional_mutual_information(contingency_table(codes[other], y, codes[taken]))
             scores[other] = given_taken if len(order) == 1 else min(scores[other], given_taken)
     return scores, np.array(order, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Linear projections learnt from all samples at once: exact PCA, ICA and LDA; and no reduction at all."""
+"""Linear projections learnt from all samples at once: exact PCA, ICA, LDA; and the identity."""
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import (
-    LARGEST_BY_ROTATIONS,
+    MAX_JACOBI_FEATURES,
+    flip_signs,
     principal_components,
     product,
     project,
     rounded,
     second_moments,
-    signed,
 )
 from pppca_bench.keep_rules import (
     KeepRule,
@@ -43,7 +43,7 @@ from pppca_bench.samples import validated_samples
 
 
 class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Return all features unchanged, for a classifier without any reduction (Proben1 report)."""
+    """Return all features unchanged, for a classifier without reduction (Proben1 report)."""
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
         """Learn the number of features."""
@@ -61,8 +61,8 @@ class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class CountedByEigenvalues(Projection):
-    """Base of projections with three rules for the number of components, of which the user gives exactly one.
+class SpectrumReducer(Projection):
+    """Base of projections with three rules for the number of components; the user gives exactly one rule.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class CountedByEigenvalues(Projection):
     tau: Tau | None = None
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if several rules are given; `_count` also raises if no rule is given."""
+        """Raise ParameterError if several rules are given; `_count` raises if no rule is given."""
         given = [name for name in ("n_components", "variance_ratio", "tau") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ParameterError(given[1], f"null where {given[0]} is given", getattr(self, given[1]))
@@ -101,11 +101,11 @@ def covariance(X: Floats) -> Floats:
     return second_moments(np.ascontiguousarray(X), X.mean(axis=0))
 
 
-class LearntFromSamples(CountedByEigenvalues):
-    """Base of projections that are learnt from the samples alone."""
+class UnsupervisedReducer(SpectrumReducer):
+    """Base of unsupervised projections."""
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn the components from X, (n_samples, n_features), with at least two samples; y is ignored.
+        """Learn the components from X, (n_samples, n_features), n_samples >= 2; y is ignored.
 
         Raises ValueError if a parameter or X is out of its range, or no rule for the number of components is given.
         """
@@ -119,7 +119,7 @@ class LearntFromSamples(CountedByEigenvalues):
 
 
 class LinearReducer(LinearProjection):
-    """Base of linear projections computed from all training samples at once.
+    """Base of linear projections that are computed from all training samples at once.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class LinearReducer(LinearProjection):
 
 
 @dataclass(eq=False, repr=False)
-class _ExactPCA(LearntFromSamples, LinearReducer):
+class _ExactPCA(UnsupervisedReducer, LinearReducer):
     """Base of exact PCA; a subclass computes the spectrum."""
 
     keep: KeepRule | None = None
@@ -161,7 +161,7 @@ class _ExactPCA(LearntFromSamples, LinearReducer):
         self._set_fitted(rows[: self._count_by_rule(self.eigenvalues_, X)], X)
 
     def _count_by_rule(self, eigenvalues: Floats, X: Floats) -> int:
-        """Return the number of components by ``keep``; without it, by the other parameters."""
+        """Return the number of components by ``keep``, or, if None, by the other parameters."""
         if self.keep == "mle" and len(X) < X.shape[1]:
             raise ParameterError(
                 "keep", f"another rule for fewer samples ({len(X)}) than features ({X.shape[1]})", "mle"
@@ -179,7 +179,7 @@ class _ExactPCA(LearntFromSamples, LinearReducer):
 
     @abstractmethod
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
-        """Return all eigenvalues of C in descending order and the eigenvectors as rows, `signed`."""
+        """Return all eigenvalues of C in descending order, and eigenvectors as rows, with signs by `flip_signs`."""
 
 
 class CovariancePCA(_ExactPCA):
@@ -188,32 +188,32 @@ class CovariancePCA(_ExactPCA):
     Parameters
     ----------
     n_components, variance_ratio, tau
-        As in `CountedByEigenvalues`; without ``keep``, exactly one is given.
+        As in `SpectrumReducer`; without ``keep``, exactly one is given.
     keep : str or None, default=None
-        Rule for the number of components, at least 1, see `pppca_bench.keep_rules`: "tau" and "variance", which need
-        tau or variance_ratio, "mle", "parallel", "broken_stick", "gavish_donoho" or "cross_validation". Numbers that
-        the rule does not need have no effect.
+        Rule for the number of components, see `pppca_bench.keep_rules`: "tau" and "variance", which need tau or
+        variance_ratio, "mle", "parallel", "broken_stick", "gavish_donoho" or "cross_validation". Parameters
+        that the rule does not need have no effect.
 
     Attributes
     ----------
     eigenvalues_ : float64 array, shape (n_features,)
-        Eigenvalues of C = (X − mean)ᵀ (X − mean) / N, the largest first; with more than 256 features and fewer samples,
-        only the eigenvalues above 0. N / 2 times the sum of the discarded eigenvalues is the reconstruction error E_M
+        Decreasing eigenvalues of C = (X − mean)ᵀ (X − mean) / N; with more than 256 features and fewer samples, only
+        eigenvalues above 0. N / 2 times the sum of the discarded eigenvalues is the reconstruction error E_M
         (Bishop 1995, eq. 8.23, whose Σ is N C).
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
         See `LinearReducer`.
     """
 
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
-        if not len(X) < X.shape[1] > LARGEST_BY_ROTATIONS:
+        if not len(X) < X.shape[1] > MAX_JACOBI_FEATURES:
             return principal_components(covariance(X))
-        # Few samples of many features: with the centred samples D, D Dᵀ / N, of shape (N, N), has the eigenvalues
-        # λ > 0 of C = Dᵀ D / N. Its eigenvectors u give the eigenvectors Dᵀ u / √(N λ) of C.
+        # Few samples of many features: for centred samples D, the matrix D Dᵀ / N, of shape (N, N), has the eigenvalues
+        # λ > 0 of C = Dᵀ D / N, and its eigenvectors u give the eigenvectors Dᵀ u / √(N λ) of C.
         D = X - X.mean(axis=0)
         eigenvalues, vectors = principal_components(second_moments(D.T.copy(), np.zeros(len(D))) * X.shape[1] / len(D))
         varying = eigenvalues > eigenvalues[0] * len(D) * np.finfo(np.float64).eps
         rows = product(vectors[varying], D) / np.sqrt(len(D) * eigenvalues[varying, np.newaxis])
-        return eigenvalues[varying], signed(rows)
+        return eigenvalues[varying], flip_signs(rows)
 
 
 class SingularValuePCA(_ExactPCA):
@@ -231,11 +231,11 @@ class SingularValuePCA(_ExactPCA):
 
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
         singular, rows = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[1:]
-        return singular**2 / len(X), rounded(signed(rows))
+        return singular**2 / len(X), rounded(flip_signs(rows))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ICA(LearntFromSamples, LinearReducer):
+class ICA(UnsupervisedReducer, LinearReducer):
     """Rotate the leading principal components to be as independent as possible (Hyvärinen & Oja 2000).
 
     FastICA by `independent_rotation`.
@@ -243,11 +243,11 @@ class ICA(LearntFromSamples, LinearReducer):
     Parameters
     ----------
     n_components, variance_ratio, tau
-        As in `CountedByEigenvalues`, for the principal components, which span the same space; at most as many
-        components as the rank of the centred samples.
+        As in `SpectrumReducer`, for principal components, which span the same space; at most the rank of the centred
+        samples.
     max_iter : int, default=1000
-        >= 1. Choice: if FastICA has not converged by then (nearly Gaussian components have no preferred rotation), the
-        rows are used as they are, since they span the same space; ``converged_`` is then False.
+        >= 1. Choice: if FastICA does not converge (nearly Gaussian components have no preferred rotation), the last
+        rows are used, since they span the same space; ``converged_`` is then False.
     tol : float, default=1e-4
         Largest change of a row's direction in the last iteration; > 0.
     random_state : int, RandomState, Generator or None, default=None
@@ -271,17 +271,17 @@ class ICA(LearntFromSamples, LinearReducer):
         if rank == 0:
             raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
         n = min(self._count(eigenvalues), rank)
-        # The outputs of these rows have unit variance and no correlations, and still have after a rotation.
+        # These rows give uncorrelated outputs of unit variance, also after a rotation.
         whitening = rows[:n] / np.sqrt(eigenvalues[:n, np.newaxis])
         whitened = project(X, X.mean(axis=0), whitening)
         start = make_generator(self.random_state).standard_normal((n, n))
         rotation, self.n_iter_ = independent_rotation(whitened, start, self.max_iter, self.tol)
         self.converged_ = self.n_iter_ < self.max_iter
-        self._set_fitted(signed(product(rotation, whitening)), X)
+        self._set_fitted(flip_signs(product(rotation, whitening)), X)
 
 
 def independent_rotation(Z: Floats, start: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
-    """Return the rotation W after which white samples are most independent, by FastICA, and the number of iterations.
+    """Return the rotation W that makes white samples most independent, by FastICA, and the number of iterations.
 
     All rows at once, contrast log cosh (Hyvärinen 1999): w ← E[z tanh(w z)] − E[1 − tanh²(w z)] w, then
     W ← (W Wᵀ)^(−1/2) W, until no row turns by more than ``tol`` = 1 − |cos|.
@@ -312,7 +312,7 @@ class LDA(LinearReducer):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of discriminants, from 1 to min(n_classes − 1, n_features); None for all.
+        Number of discriminants, from 1 to min(n_classes − 1, n_features); None means all.
 
     Attributes
     ----------
@@ -346,7 +346,7 @@ class LDA(LinearReducer):
 
         lda = LinearDiscriminantAnalysis(solver="svd").fit(samples, labels)
         rows: Floats = lda.scalings_[:, : self.n_components or n_most].T
-        self._set_fitted(rounded(signed(rows)), samples)
+        self._set_fitted(rounded(flip_signs(rows)), samples)
         return self
 
     def __sklearn_tags__(self) -> Tags:

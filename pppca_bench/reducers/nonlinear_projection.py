@@ -12,12 +12,12 @@ from scipy.spatial.distance import pdist
 from sklearn.decomposition import KernelPCA
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.classifiers.training_data import FittedBySplit, Split
+from pppca_bench.classifiers.training_data import Split, SplitEstimator
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import principal_components, product, rounded
 from pppca_bench.parameters import Count, Positive, Positives, make_generator
-from pppca_bench.reducers.linear_projection import CountedByEigenvalues, LearntFromSamples, covariance
-from pppca_bench.reducers.wrapper_selection import seeded, validation_errors
+from pppca_bench.reducers.linear_projection import SpectrumReducer, UnsupervisedReducer, covariance
+from pppca_bench.reducers.wrapper_selection import candidate_classifier, validation_errors
 
 _MEMORY = 10
 _SUFFICIENT, _LEAST_STEP = 1e-4, 1e-10
@@ -25,12 +25,12 @@ Objective = Callable[[Floats], tuple[float, Floats]]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Autoencoder(LearntFromSamples):
+class Autoencoder(UnsupervisedReducer):
     """Reduce features to the middle layer of a network that is trained to reproduce its inputs.
 
-    Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights the M middle nodes, linear or not, span the
+    Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights, the M middle nodes, linear or not, span the
     space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions and
-    no M dimensions lose less; four layers of weights with nonlinear hidden nodes give a curved space. Inputs are
+    no other M dimensions have a smaller error; four layers with nonlinear hidden nodes give a curved space. Inputs are
     centred; half the mean squared error (eq. 8.24) of all samples is minimised by L-BFGS (`minimise`).
 
     Choice: initial weights and biases are uniform in ±√(6 / (n_sources + n_units)) (Glorot and Bengio 2010).
@@ -38,18 +38,18 @@ class Autoencoder(LearntFromSamples):
     Parameters
     ----------
     n_components, variance_ratio, tau
-        Nodes M of the middle layer, as in `CountedByEigenvalues` by the eigenvalues of the covariance matrix.
+        Number M of nodes in the middle layer, as in `SpectrumReducer`, by eigenvalues of the covariance matrix.
     kind : {"linear", "two_layer", "nonlinear"}, default="linear"
         M linear nodes between inputs and linear outputs; M tanh nodes; or tanh nodes before, in and after the middle
         layer.
     n_hidden : int or None, default=None
-        Nodes of the layers before and after the middle layer, >= 1; for the nonlinear kind only.
-        Choice: None gives the number of features, the fewest that lose nothing before the middle layer.
+        Number of nodes in the layers before and after the middle layer, >= 1; for the nonlinear kind only.
+        Choice: None means n_features, the smallest number without loss before the middle layer.
     max_iter : int, default=1000
         >= 1. Choice: the weights after the last iteration are used even if L-BFGS has not converged, since further
-        iterations would change the code little; ``converged_`` is then False.
+        iterations hardly change the projections; ``converged_`` is then False.
     tol : float, default=1e-6
-        Largest entry of the gradient at which L-BFGS ends; > 0.
+        Bound of the gradient's entries at which L-BFGS ends; > 0.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights.
 
@@ -58,7 +58,7 @@ class Autoencoder(LearntFromSamples):
     mean_ : float64 array, shape (n_features,)
     n_components_ : int
     coefs_, intercepts_ : lists of float64 arrays
-        Of each layer of weights, shapes (n_sources, n_units) and (n_units,).
+        Weights and biases of each layer, shapes (n_sources, n_units) and (n_units,).
     n_iter_ : int
     converged_ : bool
     """
@@ -78,19 +78,19 @@ class Autoencoder(LearntFromSamples):
         return self._apply_layers(X - self.mean_, range(self._n_encoding))
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return the outputs, (n_samples, n_features), for middle values of shape (n_samples, n_components_)."""
+        """Map projections, (n_samples, n_components_), to outputs of the network, (n_samples, n_features)."""
         check_is_fitted(self)
         code = np.asarray(X, dtype=np.float64)
         return self._apply_layers(code, range(self._n_encoding, len(self.coefs_))) + self.mean_
 
     @property
     def _n_encoding(self) -> int:
-        """Number of layers of weights up to the middle nodes."""
+        """Number of layers of weights before the middle nodes."""
         return len(self.coefs_) // 2
 
     def _train(self, centred: Floats) -> None:
         sizes = centred.shape[1], *self._layer_sizes(), centred.shape[1]
-        # A layer's matrix has its biases as the last row.
+        # The last row of a layer's matrix contains the biases.
         shapes = [(before + 1, units) for before, units in pairwise(sizes)]
         rng = make_generator(self.random_state)
         limits = [np.sqrt(6.0 / (before - 1 + units)) for before, units in shapes]
@@ -117,11 +117,11 @@ class Autoencoder(LearntFromSamples):
         self.converged_ = self.n_iter_ < self.max_iter
 
     def _loss(self, layers: list[Floats], X: Floats) -> tuple[float, Floats]:
-        """Return half the mean squared error of the network, E, and its gradient."""
+        """Return half the mean squared error E of the network, and the gradient of E."""
         values = [X]
         for number, layer in enumerate(layers):
             net = product(values[-1], layer[:-1]) + layer[-1]
-            values.append(np.tanh(net) if self._is_curved(number, len(layers)) else net)
+            values.append(np.tanh(net) if self._is_nonlinear(number, len(layers)) else net)
         error = values[-1] - X
         # ∂E/∂net of the last layer is error / size; of each layer ∂E/∂W = valuesᵀ ∂E/∂net, and for the layer below
         # ∂E/∂net ← (∂E/∂net Wᵀ) (1 − values²) with tanh.
@@ -131,7 +131,7 @@ class Autoencoder(LearntFromSamples):
             gradients.append(np.concatenate([own.ravel(), slope.sum(axis=0)]))
             if number:
                 slope = product(slope, layers[number][:-1].T)
-                if self._is_curved(number - 1, len(layers)):
+                if self._is_nonlinear(number - 1, len(layers)):
                     slope = slope * (1.0 - np.square(values[number]))
         return 0.5 * float(np.square(error).mean()), np.concatenate(gradients[::-1])
 
@@ -141,21 +141,21 @@ class Autoencoder(LearntFromSamples):
         n_hidden = self.n_hidden or self.n_features_in_
         return n_hidden, self.n_components_, n_hidden
 
-    def _is_curved(self, layer: int, n_layers: int) -> bool:
-        """Return whether the nodes of a layer are tanh: not in a linear network, and never the outputs."""
+    def _is_nonlinear(self, layer: int, n_layers: int) -> bool:
+        """Return whether the nodes of a layer are tanh: not in linear networks, and not the outputs."""
         return self.kind != "linear" and layer < n_layers - 1
 
     def _apply_layers(self, values: Floats, layers: range) -> Floats:
-        """Pass values through some of the layers of weights."""
+        """Pass values through a range of layers of weights."""
         for layer in layers:
             values = product(values, self.coefs_[layer]) + self.intercepts_[layer]
-            if self._is_curved(layer, len(self.coefs_)):
+            if self._is_nonlinear(layer, len(self.coefs_)):
                 values = np.tanh(values)
         return values
 
 
 def minimise(objective: Objective, start: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
-    """Minimise a smooth function by L-BFGS (Nocedal and Wright 2006, algorithm 7.5), ten pairs in memory.
+    """Minimise a smooth function by L-BFGS (Nocedal and Wright 2006, algorithm 7.5) with ten pairs in memory.
 
     Choice: each step is halved until it decreases the function sufficiently (Armijo's rule), and pairs without positive
     curvature are left out. SciPy's L-BFGS-B calls BLAS, whose sums depend on the processor.
@@ -168,14 +168,14 @@ def minimise(objective: Objective, start: Floats, max_iter: int, tol: float) -> 
     for n_iter in range(max_iter):
         if np.abs(gradient).max() <= tol:
             return point, n_iter
-        direction = -_scaled(gradient, pairs)
+        direction = -_inverse_hessian_product(gradient, pairs)
         slope = _dot(direction, gradient)
         step = 1.0 if pairs else min(1.0, 1.0 / float(np.abs(gradient).sum()))
         new_value, new_gradient = objective(point + step * direction)
         while not new_value <= value + _SUFFICIENT * step * slope:
             step *= 0.5
             if step < _LEAST_STEP:
-                # Rounding leaves no decrease.
+                # Rounding prevents any decrease.
                 return point, n_iter
             new_value, new_gradient = objective(point + step * direction)
         moved, change = step * direction, new_gradient - gradient
@@ -185,7 +185,7 @@ def minimise(objective: Objective, start: Floats, max_iter: int, tol: float) -> 
     return point, max_iter
 
 
-def _scaled(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]]) -> Floats:
+def _inverse_hessian_product(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]]) -> Floats:
     """Return H g for the gradient g and the inverse Hessian H that the pairs (s, y, s·y) approximate."""
     result, shares = gradient.copy(), list[float]()
     for moved, change, curvature in reversed(pairs):
@@ -204,20 +204,20 @@ def _dot(a: Floats, b: Floats) -> float:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
+class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
     """Project on principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
 
-    Schölkopf, Smola & Müller 1998. Choice: there are never more components than features, since a narrow kernel has as
-    many nearly equal eigenvalues as samples.
+    Schölkopf, Smola & Müller 1998. Choice: at most n_features components, since a narrow kernel has n_samples
+    nearly equal eigenvalues.
 
     Parameters
     ----------
     n_components, variance_ratio, tau
-        As in `CountedByEigenvalues`, on the eigenvalues of the centred kernel matrix.
+        As in `SpectrumReducer`, for eigenvalues of the centred kernel matrix.
     width_factors : sequence of float, default=(0.25, 0.5, 1.0, 2.0, 4.0)
-        Widths to choose from by validation error, in units of the median distance of training samples; > 0. Choice: of
-        equal errors the fewest components, then the first; the widths double from a kernel of near neighbours to a
-        nearly linear kernel.
+        Candidates for the width, in units of the median distance of training samples; > 0. The validation error
+        chooses. Choice: with equal errors the fewest components, then the first; the widths double from kernels of near
+        neighbours to a nearly linear kernel.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the width. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -228,7 +228,7 @@ class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
     width_ : float
     n_components_ : int
     eigenvalues_ : float64 array
-        Of the centred kernel matrix, the largest first.
+        Decreasing eigenvalues of the centred kernel matrix.
     kernel_pca_ : sklearn.decomposition.KernelPCA
     history_ : dict
         ``width``, ``n_components`` and ``validation_error_percent`` of each width.
@@ -249,7 +249,7 @@ class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
             (fit.transform(split.X)[:, :n].copy(), fit.transform(split.X_val)[:, :n].copy())
             for fit, n in zip(fits, counts, strict=True)
         ]
-        errors = validation_errors(seeded(self.estimator, rng), candidates, split)
+        errors = validation_errors(candidate_classifier(self.estimator, rng), candidates, split)
         best = int(np.lexsort((counts, errors))[0])
         self.kernel_pca_, self.width_, self.n_components_ = fits[best], float(widths[best]), int(counts[best])
         self.eigenvalues_ = self.kernel_pca_.eigenvalues_
@@ -261,7 +261,7 @@ class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
 
 
 def median_distance(X: Floats) -> float:
-    """Return the median distance of two different training samples.
+    """Return the median distance between different training samples.
 
     Choice: pairs of equal samples, which are frequent in discrete data, do not count; 1 if all samples are equal.
     """

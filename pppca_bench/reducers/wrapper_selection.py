@@ -1,4 +1,4 @@
-"""Feature selection by validation errors: the base of all selectors, forward, backward and recursive selection."""
+"""Feature selection by validation errors: base of selectors; forward, backward and recursive selection."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.training_data import FittedBySplit, SizeRule, Split, chosen_size
+from pppca_bench.classifiers.training_data import SizeRule, Split, SplitEstimator, choose_candidate
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, check_limit
 
@@ -21,28 +21,28 @@ Candidate = tuple[Floats, Floats]
 
 
 class Step(NamedTuple):
-    """A subset on the path of a search: its features, and its validation error in percent."""
+    """Subset on a search path: features, and validation error in percent."""
 
     features: tuple[int, ...]
     error: float
 
 
-class PathSelector(SelectorMixin, FittedBySplit):
+class PathSelector(SelectorMixin, SplitEstimator):
     """Base of selectors that choose the subset of least validation error on a path of nested subsets.
 
-    Choice: of subsets with equal errors the smallest is chosen, since fewer features are the aim.
+    Choice: the smallest of subsets with equal errors, since fewer features are the aim.
 
     Attributes
     ----------
     support_ : bool array, shape (n_features,)
     ranking_ : int64 array, shape (n_features,)
-        1 for the most important feature; features that a search does not reach share a rank.
+        1 for the most important feature; features beyond the path share a rank.
     n_features_ : int
-        Number of chosen features.
+        Number of selected features.
     history_ : dict
         ``n_features`` and ``validation_error_percent`` of the path, in the order of the search.
     mean_ : float64 array, shape (n_features,)
-        Training means, which `inverse_transform` puts in place of the removed features.
+        Training means, which `inverse_transform` substitutes for removed features.
     """
 
     n_features: int | None
@@ -52,27 +52,27 @@ class PathSelector(SelectorMixin, FittedBySplit):
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         check_limit(self, "n_features", self.n_features_in_)
-        path = self._search(split, seeded(self.estimator, rng), rng)
+        path = self._search(split, candidate_classifier(self.estimator, rng), rng)
         includes = np.array([np.isin(np.arange(self.n_features_in_), step.features) for step in path])
         sizes, errors = includes.sum(axis=1), np.array([step.error for step in path])
-        # The subsets are nested: the fewer of them lack a feature, the more important it is.
+        # Subsets are nested: a feature that fewer subsets lack is more important.
         self.ranking_ = 1 + (~includes).sum(axis=0)
         # The best subset, or the best of the given size.
         n = self.n_features
         wanted = np.arange(len(path)) if n is None else np.flatnonzero(sizes == n)
-        best = wanted[chosen_size(errors[wanted], sizes[wanted], len(split.X_val), self.size_rule)]
+        best = wanted[choose_candidate(errors[wanted], sizes[wanted], len(split.X_val), self.size_rule)]
         self.support_, self.n_features_ = includes[best], int(sizes[best])
         self.mean_ = split.X.mean(axis=0)
         self.history_ = {"n_features": sizes, "validation_error_percent": errors}
 
     @abstractmethod
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:
-        """Return the path of subsets, in the order of the search."""
+        """Return the subsets in the order of the search."""
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return samples whose removed features have their training mean.
+        """Return samples with training means in place of removed features.
 
-        Choice: scikit-learn puts zeros there; the mean is the constant of least squared error (Bishop 1995, eq. 8.18).
+        Choice: means, not zeros as in scikit-learn, since they have the least squared error (Bishop 1995, eq. 8.18).
         """
         check_is_fitted(self)
         restored: Floats = super().inverse_transform(np.asarray(X, dtype=np.float64))
@@ -84,10 +84,10 @@ class PathSelector(SelectorMixin, FittedBySplit):
         return self.support_
 
 
-def seeded(estimator: Any, rng: np.random.Generator) -> Any:
-    """Return the unfitted classifier of the candidates, by default a network; it gets a seed unless it has its own.
+def candidate_classifier(estimator: Any, rng: np.random.Generator) -> Any:
+    """Return the unfitted classifier for candidates, by default a network, with a seed unless its random_state is set.
 
-    Choice: all candidates start from the same random numbers, so that they differ by their features alone.
+    Choice: all candidates use the same random numbers, so that only features differ.
     """
     classifier = RpropMLPClassifier((16,)) if estimator is None else clone(estimator)
     seed = int(rng.integers(2**31))
@@ -97,9 +97,9 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
 
 
 def fit_candidates(classifiers: Sequence[Any], candidates: Sequence[Candidate], split: Split) -> list[Any]:
-    """Fit a clone of each classifier to its candidate; the project's networks train side by side.
+    """Fit a clone of each classifier to its candidate; networks of this package train side by side.
 
-    The classifiers are equal but for their random state; ``split`` has the labels of the candidates.
+    The classifiers are equal except for random_state; ``split`` contains the labels of the candidates.
     """
     clones = [clone(classifier) for classifier in classifiers]
     if isinstance(clones[0], MLPClassifier):
@@ -124,17 +124,17 @@ def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: S
 
 
 def subset(split: Split, features: Sequence[int] | Indices) -> Candidate:
-    """Return the candidate that keeps some of the features."""
+    """Return the candidate with the given features."""
     columns = np.asarray(features, dtype=np.int64)
     return np.ascontiguousarray(split.X[:, columns]), np.ascontiguousarray(split.X_val[:, columns])
 
 
 @dataclass(eq=False, repr=False)
 class _SequentialSelector(PathSelector):
-    """Base of searches that add or remove, step by step, the feature whose change gives the least validation error.
+    """Base of searches that add or remove features step by step, each with the least validation error.
 
-    Choice: of equal candidates the first is taken, and a search ends when ``patience`` successive steps have brought
-    no better subset: errors of single steps are noisy, so a first rise does not end it.
+    Choice: the first of equal candidates; a search ends after ``patience`` successive steps without a better subset,
+    since errors of single steps are noisy.
     """
 
     n_features: Count | None = None
@@ -144,15 +144,15 @@ class _SequentialSelector(PathSelector):
     random_state: Any = None
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:  # noqa: ARG002
-        return patient(self._steps(split, classifier), self.patience if self.n_features is None else None)
+        return search_path(self._steps(split, classifier), self.patience if self.n_features is None else None)
 
     @abstractmethod
     def _steps(self, split: Split, classifier: Any) -> Iterator[Step]:
-        """Yield the subsets of the search, each with its error."""
+        """Yield the subsets of the search, with errors."""
 
 
-def patient(steps: Iterable[Step], patience: int | None) -> list[Step]:
-    """Return the steps of a search until ``patience`` successive steps have brought no better subset."""
+def search_path(steps: Iterable[Step], patience: int | None) -> list[Step]:
+    """Return the steps of a search up to the end of ``patience`` successive steps without a better subset."""
     path: list[Step] = []
     best, waited = (np.inf, np.inf), 0
     for step in steps:
@@ -166,7 +166,7 @@ def patient(steps: Iterable[Step], patience: int | None) -> list[Step]:
 
 
 class ForwardSelector(_SequentialSelector):
-    """Add features step by step, by the error with the features added before (Mitchell 2006; Bishop 1995, 8.5).
+    """Add features step by step, each with the least error in addition (Mitchell 2006; Bishop 1995, section 8.5).
 
     Parameters
     ----------
@@ -176,14 +176,14 @@ class ForwardSelector(_SequentialSelector):
         Successive steps without a better subset after which the search ends, >= 1; None: never.
         Choice: 5, since errors of single steps are noisy.
     estimator : classifier or None, default=None
-        Unfitted; its validation error rates the subsets. None: `RpropMLPClassifier` with 16 hidden nodes.
+        Unfitted; its validation error evaluates the subsets. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share and of the classifier's seed.
 
     Attributes
     ----------
     support_, ranking_, n_features_, history_, mean_
-        See `PathSelector`; ranks are the order of addition.
+        See `PathSelector`; ranks follow the order of addition.
     """
 
     def _steps(self, split: Split, classifier: Any) -> Iterator[Step]:
@@ -196,10 +196,10 @@ class ForwardSelector(_SequentialSelector):
 
 
 class BackwardSelector(_SequentialSelector):
-    """Remove features step by step, by the error without the feature (Mitchell 2006; Bishop 1995, figure 8.8).
+    """Remove features step by step, each with the least error after removal (Mitchell 2006; Bishop 1995, figure 8.8).
 
-    Parameters and attributes are those of `ForwardSelector`, except the ranks: features that are never removed have
-    rank 1, the last removed rank 2. A smaller subset of the same error is a better subset.
+    Parameters and attributes are those of `ForwardSelector`, except ranks: features that are never removed have rank 1,
+    the last removed feature has rank 2. With equal errors, the smaller subset is better.
     """
 
     def _steps(self, split: Split, classifier: Any) -> Iterator[Step]:
@@ -212,7 +212,7 @@ class BackwardSelector(_SequentialSelector):
 
 
 def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step:
-    """Train a network for each subset, side by side, and return the best."""
+    """Train a classifier for each subset, networks side by side, and return the best subset."""
     errors = validation_errors(classifier, [subset(split, features) for features in subsets], split)
     best = int(errors.argmin())
     return Step(subsets[best], float(errors[best]))
@@ -220,33 +220,33 @@ def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step
 
 @dataclass(eq=False, repr=False)
 class NetworkRFE(PathSelector):
-    """Remove, step by step, the least important feature by the weights of trained networks (Windeatt 2011).
+    """Remove the least important feature by weights of trained networks, step by step (Windeatt 2011).
 
     New networks are trained at each size, down to a single feature; the validation error chooses the size.
 
     Choice: the importance of a feature is the sum, over all paths from it to the outputs, of the products of the
     magnitudes of the weights; the weights of the first layer alone would ignore that a hidden node may have no effect.
-    The features need equal scales, as those of Proben1 have, or a classifier that standardises.
+    The features need equal scales, as in Proben1, or a classifier that standardises.
 
     Parameters
     ----------
     n_features : int or None, default=None
         Number of features, from 1 to all; None: chosen by the validation error.
     n_networks : int, default=8
-        Networks at each size, over which weights and errors are averaged; >= 1. Choice: 8 train in the time of a single
-        network, whose small weights are mostly noise.
+        Number of networks at each size, over which importances and errors are averaged; >= 1. Choice: 8 networks train
+        in the time of a single network, and small weights of a single network are mostly noise.
     size_rule : {"least_error", "one_standard_error"}, default="least_error"
-        Take the fewest features of the least validation error, or of an error within a standard error of the least.
-        Choice: the first, since the source reads its curves, of test errors, at their minimum.
+        Choose the fewest features with the least validation error, or within a standard error of the least.
+        Choice: the former, since the source reads its curves, of test errors, at the minimum.
     estimator : classifier or None, default=None
-        Unfitted; has a random_state and, after `fit`, ``coefs_``. None: `RpropMLPClassifier` with 16 hidden nodes.
+        Unfitted, with random_state and, after `fit`, ``coefs_``. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the held-out share and of the networks' seeds.
+        Source of the held-out share and the seeds of networks.
 
     Attributes
     ----------
     support_, ranking_, n_features_, history_, mean_
-        See `PathSelector`; the last feature left has rank 1.
+        See `PathSelector`; the last remaining feature has rank 1.
     """
 
     n_features: Count | None = None
@@ -272,7 +272,7 @@ class NetworkRFE(PathSelector):
 
 
 def weight_saliency(network: Any) -> Floats:
-    """Return the sum, over all paths from each input to the outputs, of the products of the weights' magnitudes.
+    """Return the sum, over all paths from each input to the outputs, of products of weight magnitudes.
 
     ``network`` is a fitted estimator; its ``coefs_`` are a float64 array (n_sources, n_units) for each layer. If its
     ``shortcuts`` is True, the sources of a layer are the inputs and the nodes of all earlier layers.

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pppca_bench.methods.lookup import stored_method, title_of
-from pppca_bench.methods.protocol import PIVOT, STORED_BESIDE
+from pppca_bench.methods.protocol import PIVOT, STORAGE_FLAGS
 from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
 from pppca_bench.store.columns import CellRuns
@@ -42,7 +42,7 @@ def own_settings(cell: Cell) -> dict[str, Scalar]:
     """Return the parameters that `method_label` leaves out, without choices and stored extras."""
     entry = stored_method(cell.method)
     labels = entry.labels if entry else {}
-    left_out = {"tau", "data_fraction"} | STORED_BESIDE
+    left_out = {"tau", "data_fraction"} | STORAGE_FLAGS
     return {
         name: value
         for name, value in cell.parameters

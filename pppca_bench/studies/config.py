@@ -16,10 +16,10 @@ from pydantic import AfterValidator, StringConstraints, model_validator
 
 from pppca_bench.config.experiment import NAME, parse_config
 from pppca_bench.config.schema import DIALECT, Schema, experiment_schema, mapping
-from pppca_bench.config.sections import filled_document
+from pppca_bench.config.sections import fill_defaults
 from pppca_bench.documents import Location, Section, YamlSource, broken_rule, dotted, read_yaml, with_sequences
 from pppca_bench.errors import ConfigError, listed, nearest
-from pppca_bench.methods.lookup import search_also
+from pppca_bench.methods.lookup import extend_sys_path
 from pppca_bench.parameters import FINITE, Positive, shown
 from pppca_bench.references.layout import Scored
 
@@ -163,7 +163,7 @@ def load_study(path: Path, *, trials: int | None = None) -> Study:
         A line for each validation error: file, line, key, expected and actual value.
     """
     source = read_yaml(path)
-    search_also([path.parent, Path.cwd()])
+    extend_sys_path([path.parent, Path.cwd()])
     settings = StudyConfig.read(source)
     settings = settings.model_copy(update={"trials": trials or settings.trials})
     base = _read_base(source)
@@ -186,7 +186,7 @@ def _read_base(source: YamlSource) -> YamlSource:
     lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
     base = YamlSource(source.path, source.text, document, lines)
     parse_config(base)
-    return replace(base, value=filled_document(document))
+    return replace(base, value=fill_defaults(document))
 
 
 def _locate(source: YamlSource, base: YamlSource, places: Mapping[str, Space]) -> dict[str, dict[Location, Any]]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pppca_bench.config.request import read_request, refuse_too_many
+from pppca_bench.config.request import check_run_count, read_request
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.executors import Workers
@@ -78,7 +78,7 @@ def check_cells(study: Study, data_dir: Path | None = None, *, force: bool = Fal
                 raise ConfigError(f"{where}: expected cells that score leaves out, got {', '.join(shared[0])}.")
     if not force:
         n_runs = study.settings.trials * len(needed_runs(study, specs))
-        refuse_too_many({study.source.path: n_runs}, fewer="trials")
+        check_run_count({study.source.path: n_runs}, fewer="trials")
 
 
 def _filled_cells(group: Scored, tables: Sequence[Table], where: str) -> list[tuple[str, str, str]]:
