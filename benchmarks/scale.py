@@ -119,7 +119,7 @@ def tables(folder: Path) -> dict[str, float]:
     from pppca_bench.store.database import Store
 
     with Store(folder / "results.sqlite", read_only=True) as store:
-        filled, seconds = timed(lambda: take_snapshot(store, own_references()).filled)
+        filled, seconds = timed(lambda: take_snapshot(store, own_references()).with_runs)
     return {"tables_s": seconds, "tables_mb": peak_mb(), "n_tables": len(filled)}
 
 

@@ -50,7 +50,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         "Optimality, %",
         ".1f",
         short="Opt., %",
-        meaning="the retained variance over the most that as many features can hold",
+        meaning="the retained variance relative to exact PCA with as many features",
     ),
     "reconstruction_error": Quantity("Reconstruction error", ".3g", short="Rec. error"),
     "speedup": Quantity("Speed-up", is_timing=True),

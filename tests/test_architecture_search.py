@@ -98,7 +98,7 @@ def test_a_search_without_others_has_no_range_of_test_errors():
 def test_the_sheets_hold_ours_beside_the_published():
     problems = ["cancer1", "building1"]
     sheets = search_documents(results_by_config({"proben1_search": list(search_runs(problems))}), FACTS)
-    assert [(sheet.id, len(sheet.rows), sheet.was_run) for sheet in sheets] == [
+    assert [(sheet.id, len(sheet.rows), sheet.has_runs) for sheet in sheets] == [
         ("P5", 30, True),
         ("P6", 12, True),
         ("P7", 42, True),
@@ -113,7 +113,7 @@ def test_the_sheets_hold_ours_beside_the_published():
 
 def test_what_was_not_run_is_a_dash_and_never_the_published_number():
     for sheet in search_documents(results_by_config({}), FACTS):
-        assert not sheet.was_run
+        assert not sheet.has_runs
         ours = [i for i, header in enumerate(sheet.headers) if "publ" not in header and i]
         assert {row[i] for row in sheet.rows for i in ours} == {"–"}
         measured = {value for record in sheet.records for name, value in record.items() if "publ" not in name}

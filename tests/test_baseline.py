@@ -11,7 +11,7 @@ from full_results import full_runs, published, tables_of, with_values
 
 from pppca_bench.errors import StoreError
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.baseline import RecordedCell, read_baseline, record, regressions, worsened, write_baseline
+from pppca_bench.reporting.baseline import RecordedCell, read_baseline, record, regressions, regression, write_baseline
 from pppca_bench.reporting.comparison import Place
 from pppca_bench.runs import SIZES, RunSpec, described
 
@@ -27,7 +27,7 @@ Values = dict[Place, dict[int, float]]
 def changed(values: Mapping[Place, Mapping[int, float]], recorded: Recorded) -> dict[Place, str]:
     """Return the reason of each place whose values became worse."""
     reasons = {
-        place: worsened(place, cell, values.get(place, {}), published(*place), TOLERANCES[place[0]][place[3]])
+        place: regression(place, cell, values.get(place, {}), published(*place), TOLERANCES[place[0]][place[3]])
         for place, cell in recorded.items()
     }
     return {place: reason for place, reason in reasons.items() if reason}

@@ -95,7 +95,7 @@ def test_the_choice_never_sees_the_test_split(wine, by, monkeypatch):
         function = getattr(cell, name)
 
         def spy(runs, problems=None):
-            spec, on = runs[0] if problems is None else (runs[0], cell.each(problems, runs)[0])
+            spec, on = runs[0] if problems is None else (runs[0], cell.problems_of(problems, runs)[0])
             settings = spec.cell.settings
             seen.append(((settings["tau"], settings["data_fraction"]), on))
             return function(*((runs,) if problems is None else (runs, problems)))

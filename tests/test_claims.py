@@ -9,7 +9,7 @@ import pytest
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.claims import Finding, advice_of, judge_claims, render_findings
-from pppca_bench.reporting.evidence import COMPARED, READINGS, Evidence, Losses, Part, joined, judge, losses
+from pppca_bench.reporting.evidence import COMPARED, READINGS, Evidence, Losses, Part, overall_verdict, judge, losses
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.summary import Results, summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -40,7 +40,7 @@ def test_losses_are_paired_over_the_data_sets_that_both_have():
     assert paired is not None
     assert paired.by_data_set == {"a": 2.0, "b": 1.0}
     assert paired.text(math.nan) == (
-        "a loss of at most 1 point on 1 of 2 data sets (more on a +2.00); no test with fewer than 6 data sets;"
+        "a loss of at most 1 point on 1 of 2 data sets (larger losses: a +2.00); no test with fewer than 6 data sets;"
         " mean +1.50 points (95 % interval −4.85 to +7.85)"
     )
     assert losses({"a": 3.0, "c": 1.0}, {"a": 1.0}) is None
@@ -80,7 +80,7 @@ def test_parts_are_judged_by_the_sign_test_with_holms_correction(parts, verdict)
     ],
 )
 def test_parts_of_a_claim_are_joined_by_majority(parts, verdict):
-    assert joined(parts) == verdict
+    assert overall_verdict(parts) == verdict
 
 
 def compared(

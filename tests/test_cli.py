@@ -162,7 +162,7 @@ class TestDisplay:
 class TestRun:
     def test_the_first_run_does_everything_and_the_second_nothing(self, config):
         first = pppca("run", config, "--workers", 0)
-        assert (first.exit_code, first.stderr.endswith(f"\n{N_RUNS} runs done, 0 were there already.\n")) == (0, True)
+        assert (first.exit_code, first.stderr.endswith(f"\n{N_RUNS} runs done, 0 were already stored.\n")) == (0, True)
         before = stored(Path("results"))
         assert len(before) == N_RUNS
         assert {status for _, status, _ in before.values()} == {"done"}
@@ -190,14 +190,14 @@ class TestRun:
         stand_in("gha", Fails)
         result = pppca("run", config, "--workers", 0, "--fail-fast")
         assert result.exit_code == 1
-        assert f"Stopped there (--fail-fast), with {N_RUNS - 2} runs left.\n" in result.stderr
+        assert f"Stopped at this failure (--fail-fast), with {N_RUNS - 2} runs left.\n" in result.stderr
         result = pppca("run", config, "--workers", 0)
         assert (result.exit_code, "(4 failed)" in result.stdout) == (1, True)
         assert (
             f"4 of {N_RUNS} runs failed, the first: wine, gha, repeat 0: ValueError: learning_rate is too large\n"
             "`pppca list --failed` lists them, `pppca show` their tracebacks; `pppca run` tries them again.\n"
         ) in result.stderr
-        assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were there already.\n")
+        assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were already stored.\n")
         register(genuine)
         again = pppca("run", config, "--workers", 0)
         assert (again.exit_code, "\n4 runs done" in again.stderr) == (0, True)
@@ -430,7 +430,7 @@ class TestProcess:
         assert version.stdout == f"pppca, version {__version__}\n"
         result = self._program("run", config, "--workers", "1")
         assert (result.returncode, result.stdout[:3]) == (0, "X. ")
-        assert result.stderr.endswith("\n7 runs done, 0 were there already.\n")
+        assert result.stderr.endswith("\n7 runs done, 0 were already stored.\n")
         assert "Traceback" not in result.stderr
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

@@ -261,12 +261,12 @@ def test_the_terminal_shows_a_line_per_number_and_the_tally():
     results = Counter(item.verdict for item in compared if item.is_result)
     again = len(compared) - results.total()
     assert (
-        f" {results['differs']} differs, {results['not run']} not run ({again} more numbers repeat one of them, or are"
-        " sizes of data sets). A search for settings looked at "
+        f" {results['differs']} different, {results['not run']} not run. Not counted: {again} numbers that repeat"
+        " another number or are sizes of data sets. A search for settings looked at "
     ) in text
     n_searched = sum(item.searched for item in compared if item.is_result)
-    assert f"looked at {n_searched}: " in text
-    assert f"None looked at {results.total() - n_searched}: " in text
+    assert f"looked at {n_searched} of the results: " in text
+    assert f"No search looked at the other {results.total() - n_searched}: " in text
     assert f"\n\n{results.total()} published results: " in text
 
 
@@ -310,7 +310,8 @@ class TestCountedOnce:
             "2 published results: 1 undecided, 1 not run."
         )
         assert tally([size, one, again]) == (
-            "1 published results: 1 not run (2 more numbers repeat one of them, or are sizes of data sets)."
+            "1 published results: 1 not run. Not counted: 2 numbers that repeat another number or are sizes of data"
+            " sets."
         )
 
     def test_numbers_that_were_not_run_are_counted_in_the_last_line_unless_asked_for(self):

@@ -21,7 +21,7 @@ from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import Finding
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
-from pppca_bench.store.file import this_machine
+from pppca_bench.store.file import machine_digest
 
 CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("rule", "rprop"),), (("dgha", 1), ("rprop", 1)))
 SPECS = [RunSpec(f"key{repeat}", CELL, repeat, repeat) for repeat in range(3)]
@@ -64,8 +64,8 @@ class TestCommand:
         assert result.exit_code == 0, result.output
         lines = result.stdout.splitlines()
         assert lines[0] == "ok  environment: Good."
-        assert lines[-3].startswith("ok  store: results/results.sqlite: whole, of version ")
-        assert lines[-2:] == ["ok  store: a: 3 of 3 runs are done.", "All is well."]
+        assert lines[-3].startswith("ok  store: results/results.sqlite: intact, version ")
+        assert lines[-2:] == ["ok  store: a: 3 of 3 runs are done.", "All checks passed."]
 
     @pytest.mark.usefixtures("quick_doctor", "store")
     def test_a_finding_is_a_line_with_its_remedy_and_nothing_changes(self, path):
@@ -73,7 +73,7 @@ class TestCommand:
         result = pppca("doctor")
         assert result.exit_code == 1
         assert "!!  store: a: 3 of 3 runs are not done. Run it again with `pppca run`: " in result.stdout
-        assert result.stdout.splitlines()[-1] == "1 finding to do something about."
+        assert result.stdout.splitlines()[-1] == "1 check failed."
         assert path.read_bytes() == before
 
 
@@ -150,7 +150,7 @@ def test_each_problem_is_read_and_an_error_is_reported(monkeypatch):
 class TestStore:
     def test_a_missing_store_is_accepted_and_not_created(self, path):
         (finding,) = doctor._store(path)
-        assert (finding.text, finding.remedy) == (f"{path}: none yet; `pppca run CONFIG` makes it.", None)
+        assert (finding.text, finding.remedy) == (f"{path}: does not exist yet; `pppca run CONFIG` creates it.", None)
         assert not path.parent.exists()
 
     @pytest.mark.parametrize("content", [b"", b"These are my notes, not a database. " * 10])
@@ -177,14 +177,14 @@ class TestStore:
         store.record([RunResult("key1", "failed", error=FAILURE), done(SPECS[2])], "{}")
         again = "Run it again with `pppca run`: completed runs are kept."
         assert wrong(doctor._store(path)) == [
-            f"a: 1 of 3 runs failed, such as with: ValueError: it diverged. {again}",
+            f"a: 1 of 3 runs failed, for example with: ValueError: it diverged. {again}",
             f"a: 1 of 3 runs are not done. {again}",
         ]
 
     def test_runs_of_a_running_process_need_nothing(self, store, path):
-        query(path, f"INSERT INTO reservations VALUES ('key0', '{os.getppid()} {this_machine()}')")
+        query(path, f"INSERT INTO reservations VALUES ('key0', '{os.getppid()} {machine_digest()}')")
         assert wrong(doctor._store(path)) == []
-        assert store.reserved() == [("key0", f"{os.getppid()} {this_machine()}")]
+        assert store.reserved() == [("key0", f"{os.getppid()} {machine_digest()}")]
 
     @pytest.mark.usefixtures("quick_doctor")
     def test_a_study_is_summed_up_and_its_failed_runs_need_nothing(self, store, path):
@@ -192,7 +192,7 @@ class TestStore:
         store.record([RunResult("key0", "failed", error=FAILURE), done(SPECS[2])], "{}")
         found = [one for one in doctor.examine(None, path.parent / "none", [path]) if one.subject == "study results"]
         assert [(one.text, one.remedy is None) for one in found[1:]] == [
-            ("all trials: 1 of 3 runs failed, such as with: ValueError: it diverged.", True),
+            ("all trials: 1 of 3 runs failed, for example with: ValueError: it diverged.", True),
             ("all trials: 1 of 3 runs are not done.", False),
             ("all trials: 1 of 3 runs are done.", True),
         ]

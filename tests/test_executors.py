@@ -57,14 +57,14 @@ def test_without_workers_this_process_computes_a_call_at_once():
     assert future.done()
     assert not here.is_lost(future)
     assert future.result() == (os.getpid(), 5)
-    assert here.n_held == 1, "so that each result is recorded before the next is computed"
+    assert here.n_in_flight == 1, "so that each result is recorded before the next is computed"
     here.renew(1)
-    assert (here.n_held, here.submit(process_and_sum, 1).result()) == (1, (os.getpid(), 1))
+    assert (here.n_in_flight, here.submit(process_and_sum, 1).result()) == (1, (os.getpid(), 1))
 
 
 def test_workers_compute_calls_in_other_processes_and_side_by_side(workers, tmp_path):
     two = workers(2)
-    assert two.n_held == 4
+    assert two.n_in_flight == 4
     assert multiprocessing.active_children() == [], "no worker starts before there is a call"
     first = two.submit(wait_for, tmp_path / "second")
     second = two.submit((tmp_path / "second").touch)
@@ -91,10 +91,10 @@ def test_a_call_whose_worker_died_is_lost_and_new_workers_compute_the_next(worke
     assert one.is_lost(lost)
     assert one.is_lost(one.submit(process_and_sum))
     one.renew(2)
-    assert one.n_held == 4
+    assert one.n_in_flight == 4
     assert one.submit(process_and_sum, 4).result(timeout=60)[1] == 4
     one.renew()
-    assert one.n_held == 4
+    assert one.n_in_flight == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux waits for a process that is no child")

@@ -85,7 +85,7 @@ def test_a_run_on_a_full_disk_ends_with_an_error_and_can_be_resumed(folder, work
     kept = rows(Path("full", "results.sqlite"))
     assert 0 < len(kept) < N_RUNS
     again = pppca(*arguments[:-1], "0")
-    assert f"{N_RUNS - len(kept)} runs done, {len(kept)} were there already." in again.stderr
+    assert f"{N_RUNS - len(kept)} runs done, {len(kept)} were already stored." in again.stderr
     whole = rows(Path("full", "results.sqlite"))
     assert {key: whole[key] for key in kept} == kept
     assert pppca("tables", "--results", "full").exit_code == 0
@@ -172,7 +172,7 @@ def test_results_of_an_older_algorithm_are_computed_again_with_a_message(folder,
     assert (planned.stderr, planned.stdout) == (said, "160 runs planned, 128 done, 32 to run in 1 cells.\n")
     result = pppca("run", "small.yaml", "--workers", "0")
     assert (result.exit_code, result.stderr.startswith(said)) == (0, True)
-    assert result.stderr.endswith("32 runs done, 128 were there already.\n")
+    assert result.stderr.endswith("32 runs done, 128 were already stored.\n")
     after = rows(path)
     assert {key: after[key] for key in before} == before
     assert len(after) == len(before) + 32

@@ -225,7 +225,7 @@ def test_a_classifier_may_reject_the_data_of_the_warm_up(module):
     assert run_of("gha", classifier=f"'{module}:Picky'") == ""
 
 
-CLASSES = "expected classes from 0 to 2, as `fit` was given them, got"
+CLASSES = "expected classes from 0 to 2, as passed to `fit`, got"
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_user_defined_names_are_escaped(page, text):
 
 def test_the_page_has_each_table_and_figure_below_its_heading(built, page):
     snapshot, findings, text = built
-    for document in (one for one in snapshot.filled if one.trimmed()):
+    for document in (one for one in snapshot.with_runs if one.trimmed()):
         assert f'<h3 id="{anchor(document.id)}-h">{document.id}. ' in text
     assert {one["id"] for one in page.all("figure")} == {"F1", "F2", "F5", "F6", "F7"}
     assert len([one for one in page.all("svg") if one.get("role") == "img"]) == 5
@@ -140,7 +140,7 @@ def test_without_scripts_nothing_is_hidden_and_no_control_is_dead(page):
 
 def test_each_published_number_has_its_verdict(built):
     snapshot, *_ = built
-    tables = {one.id: one.trimmed() for one in snapshot.filled if isinstance(one, Table) and one.trimmed()}
+    tables = {one.id: one.trimmed() for one in snapshot.with_runs if isinstance(one, Table) and one.trimmed()}
     compared = compare(tables.values())
     by_place = {one.place: one for one in compared}
     views = [table_view(table, by_place) for table in tables.values()]

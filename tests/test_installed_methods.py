@@ -129,7 +129,7 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
     assert ["step", "an", "integer", "2"] in map(str.split, told.splitlines())
 
     done = machine.pppca("run", "own.yaml", "--workers", "2")
-    assert "12 runs done, 0 were there already." in done.stderr, done.stderr
+    assert "12 runs done, 0 were already stored." in done.stderr, done.stderr
     there = machine.pppca("tables", "own")
     assert "every other feature, step = 3" in there.stdout
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import required_program
 from full_results import full_runs, full_tables, tables_of
 
-from pppca_bench.reporting.document import LONG, Document, escaped, latex_table
+from pppca_bench.reporting.document import MAX_PAGE_ROWS, Document, escaped, latex_table
 from pppca_bench.reporting.table_text import render
 
 ODD = r"my&own#data.dt, 50 %, a_b^c~d, {\x}, |<>|, τ = −1 ± 2, ‖W₁‖², ≠ – … $1 [0, 1]* é"
@@ -51,7 +51,7 @@ def test_a_table_with_a_caption_has_a_label_and_is_scaled_to_the_page():
 
 
 def test_a_long_table_may_break_over_pages():
-    rows = [[str(number)] for number in range(LONG + 1)]
+    rows = [[str(number)] for number in range(MAX_PAGE_ROWS + 1)]
     assert r"\begin{longtable}{l}" in latex_table(["a"], rows, caption="c")
     assert r"\begin{longtable}" not in latex_table(["a"], rows[1:], caption="c")
 
@@ -78,9 +78,9 @@ def compiled(text: str, folder: Path, name: str) -> str:
 
 @pytest.mark.slow
 def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path):
-    rows = (("[0, 1]", "*"), (ODD, "1"), *((f"{place}", "2") for place in range(LONG)))
+    rows = (("[0, 1]", "*"), (ODD, "1"), *((f"{place}", "2") for place in range(MAX_PAGE_ROWS)))
     odd = [Document(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))]
-    documents = [*(table for table in full_tables(2) if table.was_run), *odd]
+    documents = [*(table for table in full_tables(2) if table.has_runs), *odd]
     for sd in (False, True):
         texts = [render(document, form="latex", sd=sd) for document in documents]
         text = "\n\\clearpage\n".join([PREAMBLE, r"\listoftables", *texts, r"\end{document}"])
@@ -103,8 +103,8 @@ def test_every_table_fits_its_page(tmp_path):
         for n in range(5)
         if spec.cell.method in ("dgha", "ne_ppca")
     ]
-    tables = {table.id: table for table in [*tables_of(measured), *full_tables(2)] if table.was_run}
-    assert len(tables["R"].row_labels) > LONG
+    tables = {table.id: table for table in [*tables_of(measured), *full_tables(2)] if table.has_runs}
+    assert len(tables["R"].row_labels) > MAX_PAGE_ROWS
     assert {"T0", "T1", "P8", "X"} <= tables.keys()
     for name, table in tables.items():
         log = compiled(f"{PREAMBLE}{render(table, form='latex')}\\end{{document}}", tmp_path, name)

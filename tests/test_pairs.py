@@ -135,7 +135,7 @@ def test_too_few_settings_and_too_many_pairs_are_errors():
     ):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
     with pytest.raises(
-        StoreError, match=r"two splits or more that have log_loss, got 0\. Does the config say `predict"
+        StoreError, match=r"two splits or more that have log_loss, got 0\. Set `predict"
     ):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0]), n_splits=2, quantity="log_loss")
     with pytest.raises(StoreError, match="own: expected runs on the same data, the last that were run"):
@@ -160,7 +160,7 @@ def test_every_format_names_the_test_and_has_no_nan(form, n_splits):
         assert pair["p_holm"] == (None if n_splits > 1 else 0.25), "of a difference that never varies there is no t"
         return
     assert ("Nadeau" in text, "Wilcoxon" in text) == (n_splits > 1, n_splits == 1)
-    assert "With too few results to compare: LDA" in text
+    assert "Not compared, for lack of results: LDA" in text
 
 
 def test_rank_compares_methods_on_the_only_or_the_named_problem(tmp_path):

@@ -211,7 +211,7 @@ def test_of_many_cells_with_fewer_repeats_some_are_named():
     outcomes = [(method, problem, 0, "failed") for method in ERRORS for problem in ERRORS["gha"]]
     text = ranking.render(rank(replaced(runs(ERRORS), *outcomes)))
     (line,) = [line for line in text.splitlines() if line.startswith("Fewer repeats")]
-    assert line.count("(1 of 2, 1 failed)") == ranking.SHOWN
+    assert line.count("(1 of 2, 1 failed)") == ranking.MAX_NAMES
     assert line.endswith(" and 3 more.")
 
 
@@ -243,10 +243,10 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
 
 
 def test_bars_join_the_longest_runs_of_methods_that_do_not_differ_on_as_few_levels_as_hold_them(demsar):
-    assert figure_drawing.joined(demsar) == [(0, 3)], "mean ranks 1.96 to 3.14, critical difference 1.25"
+    assert figure_drawing.cliques(demsar) == [(0, 3)], "mean ranks 1.96 to 3.14, critical difference 1.25"
     alike = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     found = replace(demsar, nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index))
-    assert figure_drawing.joined(found) == [(0, 1), (1, 2), (2, 3)]
+    assert figure_drawing.cliques(found) == [(0, 1), (1, 2), (2, 3)]
     lines = figure_drawing.draw_ranking(ranking.CONTESTS[0], found).axes[0].lines
     bars = [(*line.get_xdata().round(2), line.get_ydata()[0]) for line in lines if line.get_linewidth() == 2]
     assert bars == [(1.96, 2.0, -1), (2.0, 2.89, -2), (2.89, 3.14, -1)]

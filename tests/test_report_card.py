@@ -185,8 +185,8 @@ def test_third_party_classes_are_named_and_only_trained_networks_are_described()
     assert networks == [
         "The network has an input for each feature that the method leaves, and an output for each class, or each target"
         " of an approximation",
-        "How SVC learns is in its own documentation",
-        "How SVC learns is in its own documentation",
+        "See the documentation of SVC",
+        "See the documentation of SVC",
         "No network is trained",
     ]
     assert "The method is m:Mine, a third-party class (power = 2)." in "".join(lines)

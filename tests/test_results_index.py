@@ -129,9 +129,9 @@ def test_the_headline_counts_what_was_run_and_names_the_conclusions():
         Finding("B.", "", "undecided", "holds", (), (), "Use PCA."),
     ]
     assert headline([one, *others], findings) == [
-        "1 of 2 published numbers are reproduced; 1 differ. A search for settings looked at 1 of them, of which 0 are"
-        " reproduced; of the 1 others, 1 are.",
-        "Of the 2 claims, 1 holds and 1 is undecided as written; with fitted settings, 2 hold.",
+        "1 of 2 published numbers are reproduced; 1 differ. A search for settings looked at 1 of these numbers; 0 of"
+        " them are reproduced. No search looked at the other 1; 1 of them are reproduced.",
+        "Of the 2 claims as written, 1 holds and 1 is undecided; with fitted settings, 2 hold.",
         "Use PCA.",
     ]
     assert headline([], []) == []

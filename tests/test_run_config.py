@@ -88,7 +88,7 @@ def test_arrays_and_numbers_to_approximate_are_taken_too(tmp_path):
 @pytest.mark.parametrize(
     ("problems", "said"),
     [
-        ({"iris": ([[1.0]], ["a"])}, "that no known problem has, got 'iris'"),
+        ({"iris": ([[1.0]], ["a"])}, "that is not the name of a known problem, got 'iris'"),
         ({"my own": ([[1.0]], ["a"])}, "expected a name of letters, digits, _ and - .*, got 'my own'"),
         ({"own": ([[1.0], [2.0]], ["a"])}, "own: expected as many targets as rows, 2, got 1"),
         ({"own": (np.zeros((2, 2, 2)), ["a", "b"])}, "own: expected x of one or two dimensions, got 3"),
@@ -111,7 +111,7 @@ def test_invalid_data_are_refused(tmp_path, problems, said):
 @pytest.mark.parametrize(
     ("problems", "said"),
     [
-        (["iris"], "config: expected 'own' among its problems, since data were given for it"),
+        (["iris"], "config: expected 'own' among the problems of the config, since data were given for it"),
         ([{"csv": Path("own.csv")}], "expected plain values of YAML"),
     ],
 )

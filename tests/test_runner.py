@@ -30,7 +30,7 @@ from pppca_bench.methods.registry import METHODS as REGISTERED
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
-from pppca_bench.store.file import this_machine
+from pppca_bench.store.file import machine_digest
 
 METHODS = [
     {"method": "gha", "n_epochs": 10},
@@ -377,7 +377,7 @@ def computed(monkeypatch) -> list:
 def test_runs_reserved_by_another_process_are_computed_last(open_store, computed):
     specs = planned(repeats=2, tau=(5, 10, 20))
     store = open_store(specs)
-    reserved_by(store, f"{os.getppid()} {this_machine()}", specs[:3])
+    reserved_by(store, f"{os.getppid()} {machine_digest()}", specs[:3])
     assert run(specs, store, IRIS, workers=0) == Outcome(6, 0, 6, 0, None)
     assert order_of(computed, specs) == [3, 4, 5, 0, 1, 2]
 
@@ -388,7 +388,7 @@ def test_runs_finished_by_another_process_are_not_computed(open_store, computed,
     store = open_store(specs)
     of_others = [spec for spec in specs if tau_of(spec) == (5 if reserves else 20)]
     if reserves:
-        reserved_by(store, f"{os.getppid()} {this_machine()}", of_others)
+        reserved_by(store, f"{os.getppid()} {machine_digest()}", of_others)
 
     def meanwhile(n_finished: int, _: int) -> None:
         if n_finished == 4:
@@ -406,7 +406,7 @@ def test_reservations_of_this_or_an_ended_process_change_no_order(open_store, co
     ended.wait()
     specs = planned(repeats=2, tau=(5, 20))
     store = open_store(specs)
-    reserved_by(store, process.format(ended=ended.pid, me=os.getpid(), here=this_machine()), specs[:2])
+    reserved_by(store, process.format(ended=ended.pid, me=os.getpid(), here=machine_digest()), specs[:2])
     run(specs, store, IRIS, workers=0)
     assert order_of(computed, specs) == [0, 1, 2, 3]
 
@@ -544,7 +544,7 @@ def test_workers_that_are_given_serve_further_calls(open_store):
     store = open_store(specs)
     with executors.Workers(2) as backend:
         assert run(specs, store, IRIS, backend=backend).n_done == 3
-        assert backend.n_held == 4
+        assert backend.n_in_flight == 4
         failing = planned(repeats=2, methods=[{"method": "gha", "learning_rate": 1e6}])
         store.plan(Plan("failing", "a", "", tuple(failing)))
         assert run(failing, store, IRIS, backend=backend, fail_fast=True).n_failed

@@ -6,10 +6,10 @@ import pytest
 from command_line import pppca
 
 from pppca_bench.cli import results as results_module
-from pppca_bench.cli.results import Standing, _time, standings
+from pppca_bench.cli.results import ConfigStatus, _time, config_statuses
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Span, Store
-from pppca_bench.store.file import this_machine
+from pppca_bench.store.file import machine_digest
 
 
 def specs(method: str, problem: str, n: int, **parameters: object) -> list[RunSpec]:
@@ -40,25 +40,25 @@ def test_runs_are_counted_and_last_as_long_as_those_of_their_method_and_problem(
     record(store, dgha[:1], 10.0)
     record(store, dgha[1:2], 99.0, status="failed")
     # 5 of 3 s, and of 10 s the failed one and the other one
-    assert standings(store, 1) == [Standing("c", 6, 1, 6, 0, 5 * 3.0 + 2 * 10.0)]
-    assert standings(store, 5)[0].seconds_left == pytest.approx(7.0)
-    assert standings(store, 0) == standings(store, 1)
+    assert config_statuses(store, 1) == [ConfigStatus("c", 6, 1, 6, 0, 5 * 3.0 + 2 * 10.0)]
+    assert config_statuses(store, 5)[0].seconds_left == pytest.approx(7.0)
+    assert config_statuses(store, 0) == config_statuses(store, 1)
 
 
 def test_runs_on_several_problems_that_trained_together_share_their_time(store):
     iris, wine = specs("gha", "iris", 3), specs("gha", "wine", 4)
     plan(store, "c", iris, wine)
     record(store, [*iris[:1], *wine[:3]], 8.0)
-    assert standings(store, 1)[0].seconds_left == (2 + 1) * 2.0
+    assert config_statuses(store, 1)[0].seconds_left == (2 + 1) * 2.0
 
 
 def test_time_left_is_estimated_from_other_problems_or_unknown(store):
     plan(store, "known", specs("gha", "iris", 1), specs("gha", "wine", 2))
     plan(store, "unknown", specs("gha", "iris", 1), specs("dgha", "iris", 1))
     record(store, specs("gha", "iris", 1), 5.0)
-    known, unknown, everything = standings(store, 1)
+    known, unknown, everything = config_statuses(store, 1)
     assert (known.seconds_left, unknown.seconds_left) == (10.0, None)
-    assert everything == Standing("all", 1, 0, 3, 0, None)
+    assert everything == ConfigStatus("all", 1, 0, 3, 0, None)
 
 
 def test_runs_whose_result_is_their_time_are_computed_alone(store):
@@ -66,13 +66,13 @@ def test_runs_whose_result_is_their_time_are_computed_alone(store):
     plan(store, "c", timed, specs("gha", "iris", 5))
     record(store, timed[:1], 4.0)
     record(store, specs("gha", "iris", 1), 6.0)
-    assert standings(store, 4)[0].seconds_left == 2 * 4.0 + 4 * 6.0 / 4
+    assert config_statuses(store, 4)[0].seconds_left == 2 * 4.0 + 4 * 6.0 / 4
 
 
 def test_completed_runs_take_no_time(store):
     plan(store, "c", specs("gha", "iris", 1))
     record(store, specs("gha", "iris", 1), 4.0)
-    assert standings(store, 1) == [Standing("c", 1, 0, 0, 0, 0.0)]
+    assert config_statuses(store, 1) == [ConfigStatus("c", 1, 0, 0, 0, 0.0)]
 
 
 def test_reservations_of_running_processes_count_as_under_way(store):
@@ -80,9 +80,9 @@ def test_reservations_of_running_processes_count_as_under_way(store):
     plan(store, "c", gha)
     store.reserve([gha[0].key])
     with store.transaction() as connection:
-        connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[1].key, f"{2**30} {this_machine()}"))
+        connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[1].key, f"{2**30} {machine_digest()}"))
         connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[2].key, f"{os.getpid()} elsewhere"))
-    assert standings(store, 1)[0].n_under_way == 2
+    assert config_statuses(store, 1)[0].n_under_way == 2
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def build(folder: Path) -> list[Table]:
 
 
 def filled(tables: list[Table]) -> list[Table]:
-    return [table for table in tables if table.was_run]
+    return [table for table in tables if table.has_runs]
 
 
 def everything(tables: list[Table], form: Format) -> str:
@@ -402,7 +402,7 @@ class TestVariants:
         runs = [run("all_features", tau=None, network=network) for network in (PIVOT, NO_SHORTCUTS)]
         found = by_name(runs, {"mine": runs} | plans_of(runs))
         assert found.keys() & {"variants_mine", "X"} == set()
-        assert all(found[table].was_run for table in ("P8", "P10"))
+        assert all(found[table].has_runs for table in ("P8", "P10"))
 
     def test_a_single_setting_of_a_config_is_no_variant(self):
         one, other = run("gha", tau=None, learning_rate=0.1), run("gha", tau=None, learning_rate=0.2)
@@ -425,7 +425,7 @@ class TestTablesOfASingleConfig:
     def test_cells_that_published_tables_show_are_listed_beside_the_others(self):
         runs = [run("dgha"), run("reducers:Halves", tau=None)]
         found = by_name(runs)
-        assert found["T5"].was_run
+        assert found["T5"].has_runs
         assert list(found["X"].row_labels) == ["cancer1 (9), DGHA, 100%", "cancer1 (9), Halves"]
         assert not by_name(runs[:1]).keys() & {"X"}
 
@@ -466,7 +466,7 @@ class TestOtherSettings:
         assert max(map(len, terminal.splitlines())) <= 100
         assert "Dim.    Var., %    Opt., %    Rec. error" in terminal
         assert "Opt.: optimality; Rec. error: reconstruction error." in terminal
-        meaning = "Optimality is the retained variance over the most that as many features can hold."
+        meaning = "Optimality is the retained variance relative to exact PCA with as many features."
         assert meaning in terminal
         assert meaning in markdown
         assert "Optimality, %" in markdown

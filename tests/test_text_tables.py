@@ -10,7 +10,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document, joined_agreements
 from pppca_bench.reporting.index_page import not_run
-from pppca_bench.reporting.own_tables import SPREADS, distribution_document, five_numbers
+from pppca_bench.reporting.own_tables import DISTRIBUTION_CONFIGS, distribution_document, five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import render
 
@@ -30,7 +30,7 @@ ODD = Document(
     (("x_1", "−2"), ("y", "–")),
     ("A note of 5 %.",),
     ({"row": "x_1", "a": 2, "b": None}, {"row": "y", "a": None, "b": 0.5}),
-    was_run=True,
+    has_runs=True,
 )
 
 
@@ -84,7 +84,7 @@ class TestSpread:
         assert five_numbers([4.0]) == (4.0,) * 5
 
     def test_each_config_has_a_table_with_a_row_for_each_problem(self):
-        sheets = [distribution_document(config, results_by_config(RUNS)) for config in SPREADS]
+        sheets = [distribution_document(config, results_by_config(RUNS)) for config in DISTRIBUTION_CONFIGS]
         assert [sheet.id for sheet in sheets] == ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
         assert [[row[0] for row in sheet.rows] for sheet in sheets] == [PROBLEMS] * 3
         assert sheets[0].rows[0][1] == "10"
@@ -129,7 +129,7 @@ class TestRegistry:
 
     def test_tables_of_texts_come_after_the_references_tables_and_before_our_own(self):
         other = run_of(cell_of("cancer1", (5,)), 0, "other", test_error_percent=1.0)
-        names = [name for name, table in tables({**RUNS, "other": [other]}).items() if table.was_run]
+        names = [name for name, table in tables({**RUNS, "other": [other]}).items() if table.has_runs]
         first = names.index("P5")
         d = ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
         assert names[first : first + 7] == ["P5", "P6", "P7", "P12", *d]
@@ -138,7 +138,7 @@ class TestRegistry:
 
     def test_runs_of_the_search_are_in_no_list_of_settings(self):
         shown = tables({"proben1_search": RUNS["proben1_search"]})
-        assert [name for name, table in shown.items() if table.was_run] == ["T0", "P5", "P6", "P7"]
+        assert [name for name, table in shown.items() if table.has_runs] == ["T0", "P5", "P6", "P7"]
 
     def test_one_csv_holds_tables_of_means_and_of_texts(self):
         header, *lines = render(*tables().values(), form="csv").splitlines()

@@ -111,7 +111,7 @@ class Measured(Halves):
 '''
 
 CULPRITS = {
-    "Reserved": ('self.measures_ = {"seed": 1}', "expected a text that is no column of all runs"),
+    "Reserved": ('self.measures_ = {"seed": 1}', "expected a name that is no column of all runs"),
     "Negative": ('self.measures_ = {"n_epochs": -5}', "n_epochs: expected a count of at least 0, got -5."),
     "Sized": ('self.measures_ = {"dimensionality_": np.zeros(3)}', "dimensionality_: expected a number, got array"),
     "Texts": ('self.measures_ = {"own": "1"}', "own: expected a number, got '1'."),

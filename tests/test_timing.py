@@ -77,14 +77,14 @@ def test_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(store, lock, 
     held = {}
 
     def look(group: object, problem: object) -> object:
-        held[group[0].cell.method] = worker.hindrance() is not None  # type: ignore[index]
+        held[group[0].cell.method] = worker.disturbance() is not None  # type: ignore[index]
         return original(group, problem)
 
     original = worker._computed
     monkeypatch.setattr(worker, "_computed", look)
     assert run(planned(TIMED, {"method": "gha", "n_epochs": 3}, repeats=1), store, workers=0).n_done == 2
     assert held == {"dgha_speedup": True, "gha": False}
-    assert worker.hindrance() is None
+    assert worker.disturbance() is None
     assert lock.exists()
 
 
@@ -116,7 +116,7 @@ def test_times_are_measured_without_a_lock_with_a_warning(store, lock, place):
 
 @pytest.mark.usefixtures("lock")
 def test_a_busy_machine_gives_a_warning_before_times_are_measured(monkeypatch):
-    assert worker.hindrance() is None
+    assert worker.disturbance() is None
     monkeypatch.setattr(worker, "n_running_beside", lambda: 64)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    assert worker.hindrance().startswith("64 processes run beside these timed runs and may")
+    assert worker.disturbance().startswith("64 processes run beside these timed runs and may")

@@ -124,7 +124,7 @@ def test_a_file_and_an_entry_add_a_method_that_runs_and_is_tabulated_by_title_wi
     add(package, "classifiers/nearest_mean.py", CLASSIFIER, CLASSIFIER_ENTRY, "_CLASSIFIERS")
     (tmp_path / "toys.yaml").write_text(CONFIG)
     said = printed(tmp_path, "run", "toys.yaml", "--workers", "2", "--no-tables")
-    assert said.endswith(f"{N_RUNS} runs done, 0 were there already.\n")
+    assert said.endswith(f"{N_RUNS} runs done, 0 were already stored.\n")
     records = [
         record
         for record in json.loads(printed(tmp_path, "tables", "--format", "json"))

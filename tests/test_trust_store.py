@@ -150,8 +150,8 @@ class TestOrigins:
                 store.record([result], json.dumps(origin), replace=True)
         shown = pppca("tables", "--results", path.parent).stdout
         # In the list of runs, and in the table of what they retain.
-        assert shown.count("In 1 of the cells the repeats were computed by different code.") == n_notes
-        assert shown.count("the repeats were computed by different") == n_notes
+        assert shown.count("In 1 cells, the repeats were computed with different code.") == n_notes
+        assert shown.count("the repeats were computed with different") == n_notes
 
 
 class TestBaseline:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 STUDIES = "studies"
-"""Subfolder of the results with a folder, and a database, for each study."""
+"""Subfolder of the results, with a folder and a database for each study."""
 
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
@@ -42,7 +42,7 @@ references_option = click.option(
     help="Folder with published numbers of your own: reference.yaml and numbers.csv (repeatable).",
 )
 workers_option = click.option(
-    "--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none."
+    "--workers", type=click.IntRange(0, 1024), help="Number of worker processes [default: all cores]; 0 for none."
 )
 data_option = click.option("--data", "data_dir", type=FOLDER, help="First folder to look for Proben1 files.")
 force_option = click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
@@ -56,7 +56,7 @@ def format_option(*forms: str) -> Callable[[Command], Command]:
 def completion(
     known_names: Callable[[], Iterable[str]], *, files: bool = False
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return the function by which the shell completes an argument: known names, and files."""
+    """Return the function that completes an argument in the shell, from known names and files."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         names = [CompletionItem(name) for name in known_names() if name.startswith(incomplete)]
@@ -66,7 +66,7 @@ def completion(
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: examples of its use, one per line."""
+    """Return the end of a command's help: a line for each example."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -84,9 +84,9 @@ def read_snapshot(
     methods: Sequence[str] = (),
     references: Sequence[Path] = (),
 ) -> Snapshot:
-    """Read the results of some configs, problems and methods, or of all, with further references of some folders.
+    """Read the results of the given configs, problems and methods (all by default), with further references.
 
-    Raises StoreError if there are none.
+    Raise StoreError if there are no results.
     """
     from pppca_bench.references.reference import own_references, read_reference
     from pppca_bench.reporting.snapshot import take_snapshot
@@ -100,13 +100,13 @@ def read_snapshot(
 
 
 def own_command(without: str, added: str = "") -> str:
-    """Return this command without an option, and with another."""
+    """Return this command without an option, and with another option."""
     return shlex.join(["pppca", *(word for word in sys.argv[1:] if word != without), *added.split()])
 
 
 @contextmanager
 def stoppable(results: Path) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into an exit code and a line that says how to resume."""
+    """Turn Ctrl-C and SIGTERM into an exit code and a line with the command to resume."""
 
     def terminate(*_: object) -> NoReturn:
         sys.exit(EXIT_TERMINATED)
@@ -115,7 +115,7 @@ def stoppable(results: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as stop:
-        for number in (signal.SIGINT, signal.SIGTERM):  # a second signal would only spoil the message
+        for number in (signal.SIGINT, signal.SIGTERM):  # a second signal would interrupt the message
             signal.signal(number, signal.SIG_IGN)
         again = own_command("--fresh")
         click.echo(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True)
@@ -144,7 +144,7 @@ class Display:
         self._bar.initial = self._bar.n = self._bar.last_print_n = n_finished
 
     def warn(self, text: str) -> None:
-        """Print a warning, once however often it is given."""
+        """Print a warning, unless it was printed before."""
         if text not in self._warned:
             self._warned.add(text)
             self._bar.write(text, file=sys.stderr)
@@ -152,7 +152,7 @@ class Display:
 
 @contextmanager
 def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
-    """Show a progress bar on stderr after a fifth of a second, or with ``quiet`` none, and yield its display."""
+    """Show a progress bar on stderr after a fifth of a second, unless ``quiet``, and yield its display."""
     from tqdm import tqdm  # needed only here, and start-up time counts
 
     with tqdm(unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2, disable=quiet) as bar:

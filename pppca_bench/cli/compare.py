@@ -1,4 +1,4 @@
-"""``pppca compare`` and ``rank``: results against published numbers and a baseline, and methods among themselves."""
+"""``pppca compare`` and ``rank``: comparison with published numbers and a baseline, comparison of methods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pppca_bench.cli._shared import (
 from pppca_bench.runs import SCORES
 
 PERCENT = ("test_error_percent", "test_squared_error_percent")
-"""Quantities whose difference matters from a point of percent on."""
+"""Quantities for which a difference above 1 percentage point matters by default."""
 
 
 @click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))
@@ -30,7 +30,7 @@ PERCENT = ("test_error_percent", "test_squared_error_percent")
 @results_option
 @references_option
 @format_option("terminal", "json", "markdown")
-@click.option("--all", "show_all", is_flag=True, help="List the numbers that were not run, too.")
+@click.option("--all", "show_all", is_flag=True, help="List also the numbers that were not run.")
 @click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
 @click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
 @click.option("--baseline", type=FILE, help="[default: RESULTS/baseline.json]")
@@ -48,12 +48,12 @@ def compare(
     record: bool,
     force: bool,
 ) -> None:
-    """Compare the published numbers with ours, as far as they were run.
+    """Compare the published numbers with our results.
 
     Each line has our mean, standard deviation, 95 % interval, the difference and a verdict.
 
     CONFIGS are names of configs that were run (all by default). With --reference, the package's own tables are left
-    out where nothing of them was run.
+    out if they have no runs.
     """
     from pppca_bench.reporting import baseline as recorded
     from pppca_bench.reporting import comparison
@@ -64,7 +64,7 @@ def compare(
     built = [
         table
         for table in snapshot.of_means
-        if not references or table.was_run or (table.reference is not None and table.reference.name in added)
+        if not references or table.has_runs or (table.reference is not None and table.reference.name in added)
     ]
     compared = comparison.compare(built)
     if scores:
@@ -95,7 +95,7 @@ def compare(
 @configs_argument
 @results_option
 @click.option("--within", metavar="PROBLEM", help="Compare methods on this problem alone [default: the only problem].")
-@click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 point of percent].")
+@click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 percentage point].")
 @click.option(
     "--quantity",
     type=click.Choice((*PERCENT, *SCORES)),
@@ -142,6 +142,6 @@ def rank(
         click.echo(ranking.render(ranking.rank(cells, facts), form))
         return
     if matters is None and quantity not in PERCENT:
-        raise click.UsageError(f"{quantity} has no difference that matters by default: give it with --matters.")
+        raise click.UsageError(f"{quantity} has no default for the difference that matters: give it with --matters.")
     compared = pairs.compare_pairs(cells, facts, within, quantity=quantity, matters=1.0 if matters is None else matters)
     click.echo(pairs.render_pairs(compared, form))

@@ -22,10 +22,10 @@ _MODELINE = f"# yaml-language-server: $schema={_SCHEMA}"
 @click.argument("folder", type=FOLDER, default="configs")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(folder: Path, force: bool) -> None:
-    """Copy the shipped configs and studies, to edit them.
+    """Copy the shipped configs and studies, so that you can edit them.
 
-    They go to FOLDER, by default ./configs, with the JSON schemas that editors check them by (`pppca schema`). Existing
-    files are kept.
+    The files are written to FOLDER, by default ./configs, with the JSON schemas that editors use to check them (`pppca
+    schema`). Existing files are kept.
     """
     n_written, n_kept = 0, 0
     for path, text in _files(folder):
@@ -51,7 +51,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
     from pppca_bench.studies.config import study_schema
 
     if folder.resolve() == shipped_folder():
-        raise ConfigError(f"{folder}: expected a folder to copy the shipped configs to, got their own. Name another.")
+        raise ConfigError(f"{folder}: expected a folder to copy the shipped configs to, got theirs. Name another.")
     for target, files, schema in (
         (folder, shipped_experiments(), experiment_schema()),
         (folder / STUDIES, shipped_studies(), study_schema()),
@@ -62,7 +62,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 @click.command(epilog=examples("pppca schema > schema.json", "pppca schema --study > study_schema.json"))
-@click.option("--study", is_flag=True, help="Of a study's config in place of an experiment's.")
+@click.option("--study", is_flag=True, help="Print the schema of a study's config instead of an experiment's.")
 def schema(study: bool) -> None:
     """Print the JSON schema of a config.
 
@@ -95,7 +95,7 @@ def methods(name: str | None, form: str) -> None:
                 entries.append((kind, find(asked)))
             except UnknownNameError:
                 continue
-            except ConfigError as error:  # such as a broken entry point; the others are listed
+            except ConfigError as error:  # such as a broken entry point; other entries are listed
                 refusals.append(error)
     if name is None:
         for refusal in refusals:
@@ -130,7 +130,7 @@ def _print_parameters(entries: Sequence[tuple[str, Entry]], form: str) -> None:
         click.echo(f"{entry.estimator}, version {entry.version}\n")
         _print(describe_parameters(entry), form)
         if entry.foreign:
-            click.echo("\nIn a config its parameters stand under `parameters:`.")
+            click.echo("\nIn a config, its parameters are listed under `parameters:`.")
         click.echo()
 
 

@@ -57,17 +57,17 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
 
 @data.command("describe", epilog=examples("pppca data describe my.csv --target y", "pppca data describe own.yaml"))
 @click.argument("problem")
-@click.option("--target", "targets", multiple=True, help="Column of the target, of a table that names none.")
-@click.option("--task", type=click.Choice(("classification", "approximation")), help="What the target is.")
+@click.option("--target", "targets", multiple=True, help="Target column, for a table that does not name its target.")
+@click.option("--task", type=click.Choice(("classification", "approximation")), help="Task of the target.")
 @click.option("--drop", "dropped", multiple=True, help="Column of a table to leave out.")
 @data_option
 def data_describe(
     problem: str, targets: tuple[str, ...], task: Task | None, dropped: tuple[str, ...], data_dir: Path | None
 ) -> None:
-    """Describe PROBLEM: types, gaps, classes, sizes and split, and all that makes a table unusable.
+    """Describe PROBLEM: types, gaps, classes, sizes and split, and the reasons why a table cannot be used.
 
     PROBLEM is a known problem's name, a .csv, .parquet or .dt file, sklearn:NAME, proben1:FAMILY or openml:NUMBER,
-    which is downloaded where it is not there yet; or a config, all of whose problems are described.
+    which is downloaded if necessary. If PROBLEM is a config, all of its problems are described.
     """
     from tabulate import tabulate
 

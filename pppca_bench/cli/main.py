@@ -37,7 +37,7 @@ class _Commands(click.Group):
             click.echo(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader, such as `head`, has enough: click ends in silence
+            if error.errno == errno.EPIPE:  # the reader, such as `head`, has stopped: click exits silently
                 raise
             where = error.filename or ("the working directory" if error.errno == errno.ENOENT else "a file")
             cause = error.strerror or error
@@ -52,7 +52,7 @@ class _Commands(click.Group):
 )
 @click.version_option(__version__, prog_name="pppca")
 def cli() -> None:
-    """Run GHA, DGHA, NE-pPCA and other methods, and set the results beside published numbers."""
+    """Run GHA, DGHA, NE-pPCA and other methods, and compare the results with published numbers."""
 
 
 for _command in (
@@ -64,5 +64,5 @@ for _command in (
 
 def main() -> None:
     """Run the command line."""
-    gc.set_threshold(100_000)  # imports allocate much and free little: by default they are searched for garbage 0.3 s
+    gc.set_threshold(100_000)  # imports allocate much and free little: by default, garbage collection takes 0.3 s
     cli(prog_name="pppca")

@@ -1,4 +1,4 @@
-"""``pppca status``, ``list``, ``show``, ``export``, ``merge`` and ``doctor``: stored results, and their state."""
+"""``pppca status``, ``list``, ``show``, ``export``, ``merge`` and ``doctor``: stored results and their state."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 ALL = "all"
-"""Name under which the runs of several configs are counted, each once."""
+"""Name of the row that counts the runs of all configs, each run once."""
 
 
-class Standing(NamedTuple):
-    """Numbers of a config's runs by their status, and the seconds left; None without a completed run to go by."""
+class ConfigStatus(NamedTuple):
+    """Numbers of a config's runs by status, and the seconds left; None if no completed run allows an estimate."""
 
     config: str
     n_done: int
@@ -63,14 +63,14 @@ class Standing(NamedTuple):
     flag_value=10.0,
     type=click.FloatRange(min=0.1, max=threading.TIMEOUT_MAX),
     metavar="[SECONDS]",
-    help="Print again every SECONDS [default: 10], until no run is left to do or Ctrl-C.",
+    help="Print again every SECONDS [default: 10], until all runs are done or Ctrl-C is pressed.",
 )
 def status(results: Path, workers: int | None, pause_s: float | None) -> None:
     """Show for each config how many runs are done, and the time left.
 
-    The time left is for the runs that failed or are still to do. It is estimated from finished runs of the same method
-    and problem, with all workers busy; "?" means that there are none yet. The command also works during `pppca run`, on
-    any machine that sees the folder.
+    The time left is for failed runs and for runs still to do. It is estimated from finished runs of the same method
+    and problem, with all workers busy; "?" means that there are no such runs yet. The command also works during `pppca
+    run`, on any machine with access to the folder.
     """
     from tabulate import tabulate
 
@@ -81,7 +81,7 @@ def status(results: Path, workers: int | None, pause_s: float | None) -> None:
     try:
         while True:
             with read_store(results) as store:  # each time, to see what other processes wrote
-                read = standings(store, n_workers)
+                read = config_statuses(store, n_workers)
             rows = [(*config[:-1], _time(config.seconds_left)) for config in read]
             align = ("left", *["right"] * 5) if rows else None
             click.echo(tabulate(rows, headers, disable_numparse=True, colalign=align))
@@ -93,12 +93,12 @@ def status(results: Path, workers: int | None, pause_s: float | None) -> None:
         sys.exit(EXIT_INTERRUPTED)
 
 
-def standings(store: Store, workers: int) -> list[Standing]:
+def config_statuses(store: Store, workers: int) -> list[ConfigStatus]:
     """Count the runs of each config, and of all configs if there are several, and estimate the time left.
 
-    A run is taken to last as long as the completed runs of its method on its problem, or of its method on any problem
-    if there are none. Choice: timed runs are computed alone, the others by all workers at once; that the last runs
-    leave workers idle is ignored, so that the estimate is rather too short.
+    The estimate for a run is the mean time of the completed runs of its method on its problem, or of its method on any
+    problem if there are none. Choice: timed runs are computed alone, other runs by all workers at once; idle workers at
+    the end are ignored, so that the estimate is rather too short.
     """
     from pppca_bench.experiments.queue import is_timed
     from pppca_bench.methods.registry import METHODS
@@ -125,13 +125,13 @@ def standings(store: Store, workers: int) -> list[Standing]:
     for name in configs if len(configs) < 2 else tallies:
         tally, seconds_left = tallies[name], None if math.isnan(left[name]) else left[name]
         result.append(
-            Standing(name, tally["done"], tally["failed"], tally["planned"], tally["under way"], seconds_left)
+            ConfigStatus(name, tally["done"], tally["failed"], tally["planned"], tally["under way"], seconds_left)
         )
     return result
 
 
 def _mean_seconds(store: Store) -> dict[tuple[str, str], float]:
-    """Return the mean seconds of a completed run by problem and method; runs of a group share its span equally."""
+    """Return the mean seconds of a completed run by problem and method; the runs of a group share its time equally."""
     rows = store.rows(
         "WITH spans AS (SELECT started_at, duration_ms, duration_ms / count(*) AS mean_ms FROM runs"
         " WHERE status = 'done' AND duration_ms IS NOT NULL GROUP BY 1, 2)"
@@ -142,7 +142,7 @@ def _mean_seconds(store: Store) -> dict[tuple[str, str], float]:
 
 
 def _time(seconds: float | None) -> str:
-    """Return a time in words, rounded up; "–" for no time, "?" for an unknown time."""
+    """Return a time as text, rounded up; "–" for no time, "?" for an unknown time."""
     if seconds is None:
         return "?"
     if seconds == 0.0:
@@ -193,9 +193,9 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
 @click.argument("run")
 @results_option
 def show(run: str, results: Path) -> None:
-    """Print everything that is known about RUN, as YAML.
+    """Print all stored information on RUN, as YAML.
 
-    That is its settings, seed, data, numbers and provenance, and its traceback if it failed. RUN is a key, the
+    This includes settings, seed, data, numbers, provenance and, if it failed, its traceback. RUN is a key, the
     beginning of a key, or CONFIG/PROBLEM/METHOD/REPEAT if that names a single run.
     """
     import yaml
@@ -218,7 +218,7 @@ def show(run: str, results: Path) -> None:
 @format_option("csv", "parquet")
 @click.option("--out", type=FILE, help="File to write to [default: print the CSV].")
 def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None) -> None:
-    """Write all runs as a table, with a row for each run.
+    """Write all runs as a table with a row for each run.
 
     Settings, numbers, seed, status and provenance have a column each. CONFIGS are names of configs that were run (all
     by default). In Python, `pppca_bench.load_results` returns the same table.
@@ -245,9 +245,9 @@ def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None)
 def merge(folders: tuple[Path, ...], results: Path) -> None:
     """Merge the results of several folders into one database.
 
-    The database is that of --results. It may have some of the results already: merging them again changes nothing. If
-    two folders differ in the numbers of a run (times aside), or in the data, algorithms, seeds or config text of a
-    setting, the command says so and merges nothing. FOLDERS are only read.
+    The target is the database of --results. It may already contain some of the results: merging them again changes
+    nothing. If two folders have different numbers for a run (except times), or different data, algorithms, seeds or
+    config texts for a setting, the command reports an error and merges nothing. FOLDERS are only read.
     """
     with stoppable(results):
         from pppca_bench.store.database import Store
@@ -263,7 +263,7 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
                 store.rows("SELECT status, count(*) FROM runs WHERE key IN (SELECT key FROM plans) GROUP BY 1")
             )
     for folder, (n_new, n_known) in zip(sources, merged, strict=True):
-        click.echo(f"{folder}: {n_new} runs taken, {n_known} were there already.", err=True)
+        click.echo(f"{folder}: {n_new} runs added, {n_known} were already stored.", err=True)
     done, failed, planned = (counts.get(status, 0) for status in ("done", "failed", "planned"))
     click.echo(f"{results} has {done} runs done, {failed} failed and {planned} to do.", err=True)
 
@@ -271,11 +271,11 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
 @click.command(epilog=examples("pppca doctor", "pppca doctor --results elsewhere"))
 @data_option
 @results_option
-@click.option("--mend", is_flag=True, help="Remove the rows of results that are damaged, to be computed again.")
+@click.option("--mend", is_flag=True, help="Remove damaged rows of results, so that they are computed again.")
 def doctor(data_dir: Path | None, results: Path, mend: bool) -> None:
     """Check the installation, the data and the results.
 
-    Each finding comes with its remedy. The exit code is 1 if there is anything to do.
+    Each problem is printed with its remedy. The exit code is 1 if a check failed.
     """
     from pppca_bench.experiments import doctor as checks
 
@@ -284,11 +284,11 @@ def doctor(data_dir: Path | None, results: Path, mend: bool) -> None:
         if database.exists() and (n_removed := checks.mend(database)):
             click.echo(f"Removed {n_removed} damaged rows from {database}: the next `pppca run` computes them again.")
     n_wrong = 0
-    for finding in checks.examine(data_dir, results / DATABASE, studies):
-        n_wrong += finding.remedy is not None
-        mark = "ok" if finding.remedy is None else "!!"
-        click.echo(f"{mark}  {finding.subject}: {finding.text} {finding.remedy or ''}".rstrip())
+    for result in checks.examine(data_dir, results / DATABASE, studies):
+        n_wrong += result.remedy is not None
+        mark = "ok" if result.remedy is None else "!!"
+        click.echo(f"{mark}  {result.subject}: {result.text} {result.remedy or ''}".rstrip())
     if n_wrong:
-        click.echo(f"{n_wrong} finding{'s' if n_wrong > 1 else ''} to do something about.")
+        click.echo(f"{n_wrong} check{'s' if n_wrong > 1 else ''} failed.")
         sys.exit(1)
-    click.echo("All is well.")
+    click.echo("All checks passed.")

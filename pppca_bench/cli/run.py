@@ -1,4 +1,4 @@
-"""``pppca run`` and ``study``: configs to results and tables, searches of settings."""
+"""``pppca run`` and ``study``: computation of results and tables, searches for settings."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pppca_bench.runs import RunSpec
     from pppca_bench.store.database import Store
 
-MOST_PRINTED = 3
-"""Number of configs whose tables are printed; with more, only the folders of the tables are."""
+MAX_PRINTED = 3
+"""Largest number of configs whose tables are printed; for more configs, only the folders of the tables are."""
 
 
 def _read_shard(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
@@ -98,9 +98,9 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
     "--retry", "retries", type=click.IntRange(0, 100), default=0, help="Try a failed run again, up to this many times."
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
-@click.option("--fresh", is_flag=True, help="Compute all runs again, also those that are done.")
+@click.option("--fresh", is_flag=True, help="Compute all runs again, including completed runs.")
 @force_option
-@click.option("--dry-run", is_flag=True, help="Count the runs, and run nothing.")
+@click.option("--dry-run", is_flag=True, help="Count the runs, but run nothing.")
 @click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
 @click.option("--quiet", is_flag=True, help="Print no progress bar, summary or tables; tables are still written.")
 def run(
@@ -125,17 +125,18 @@ def run(
     """Run the experiments of CONFIGS, and print their tables.
 
     CONFIGS are YAML files or names of configs. NAME stands for configs/NAME.yaml if this file exists (`pppca init`
-    writes such files), and otherwise for the config that comes with the package. Runs that are done already are not
+    writes such files), and otherwise for the config that comes with the package. Completed runs are not
     repeated.
 
-    The tables show only what was run. They are also written to RESULTS/by_config/NAME, as Markdown, LaTeX and CSV. With
-    more than 3 configs, only the names of these folders are printed. A shard has no tables. Messages go to stderr.
+    The tables show only rows and columns with runs. They are also written to RESULTS/by_config/NAME, as Markdown, LaTeX
+    and CSV. With more than 3 configs, only the names of these folders are printed. A shard has no tables. Messages go
+    to stderr.
     """
     if scheduler and (executor != "dask" or workers is not None):
-        raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has its own.")
+        raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has workers.")
     with stoppable(results):
         with _workers("processes" if dry_run else executor, scheduler, 0 if dry_run else workers, quiet) as backend:
-            # While the server of the workers starts.
+            # Imported while the server of the workers starts.
             from pppca_bench.config.request import read_request
             from pppca_bench.experiments import queue, runner
             from pppca_bench.store.database import Store
@@ -172,14 +173,14 @@ def run(
         try:
             if not (no_tables or shard):
                 _write_tables([plan.name for plan in request.plans], results, quiet)
-        finally:  # also where the tables cannot be written
+        finally:  # also if the tables cannot be written
             _print_outcome(outcome, results, quiet)
     if outcome.n_failed:
         sys.exit(1)
 
 
 def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: bool) -> Workers:
-    """Return the workers that the options ask for; local workers begin to import, a cluster waits for a call."""
+    """Return the workers for the options; local workers start to import at once, a cluster starts at the first call."""
     from pppca_bench.experiments.executors import Workers, available_cores, start_server
 
     n_workers = available_cores() if workers is None else workers
@@ -210,7 +211,7 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     if quiet:
         return
     for name, (tables, folder) in written.items():
-        if len(names) > MOST_PRINTED:
+        if len(names) > MAX_PRINTED:
             click.echo(f"{name}: {len(tables)} tables in {folder}")
             continue
         if len(names) > 1:
@@ -247,7 +248,7 @@ def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None
     missing = [spec for spec in specs if spec.key not in done]
     n_cells, n_trained = len({spec.cell for spec in missing}), sum(n_trainings(spec.cell) for spec in missing)
     text = f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {n_cells} cells"
-    chosen = f": {n_trained} trainings, with those of the candidates that they choose from"
+    chosen = f": {n_trained} trainings, including the candidates of runs that choose their settings"
     click.echo(f"{text}{chosen if n_trained > len(missing) else ''}.")
 
 
@@ -256,12 +257,12 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
     if outcome.n_failed:
         lines.append(f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}")
         if outcome.n_left:
-            lines.append(f"Stopped there (--fail-fast), with {outcome.n_left} runs left.")
+            lines.append(f"Stopped at this failure (--fail-fast), with {outcome.n_left} runs left.")
         lines.append("`pppca list --failed` lists them, `pppca show` their tracebacks; `pppca run` tries them again.")
     if outcome.n_reused == outcome.n_planned and not quiet:
         lines.append(f"Nothing to do: all {outcome.n_planned} runs are in {results}.")
     elif not quiet:
-        lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were there already.")
+        lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were already stored.")
     click.echo("\n".join(lines), err=True, nl=bool(lines))
 
 
@@ -282,12 +283,12 @@ def study(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Search for settings that come near published numbers.
+    """Search for settings that reproduce published numbers.
 
     CONFIG is a YAML file or the name of a study. NAME stands for configs/studies/NAME.yaml if this file exists, and
     otherwise for the study that comes with the package.
-    The command runs the trials that RESULTS/studies/NAME lacks. trials.csv there lists all trials, the best first, and
-    trials.md the best 20.
+    The command runs the trials that RESULTS/studies/NAME lacks. In this folder, trials.csv lists all trials, the best
+    first, and trials.md lists the best 20.
     """
     from pppca_bench.experiments.executors import available_cores
     from pppca_bench.store.database import Store

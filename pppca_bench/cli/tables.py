@@ -1,4 +1,4 @@
-"""``pppca tables``, ``figures``, ``render``, ``report`` and ``rules``: results beside the published numbers."""
+"""``pppca tables``, ``figures``, ``render``, ``report`` and ``rules``: our results and the published numbers."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 @click.option("--table", "names", multiple=True, help="Only this table, such as T5 (repeatable).")
 @click.option("--problem", "problems", multiple=True, help="Only runs on this problem (repeatable).")
 @click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
-@click.option("--all", "show_all", is_flag=True, help="Also show rows and columns where nothing was run.")
+@click.option("--all", "show_all", is_flag=True, help="Also show rows and columns without runs.")
 @format_option("terminal", "markdown", "latex", "csv", "json")
 @click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always have both.")
-@click.option("--out", type=FOLDER, help="Write a file for each table into this folder, and print none.")
+@click.option("--out", type=FOLDER, help="Write a file for each table into this folder instead of printing.")
 def tables(
     configs: tuple[str, ...],
     results: Path,
@@ -68,7 +68,7 @@ def tables(
     sd: bool,
     out: Path | None,
 ) -> None:
-    """Print the tables: our results beside the published numbers.
+    """Print the tables: our results and the published numbers.
 
     CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs, graphicx and
     longtable.
@@ -88,9 +88,9 @@ def tables(
 
 
 def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[Table | Document]:
-    """Build the named tables, or all, and keep those that runs fill."""
+    """Build the named tables, or all tables, and keep the tables with runs."""
     tables = [snapshot[name] for name in snapshot if not names or name in names]
-    tables = [table for table in tables if table.was_run]
+    tables = [table for table in tables if table.has_runs]
     return tables if show_all else [kept for table in tables if (kept := table.trimmed())]
 
 
@@ -117,11 +117,11 @@ def figures(results: Path, out: Path | None) -> None:
 
 @click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
 @results_option
-@click.option("--findings", type=FILE, help="File for the findings [default: RESULTS/findings.md].")
+@click.option("--findings", type=FILE, help="File for the verdicts on the claims [default: RESULTS/findings.md].")
 def render(results: Path, findings: Path | None) -> None:
     """Write all tables and figures into the results folder.
 
-    README.md there links to all of them; findings.md judges the slides' claims.
+    Its README.md links to all of them; findings.md has the verdicts on the slides' claims.
     """
     import os
 
@@ -130,7 +130,7 @@ def render(results: Path, findings: Path | None) -> None:
     from pppca_bench.reporting.index_page import render_index
 
     snapshot, drawn, rankings = _read(results)
-    built = snapshot.filled
+    built = snapshot.with_runs
     written = [path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")]
     images = write_figures(drawn, rankings, results / "figures")
     judged = snapshot.findings(drawn)
@@ -152,8 +152,8 @@ def render(results: Path, findings: Path | None) -> None:
 def report(results: Path, out: Path | None) -> None:
     """Write all results on a single HTML page.
 
-    The page has findings, tables, figures, ranks, rules and provenance. It needs no other file and no network, and can
-    be read without scripts.
+    The page has the claims, tables, figures, ranks, rules and provenance. It needs no other file and no network,
+    and can be read without scripts.
     """
     from pppca_bench.reporting.html import render_report
 
@@ -218,14 +218,14 @@ def _write_tables(tables: Sequence[Table | Document], form: Format, folder: Path
 
 
 def write_by_config(config: str, results: Path) -> tuple[list[Table | Document], Path]:
-    """Write the tables of a config's runs into its folder, from which other tables are removed; return both.
+    """Write the tables of a config's runs into its folder, and remove other tables there; return tables and folder.
 
     Choice: the sizes of data sets (T0) are left out, since no run fills them.
     """
     from pppca_bench.reporting.document import Document
 
     with read_store(results) as store:
-        filled = read_snapshot(store, [config]).filled
+        filled = read_snapshot(store, [config]).with_runs
     shown = [table for table in filled if isinstance(table, Document) or table.shows_runs]
     tables = [kept for table in shown if (kept := table.trimmed())]
     folder = results / BY_CONFIG / config

@@ -24,9 +24,9 @@ class Guarded:
     Parameters
     ----------
     stream : text stream
-        Anything but `write` and `flush` is passed on to it.
+        All attributes except `write` and `flush` are those of this stream.
     needed : bool
-        Whether a failure to write is raised; otherwise the stream is silent from then on.
+        Whether a failure to write is raised; otherwise the stream discards all further text.
     """
 
     def __init__(self, stream: Any, *, needed: bool) -> None:
@@ -37,7 +37,7 @@ class Guarded:
 
     def write(self, text: str) -> int:
         """Write text."""
-        start = text[: text.startswith("\r")]  # with which a progress bar begins each text
+        start = text[: text.startswith("\r")]  # a progress bar begins each text with it
         return int(self._try(self._stream.write, start + printable(text[len(start) :], keep="\t\n")) or 0)
 
     def flush(self) -> None:
@@ -62,7 +62,7 @@ class Guarded:
 @contextmanager
 def guarded() -> Iterator[None]:
     """Guard standard output and error during a command."""
-    for number in (0, 1, 2):  # the next file, such as the database, would get a closed number
+    for number in (0, 1, 2):  # otherwise the next file, such as the database, would get the number of a closed stream
         try:
             os.fstat(number)
         except OSError:
@@ -71,7 +71,7 @@ def guarded() -> Iterator[None]:
     out, err = (io.StringIO() if stream is None else stream for stream in (sys.stdout, sys.stderr))
     for stream in (out, err):
         if hasattr(stream, "reconfigure"):
-            # ASCII stands for a locale that was never set.
+            # ASCII means that no locale is set.
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if is_ascii else None, errors=_FALLBACK)
     guarded_out: Any = Guarded(out, needed=True)

@@ -19,7 +19,7 @@ from pppca_bench.compiled.linear_algebra import rounded
 from pppca_bench.experiments.measures import (
     as_matrix,
     error_percent,
-    judge,
+    score_predictions,
     measure_reconstruction,
     portray,
     predictions_of,
@@ -41,14 +41,13 @@ from pppca_bench.references.proben1_tables import pivot_of, rule_network
 from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result
 
 HISTORY_NODES = 10
-"""Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
+"""Number of nodes whose variances are stored: the slides' figures draw at most nine (F3, cancer1)."""
 
 NO_VARIANCE = 1e-15
-"""Bound of the variance of a feature over the largest. Choice: a few roundings of the largest eigenvalue."""
+"""Share of the largest variance below which a feature has none. Choice: a few roundings of the largest eigenvalue."""
 
 _BASE = "base."
 """Prefix of the settings of an ensemble's members."""
-
 
 Splits = tuple[Floats, Floats, Floats]
 """Training, validation and test inputs, each of shape (n_samples, n_features)."""
@@ -75,7 +74,7 @@ class Learned:
         Numbers of the run so far.
     history : mapping of str to array
     reducer, classifier : estimator or None
-        Fitted. A method that classifies has no reducer; other methods have no classifier before it is trained.
+        Fitted. Methods that classify have no reducer; with other methods, the classifier is None until it is trained.
     """
 
     spec: RunSpec
@@ -92,22 +91,22 @@ Made = TypeVar("Made")
 
 
 def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
-    """Run repeats of a cell, and of cells with the same settings on other data; each result is as if it ran alone.
+    """Run repeats of a cell, or of cells with the same settings on different data; each result is as if it ran alone.
 
     Parameters
     ----------
     specs : sequence of RunSpec
         Runs with the same settings, so that their networks train side by side.
     problem : Problem or sequence of Problem
-        The same for all runs, or one per run. Methods and classifier learn from the training split, the classifier
-        stops by the validation split, and the test split serves only to measure errors.
+        A problem for all runs, or a problem for each run. Methods and classifier learn from the training split, the
+        classifier stops by the validation split, and the test split serves only to measure errors.
 
     Returns
     -------
     list of RunResult
-        In the order of ``specs``; a run with numerical errors is failed, with its traceback.
+        In the order of ``specs``; a run with a numerical error has failed, and has its traceback.
     """
-    outcomes = learn(list(map(Job, specs, each(problem, specs))))
+    outcomes = learn(list(map(Job, specs, problems_of(problem, specs))))
     waiting = {i: own for i, own in enumerate(outcomes) if isinstance(own, Learned) and own.classifier is None}
     for i, outcome in zip(waiting, _isolated(_classify, list(waiting.values())), strict=True):
         outcomes[i] = outcome
@@ -115,7 +114,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     return [recordable(spec, result) for spec, result in zip(specs, results, strict=True)]
 
 
-def each(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
+def problems_of(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
     """Return the problem of each run."""
     return [problem] * len(specs) if isinstance(problem, Problem) else problem
 
@@ -146,7 +145,7 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
 def learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
     """Fit the methods of runs with the same settings, networks side by side.
 
-    Runs that failed or that only measure give their result.
+    Runs that failed, or whose method only measures, give their result.
     """
     if issubclass(contract_of(find_method(jobs[0].spec.cell.method)).estimator, MLP):
         return _isolated(_learn, jobs)
@@ -154,7 +153,7 @@ def learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
 
 
 def _isolated(compute: Callable[[Sequence[AnyJob]], Sequence[Made]], jobs: Sequence[AnyJob]) -> list[Made | RunResult]:
-    """Compute jobs together, or each by itself after a numerical error; a job with an error gives a failed result."""
+    """Compute jobs together or, after a numerical error, each by itself; a job with an error gives a failed result."""
     try:
         return list(compute(jobs))
     except (ValueError, ArithmeticError):
@@ -167,7 +166,7 @@ def _learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
     """Fit methods on the training split, and on the validation split where the protocol includes it."""
     methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
     (spec, problem), *others = jobs
-    with own_generators(spec, 0):
+    with seeded_generators(spec, 0):
         start = time.perf_counter()
         if others:
             _fit_networks(methods, [(job.problem, _inputs(job.problem)) for job in jobs])
@@ -186,13 +185,13 @@ def is_third_party(spec: RunSpec) -> bool:
     return any(isinstance(version, str) for _, version in spec.cell.algorithms)
 
 
-def handed(array: NDArray[Any], spec: RunSpec) -> NDArray[Any]:
-    """Return an array as a run's estimators get it: third-party code gets a private copy, which it may change."""
+def copy_for_third_party(array: NDArray[Any], spec: RunSpec) -> NDArray[Any]:
+    """Return a copy of an array if a run calls third-party code, which may change it; otherwise return the array."""
     return array.copy() if is_third_party(spec) else array
 
 
 @contextmanager
-def own_generators(spec: RunSpec, stage: int) -> Iterator[None]:
+def seeded_generators(spec: RunSpec, stage: int) -> Iterator[None]:
     """Seed the global generators of Python and NumPy for a stage of a run of third-party code, and restore them."""
     if not is_third_party(spec):
         yield
@@ -224,16 +223,16 @@ def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]
 
 def _fit_alone(estimator: Any, contract: Contract, spec: RunSpec, problem: Problem, splits: Splits) -> None:
     """Fit an estimator on the training and validation inputs of a problem, original or reduced."""
-    train, validation = (handed(X, spec) for X in splits[:2])
+    train, validation = (copy_for_third_party(X, spec) for X in splits[:2])
     if not contract.takes_targets:
         estimator.fit(train)
         return
     given: dict[str, Any] = {}
     if contract.takes_validation:
-        given |= {"X_val": validation, "y_val": handed(problem.y_validation, spec)}
+        given |= {"X_val": validation, "y_val": copy_for_third_party(problem.y_validation, spec)}
     if contract.takes_classes:
         given["classes"] = _classes(problem)
-    y = handed(problem.y_train, spec)
+    y = copy_for_third_party(problem.y_train, spec)
     # One target is a vector to scikit-learn's regressors, a column to this package's.
     estimator.fit(train, y[:, 0] if contract.is_foreign and y.ndim == 2 and y.shape[1] == 1 else y, **given)
 
@@ -259,9 +258,9 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
         return Learned(spec, problem, splits, values, history, None, method)
     reduced = _features(method, spec, splits)
     values["dimensionality"] = reduced[0].shape[1]
-    values |= measure_reconstruction(method, problem.X_train, handed(reduced[0], spec))
+    values |= measure_reconstruction(method, problem.X_train, copy_for_third_party(reduced[0], spec))
     if dict(spec.cell.parameters).get(PORTRAIT):
-        history |= portray(method, problem, handed(reduced[0], spec))
+        history |= portray(method, problem, copy_for_third_party(reduced[0], spec))
     return Learned(spec, problem, reduced, values, history, method, None)
 
 
@@ -274,14 +273,14 @@ def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
     Raises
     ------
     ValueError
-        They are not finite numbers of shape (n_samples, n_components), with the same n_components >= 1 in each split.
+        The features are not finite numbers of shape (n_samples, n_components), with the same n_components >= 1.
     """
     features: list[Floats] = []
     for name, X in zip(("training", "validation", "test"), splits, strict=True):
         n_columns = features[0].shape[1] if features else None
         expected = f"({len(X)}, {n_columns or 'at least 1'})"
         where = f"transform of {type(method).__name__}, {name} split: expected finite numbers of shape {expected}"
-        reduced = as_matrix(method.transform(handed(X, spec)), where)
+        reduced = as_matrix(method.transform(copy_for_third_party(X, spec)), where)
         if reduced.ndim != 2 or len(reduced) != len(X) or n_columns not in (None, reduced.shape[1]) or not reduced.size:
             raise ValueError(f"{where}, got the shape {reduced.shape}.")
         if not np.isfinite(reduced).all():
@@ -295,7 +294,7 @@ def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
 
 
 def _classify(jobs: Sequence[Learned]) -> list[Learned]:
-    """Train the classifiers of runs whose features are ready, and share out the time."""
+    """Train the classifiers of runs on their features; each run has an equal share of the time."""
     start = time.perf_counter()
     classifiers = _train(jobs)
     elapsed_ms = 1e3 * (time.perf_counter() - start)
@@ -318,7 +317,7 @@ def _train(jobs: Sequence[Learned]) -> Sequence[Any]:
         return _fit_networks(classifiers, [(job.problem, job.splits) for job in jobs])
     for job, classifier in zip(jobs, classifiers, strict=True):
         rule = str(dict(job.spec.cell.classifier)["rule"])
-        with own_generators(job.spec, 1):
+        with seeded_generators(job.spec, 1):
             contract = contract_of(find_classifier(rule), job.problem.task)
             _fit_alone(classifier, contract, job.spec, job.problem, job.splits)
     return classifiers
@@ -334,21 +333,21 @@ def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
             values[name] = n_epochs
     values |= getattr(classifier, "measures_", {})
     targets = (problem.y_train, problem.y_validation, problem.y_test)
-    with own_generators(spec, 2):
+    with seeded_generators(spec, 2):
         for split, X, y in zip(("train", "validation", "test"), job.splits, targets, strict=True):
-            predicted = predictions_of(classifier, handed(X, spec), y, problem.n_classes)
+            predicted = predictions_of(classifier, copy_for_third_party(X, spec), y, problem.n_classes)
             values[f"{split}_error_percent"] = error_percent(predicted, y, problem.n_classes)
         if hasattr(classifier, "squared_error_percent"):
-            given = handed(X, spec), handed(y, spec)
+            given = copy_for_third_party(X, spec), copy_for_third_party(y, spec)
             values["test_squared_error_percent"] = classifier.squared_error_percent(*given)
         if dict(spec.cell.parameters).get(PREDICTIONS):
-            scores, kept = judge(classifier, handed(X, spec), predicted, problem)
+            scores, kept = score_predictions(classifier, copy_for_third_party(X, spec), predicted, problem)
             values, history = values | scores, history | kept
     return [RunResult(spec.key, "done", values=values, history=history)]
 
 
 def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int = 1) -> Any:
-    """Return a run's method, unfitted, with its seed and, where it takes one, the config's classifier.
+    """Return a run's unfitted method with its seed and, if the method takes a classifier, the config's.
 
     ``task`` is "classification" or "approximation"; ``n_outputs``, the number of classes or targets, sets the size of
     a network for a problem without a published network.
@@ -369,7 +368,7 @@ def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int =
 def make_classifier(
     settings: Parameters, problem: str, seed: int, task: str = "classification", *, n_outputs: int = 1
 ) -> Any:
-    """Return a classifier, or for an approximation problem the regressor of the same rule, unfitted.
+    """Return an unfitted classifier or, for an approximation problem, the regressor of the same rule.
 
     ``settings`` are those of `Cell.classifier`: names that begin with ``base.`` belong to an ensemble's members.
     """

@@ -23,23 +23,23 @@ from pppca_bench.runs import (
 )
 
 _CRITERIA = {"validation_error": "validation_error_percent", "retained_variance": "retained_variance_percent"}
-"""Values that candidates are compared by."""
+"""Values by which candidates are compared."""
 
 _ROUNDING = 1e-6
-"""Percent of the variance that rounding may lose where features retain all of it."""
+"""Tolerance of the retained variance, in percent, for rounding errors."""
 
 
-def settled(spec: RunSpec, chosen: Parameters, without: Collection[str] = ()) -> RunSpec:
-    """Return a run with the chosen settings and without some others, under its own key and seed."""
+def with_settings(spec: RunSpec, chosen: Parameters, without: Collection[str] = ()) -> RunSpec:
+    """Return a run with the chosen settings, without some other settings; its key and seed are unchanged."""
     given = {name: value for name, value in spec.cell.parameters if not name.startswith(CHOOSE) and name not in without}
     parameters: dict[str, Scalar] = given | dict(chosen)
     return replace(spec, cell=replace(spec.cell, parameters=tuple(sorted(parameters.items()))))
 
 
-def chosen_by(spec: RunSpec, result: RunResult) -> RunSpec:
+def with_choice(spec: RunSpec, result: RunResult) -> RunSpec:
     """Return a completed run with the settings that it chose."""
     return next(
-        settled(spec, candidate)
+        with_settings(spec, candidate)
         for candidate in candidates(spec.cell)
         if all(result.values[f"{CHOSEN}{name}"] == value for name, value in candidate)
     )
@@ -52,20 +52,20 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     so that the choice cannot depend on the test split; then the chosen candidate learns again, and is tested.
 
     Choice: of the candidates with the least validation error, the first with the fewest features is chosen; failed
-    candidates are ignored. By retained variance it is the candidate with the fewest features that retains enough or, if
-    none does, the candidate that retains most.
+    candidates are ignored. By retained variance, the candidate with the fewest features that retains enough is chosen
+    or, if no candidate does, the candidate that retains most.
 
     Choices such as ``chosen_tau`` are among the values of the results.
     """
     among, rule = candidates(specs[0].cell), dict(specs[0].cell.parameters)
     if among == [()]:
         return cells.run_group(specs, problem)
-    problems = cells.each(problem, specs)
+    problems = cells.problems_of(problem, specs)
     distinct = {id(own): own for own in problems}.items()
     blinded = {key: replace(own, X_test=own.X_validation, y_test=own.y_validation) for key, own in distinct}
     blind = [blinded[id(own)] for own in problems]
     attempt = _reduce if rule[CHOOSE_BY] == "retained_variance" else cells.run_group
-    tried = [attempt([settled(spec, candidate, STORAGE_FLAGS) for spec in specs], blind) for candidate in among]
+    tried = [attempt([with_settings(spec, candidate, STORAGE_FLAGS) for spec in specs], blind) for candidate in among]
     results: dict[str, RunResult] = {}
     groups: dict[Parameters, list[cells.Job]] = {}
     n_failed: dict[str, int] = {}
@@ -73,13 +73,13 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
         best = _best(rule, [outcome.values for outcome in outcomes])
         n_failed[spec.key] = sum(outcome.status == "failed" for outcome in outcomes)
         if best is None:
-            error = outcomes[0].error or f"no candidate has a number to choose {rule[CHOOSE_BY]} by"
+            error = outcomes[0].error or f"no candidate has a value of {rule[CHOOSE_BY]}"
             results[spec.key] = failed_result(spec, error)
         else:
             groups.setdefault(among[best], []).append(cells.Job(spec, own))
     for chosen, group in groups.items():
         settings: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in chosen}
-        for result in cells.run_group([settled(spec, chosen) for spec, _ in group], [own for _, own in group]):
+        for result in cells.run_group([with_settings(spec, chosen) for spec, _ in group], [own for _, own in group]):
             choice = settings | {"failed_candidates": n_failed[result.key]}
             is_done = result.status == "done"
             results[result.key] = replace(result, values={**result.values, **choice}) if is_done else result
@@ -96,7 +96,7 @@ def _reduce(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunRe
 
 
 def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> int | None:
-    """Return the index of the best candidate; None where none has the value that decides."""
+    """Return the index of the best candidate; None if no candidate has the value to compare."""
     number = _CRITERIA[str(rule[CHOOSE_BY])]
     known = {place: values for place, values in enumerate(tried) if number in values}
     if not known:

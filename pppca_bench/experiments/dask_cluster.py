@@ -22,7 +22,7 @@ from pppca_bench.experiments.provenance import LIBRARIES
 from pppca_bench.problems import Problem, ProblemSource, load_source
 
 TIMEOUT_S = 30.0
-"""How long to wait for a scheduler, and for a first worker."""
+"""Time to wait for a scheduler, and for a first worker."""
 
 _NOT_IN_WORKERS = frozenset({"cli", "reporting", "studies"})
 """Rooms of the package that no worker imports."""
@@ -31,7 +31,7 @@ _NOT_IN_WORKERS = frozenset({"cli", "reporting", "studies"})
 class DaskCluster(Workers):
     """Workers of a Dask cluster, each of one thread; the cluster is started or joined at the first call.
 
-    The scheduler gives a call whose worker dies to another worker; a call that kills several workers is lost. Workers
+    If a worker dies, the scheduler gives its call to another worker; a call that kills several workers is lost. Workers
     may join and leave at any time.
 
     Parameters
@@ -60,12 +60,12 @@ class DaskCluster(Workers):
         self._sent: set[str] = set()
 
     @property
-    def n_held(self) -> int:
-        """Number of calls to submit at a time: two for each worker, which computes the first."""
+    def n_in_flight(self) -> int:
+        """Number of calls to submit at a time: two for each worker, which computes the first meanwhile."""
         return 2 * len(self._ask(self._client.nthreads)) if self._client else 2
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
-        """Send a split's data to all workers, also later ones, and return a function by which a call gets them."""
+        """Send a split's data to all workers, including later workers; return a function that gives a call the data."""
         self._executor = self._executor or self._join(self._size)
         name = f"pppca data {source.sha256} {source.split}"
         if name not in self._sent:
@@ -77,11 +77,11 @@ class DaskCluster(Workers):
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Submit a call to the scheduler."""
         if self._client and self._client.status != "running":
-            raise self._gone()
+            raise self._scheduler_lost()
         return super().submit(_checked_call, fingerprint(), call, *arguments)
 
     def is_lost(self, future: Future[Any]) -> bool:
-        """Return whether a finished call has no result since the workers that tried it died.
+        """Return whether a finished call has no result because the workers that tried it died.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class DaskCluster(Workers):
             The scheduler is gone, or a worker that joined later has other code, Python or libraries.
         """
         if future.cancelled():
-            raise self._gone()
+            raise self._scheduler_lost()
         error = future.exception()
         if error is None or isinstance(error, KilledWorker):
             return error is not None
@@ -123,7 +123,7 @@ class DaskCluster(Workers):
 
     def _join(self, n_workers: int) -> Executor:
         if self._client is None:
-            for handler in logging.getLogger("distributed").handlers:  # of all its loggers
+            for handler in logging.getLogger("distributed").handlers:  # shared by all of its loggers
                 handler.setLevel(logging.CRITICAL + 1)  # errors are raised instead
             if not self.address:
                 with uninterrupted_children():
@@ -159,7 +159,7 @@ class DaskCluster(Workers):
         for worker, n_threads in self._client.nthreads().items():
             if n_threads != 1:
                 raise ClusterError(
-                    f"worker {worker}: expected one thread, got {n_threads}, which would disturb each other."
+                    f"worker {worker}: expected one thread, got {n_threads}: runs would disturb each other."
                     " Start it with `--nthreads 1`, and with `--nworkers` for several cores."
                 )
         for worker, error in self._client.run(_check, fingerprint(), on_error="return").items():
@@ -175,9 +175,9 @@ class DaskCluster(Workers):
         try:
             return call(*arguments, **named)
         except (OSError, TimeoutError) as error:
-            raise self._gone() from error
+            raise self._scheduler_lost() from error
 
-    def _gone(self) -> ClusterError:
+    def _scheduler_lost(self) -> ClusterError:
         return ClusterError(
             f"the Dask scheduler at {self.address} is gone. Completed runs are saved: start it again, and run the same"
             " command."
@@ -219,7 +219,7 @@ def _check(expected: Mapping[str, str], dask_worker: Any = None) -> None:
             worker = (dask_worker or get_worker()).address
             raise ClusterError(
                 f"worker {worker}: expected {name} {expected.get(name)}, as here, got {value}. Its numbers could"
-                " differ: install the same there, and start it again."
+                " differ: install the same version there, and start the worker again."
             )
 
 

@@ -1,4 +1,4 @@
-"""Executors: in-process, local processes, or any other of ``concurrent.futures``."""
+"""Executors: in-process, local processes, or any executor of ``concurrent.futures``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def available_cores() -> int:
 class Workers:
     """An executor that is created at the first call, and again after it broke or was discarded.
 
-    As a context manager it waits for its workers at the end, or kills them where an exception leaves the block.
+    As a context manager, it waits for its workers at the end of the block, or kills them after an exception.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class Workers:
             self.renew()
 
     @property
-    def n_held(self) -> int:
-        """Number of calls to submit at a time: two for each worker, which computes the first."""
+    def n_in_flight(self) -> int:
+        """Number of calls to submit at a time: two for each worker, which computes the first meanwhile."""
         return 2 * self._size if self.n_workers else 1
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
@@ -67,7 +67,7 @@ class Workers:
         return partial(load_source, source) if self.n_workers or source.split else lambda: problem
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Submit a call; where the executor is broken, the future has the exception."""
+        """Submit a call; if the executor is broken, the future has the exception."""
         try:
             self._executor = self._executor or self._new_executor(self._size)
             return self._executor.submit(call, *arguments)
@@ -81,11 +81,11 @@ class Workers:
             return self._executor.submit(call, *arguments)
 
     def is_lost(self, future: Future[Any]) -> bool:
-        """Return whether a finished call has no result since its worker died."""
+        """Return whether a finished call has no result because its worker died."""
         return isinstance(future.exception(), BrokenExecutor)
 
     def renew(self, n_workers: int | None = None) -> None:
-        """Discard the executor and its calls; the next has ``n_workers`` workers, by default as many as before."""
+        """Discard the executor and its calls; the next has ``n_workers`` workers, by default the same number."""
         executor, self._executor = self._executor, None
         self._size = n_workers or self._size
         if executor is not None:
@@ -113,7 +113,7 @@ class _InProcess(Executor):
 
 @contextmanager
 def uninterrupted_children() -> Iterator[None]:
-    """Let processes that start meanwhile ignore Ctrl-C, which a terminal sends to all of them."""
+    """Let processes that are started in the block ignore Ctrl-C, which a terminal sends to all of them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -132,7 +132,7 @@ def start_server() -> BaseContext:
         from multiprocessing import forkserver, resource_tracker
 
         context.set_forkserver_preload(PRELOADED)
-        resource_tracker.ensure_running()  # before the server, whose start it would let Ctrl-C through again
+        resource_tracker.ensure_running()  # first, since starting it later would let Ctrl-C through to the server
         with uninterrupted_children():
             forkserver.ensure_running()
     return context
@@ -153,7 +153,7 @@ def _process_pool(n_workers: int) -> Executor:
 
 
 def _prepare_worker() -> None:
-    """Ignore Ctrl-C, and end this worker with its parent, also with a killed parent."""
+    """Ignore Ctrl-C, and end this worker with its parent, even if the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent: Any = multiprocessing.parent_process()
 

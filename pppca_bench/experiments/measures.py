@@ -18,15 +18,14 @@ from pppca_bench.projection import max_variances
 from pppca_bench.runs import MEASURES, QUANTITIES, RunResult, RunSpec, failed_result
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
-_SUM = 1e-6
+_SUM_TOLERANCE = 1e-6
 """Tolerance of the sum of a sample's class probabilities."""
 
-_AFFINE = 1e-6
+_AFFINE_TOLERANCE = 1e-6
 """Tolerance of the midpoints of affine reconstructions, relative to the largest deviation from the mean."""
 
-
 _DECIMALS = 13
-"""Decimals of the lost share of the variance: further ones are rounding errors, which differ between processors."""
+"""Decimals of the lost share of the variance: further decimals are rounding errors, which depend on the processor."""
 
 
 def error_percent(predicted: NDArray[Any], y: NDArray[Any], n_classes: int | None) -> float:
@@ -34,21 +33,21 @@ def error_percent(predicted: NDArray[Any], y: NDArray[Any], n_classes: int | Non
     return squared_error_percent(predicted, y) if n_classes is None else 100.0 * float(np.mean(predicted != y))
 
 
-def judge(
+def score_predictions(
     estimator: Any, X: Floats, predicted: NDArray[Any], problem: Problem
 ) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
     """Score the predictions of a fitted classifier or regressor for the test split.
 
-    ``X`` has the test inputs, reduced, of shape (n_test, n_components), and ``predicted`` the `predictions_of` them.
+    ``X`` are the reduced test inputs, of shape (n_test, n_components), and ``predicted`` their `predictions_of`.
 
     Returns
     -------
     dict of str to float
-        Scores by the names of `pppca_bench.runs.SCORES`: of classes accuracy, balanced accuracy, macro F1 (both over
-        the classes of the test split) and, where there are class probabilities, log loss; of numbers R², the mean over
+        Scores, named as in `pppca_bench.runs.SCORES`. For classes: accuracy, balanced accuracy and macro F1 (both over
+        the classes of the test split) and, if there are class probabilities, log loss. For numbers: R², the mean over
         targets.
     dict of str to array
-        Targets, predictions and, where there are any, probabilities of shape (n_test, n_classes).
+        Targets, predictions and, if there are any, probabilities of shape (n_test, n_classes).
     """
     from sklearn import metrics
 
@@ -59,7 +58,7 @@ def judge(
         is_defined = len(y) > 1 and np.ptp(y, axis=0).all()
         return {"r2": float(metrics.r2_score(y, predicted))} if is_defined else {}, kept
     means: dict[str, Any] = {"labels": np.unique(y), "average": "macro", "zero_division": 0.0}
-    # The mean recall over the classes of the test split is the balanced accuracy, without a warning about others.
+    # Balanced accuracy is the mean recall over the classes of the test split; this call does not warn of other classes.
     scores = {
         "accuracy_percent": 100.0 * float(metrics.accuracy_score(y, predicted)),
         "balanced_accuracy_percent": 100.0 * float(metrics.recall_score(y, predicted, **means)),
@@ -88,7 +87,7 @@ def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | 
     Raises
     ------
     ValueError
-        They have another size, or are not classes 0 to n_classes - 1 or, without classes, finite numbers.
+        The predictions have another size, or are not classes 0 to n_classes - 1 or, without classes, finite numbers.
     """
     predicted = np.array(estimator.predict(X))
     where = f"predict of {type(estimator).__name__}: expected"
@@ -99,13 +98,13 @@ def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | 
     else:
         fit = np.isfinite(predicted) if n_classes is None else np.isin(predicted, np.arange(n_classes))
     if not fit.all():
-        expected = f"classes from 0 to {n_classes - 1}, as `fit` was given them" if n_classes else "finite numbers"
+        expected = f"classes from 0 to {n_classes - 1}, as passed to `fit`" if n_classes else "finite numbers"
         raise ValueError(f"{where} {expected}, got {predicted[~fit].tolist()[0]!r}.")
     return predicted.reshape(y.shape)
 
 
 def probabilities_of(estimator: Any, X: Floats, n_classes: int) -> Floats:
-    """Return class probabilities, of shape (n_samples, n_classes): 0 for a class that the estimator never met.
+    """Return class probabilities, of shape (n_samples, n_classes): 0 for a class that the estimator was not fitted on.
 
     Raises
     ------
@@ -117,7 +116,7 @@ def probabilities_of(estimator: Any, X: Floats, n_classes: int) -> Floats:
     given = as_matrix(
         estimator.predict_proba(X), f"predict_proba of {type(estimator).__name__}: expected probabilities"
     )
-    if given.shape != (len(X), len(known)) or not np.allclose(given.sum(axis=1), 1.0, rtol=0.0, atol=_SUM):
+    if given.shape != (len(X), len(known)) or not np.allclose(given.sum(axis=1), 1.0, rtol=0.0, atol=_SUM_TOLERANCE):
         raise ValueError(
             f"predict_proba of {type(estimator).__name__}: expected probabilities of shape {(len(X), len(known))} whose"
             f" rows sum to 1, got the shape {given.shape}."
@@ -129,11 +128,11 @@ def probabilities_of(estimator: Any, X: Floats, n_classes: int) -> Floats:
 def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str, float]:
     """Measure the loss of a fitted method's features.
 
-    Choice: the inputs are reconstructed by the method's own `inverse_transform`; where it has none, by the linear map
-    from the features that fits these inputs best. So all methods, also selections and nonlinear maps, have figures on
+    Choice: the inputs are reconstructed by the method's own `inverse_transform` or, without it, by the linear map from
+    the features that fits these inputs best. So all methods, including selections and nonlinear maps, have measures on
     the same scale.
 
-    ``X`` has the training inputs, of shape (n_samples, n_features), and ``reduced`` their features.
+    ``X`` are the training inputs, of shape (n_samples, n_features), and ``reduced`` their features.
 
     Returns
     -------
@@ -141,8 +140,8 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
         ``reconstruction_error``: E_M, half the mean squared distance of the inputs to their reconstruction; for exact
         PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6). ``retained_variance_percent``: the
         share of the total variance that is not lost; negative where the mean alone would lose less.
-        ``optimality_percent``: this share over the most that as many linear features can retain, 100 for exact PCA;
-        only where the reconstruction is affine in the features. Figures that overflow float64 are left out.
+        ``optimality_percent``: this share over the largest share that as many linear features can retain, 100 for exact
+        PCA; only if the reconstruction is affine in the features. Measures that overflow float64 are left out.
     """
     deviations = X - X.mean(axis=0)
     scale = float(np.abs(deviations).max()) or 1.0
@@ -155,9 +154,9 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
         lost = share * variance
         measures["retained_variance_percent"] = 100.0 * (1.0 - share)
         n_features = min(reduced.shape[1], X.shape[1])
-        if n_features and _is_affine(reducer, X, reduced, rebuilt, _AFFINE * scale):
+        if n_features and _is_affine(reducer, X, reduced, rebuilt, _AFFINE_TOLERANCE * scale):
             scaled = deviations / scale
-            # D Dᵀ and Dᵀ D have the same eigenvalues > 0; the smaller matrix serves.
+            # D Dᵀ and Dᵀ D have the same eigenvalues > 0; take the smaller matrix.
             most = max_variances((scaled @ scaled.T if len(X) < X.shape[1] else scaled.T @ scaled) / len(X))
             best = float(most[min(n_features, len(most)) - 1]) / variance
             measures["optimality_percent"] = measures["retained_variance_percent"] / best
@@ -173,7 +172,7 @@ def portray(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArra
     -------
     dict of str to float32 array
         ``"portrait_inputs"`` and ``"portrait_rebuilt"`` (n_train, n_features); ``"portrait_features"`` (n_train,
-        n_components); ``"portrait_targets"`` (n_train,) or (n_train, n_outputs); where the method has them
+        n_components); ``"portrait_targets"`` (n_train,) or (n_train, n_outputs); if the method has them,
         ``"portrait_components"`` (n_components, n_features) and ``"portrait_eigenvalues"``, the largest first.
     """
     arrays = {
@@ -188,7 +187,7 @@ def portray(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArra
 
 
 def _reconstructed(reducer: Any, X: Floats, reduced: Floats) -> Floats:
-    with suppress(NotFittedError):  # an inverse that the method has, but was not asked to learn
+    with suppress(NotFittedError):  # the method can learn an inverse, but was not set to
         if hasattr(reducer, "inverse_transform"):
             where = f"inverse_transform of {type(reducer).__name__}: expected numbers of shape {X.shape}"
             rebuilt = as_matrix(reducer.inverse_transform(reduced), where)
@@ -214,9 +213,9 @@ def _mean_square(deviations: Floats) -> float:
 
 
 def recordable(spec: RunSpec, result: RunResult) -> RunResult:
-    """Return a result that can be recorded: Python's numbers, without nan, and arrays of real numbers.
+    """Return a result with Python numbers, without nan, and with arrays of real numbers, to be recorded.
 
-    A result with anything else, such as an infinite number or a negative count, is a failure.
+    Any other content, such as an infinite number or a negative count, makes the result a failure.
     """
     try:
         values = {name: _number(name, value) for name, value in result.values.items()}
@@ -227,9 +226,9 @@ def recordable(spec: RunSpec, result: RunResult) -> RunResult:
 
 
 def _number(name: object, value: Any) -> float:
-    """Return a number of ``measures_``; raise ValueError for a reserved name, or anything but a possible number."""
+    """Return a number of ``measures_``; raise ValueError for a reserved name or an impossible number."""
     if not isinstance(name, str) or name in IDENTITY or not name.isprintable():
-        raise ValueError(f"expected a text that is no column of all runs as the name of a number, got {name!r}.")
+        raise ValueError(f"expected a name that is no column of all runs, got {name!r}.")
     number = value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
     if not isinstance(number, int | float):
         raise ValueError(f"{name}: expected a number, got {value!r}.")

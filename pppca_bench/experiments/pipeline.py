@@ -20,7 +20,7 @@ from pppca_bench.config.request import read_request
 from pppca_bench.documents import parse_yaml
 from pppca_bench.errors import ConfigError, DataError, StoreError
 from pppca_bench.experiments.cell import fit_run
-from pppca_bench.experiments.choosing import chosen_by
+from pppca_bench.experiments.choosing import with_choice
 from pppca_bench.experiments.measures import as_matrix, error_percent, predictions_of, probabilities_of
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
 from pppca_bench.methods.lookup import extend_sys_path, find_method
@@ -41,24 +41,24 @@ def pipeline(
     data_dir: str | Path | None = None,
     unseen: Literal["refuse", "ignore"] = "refuse",
 ) -> Pipeline:
-    """Fit the reducer and classifier of a stored run again: same seed and settings, same training and validation rows.
+    """Fit the reducer and classifier of a stored run again, with the same seed, settings, training and validation rows.
 
-    The run's method is imported, whatever module it names: use results that you trust.
+    The method is imported from the module that the run names: use only results that you trust.
 
     Parameters
     ----------
     run : str
         A key, its beginning, or ``config/problem/method/repeat``.
     results : path, default "results"
-        Where ``results.sqlite`` is.
+        Folder of ``results.sqlite``.
     folder : path, default "."
-        The config's folder, from which it names files and modules.
+        Folder of the config, to which its paths of files and modules are relative.
     problems : mapping of str to (X, y), optional
-        Data that `pppca_bench.run` was given.
+        Data that were passed to `pppca_bench.run`.
     data_dir : path, optional
         First folder to look for Proben1 files.
     unseen : {"refuse", "ignore"}, default "refuse"
-        Whether `predict` raises ValueError for a category that the table does not have, or encodes it as none.
+        Whether `predict` raises ValueError for a category that is not in the table, or encodes it as no category.
 
     Returns
     -------
@@ -66,21 +66,21 @@ def pipeline(
         The steps ``encode`` (of tables), ``reduce`` (of methods that make features) and ``classify``. For a table,
         `predict` takes a data frame of raw rows, such as `pppca_bench.read_table` returns, and returns values of the
         target's column; for other problems it takes scaled inputs, and returns numbers of classes, or scaled numbers.
-        Its steps cannot be fitted again.
+        The steps cannot be fitted again.
 
     Raises
     ------
     UnknownNameError
-        No run has that name, or several have.
+        No run, or several runs, have that name.
     StoreError
         The run is not done, only measures, or was computed by other versions of its algorithms.
     DataError
-        Its data are missing or have changed.
+        The run's data are missing or have changed.
 
     Warns
     -----
     UserWarning
-        Its test error differs from the stored error: another processor, or other libraries.
+        The test error differs from the stored error, because of another processor or other libraries.
     """
     folder = Path(folder)
     extend_sys_path([folder, Path.cwd()])
@@ -92,11 +92,11 @@ def pipeline(
     result = _checked(spec, result)
     with saved(problems or {}) as given:
         problem, data, split = _opened(spec, asking, folder, given, Path(data_dir) if data_dir else None)
-    return _fitted(chosen_by(spec, result), result, problem, data, split, unseen)
+    return _fitted(with_choice(spec, result), result, problem, data, split, unseen)
 
 
 def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
-    """Return a run's result; raise StoreError if it cannot be fitted, or not by this code."""
+    """Return a run's result; raise StoreError if the run cannot be fitted, or not with this version of the code."""
     cell = spec.cell
     if result is None or result.status != "done":
         raise StoreError(f"run {spec.key}: expected a completed run, got {'planned' if result is None else 'failed'}.")
@@ -111,14 +111,14 @@ def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
 def _opened(
     spec: RunSpec, texts: Mapping[str, str], folder: Path, given: Mapping[str, Path], data_dir: Path | None
 ) -> tuple[Problem, DataSet | None, int]:
-    """Return a run's problem and, of a user-defined table, the table and the number of the run's split."""
+    """Return a run's problem, the user-defined table or None, and the number of the run's split."""
     wanted = spec.cell.problem, spec.cell.data_sha256
     causes = list[str]()
     if spec.cell.problem in registered():
         problem = load_problem(spec.cell.problem, data_dir)
         if problem.sha256 == spec.cell.data_sha256:
             return problem, None, 0
-        texts = {}  # no config names other data for it
+        texts = {}  # configs have no other data for it
     for name, text in texts.items():
         document = with_given(parse_yaml(folder / f"{name}.yaml", text), given)
         try:
@@ -132,8 +132,8 @@ def _opened(
             return load_source(of_run), load_data_set(source), of_run.split
     got = f" ({causes[0]})" if causes else ""
     raise DataError(
-        f"{spec.cell.problem}: expected the data of run {spec.key} (SHA-256 {spec.cell.data_sha256[:12]}...), got none"
-        f" or others in {folder}{got}. Name the config's folder, or give the data as `problems`."
+        f"{spec.cell.problem}: expected the data of run {spec.key} (SHA-256 {spec.cell.data_sha256[:12]}...), got none,"
+        f" or other data, in {folder}{got}. Name the config's folder, or give the data as `problems`."
     )
 
 
@@ -158,7 +158,7 @@ def _fitted(
     stored = result.values["test_error_percent"]
     if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
         warnings.warn(
-            f"run {spec.key}: its test error is {stored:.6g} %, the pipeline's {error:.6g} %. It was computed by"
+            f"run {spec.key}: its test error is {stored:.6g} %, the pipeline's {error:.6g} %. The run was computed by"
             " another processor, or by other versions of the libraries.",
             stacklevel=3,
         )
@@ -193,13 +193,13 @@ class NamedClasses(ClassifierMixin, FrozenEstimator):  # type: ignore[misc]
 
 
 class ScaledBack(RegressorMixin, FrozenEstimator):  # type: ignore[misc]
-    """Regressor of a table's own targets by a fitted regressor of targets that ``scaler`` scaled."""
+    """Regressor of a table's targets, in their own scale, by a fitted regressor of targets scaled by ``scaler``."""
 
     def __init__(self, estimator: Any, scaler: TrainingRange) -> None:
         self.estimator, self.scaler = estimator, scaler
 
     def predict(self, X: Floats) -> Floats:
-        """Return targets of shape (n_samples, n_targets), or (n_samples,) of one target."""
+        """Return targets of shape (n_samples, n_targets), or (n_samples,) for a single target."""
         scaled = np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(len(X), -1)
         targets: Floats = self.scaler.inverse_transform(scaled)
         return targets[:, 0] if targets.shape[1] == 1 else targets

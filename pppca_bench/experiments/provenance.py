@@ -59,7 +59,7 @@ def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
 
 @cache
 def code_version() -> str:
-    """Return the package's version and, in a git checkout, its commit, with ``.dirty`` where files were changed."""
+    """Return the package's version and, in a git checkout, its commit, with ``.dirty`` if files were changed."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return __version__
@@ -83,7 +83,7 @@ def _processor() -> str:
 
 
 def _kernels() -> str:
-    """Return the registers that kernels are compiled for, and Numba's variables that change the compiled code."""
+    """Return the registers for which kernels are compiled, and Numba's variables that change the code."""
     from pppca_bench.compiled.operation import REGISTERS
 
     set_here = sorted(name for name in os.environ if name.startswith("NUMBA_") and not name.endswith("_DIR"))
@@ -93,7 +93,7 @@ def _kernels() -> str:
 
 @cache
 def _blas() -> str:
-    """Return name, version and, where known, the kernels of the library behind NumPy's matrix products."""
+    """Return the name, the version and, if known, the kernels of NumPy's BLAS library."""
     import numpy as np
     from threadpoolctl import threadpool_info
 

@@ -11,10 +11,10 @@ from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell
 from pppca_bench.store.database import Store
 
 GROUP_SIZE = 16
-"""Runs of a group at most: two full sets of the classifier's lanes, and little to lose in a crash."""
+"""Largest number of runs in a group: two full sets of the classifier's lanes, with little to lose in a crash."""
 
-MOST_CELLS = 3
-"""Cells of a group at most, such as those of a problem's three permutations."""
+MAX_CELLS = 3
+"""Largest number of cells in a group, such as the cells of a problem's three permutations."""
 
 Group = tuple[RunSpec, ...]
 """Runs with the same settings, on data of the same shape, that train together."""
@@ -37,7 +37,7 @@ def is_timed(cell: Cell) -> bool:
 def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator[Group]:
     """Yield runs in groups of at most GROUP_SIZE, in the order of the first runs of each cell.
 
-    A group has runs of one cell, or all runs of up to MOST_CELLS cells with the same settings and equal ``data_of``.
+    A group has runs of one cell, or all runs of up to MAX_CELLS cells with the same settings and equal ``data_of``.
     """
     alike: dict[Hashable, list[list[RunSpec]]] = {}
     for cell, own in by_cell(specs).items():
@@ -47,7 +47,7 @@ def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator
         for data, runs in splits.items():
             alike.setdefault((cell.method, cell.parameters, cell.classifier, data), []).append(runs)
     for cells in alike.values():
-        n_cells = min(MOST_CELLS, max(1, GROUP_SIZE // max(map(len, cells))))
+        n_cells = min(MAX_CELLS, max(1, GROUP_SIZE // max(map(len, cells))))
         for first in range(0, len(cells), n_cells):
             together = list(itertools.chain.from_iterable(cells[first : first + n_cells]))
             for start in range(0, len(together), GROUP_SIZE):
@@ -58,7 +58,8 @@ def shard(specs: Sequence[RunSpec], number: int, n_shards: int) -> list[RunSpec]
     """Return the runs of shard ``number`` (from 1) of a plan, in its order; all shards together are the plan.
 
     Choice: the runs of each cell are dealt in groups, in the order of their first keys. A key is a digest, so the
-    shards are the same on any machine, have equally many groups, and of each method and problem a fair share.
+    shards are the same on any machine, have equal numbers of groups, and each has a fair share of each method and
+    problem.
     """
     dealt = sorted(groups(specs), key=lambda group: group[0].key)[number - 1 :: n_shards]
     taken = {spec.key for group in dealt for spec in group}
@@ -73,11 +74,11 @@ class Queue:
     specs, data_of
         Runs to compute, and their data: see `groups`.
     store : Store
-        Asked again before each group, since another process may have computed it meanwhile.
+        Queried again before each group, since another process may have computed the group meanwhile.
     fresh : bool
-        Return every run, also a run that is done.
+        Return all runs, including completed runs.
     retries : int
-        Number of times that a failed run is taken back.
+        Number of times that a failed run is put back.
 
     Attributes
     ----------
@@ -99,7 +100,7 @@ class Queue:
         return bool(self._waiting[True])
 
     def next(self, *, timed: bool) -> Group | None:
-        """Return the next group of timed runs, or of others; None when none is left."""
+        """Return the next group of timed runs, or of other runs; None if no group is left."""
         waiting = self._waiting[timed]
         while waiting:
             group, was_reserved = waiting.popleft()
@@ -116,7 +117,7 @@ class Queue:
         return None
 
     def put_back(self, spec: RunSpec, result: RunResult) -> bool:
-        """Take a failed run back unless it has no attempt left; return whether it was taken."""
+        """Put a failed run back if it has attempts left; return whether it was put back."""
         self._n_attempts[result.key] += 1
         again = result.status == "failed" and self._n_attempts[result.key] <= self._retries
         if again:

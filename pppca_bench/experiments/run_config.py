@@ -1,4 +1,4 @@
-"""Configs run from Python, also on data in memory."""
+"""Runs of configs from Python, also on data in memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Completed:
         A row for each run that the config asks for, with the columns of `load_results`, and the number of its
         ``split``.
     outcome : Outcome
-        Numbers of runs that were planned, already done, done now, and failed.
+        Counts of the runs that were planned, already done, done now, and failed.
     """
 
     runs: pd.DataFrame
@@ -52,19 +52,19 @@ def run(
     repeats: int | None = None,
     workers: int = 0,
 ) -> Completed:
-    """Run a config as ``pppca run`` does, on problems that it names and on given data.
+    """Run a config as ``pppca run`` does, on the problems of the config and on given data.
 
     Parameters
     ----------
     config : str, Path or mapping
         Path of a YAML file, or the document itself.
     problems : mapping of str to (X, y), optional
-        Data by their names in the config's ``problems`` and in tables; a config without ``problems`` runs all of them.
+        Data by their names in the config's ``problems`` and in tables; a config without ``problems`` runs on all data.
         X is a data frame, or an array of shape (n_rows, n_features), y a series or an array of shape (n_rows,), or
         (n_rows, n_outputs) for several numbers to approximate. Text, booleans, whole numbers and categories are
         classes, other numbers are approximated. The config's ``splits`` and ``folds`` decide how rows are split.
     results : str or Path, default "results"
-        Folder of the results database; runs that it has are not computed again.
+        Folder of the results database; runs that are stored there are not computed again.
     data_dir : str or Path, optional
         First folder to look for Proben1 files.
     repeats : int, optional
@@ -75,7 +75,7 @@ def run(
     Returns
     -------
     Completed
-        The runs, and the tables made of them.
+        The runs and their counts.
 
     Raises
     ------
@@ -103,15 +103,15 @@ def run(
         request = read_request([source], data_dir=folder, repeats=repeats, given=given)
         if unused := given.keys() - {name for name, _ in request.problems}:
             raise ConfigError(
-                f"{source.path}: expected {min(unused)!r} among its problems, since data were given for it, got none."
-                " Add it, or leave `problems` out."
+                f"{source.path}: expected {min(unused)!r} among the problems of the config, since data were given"
+                " for it, got no such name. Add it, or leave `problems` out."
             )
         outcome = runner.run(request.specs, store, request.problems, plans=request.plans, workers=workers)
         return Completed(_read_runs(request, Path(results)), outcome)
 
 
 def with_given(source: YamlSource, given: Collection[str]) -> YamlSource:
-    """Return a document with the given problems where it names none."""
+    """Return a document, with the given problems if it names no problems."""
     if given and isinstance(source.value, dict) and "problems" not in source.value:
         return replace(source, value=source.value | {"problems": list(given)})
     return source
@@ -126,12 +126,12 @@ def saved(problems: GivenData) -> Iterator[dict[str, Path]]:
         paths = {name: Path(folder, f"{number}.npz") for number, name in enumerate(problems)}
         for name, path in paths.items():
             if name in registered() or not (isinstance(name, str) and NAME.fullmatch(name)):
-                rule = "a name of letters, digits, _ and - that no known problem has"
-                raise ConfigError(f"problems: expected {rule}, got {name!r}. Take another.")
+                rule = "a name of letters, digits, _ and - that is not the name of a known problem"
+                raise ConfigError(f"problems: expected {rule}, got {name!r}. Choose another name.")
             inputs, targets = (_as_frame(name, part, prefix) for part, prefix in zip(problems[name], "xy", strict=True))
             if len(inputs) != len(targets):
                 expected = f"as many targets as rows, {len(inputs)}"
-                raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct either.")
+                raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct the inputs or the targets.")
             joined = pd.concat([inputs, targets], axis=1)
             to_table(joined, name, targets=tuple(targets.columns)).save(path)
         yield paths

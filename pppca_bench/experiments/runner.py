@@ -1,4 +1,4 @@
-"""Runner: plans to recorded results, whatever happens to workers and single runs."""
+"""Runner: from plans to recorded results, with recovery from dead workers and failed runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pppca_bench.compiled import cache
 from pppca_bench.experiments.executors import Workers
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, same_problem
-from pppca_bench.experiments.worker import Computed, compile_kernels, compute, hindrance, needed_families
+from pppca_bench.experiments.worker import Computed, compile_kernels, compute, disturbance, needed_families
 from pppca_bench.problems import Problem, ProblemSource
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed_result, n_trainings
 from pppca_bench.store.database import Store
@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 Notify = Callable[[str], None]
 COMPILING = "compiling kernels"
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
-"""Problems by the name and the digest that cells have of them."""
+"""Problems by name and data digest, as in cells."""
 
 
 def ignore(*_: object) -> None:
@@ -71,16 +71,16 @@ def run(
     Parameters
     ----------
     specs, plans
-        Runs, and the plans that they are part of: recorded before, and named in the results' provenance. Without
-        plans the store must have the runs already.
+        Runs, and the plans that contain them. Plans are recorded first, and named in the provenance of the results;
+        without plans, the store must already contain the runs.
     store : Store
         Workers do not write to it.
     problems : mapping of (str, str) to (ProblemSource, Problem)
-        The problems of the specs' cells, by name and digest; of a problem with several splits, the first.
+        The problems of the specs' cells, by name and digest; a problem with several splits is its first split.
     workers : int, default 1
         Number of worker processes; 0 computes in this process. No result depends on it.
     backend : Workers, optional
-        Computes instead of new worker processes, and stays open for further calls.
+        Workers to use instead of new worker processes; they stay open for further calls.
     fresh : bool, default False
         Compute completed runs again.
     retries : int, default 0
@@ -88,16 +88,16 @@ def run(
     fail_fast : bool, default False
         Stop at the first run that failed and has no attempt left; completed runs are recorded.
     progress : callable(n_finished, n_total), optional
-        Called at the start and after every group; each candidate of a run that chooses its settings counts.
+        Called at the start and after every group. A run that chooses its settings counts as all of its trainings.
     stage, warn : callable(text), optional
-        Called with the name of a slow step before the runs, and with "" when it ends; and with warnings.
+        ``stage`` is called with the name of a slow step before the runs, then with ""; ``warn`` with each warning.
     """
     for plan in plans:
         store.plan(plan)
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     by_key = {spec.key: spec for spec in missing}
-    queue = Queue(missing, store, partial(_trained_on, problems=problems), fresh=fresh, retries=retries)
+    queue = Queue(missing, store, partial(_shared_properties, problems=problems), fresh=fresh, retries=retries)
     provenance, n_finished, failures = "", 0, list[RunResult]()
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
     progress(0, n_to_train)
@@ -127,16 +127,16 @@ def run(
 
 
 def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProblems) -> list[RunSpec]:
-    """Return the runs to compute, the largest problems first: a long group that began last would run alone."""
+    """Return the runs to compute, the largest problems first: a long group that starts last would run alone."""
     cells = by_cell(spec for spec in specs if spec.key not in done)
-    largest_first = sorted(cells.values(), key=lambda own: _of(own[0], problems)[1].X_train.size, reverse=True)
+    largest_first = sorted(cells.values(), key=lambda own: _opened(own[0], problems)[1].X_train.size, reverse=True)
     return list(itertools.chain.from_iterable(largest_first))
 
 
 def _compile(families: Container[str], backend: Workers, stage: Notify, warn: Notify) -> None:
     """Compile the kernels of families that are not cached, each once, side by side.
 
-    Where nothing can be cached, each worker compiles its own before its first run.
+    Without a cache, each worker compiles its kernels before its first run.
     """
     # In the table's order, the slowest first.
     missing = [family for family in cache.FAMILIES if family in families and not cache.is_compiled(family)]
@@ -149,7 +149,7 @@ def _compile(families: Container[str], backend: Workers, stage: Notify, warn: No
     futures = [backend.submit(compile_kernels, family) for family in missing]
     for n_compiled, _ in enumerate(as_completed(futures), start=1):
         stage(f"{COMPILING}: {n_compiled} of {len(missing)}")
-    if any(map(backend.is_lost, futures)):  # such as for lack of memory; the runs will show
+    if any(map(backend.is_lost, futures)):  # for example for lack of memory; the runs will report it
         backend.renew()
     stage("")
 
@@ -169,13 +169,13 @@ def _facts(name: str, source: ProblemSource, problem: Problem) -> ProblemFacts:
     )
 
 
-def _of(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Problem]:
+def _opened(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Problem]:
     return problems[spec.cell.problem, spec.cell.data_sha256]
 
 
-def _trained_on(spec: RunSpec, problems: OpenProblems) -> Hashable:
-    """Return the properties of data that networks must share to train on them side by side."""
-    source, problem = _of(spec, problems)
+def _shared_properties(spec: RunSpec, problems: OpenProblems) -> Hashable:
+    """Return the properties that the data of runs must share for their networks to train side by side."""
+    source, problem = _opened(spec, problems)
     if source.is_own:  # several user-defined tables may not fit into memory
         return same_problem(spec), source.of_repeat(spec.repeat).split
     return problem.task, problem.X_train.shape, len(problem.X_validation), problem.n_outputs
@@ -188,23 +188,23 @@ def _described(spec: RunSpec) -> str:
 
 
 def _execute(queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify) -> Iterator[list[Computed]]:
-    """Compute the groups; timed runs last, one after another in one worker, with nothing beside them."""
+    """Compute the groups; timed runs come last, one after another in a single worker, with no other runs."""
     yield from _fan_out(partial(queue.next, timed=False), backend, problems)
     if queue.has_timed:
-        if (disturbance := hindrance()) is not None:
-            warn(disturbance)
+        if (reason := disturbance()) is not None:
+            warn(reason)
         backend.renew(1)
-        yield from _fan_out(partial(queue.next, timed=True), backend, problems, n_held=1)
+        yield from _fan_out(partial(queue.next, timed=True), backend, problems, n_in_flight=1)
         backend.renew(backend.n_workers)
 
 
 def _fan_out(
-    take: Callable[[], Group | None], backend: Workers, problems: OpenProblems, n_held: int | None = None
+    take: Callable[[], Group | None], backend: Workers, problems: OpenProblems, n_in_flight: int | None = None
 ) -> Iterator[list[Computed]]:
     """Keep every worker busy, and yield the results of groups that finish together."""
     in_flight: dict[Future[Computed], Group] = {}
     while True:
-        while len(in_flight) < (n_held or backend.n_held) and (group := take()):
+        while len(in_flight) < (n_in_flight or backend.n_in_flight) and (group := take()):
             in_flight[_submit(group, backend, problems)] = group
         if not in_flight:
             return
@@ -213,7 +213,7 @@ def _fan_out(
         if len(lost) < len(finished):
             yield [future.result() for future in finished if not backend.is_lost(future)]
         if lost:
-            # Which of the groups in flight killed the worker is unknown: each run is tried once more by itself.
+            # Any group in flight may have killed the worker: try each run once more by itself.
             suspects = list(itertools.chain(*lost, *in_flight.values()))
             in_flight.clear()
             backend.renew()
@@ -222,7 +222,7 @@ def _fan_out(
 
 
 def _compute_alone(spec: RunSpec, backend: Workers, problems: OpenProblems) -> Computed:
-    """Compute a run with nothing beside it; if its worker dies, renew the workers and return the run as failed."""
+    """Compute a run with no other run in flight; if its worker dies, renew the workers and return the run as failed."""
     future = _submit((spec,), backend, problems)
     wait([future])
     if not backend.is_lost(future):
@@ -234,6 +234,6 @@ def _compute_alone(spec: RunSpec, backend: Workers, problems: OpenProblems) -> C
 def _submit(group: Group, backend: Workers, problems: OpenProblems) -> Future[Computed]:
     loads: dict[Hashable, Callable[[], Problem]] = {}
     for spec in group:
-        source, problem = _of(spec, problems)
+        source, problem = _opened(spec, problems)
         loads[same_problem(spec)] = backend.loader(source.of_repeat(spec.repeat), problem)
     return backend.submit(compute, group, loads)

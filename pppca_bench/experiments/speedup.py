@@ -1,4 +1,4 @@
-"""Speed-up of DGHA over GHA: times measured beside each other, and operation counts."""
+"""Speed-up of DGHA over GHA: times measured in turn, and operation counts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pppca_bench.engines import DGHA, GHA
 
 N_ROUNDS = 3
-"""Rounds of DGHA, and of GHA at first; the median is robust against one disturbed round."""
+"""Number of rounds of DGHA, and of GHA's first rounds; the median is robust against a disturbed round."""
 
 N_SHARED = 9
-"""GHA's last rounds, whose median counts."""
+"""Number of GHA's last rounds, whose median is its time."""
 
 _Settings = tuple[tuple[str, Any], ...]
 _NOT_COMPARED = ("kernel", "random_state")
@@ -30,18 +30,18 @@ class Speedup:
     """Measure GHA against DGHA with the same settings, from the same random numbers.
 
     Only the compiled learning is timed, without validation of input and drawing of random numbers. Fit it in a process
-    with nothing beside it, after both have been compiled. Choice: fits of one process on data of one size share GHA's
-    times, which depend on the settings and the size alone: GHA learns again when DGHA has learnt as long. So successive
-    estimates have up to nine rounds of GHA in common.
+    on an idle machine, after both kernels have been compiled. Choice: fits of a process on data of the same size share
+    GHA's times, which depend only on the settings and the size: GHA learns again after DGHA has learnt for as long. So
+    successive estimates have up to nine rounds of GHA in common.
 
     Parameters
     ----------
     timed : bool, default True
-        False counts the operations and measures no time; it needs no process of its own.
+        If False, operations are counted and no time is measured; other processes may run at the same time.
     random_state : int or None, default None
         Seed of every learner.
     **dgha
-        Parameters of `DGHA`; parameters that GHA has too are given to both.
+        Parameters of `DGHA`; parameters that GHA also has are given to both.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Speedup:
         DGHA(**self._dgha).check_agreement()
 
     def fit(self, X: NDArray[np.float64], y: Any = None) -> Speedup:  # noqa: ARG002
-        """Let both learn from training inputs of shape (n_samples, n_features); ``y`` is ignored."""
+        """Fit both on training inputs of shape (n_samples, n_features); ``y`` is ignored."""
         seed, of_gha = self.random_state, signature(GHA).parameters
         common = tuple(sorted((name, value) for name, value in self._dgha.items() if name in of_gha))
         # The fast kernel counts the operations of the literal kernel, and its rows agree to rounding.
@@ -78,7 +78,7 @@ class Speedup:
             dgha = DGHA(**self._dgha, random_state=seed).fit(X)
             self.measures_ = _counts(_count_operations(common, X.shape), dgha)
             return self
-        # Whether GHA diverges depends on the run, its time does not.
+        # GHA may diverge in some runs; its time is the same in all.
         n_operations = GHA(**dict(common), random_state=seed).fit(X).n_operations_
         gha_ms, dgha_ms, dgha = _compare(common, self._dgha, seed, X, "literal")
         gha_fast_ms, dgha_fast_ms, _ = _compare(common, self._dgha, seed, X, "fast")
@@ -97,7 +97,7 @@ def _counts(n_gha: int, dgha: DGHA) -> dict[str, float]:
 
 @cache
 def _count_operations(gha: _Settings, shape: tuple[int, ...]) -> int:
-    """Count GHA's operations, which depend on the sizes alone, on inputs too small to diverge."""
+    """Count GHA's operations, which depend on the sizes alone, with inputs so small that GHA cannot diverge."""
     X = 1e-6 * np.random.default_rng(0).uniform(size=shape)
     return int(GHA(**dict(gha), random_state=0).fit(X).n_operations_)
 
@@ -105,9 +105,9 @@ def _count_operations(gha: _Settings, shape: tuple[int, ...]) -> int:
 def _compare(
     gha: _Settings, dgha: Mapping[str, Any], seed: Any, X: NDArray[np.float64], kernel: Literal["fast", "literal"]
 ) -> tuple[float, float, DGHA]:
-    """Return the median times of GHA and of DGHA in ms, and a DGHA that has learnt."""
+    """Return the median times of GHA and of DGHA in ms, and a fitted DGHA."""
     shared = _times_of_gha(gha, X.shape, kernel)
-    # GHA learns as long as DGHA has, and its last rounds count: a machine that becomes slower slows both.
+    # GHA learns for as long as DGHA has learnt, and its last rounds count: a slower machine then slows both.
     while len(shared.times_ms) < N_ROUNDS or shared.owed_ms > 0.0:
         learner = GHA(**dict(gha), kernel=kernel, random_state=seed).fit(X)
         shared.times_ms.append(learner.learning_time_ms_)
@@ -120,12 +120,12 @@ def _compare(
 
 @dataclass
 class _TimesOfGHA:
-    """Times of GHA with given settings on data of one size, and how much longer DGHA has learnt; shared by runs."""
+    """Times of GHA with given settings on data of one size, and the time that GHA lags behind DGHA; shared by runs."""
 
     times_ms: deque[float] = field(default_factory=lambda: deque(maxlen=N_SHARED))
     owed_ms: float = 0.0
 
 
-@lru_cache(maxsize=2)  # of both kernels
+@lru_cache(maxsize=2)  # for the two kernels
 def _times_of_gha(_settings: _Settings, _shape: tuple[int, ...], _kernel: str) -> _TimesOfGHA:
     return _TimesOfGHA()

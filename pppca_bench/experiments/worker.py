@@ -27,10 +27,10 @@ from pppca_bench.store.database import Span
 
 Computed = tuple[list[RunResult], Span | None]
 Loads = Mapping[Hashable, Callable[[], Problem]]
-"""Functions that return the problems of a group, by `same_problem`."""
+"""Functions that load the problems of a group, by `same_problem`."""
 
 LOCK = Path("/tmp" if os.name == "posix" else tempfile.gettempdir(), "pppca-timed.lock")
-"""The same for all users and jobs of a machine, whose own temporary folders may differ."""
+"""Lock file of the machine, the same for all users and jobs, which may have different temporary folders."""
 
 _warmed: set[Hashable] = set()
 """Methods that this process has warmed up, with their classifiers and kernels."""
@@ -44,7 +44,7 @@ def needed_families(specs: Iterable[RunSpec]) -> set[str]:
 
 
 def compile_kernels(family: str) -> None:
-    """Compile a family of kernels; the runs that call them record a failure."""
+    """Compile a family of kernels; a failure is recorded by the runs that call the kernels."""
     with suppress(Exception):
         cache.compile_family(family)
 
@@ -76,23 +76,23 @@ def _results(group: Group, loads: Loads) -> list[RunResult]:
 
 
 def check_versions(cell: Cell) -> None:
-    """Raise ValueError if this process has loaded other third-party code than that which the runs were planned with."""
+    """Raise ValueError if the third-party code in this process differs from the code with which runs were planned."""
     now = dict(algorithms_of(cell.method, cell.classifier))
     for name, version in cell.algorithms:
         if isinstance(version, str) and version != (loaded := now.get(name)):
             raise ValueError(
                 f"{name}: expected the code {version}, which was planned, got {loaded}, which this process has loaded."
-                " Start its workers again."
+                " Start the workers again."
             )
 
 
 def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
-    # Slow to import, and not needed where nothing is left to do.
+    # Slow to import, and not needed if no run is left to do.
     from threadpoolctl import threadpool_limits
 
     from pppca_bench.experiments.choosing import run_group
 
-    with threadpool_limits(1):  # sums of several threads round differently
+    with threadpool_limits(1):  # sums over several threads round differently
         cell, families = group[0].cell, needed_families(group)
         called = cell.method, dict(cell.classifier).get("rule"), frozenset(families)
         if families and called not in _warmed:
@@ -102,17 +102,17 @@ def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
 
 
 def _warm_up(spec: RunSpec, problem: Problem) -> None:
-    """Warm up a run's method and classifier, which may reject the random data, warn of them, or print."""
+    """Warm up a run's method and classifier, which may reject the random data, warn, or print."""
     from pppca_bench.experiments.cell import warm_up
-    from pppca_bench.experiments.choosing import settled
+    from pppca_bench.experiments.choosing import with_settings
 
     with suppress(Exception, SystemExit), warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
-        warm_up(settled(spec, candidates(spec.cell)[0]), problem)
+        warm_up(with_settings(spec, candidates(spec.cell)[0]), problem)
 
 
 @contextmanager
 def machine_lock(*, wait: bool = True) -> Iterator[None]:
-    """Hold the machine's lock; raise OSError or ImportError where it cannot be locked."""
+    """Hold the machine's lock; raise OSError or ImportError if it cannot be locked."""
     import fcntl  # Windows has none
 
     lock = open_shared(LOCK, creates=True)
@@ -123,8 +123,8 @@ def machine_lock(*, wait: bool = True) -> Iterator[None]:
         os.close(lock)
 
 
-def hindrance() -> str | None:
-    """Return why timed runs may be disturbed or have to wait; None if nothing is in the way."""
+def disturbance() -> str | None:
+    """Return the reason why timed runs may be disturbed or have to wait, or None."""
     try:
         with machine_lock(wait=False):
             pass
@@ -132,7 +132,7 @@ def hindrance() -> str | None:
         return "another process measures times on this machine: each group of timed runs waits for it."
     except (OSError, ImportError) as error:
         cause = getattr(error, "strerror", error)
-        return f"times are measured without a lock ({LOCK}: {cause}). Measure no others beside them."
+        return f"times are measured without a lock ({LOCK}: {cause}). Do not measure other times meanwhile."
     if (n_others := n_running_beside()) >= (os.cpu_count() or 1):
         return f"{n_others} processes run beside these timed runs and may disturb them: measure on an idle machine."
     return None

@@ -76,8 +76,8 @@ class Line(Section):
     """Row or column of a table: its key in the published numbers, and its printed label, the key by default.
 
     In the label ``{n_features}`` stands for the problem's number of features. ``runs`` are the problem, method and
-    settings that the runs of its cells share, ``shows`` and ``form`` their quantities and format, by default the
-    table's.
+    settings that the runs of its cells share; ``shows`` and ``form`` are the quantities and the format of its cells, by
+    default those of the table.
     """
 
     key: Text
@@ -101,7 +101,6 @@ class LabelledRuns(Section):
 
 Lines = Annotated[tuple[Line, ...], BeforeValidator(partial(_expand, defaults={"key": "{value}", "label": "{key}"}))]
 Curves = Annotated[tuple[LabelledRuns, ...], BeforeValidator(partial(_expand, defaults={"label": "{value}"}))]
-
 
 _SINGLE = (LabelledRuns.model_construct(label="", runs={}),)
 
@@ -135,7 +134,7 @@ class Layout(Section):
     cells: tuple[Override, ...] = ()
 
     def asked(self, row: Line, column: Line) -> dict[str, Any]:
-        """Return problem, method and settings that the runs of a cell share, as far as they are named."""
+        """Return the problem, method and settings that the layout names for the runs of a cell."""
         asked = {**self.runs, **row.runs, **column.runs}
         for cell in self.cells:
             if (cell.row, cell.column) == (row.key, column.key):
@@ -158,8 +157,8 @@ class Layout(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         rows, columns = ([line.key for line in lines] for lines in (self.rows, self.columns))
-        check_once("rows", rows)
-        check_once("columns", columns)
+        check_keys("rows", rows)
+        check_keys("columns", columns)
         for key in self.remark_on:
             if key not in (*rows, *columns):
                 raise_errors([(("remark_on",), f"expected keys of rows or columns, got {key!r}")])
@@ -194,7 +193,7 @@ class _FigureLayout(Section):
 
     @property
     def panels(self) -> Mapping[str, Mapping[str, Selector]]:
-        """Return the runs by panel title and curve label; "" for a single panel or curve without a label."""
+        """Return the selectors of runs by panel title and curve label; "" is the label of a single panel or curve."""
         return {
             panel.label: {curve.label: _selector({**self.runs, **panel.runs, **curve.runs}) for curve in self._curves}
             for panel in self.panel_lines or _SINGLE
@@ -206,8 +205,8 @@ class _FigureLayout(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        check_once("panels", [line.label for line in self.panel_lines])
-        check_once("curves", [line.label for line in self._curves])
+        check_keys("panels", [line.label for line in self.panel_lines])
+        check_keys("curves", [line.label for line in self._curves])
         for panel, curve in itertools.product(self.panel_lines or _SINGLE, self._curves):
             for key in ("problem", "method"):
                 if key not in {**self.runs, **panel.runs, **curve.runs}:
@@ -222,7 +221,7 @@ class CurveLayout(_FigureLayout):
     y_label: Text
     quantity: Text  # name of the learning curves in a run's history
     curve_lines: Curves = Field((), alias="curves")  # of each panel; empty for a single curve
-    n_nodes: Annotated[int, Ge(1)] = 0  # leading nodes with a curve each; 0 for a history of a number per step
+    n_nodes: Annotated[int, Ge(1)] = 0  # number of leading nodes with curves; 0 if the history has a number per step
     x_linear_to: NotNegative | None = None
     y_linear_to: NotNegative | None = None
     configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
@@ -248,7 +247,7 @@ class Scored(Section):
     ours: str = ""  # the measured quantity, if it has another name
 
     def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
-        """Yield the key of each name of a table, row or column that no layout has, with the broken rule."""
+        """Yield the key, and the error, of each name of a table, row or column that no layout has."""
         named = [layouts[table] for table in self.tables if table in layouts]
         known = {
             "tables": list(layouts),
@@ -273,8 +272,8 @@ class Searched(Section):
         return table in self.tables and quantity in self.quantities and (not self.rows or row in self.rows)
 
 
-def check_once(place: str, keys: list[str]) -> None:
-    """Raise ValidationError if the list at ``place`` of a section has a key twice."""
+def check_keys(place: str, keys: list[str]) -> None:
+    """Raise ValidationError if the list at ``place`` of a section contains a key twice."""
     key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)
     if n > 1:
         raise_errors([((place,), f"expected each key once, got {key!r} again")])

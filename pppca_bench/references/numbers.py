@@ -41,12 +41,12 @@ class Number:
 
 
 class Tolerance(Section):
-    """Bounds of the difference from a published number: in its own unit, in percent of it, or in its printed sd."""
+    """Bounds of the difference from a published number: in the number's unit, in percent, or in printed sds."""
 
     within: NotNegative  # largest difference that counts as reproduced
     close: NotNegative
     unit: Literal["points", "percent", "sd"]
-    least: NotNegative = 0.0  # bound below which ``within`` never falls, in the number's own unit; twice for ``close``
+    least: NotNegative = 0.0  # smallest value of ``within`` in the number's own unit; doubled for ``close``
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -55,17 +55,17 @@ class Tolerance(Section):
         return self
 
     def bounds(self, number: Number) -> tuple[float, float]:
-        """Return both bounds for a number, in its own unit.
+        """Return the bounds ``within`` and ``close`` for a number, in the number's own unit.
 
-        Choice: a standard deviation of 0.00 counts as half its last digit, which rounding may have cut off; where none
-        was printed ``least`` alone decides.
+        Choice: a standard deviation of 0.00 counts as half its last digit, which rounding may have cut off. Without a
+        printed standard deviation, ``least`` alone decides.
         """
         spread = 0.0 if number.sd is None else number.sd or number.half_unit
         scale = {"points": 1.0, "percent": abs(number.value) / 100.0, "sd": spread}[self.unit]
         return max(self.within * scale, self.least), max(self.close * scale, 2.0 * self.least)
 
     def is_informative(self, number: Number) -> bool:
-        """Return whether a difference from a number is informative: not if its spread is unknown or exceeds it."""
+        """Return whether a comparison is informative: not if a sd is needed that is unknown or exceeds the number."""
         return self.unit != "sd" or self.least > 0.0 or (number.sd is not None and number.sd <= abs(number.value))
 
 

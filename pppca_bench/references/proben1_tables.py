@@ -77,19 +77,19 @@ def pivot_of(problem: str) -> Network | None:
 
 
 SIZE_RULE_VERSION = 1
-"""Version of `rule_network`, a part of the keys of runs that follow it: raised by hand with every change."""
+"""Version of `rule_network`, part of the keys of runs that use this network: raised by hand with every change."""
 
 
 def rule_network(n_outputs: int) -> Network:
     """Return the network of a problem that has no pivot architecture in the report.
 
     Outputs are classes, or targets of an approximation, at least 1. Choice: two hidden layers of 16 and 8 nodes and
-    linear outputs, the most frequent pivot of the report; with more than 8 outputs as many nodes in the second layer as
-    outputs, at most 64, and twice as many in the first, so that no layer has fewer nodes than there are classes. The
-    report takes the largest network that validates well, since training stops early; for that reason the number of
-    samples has no influence. The inputs are centred and divided by their root mean square, so that given features and
-    projections have the same origin and scale: of seven preparations, this preparation had the least validation error
-    on scikit-learn's wine, breast cancer and digits.
+    linear outputs, the most frequent pivot of the report; with more than 8 outputs, the second layer has as many nodes
+    as there are outputs, at most 64, and the first layer twice as many, so that no layer has fewer nodes than there are
+    classes. The report takes the largest network that validates well, since training stops early; therefore the number
+    of samples has no influence. The inputs are centred and divided by their root mean square, so that given features
+    and projections have the same origin and scale. This was the best of seven preparations, by the validation errors on
+    scikit-learn's wine, breast cancer and digits.
     """
     second = min(max(8, n_outputs), 64)
     return Network((2 * second, second), LINEAR, "rms")

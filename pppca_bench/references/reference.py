@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from pppca_bench.documents import Section, raise_errors, read_yaml
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
-from pppca_bench.references.layout import CurveLayout, Layout, PortraitLayout, Scored, Searched, Text, Texts, check_once
+from pppca_bench.references.layout import CurveLayout, Layout, PortraitLayout, Scored, Searched, Text, Texts, check_keys
 from pppca_bench.references.numbers import Number, Published, Tolerance, read_numbers
 from pppca_bench.runs import Cell, Scalar, Selector
 
@@ -42,7 +42,7 @@ class _Document(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        check_once("tables", [layout.id for layout in self.layouts])
+        check_keys("tables", [layout.id for layout in self.layouts])
         layouts = {layout.id: layout for layout in self.layouts}
         for table in self.series:
             if table not in layouts:
@@ -103,7 +103,7 @@ def check_added(
     Raises
     ------
     OwnDataError
-        Two tables have the same identifier, or a cell names a method or a setting that no run has.
+        Two tables have the same identifier, or no run has the method or setting of a cell.
     """
     taken, methods = set(tables), {*methods, *(cell.method for cell in cells)}
     for reference in added:

@@ -1,4 +1,4 @@
-"""Search for architectures of the Proben1 report: its tables 5, 6 and 7 (section 3.3.2)."""
+"""Architecture search of the Proben1 report: tables 5, 6 and 7 (section 3.3.2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import ProblemFacts, StoredRun
 
 CONFIG = "proben1_search"
-"""The config whose runs are the search."""
+"""Config of the search's runs."""
 
 _ERRORS = ("validation_error", "validation_class_error", "test_error", "test_class_error")
 _NEEDED = ("validation_squared_error_percent", "test_squared_error_percent", "relevant_epochs")
@@ -68,7 +68,7 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
 
     ``network`` and errors are of the run with the least validation error; ``n_within_5`` and ``n_within_10`` are the
     numbers of other runs whose validation error is at most 5 and 10 percent above; the ranges are of the epochs of the
-    runs within 10 %, and of the test errors of these runs without the best.
+    runs within 10 %, and of the test errors of the same runs without the best run.
     """
     near = within(runs, 10.0) if runs else []
     best, others = (near[0] if near else None), near[1:]
@@ -88,9 +88,9 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
 def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Network:
     """Return the pivot architecture by the report's rule, given the runs within 5 % of the least validation error.
 
-    The topology has the most connections. If it occurs with both output activations, the activation of the least
-    validation error is taken, but linear outputs if they occur twice. Choice: of two topologies with equally many
-    connections, the topology with more layers is taken, as the report does for glass2: 16+8, not 32+0, with 572 each.
+    The topology has the most connections. If it occurs with both output activations, linear outputs are taken
+    if they occur twice, otherwise the activation with the least validation error. Choice: of two topologies with equal
+    numbers of connections, the topology with more layers is taken, as in the report for glass2: 16+8, not 32+0.
     """
     largest = max(candidates, key=lambda net: (n_connections(n_inputs, net.hidden, n_outputs), len(net.hidden)))
     same = [network for network in candidates if network.hidden == largest.hidden]
@@ -148,11 +148,11 @@ def _best_networks(table: str, task: str, searches: Mapping[str, Sequence[Stored
         records.append(counts | ours | published)
     n_run = sum(record["network"] is not None for record in records)
     n_same = sum(record["network"] == record["published_network"] for record in records)
-    of_classes = ", classification errors in percent" if table == "P5" else ""
+    of_classes = "; classification errors in percent" if table == "P5" else ""
     note = (
-        f"Of the run with the least validation error: its network, squared error percentages{of_classes}; the numbers"
-        " of other runs whose validation error is at most 5 % and 10 % above its; the epochs of the validation minimum"
-        " of the runs within 10 %, and the test errors of those without the best."
+        f"Network and errors (squared error percentages{of_classes}) are of the run with the least validation error."
+        " 5%, 10%: numbers of other runs whose validation error is at most 5 % or 10 % above the least. Epochs: epochs"
+        " of the validation minimum of the runs within 10 %. Test range: test errors of these runs without the best."
     )
     return Document(
         table,
@@ -184,8 +184,8 @@ def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Mapping[str, Pro
         published = {"published_network": str(theirs.pivot), "published_n_connections": theirs.n_connections}
         records.append(counts | {"network": network, "n_connections": size} | published)
     note = (
-        "The largest network of the runs whose validation error is at most 5 % above the least; w is its number of"
-        " connections, biases and all shortcuts among them."
+        "Pivot arch: the largest network of the runs whose validation error is at most 5 % above the least; w: its"
+        " number of connections, including biases and all shortcuts."
     )
     return Document(
         "P7",

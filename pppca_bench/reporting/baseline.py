@@ -1,4 +1,4 @@
-"""Recorded results of a full run, and the cells that became worse since.
+"""Baseline: recorded results of a full run, and the cells that became worse since then.
 
 The same seeds give the same numbers on every processor, so a partial run (the first repeats) is compared pair by pair
 with the same repeats of the recorded full run: a changed mean is changed code. A cell fails when it was not run, when
@@ -29,7 +29,7 @@ SHIFT_ALLOWANCE = 1.5
 
 _PLACE = ("table", "row", "column", "quantity")
 _SLACK = 1e-9
-"""Relative difference that is rounding: numbers are the same to ten digits."""
+"""Relative difference that is rounding: numbers are reproduced to ten digits."""
 
 _RECORDED_AS = {"speedup": "speedup_operations"}
 """Timings depend on the machine: the baseline records the operation count of the same runs instead."""
@@ -48,7 +48,7 @@ class RecordedCell:
 
 
 def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
-    """Return the baseline of filled tables: every published number that was run, but sizes and other timings."""
+    """Return the baseline of filled tables: every published number that was run, except sizes and timings."""
     recorded = {}
     for place, (cell, rule) in _cells(tables).items():
         values, measured = _values(cell, place), _RECORDED_AS.get(place[3], place[3])
@@ -73,12 +73,12 @@ def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell])
         elif cell.settings and recorded.settings and cell.settings != recorded.settings:
             reasons[place] = "was run with other settings, or on other data, than recorded"
         else:
-            reasons[place] = worsened(place, recorded, _values(cell, place), cell.published[place[3]], rule)
+            reasons[place] = regression(place, recorded, _values(cell, place), cell.published[place[3]], rule)
     return {place: reason for place, reason in reasons.items() if reason}
 
 
 def _cells(tables: Iterable[Table]) -> dict[Place, tuple[TableCell, Tolerance]]:
-    """Return the cell and the rule of verdict of each published number that has a rule."""
+    """Return the cell and the tolerance of each published number that has a tolerance."""
     return {
         (table.id, cell.row, cell.column, quantity): (cell, table.reference.tolerances[quantity])
         for table in tables
@@ -92,7 +92,7 @@ def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
     return cell.values.get(_RECORDED_AS.get(place[3], place[3]), {})
 
 
-def worsened(
+def regression(
     place: Place, recorded: RecordedCell, ours: Mapping[int, float], number: Number, rule: Tolerance
 ) -> str | None:
     """Return why our values, by the number of the repeat, are worse than recorded; None if they are not."""
@@ -120,13 +120,13 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
     """
     if not recorded:
         raise StoreError(
-            f"{path}: expected cells that were published and run, and whose quantity has a rule of verdict, got none:"
-            " nothing was recorded."
+            f"{path}: expected published cells that were run and whose quantity has a tolerance, got none: nothing was"
+            " recorded."
         )
     if path.exists() and not force and (lost := read_baseline(path).keys() - recorded.keys()):
         raise StoreError(
-            f"{path}: expected results of every cell that it has, got none of {len(lost)}, such as"
-            f" {', '.join(min(lost))}: nothing was recorded. Run their configs, or add `--force`."
+            f"{path}: expected results for all of its cells, got none for {len(lost)}, such as"
+            f" {', '.join(min(lost))}: nothing was recorded. Run the configs of these cells, or add `--force`."
         )
     lines = [
         json.dumps(
@@ -140,7 +140,7 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
 
 
 def read_baseline(path: Path, command: str = "pppca compare --record") -> dict[Place, RecordedCell]:
-    """Read a baseline, which ``command`` writes; raises StoreError if the file is missing or no baseline."""
+    """Read a baseline, which ``command`` writes; raise StoreError if the file is missing or is no baseline."""
     remedy = f"{'Delete it, and write it again' if path.exists() else 'Write it'} with `{command}`."
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

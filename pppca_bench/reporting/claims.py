@@ -1,4 +1,4 @@
-"""The slides' claims, judged by the results in two readings: as written, and with fitted settings."""
+"""Verdicts on the slides' claims in two readings: as written, and with fitted settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pppca_bench.reporting.document import environment, printed
-from pppca_bench.reporting.evidence import MATTERS, READINGS, Evidence, Part, Reading, Verdict, judge, losses
+from pppca_bench.reporting.evidence import MARGIN, READINGS, Evidence, Part, Reading, Verdict, judge, losses
 from pppca_bench.reporting.summary import summarise
 
 PSEUDO = ("evolved", "dynamical")
@@ -19,7 +19,7 @@ _ONE_PASS = ("one pass", "subspace in one pass")
 
 Parts = Iterator[Part]
 
-_EXACT = 1e-6
+_ROUNDING = 1e-6
 
 
 class Finding(NamedTuple):
@@ -36,11 +36,11 @@ class Finding(NamedTuple):
 
 def _cutting(evidence: Evidence, reading: Reading) -> Parts:
     for role in PSEUDO:
-        sentence = f"{evidence.title(role, reading)} against all features, before the same classifier: {{}}."
+        sentence = f"{evidence.title(role, reading)} against all features, with the same classifier: {{}}."
         if retained := evidence.by_data_set(role, reading, "optimality_percent").values():
             sentence += (
-                f" The features retain {fmean(retained):.1f} % of the variance that as many exact components retain"
-                f" ({min(retained):.1f} % on the worst data set)."
+                f" The features retain {fmean(retained):.1f} % of the variance that the same number of exact"
+                f" components retains ({min(retained):.1f} % on the worst data set)."
             )
         yield from _loss(evidence, reading, role, "untouched", sentence)
 
@@ -54,20 +54,19 @@ def _finite_resource(evidence: Evidence, reading: Reading) -> Parts:
             errors += [abs(retained[n] - 100.0) for n in retained if kept.get(n) == known.n_features]
     if errors:
         yield Part(
-            "The claim is algebra: an orthogonal change of basis keeps the trace of the covariance matrix. The runs"
-            f" check the program alone. In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as there are"
-            f" features, and the share of the variance that they retain differs from 100 % by {max(errors):.1g} points"
-            " at most.",
-            "holds" if max(errors) < _EXACT else "does not hold",
+            "The claim follows from algebra: an orthogonal change of basis preserves the trace of the covariance"
+            f" matrix. The runs only check the program. In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as"
+            f" there are features; the retained variance differs from 100 % by at most {max(errors):.1g} points.",
+            "holds" if max(errors) < _ROUNDING else "does not hold",
         )
 
 
 def _self_repair(evidence: Evidence, reading: Reading) -> Parts:
-    """Compare the optimality at the end with its least value, after removals, and with learning without removal."""
-    regained: dict[str, list[float]] = {}  # NE-pPCA's curves in F8 are of both readings, DGHA's of the fitted settings
+    """Compare the final optimality with its minimum after removals, and with learning without removal."""
+    regained: dict[str, list[float]] = {}  # in F8, NE-pPCA's curves are of both readings, DGHA's of the fitted reading
     for panel, _, means in evidence.curves("F8"):
         least, last = float(means.min()), float(means.iloc[-1])
-        if least < 1.0 - _EXACT:
+        if least < 1.0 - _ROUNDING:
             method = panel.partition(") ")[2].partition(",")[0]
             regained.setdefault(method, []).append((last - least) / (1.0 - least))
     if reading != "fitted":
@@ -87,8 +86,8 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Parts:
     # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
     if loss := losses(whole, kept):
         yield Part(
-            "DGHA against as many rows that learn alone from the start, none of which is removed, by the share of the"
-            " variance of exact components that they retain: {}.",
+            "Optimality of DGHA against the optimality of the same number of rows, which learn from the start and are"
+            " never removed: {}.",
             losses=loss,
         )
 
@@ -108,15 +107,15 @@ def _time_in_fitness(evidence: Evidence, _: Reading) -> Parts:
         ends = ((min(column), max(column)) for column in np.array(shares).T)
         alone, whole = (" to ".join(dict.fromkeys(f"{end:.0f}" for end in own)) for own in ends)
         yield Part(
-            "Multiply-adds are counted along the measured dimensionalities (τ = 10). The fitness takes"
-            f" {whole} %, with the Gram–Schmidt process that the slides count in it; the responses of all samples and"
-            f" their variances alone take {alone} %. The slides say 75 to 80 % of the time.",
+            "Multiply-adds are counted for the measured dimensionality of each generation (τ = 10). The fitness takes"
+            f" {whole} % of them, including the Gram–Schmidt process, as in the slides. The responses of all samples"
+            f" and their variances alone take {alone} %. The slides say 75 to 80 % of the time.",
             "holds" if min(column[1] for column in shares) >= 75.0 else "does not hold",
         )
         yield Part(
-            "Operations are not time. In NumPy, the responses alone take less than half of it on most problems, and the"
-            " Gram–Schmidt process was not timed by itself (results/benchmarks.md). This program computes the variances"
-            " from the covariance matrix, so that its own cost does not depend on the number of samples.",
+            "Operation counts are not times. In NumPy, the responses alone take less than half of the time on most"
+            " problems; the Gram–Schmidt process was not timed alone (results/benchmarks.md). This program computes the"
+            " variances from the covariance matrix, so that its cost does not depend on the number of samples.",
             "undecided",
         )
 
@@ -135,12 +134,12 @@ def _accuracy(evidence: Evidence, reading: Reading) -> Parts:
                     sentence = f"{table}, {evidence.title(role, reading)} against {other}: {{}}."
                     parts.append(Part(sentence, losses=loss))
     if parts:
-        yield Part("Whole systems are compared: reduction and classifier differ. Claim 1 has the same classifier.")
+        yield Part("The systems differ in reduction and classifier. Claim 1 compares methods with the same classifier.")
     yield from parts
 
 
 def _speed(evidence: Evidence, reading: Reading) -> Parts:
-    """Compare operations, and the errors with part of the data and with no removal, at the same number of epochs."""
+    """Compare operation counts, then errors with part of the data and without removal, at equal numbers of epochs."""
     whole, part = (
         evidence.by_data_set(role, reading, "speedup_operations") for role in ("speed-up", "speed-up by part")
     )
@@ -148,15 +147,15 @@ def _speed(evidence: Evidence, reading: Reading) -> Parts:
         n_faster = sum(part[name] > whole[name] > 1.0 for name in shared)
         means = [geometric_mean(ratios[name] for name in shared) for ratios in (whole, part)]
         yield Part(
-            "Speed-up over GHA in multiply-adds with all the data and with 10 %, at the same number of epochs:"
-            f" {means[0]:.1f} and {means[1]:.1f} (geometric means over {len(shared)} data sets)."
-            f" Both are above 1 and the latter is larger on {n_faster} data sets.",
+            f"Speed-up over GHA in multiply-adds, at the same number of epochs: {means[0]:.1f} with all the data and"
+            f" {means[1]:.1f} with 10 % of the data (geometric means over {len(shared)} data sets)."
+            f" On {n_faster} data sets both are above 1, and the speed-up with 10 % is the larger.",
             "holds" if n_faster == len(shared) else "holds in part" if n_faster else "does not hold",
         )
     if reading == "fitted":
         yield from _measured_times(evidence)
-    yield from _loss(evidence, reading, "dynamical by part", "dynamical", "10 % of the data against all: {}.")
-    sentence = "DGHA against GHA with all its nodes and as many epochs: {}."
+    yield from _loss(evidence, reading, "dynamical by part", "dynamical", "10 % of the data against all the data: {}.")
+    sentence = "DGHA against GHA with all nodes and the same number of epochs: {}."
     yield from _loss(evidence, reading, "dynamical", "hebbian", sentence)
 
 
@@ -169,48 +168,48 @@ def _measured_times(evidence: Evidence) -> Parts:
             continue
         ratios = [geometric_mean(line) for line in lines]
         own = evidence.over_repeats(table, rows[1], "speedup_operations")
-        interval = f" (95 % interval of the latter {own.low:.1f} to {own.high:.1f})" if own else ""
+        interval = f" (95 % interval {own.low:.1f} to {own.high:.1f})" if own else ""
         yield Part(
-            f"{problem}, with all the data and with 10 % (geometric means over τ): in multiply-adds"
-            f" {ratios[0]:.1f} and {ratios[1]:.1f}{interval}; in the time of the literal kernel {ratios[2]:.1f} and"
-            f" {ratios[3]:.1f}; in the time of the fast kernel, whose cost grows with the number of nodes, not with its"
-            f" square, {ratios[4]:.1f} and {ratios[5]:.1f}.",
+            f"Speed-up on {problem} with all the data, and with 10 % of the data (geometric means over τ): in"
+            f" multiply-adds {ratios[0]:.1f}, and {ratios[1]:.1f}{interval}; in time with the literal kernel"
+            f" {ratios[2]:.1f}, and {ratios[3]:.1f}; in time with the fast kernel, whose cost is linear, not quadratic,"
+            f" in the number of nodes, {ratios[4]:.1f}, and {ratios[5]:.1f}.",
             "holds" if ratios[1] > ratios[0] > 1.0 else "does not hold",
         )
 
 
 def _against_pca(evidence: Evidence, reading: Reading) -> Parts:
-    """Compare exact PCA with pseudo-PCA, under the same criterion and with as many components."""
+    """Compare exact PCA with pseudo-PCA, under the same criterion and with the same number of components."""
     if evidence.by_data_set("exact", reading):
         yield Part(
-            "The classifier standardises its inputs, so that directions of little variance weigh as much as others:"
-            " where nearly all components are kept, as on horse, a loss says little of the directions. The registered"
-            " experiment (docs/experiment.md) has a classifier that does not."
+            "The classifier standardises its inputs, so that directions of small variance count as much as others. If"
+            " nearly all components are kept, as on horse, a loss says little about the directions. The classifier of"
+            " the registered experiment (docs/experiment.md) does not standardise."
         )
     for role in PSEUDO:
         title = evidence.title(role, reading)
         if dimensions := evidence.ratio(role, "exact", reading, "dimensionality"):
             sentence = f"Exact PCA against {title}, both at τ = 15: {{}}."
-            sentence += f" {title} keeps {dimensions:.2f} times as many dimensions."
+            sentence += f" {title} keeps {dimensions:.2f} times as many dimensions as exact PCA."
             yield from _loss(evidence, reading, "exact", role, sentence, inverted=True)
-        sentence = f"Exact PCA against {title}, with as many components: {{}}."
+        sentence = f"Exact PCA against {title}, with the same number of components: {{}}."
         yield from _loss(evidence, reading, f"{role} exact", role, sentence, inverted=True)
 
 
 def _pca_advice(evidence: Evidence) -> str:
-    """Return when exact PCA is the better tool, by the reading as written and with as many components."""
+    """Return the advice to use exact PCA, by the reading as written; "" if exact PCA loses more than pseudo-PCA."""
     reading, errors = READINGS[0], []
     for role in PSEUDO:
         loss = losses(evidence.by_data_set(f"{role} exact", reading), evidence.by_data_set(role, reading))
         if not loss:
             return ""
         title = evidence.title(role, reading)
-        errors.append(f"{loss.n_small} of {len(loss.by_data_set)} data sets against {title}")
+        errors.append(f"on {loss.n_small} of {len(loss.by_data_set)} data sets against {title}")
         if loss.verdict(loss.p) == "does not hold":
             return ""
     return (
-        "Exact PCA is the cheaper tool where all samples are at hand (table fit_times). With as many components it"
-        f" loses at most {MATTERS:g} point of test error on {' and '.join(errors)}."
+        "Exact PCA is cheaper than pseudo-PCA if all samples are available (table fit_times). With the same number of"
+        f" components, it loses at most {MARGIN:g} point of test error {' and '.join(errors)}."
     )
 
 
@@ -226,24 +225,24 @@ def _one_pass(evidence: Evidence, reading: Reading) -> Parts:
             theirs, least = fmean(dynamical.values()), min(dynamical.values())
             n_better = (mean >= theirs) + (worst >= least)
             yield Part(
-                f"{title} with removal retains {mean:.1f} % of the best variance after one pass ({worst:.1f} % on the"
-                f" worst of {len(dynamical)} data sets), {other} {theirs:.1f} % after its 36 epochs ({least:.1f} %).",
+                f"{title} with removal reaches an optimality of {mean:.1f} % after one pass ({worst:.1f} % on the worst"
+                f" of {len(dynamical)} data sets); {other} reaches {theirs:.1f} % after 36 epochs ({least:.1f} %).",
                 ("does not hold", "holds in part", "holds")[n_better],
             )
-        yield from _loss(own, reading, role, "dynamical", f"{title}, one pass, against {other} at τ = 15: {{}}.")
-        yield from _loss(own, reading, role, "exact", f"{title}, one pass, against exact PCA at τ = 15: {{}}.")
+        yield from _loss(own, reading, role, "dynamical", f"{title} after one pass against {other}, τ = 15: {{}}.")
+        yield from _loss(own, reading, role, "exact", f"{title} after one pass against exact PCA, τ = 15: {{}}.")
 
 
 def _loss(
     evidence: Evidence, reading: Reading, role: str, other: str, sentence: str, *, inverted: bool = False
 ) -> Parts:
-    """Compare the errors of two roles by data set, if they share at least two data sets."""
+    """Yield the losses of a role against another by data set, if they share at least two data sets."""
     if loss := losses(evidence.by_data_set(role, reading), evidence.by_data_set(other, reading)):
         yield Part(sentence, losses=loss, inverted=inverted)
 
 
 class Claim(NamedTuple):
-    """Claim of the slides: where they make it, the tables and figures with its numbers, and how it is judged."""
+    """Claim of the slides: its place there, the tables and figures with its numbers, and the functions to judge it."""
 
     text: str
     place: str
@@ -293,15 +292,15 @@ CLAIMS = (
         _speed,
     ),
     Claim(
-        "Pseudo-PCA buys something that cheap exact PCA under the same criterion does not.",
-        "a question that the slides leave",
+        "Pseudo-PCA has an advantage over exact PCA under the same criterion.",
+        "a question that the slides leave open",
         ("variants_as_written", "T1", "T1b", "F6"),
         _against_pca,
         _pca_advice,
     ),
     Claim(
-        "A streaming pseudo-PCA of today does what DGHA does, in one pass.",
-        "a question that the slides leave",
+        "A modern streaming pseudo-PCA achieves in one pass what DGHA achieves in many epochs.",
+        "a question that the slides leave open",
         ("F9", "S1", "S2"),
         _one_pass,
         readings=READINGS[1:],
@@ -328,7 +327,7 @@ RIGHT_TOOL = "When is each the right tool?"
 
 
 def advice_of(benchmarks: str) -> str:
-    """Return the paragraph on when to use each method from the page of benchmarks; "" if it has none."""
+    """Return the paragraph on when to use each method from the page of benchmarks; "" if the page lacks it."""
     _, heading, rest = benchmarks.partition(f"**{RIGHT_TOOL}**")
     return rest.partition("\n\nMeasured: ")[0].strip() if heading else ""
 
@@ -336,4 +335,4 @@ def advice_of(benchmarks: str) -> str:
 def render_findings(findings: Sequence[Finding], links: Mapping[str, str], advice: str = "") -> str:
     """Render findings and the advice of `advice_of` as Markdown; tables and figures without a link are only named."""
     template = environment().get_template("findings.md")
-    return template.render(findings=findings, links=links, advice=advice, right_tool=RIGHT_TOOL, matters=MATTERS)
+    return template.render(findings=findings, links=links, advice=advice, right_tool=RIGHT_TOOL, margin=MARGIN)

@@ -2,15 +2,15 @@
 
 The rule was fixed before the first result. A cell is
 
-- *undecided* when our 95 % interval of the mean contains the published value, but is wider, to each side, than the
-  wider tolerance of the reference for its quantity: too few repeats, or too wide a spread;
-- else *reproduced* when the interval, widened by the rounding of print, contains the published value, or when that
-  differs from our mean by no more than the tolerance;
-- *close* when it differs by no more than the wider tolerance;
+- *undecided* when our 95 % interval of the mean contains the published value, but extends farther from the mean than
+  the wider tolerance of the quantity: too few repeats, or too large a spread;
+- else *reproduced* when the interval, widened by the rounding of print, contains the published value, or when our mean
+  differs from the published value by no more than the tolerance;
+- *close* when our mean differs by no more than the wider tolerance;
 - *differs* otherwise, and *not run* when none of its repeats is done.
 
-A result counts once: a number that the sources print again for the same runs carries the place of the first, and sizes
-of data sets are no results. Numbers that a search for settings looked at (`Reference.searched`) are counted apart.
+Each result counts once: a number that the sources print again for the same runs refers to its first place, and sizes
+of data sets do not count. Numbers that a search for settings looked at (`Reference.searched`) are counted apart.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Comparison:
     high: float | None = None
     difference: float | None = None  # ours minus published
     verdict: Verdict = "not run"
-    same_as: str = ""  # place of the first number that the same runs answer; "" for the first itself
+    same_as: str = ""  # place of the first number for the same runs; "" for the first itself
     searched: bool = False  # whether a search for settings looked at the number
 
     @property
@@ -80,10 +80,10 @@ class Comparison:
 
 
 def compare(tables: Iterable[Table]) -> list[Comparison]:
-    """Compare every published number that our own runs can answer, in the order of filled tables.
+    """Compare every published number that our runs can reproduce, in the order of the tables.
 
-    Numbers of systems that the sources only cite, uninformative numbers (see `Tolerance.is_informative`), and numbers
-    for which the reference has no rule are left out.
+    Left out are numbers of systems that the sources only cite, uninformative numbers (`Tolerance.is_informative`), and
+    numbers without a tolerance.
     """
     comparisons, first = list[Comparison](), dict[tuple[object, ...], str]()
     for table in tables:
@@ -118,7 +118,7 @@ def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -
 
 def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) -> Verdict:
     reproduced, close = rule.bounds(number)
-    # Widened by more than the rounding of binary fractions, so that a difference equal to a bound is within it.
+    # More than the rounding of binary fractions, so that a difference equal to a bound is within the bound.
     slack = 1e-9 * max(1.0, abs(number.value))
     inside = ours.low - number.half_unit - slack <= number.value <= ours.high + number.half_unit + slack
     if inside and ours.high - ours.mean > close + number.half_unit + slack:
@@ -137,9 +137,9 @@ class Score:
     n_run: int
     score: float | None  # mean distance over the cells that were run
     worst: float | None
-    unit: str  # |ours − published| in "points", else "|ln ratio|"; "same" for an agreement of texts, a share alone
+    unit: str  # "points" of |ours − published|, "|ln ratio|", or "same": agreement of texts, which has no distance
     target: float | None  # for `score`
-    share: float | None = None  # of the cells that were run, within the first bound of the tolerance
+    share: float | None = None  # share of the run cells that are within the tolerance
     share_target: float | None = None
 
     @property
@@ -191,7 +191,7 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
 
 
 def _distance(number: Number, ours: float, rule: Tolerance) -> float:
-    """Return the distance of ours from a published number; without a ratio inf, or nan for a printed 0."""
+    """Return the distance of our mean from a published number: inf without a positive ratio, nan for a printed 0."""
     if rule.unit == "points":
         return abs(ours - number.value)
     if number.value == 0.0 and rule.unit == "sd":
@@ -214,28 +214,29 @@ def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = Tru
 
 
 def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
-    """Render the published results that ours differ from, each once, as ``terminal`` or ``markdown`` text."""
+    """Render the published results with the verdict "differs", each once, as ``terminal`` or ``markdown`` text."""
     differing = [item for item in comparisons if item.is_result and item.verdict == "differs"]
     return _comparison_grid(differing, form) if differing else "None."
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
-    """Count the verdicts on the published results, each once, and separately those that a search looked at."""
+    """Count the verdicts on the published results, and separately on the results that a search looked at."""
     results = [item for item in comparisons if item.is_result]
     rest = len(comparisons) - len(results)
-    again = f" ({rest} more numbers repeat one of them, or are sizes of data sets)" if rest else ""
-    text = f"{len(results)} published results: {_verdicts(results)}{again}."
+    text = f"{len(results)} published results: {_verdicts(results)}."
+    text += f" Not counted: {rest} numbers that repeat another number or are sizes of data sets." if rest else ""
     seen = [item for item in results if item.searched]
     if seen and len(seen) < len(results):
         others = [item for item in results if not item.searched]
-        text += f" A search for settings looked at {len(seen)}: {_verdicts(seen)}. None looked at"
-        text += f" {len(others)}: {_verdicts(others)}."
+        text += f" A search for settings looked at {len(seen)} of the results: {_verdicts(seen)}."
+        text += f" No search looked at the other {len(others)}: {_verdicts(others)}."
     return text
 
 
 def _verdicts(comparisons: Iterable[Comparison]) -> str:
     counts = Counter(item.verdict for item in comparisons)
-    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    texts = {verdict: "different" if verdict == "differs" else verdict for verdict in VERDICTS}
+    return ", ".join(f"{counts[verdict]} {text}" for verdict, text in texts.items() if counts[verdict])
 
 
 def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Document] = ()) -> str:

@@ -1,4 +1,4 @@
-"""Documents, tables of texts with records, and their formats: terminal, Markdown, LaTeX, CSV, JSON."""
+"""Documents (tables of texts with records) and their formats: terminal, Markdown, LaTeX, CSV, JSON."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ SIGNED = "+.2f"
 _ROUNDING = 1e-12
 """Smaller absolute values are rounding errors and printed as 0."""
 
-LONG = 64
+MAX_PAGE_ROWS = 64
 """Largest number of rows of a LaTeX table on a single page."""
 
-_SMALL = 36
+_MAX_NORMAL_ROWS = 36
 """Largest number of rows of a LaTeX table in the normal font size."""
 
 INDENT = "\u2003"
@@ -66,7 +66,7 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Number of published cells, of cells with a result of ours, and of cells where both agree.
+    """Numbers of published cells, of cells with our result, and of cells where both agree.
 
     Agreements of the same name in several documents are a single score; ``target`` is the target of `share`.
     """
@@ -95,11 +95,9 @@ class Document:
     notes: Sequence[str] = ()  # paragraphs below the rows
     records: Sequence[Mapping[str, object]] = ()  # by row, for CSV and JSON; published values as ``published_<name>``
     agreements: tuple[Agreement, ...] = ()
-    was_run: bool = False
+    has_runs: bool = False
     n_missing: int = 0  # planned runs that are not done
-    agrees: tuple[
-        bool | None, ...
-    ] = ()  # whether each row agrees with the published value; None if not run, empty if not compared
+    agrees: tuple[bool | None, ...] = ()  # whether each row agrees with the published value; None if not run
     others: Sequence[Grid] = ()  # grids below the rows
 
     @classmethod
@@ -115,8 +113,8 @@ class Document:
     ) -> Document:
         """Return a table with a row for each record.
 
-        A column is a header and a template of texts, such as ``"{low:+.2f} to {high:+.2f}"``; a text with a value that
-        is None is a dash. Values whose names begin with an underscore are for templates alone, not for CSV and JSON.
+        A column is a header and a template of texts, such as ``"{low:+.2f} to {high:+.2f}"``; a text
+        with a missing value (None) is a dash. Values whose names begin with "_" are for templates, not for CSV and JSON.
         """
         rows = [tuple(_text(template, record) for _, template in columns) for record in records]
         kept = [{name: value for name, value in record.items() if name[0] != "_"} for record in records]
@@ -129,7 +127,7 @@ class Document:
         return [*place, *self.notes, *([late] if self.n_missing else [])]
 
     def trimmed(self) -> Document | None:
-        """Return the document without the rows that have no result of ours; None if no row is left."""
+        """Return the document without the rows that lack our result; None if no row is left."""
         kept = [number for number, record in enumerate(self.records) if _has_result(record)]
         if not kept:
             return None
@@ -240,7 +238,7 @@ def _records(documents: Sequence[Document]) -> list[dict[str, object]]:
 
 
 def _csv(records: Sequence[Mapping[str, object]]) -> str:
-    """Return records as a CSV with the columns of all of them."""
+    """Return records as CSV, with the columns of all records."""
     import pandas as pd
 
     columns = list(dict.fromkeys(name for record in records for name in record)) or ["table"]
@@ -293,9 +291,9 @@ def latex_table(
 ) -> str:
     """Lay out texts with the rules of booktabs: the first column to the left, the others to the right.
 
-    A table that is wider than the page is scaled to its width (graphicx); a table with more than `LONG` rows is a
-    ``longtable`` with a wrapped first column. Without a caption the result is a bare ``tabular``; ``short`` is the
-    caption in the list of tables. All texts are escaped.
+    A table that is wider than the page is scaled to its width (graphicx); a table with more than `MAX_PAGE_ROWS`
+    rows is a ``longtable`` with a wrapped first column. Without a caption, the result is a ``tabular``; ``short`` is
+    the caption in the list of tables. All texts are escaped.
     """
     first, *body = (" & ".join(escaped(entry, "latex") for entry in line) + r" \\" for line in (headers, *rows))
     head, columns = [r"\toprule", first, r"\midrule"], "l" + "r" * (len(headers) - 1)
@@ -305,13 +303,14 @@ def latex_table(
     title = rf"\caption[{escaped(short or caption, 'latex')}]{{{escaped(caption, 'latex')}}}"
     key = re.sub(r"[^\w:-]", "-", label, flags=re.ASCII)
     title += rf"\label{{tab:{key}}}" if label else ""
-    if len(rows) > LONG:
+    if len(rows) > MAX_PAGE_ROWS:
         lines = [r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}\emergencystretch=3em"]
         lines += [rf"\begin{{longtable}}{{{_wrapped_columns(headers, rows)}}}", rf"{title} \\"]
         lines += [*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"]
         lines += [*body, r"\end{longtable}", r"\endgroup"]
     else:
-        lines = [r"\begin{table}[htbp]", r"\centering", title, *([r"\scriptsize"] if len(rows) > _SMALL else [])]
+        size = [r"\scriptsize"] if len(rows) > _MAX_NORMAL_ROWS else []
+        lines = [r"\begin{table}[htbp]", r"\centering", title, *size]
         lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", *tabular, "}", r"\end{table}"]
     return "\n".join(lines)
 

@@ -21,25 +21,25 @@ from pppca_bench.runs import ProblemFacts, Scalar, Selector
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 Reading = Literal["as written", "fitted"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
-"""The slides to the letter, and with the settings that their tables fit."""
+"""The slides followed to the letter, and the settings that come nearest to their tables."""
 
 Role = Mapping[str, Scalar]
-"""Method of a claim, under ``method``, and settings that select its runs."""
+"""Method, under ``method``, and the settings that select its runs."""
 
 COMPARED = ("permutations", "as_written", "as_written_speedup")
 """Configs that run all methods at a single threshold on all permutations, with the same classifier."""
 
-MATTERS = 1.0
-"""Loss, in points, that matters: the tolerance of the slides' numbers."""
+MARGIN = 1.0
+"""Largest loss, in points, that does not matter: the tolerance of the slides' numbers."""
 
 MIN_DATA_SETS = 6
-"""Least number of data sets for a sign test: with fewer, it cannot be significant."""
+"""Smallest number of data sets for a sign test, which cannot be significant with fewer."""
 
 
 class Evidence(NamedTuple):
-    """Results on which claims are judged.
+    """Results by which claims are judged.
 
-    ``claims`` has the methods by reading and role (`Reference.claims`), ``configs`` those that compare them.
+    ``claims`` are methods by reading and role (`Reference.claims`); ``configs`` compare these methods.
     """
 
     results: Results
@@ -89,7 +89,7 @@ class Evidence(NamedTuple):
     def line(
         self, table: str, *, row: str = "", column: str = "", quantity: str = "test_error_percent"
     ) -> dict[str, float]:
-        """Return our means of a row of a table by its columns, or of a column by its rows."""
+        """Return our means in a row of a table, by column; or in a column, by row."""
         cells = self.tables[table].cells.values() if table in self.tables else ()
         return {
             cell.column if row else cell.row: cell.ours[quantity].mean
@@ -118,14 +118,14 @@ class Losses(NamedTuple):
 
     @property
     def n_small(self) -> int:
-        """Return the number of data sets on which at most `MATTERS` is lost."""
-        return sum(loss <= MATTERS for loss in self.by_data_set.values())
+        """Return the number of data sets with a loss of at most `MARGIN`."""
+        return sum(loss <= MARGIN for loss in self.by_data_set.values())
 
     @property
     def p(self) -> float:
-        """Return p of the two-sided sign test that half of all data sets lose at most `MATTERS`.
+        """Return p of the two-sided sign test; nan for fewer data sets than `MIN_DATA_SETS`.
 
-        nan for fewer data sets than `MIN_DATA_SETS`.
+        Null hypothesis: half of all data sets lose at most `MARGIN`.
         """
         from scipy.stats import binomtest
 
@@ -133,32 +133,32 @@ class Losses(NamedTuple):
         return float(binomtest(self.n_small, n).pvalue) if n >= MIN_DATA_SETS else np.nan
 
     def verdict(self, p: float) -> Verdict:
-        """Return whether most data sets lose at most `MATTERS`, given p after correction."""
+        """Return the verdict on "most data sets lose at most `MARGIN`", given p after correction."""
         if not p < ALPHA:
             return "undecided"
         return "holds" if 2 * self.n_small > len(self.by_data_set) else "does not hold"
 
     def text(self, p: float) -> str:
-        """Return the number of data sets that lose at most `MATTERS`, the others with their losses, mean and p."""
+        """Describe the losses: number of data sets that lose at most `MARGIN`, larger losses, p, mean."""
         n, mean = len(self.by_data_set), summarise(list(self.by_data_set.values()))
-        more = [f"{name} {printed(loss, SIGNED)}" for name, loss in self.by_data_set.items() if loss > MATTERS]
-        others = f" (more on {', '.join(more)})" if more else ""
+        more = [f"{name} {printed(loss, SIGNED)}" for name, loss in self.by_data_set.items() if loss > MARGIN]
+        others = f" (larger losses: {', '.join(more)})" if more else ""
         test = f"sign test p = {p:.2g}" if p == p else f"no test with fewer than {MIN_DATA_SETS} data sets"
         low, average, high = (printed(value, SIGNED) for value in (mean.low, mean.mean, mean.high))
         return (
-            f"a loss of at most {MATTERS:g} point on {self.n_small} of {n} data sets{others}; {test}; mean {average}"
+            f"a loss of at most {MARGIN:g} point on {self.n_small} of {n} data sets{others}; {test}; mean {average}"
             f" points (95 % interval {low} to {high})"
         )
 
 
 def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Losses | None:
-    """Return ours − theirs over the data sets that both have; None where they share fewer than two."""
+    """Return ours − theirs over the data sets that both have; None if they share fewer than two."""
     shared = {name: ours[name] - theirs[name] for name in ours if name in theirs}
     return Losses(shared) if len(shared) > 1 else None
 
 
 class Part(NamedTuple):
-    """Part of a claim: a sentence of evidence, and how it is judged.
+    """Part of a claim: a sentence of evidence, and its verdict or losses.
 
     ``verdict`` applies if ``losses`` is None; "not run" marks a sentence that only explains. Otherwise the losses
     are tested, ``{}`` in the sentence stands for them, and ``inverted`` exchanges "holds" and "does not hold".
@@ -174,7 +174,7 @@ _INVERSE: Mapping[Verdict, Verdict] = {"holds": "does not hold", "does not hold"
 
 
 def judge(parts: Sequence[Part]) -> tuple[Verdict, list[str]]:
-    """Return the verdict on a claim and the sentences of its parts; Holm's correction is over its tests."""
+    """Return the verdict on a claim and the sentences of its parts; Holm's correction is over all of its tests."""
     p_values = iter(holm([part.losses.p for part in parts if part.losses]))
     verdicts: list[Verdict] = []
     sentences = []
@@ -188,14 +188,14 @@ def judge(parts: Sequence[Part]) -> tuple[Verdict, list[str]]:
             sentence = sentence.format(f"{part.losses.text(p)}: {clause}")
         verdicts.append(verdict)
         sentences.append(sentence)
-    return joined(verdicts), sentences
+    return overall_verdict(verdicts), sentences
 
 
-def joined(verdicts: Sequence[Verdict]) -> Verdict:
+def overall_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict on a claim, given the verdicts on its parts; parts that were not run do not count.
 
-    A verdict that all parts share is the claim's. Otherwise the claim does not hold if more than half of the parts do
-    not; it holds in part if at least half of the parts hold, or hold in part; else it is undecided.
+    If all parts have the same verdict, this is the claim's verdict. Otherwise the claim does not hold if more than half
+    of the parts do not hold; it holds in part if at least half of the parts hold or hold in part; else it is undecided.
     """
     run = [verdict for verdict in verdicts if verdict != "not run"]
     if len(set(run)) <= 1:

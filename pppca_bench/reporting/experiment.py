@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pppca_bench.reporting.document import Document, listed, none_if_nan
-from pppca_bench.reporting.evidence import MATTERS, READINGS, Evidence, Losses, Reading, Verdict
+from pppca_bench.reporting.evidence import MARGIN, READINGS, Evidence, Losses, Reading, Verdict
 from pppca_bench.reporting.pairs import ALPHA, by_split, corrected_t, holm
 from pppca_bench.reporting.summary import NO_RUNS
 
@@ -56,7 +56,7 @@ class Test(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Return whether most data sets lose little."""
+        """Return the verdict on "most data sets lose at most 1 point"."""
         return self.losses.verdict(self.p_holm)
 
 
@@ -88,7 +88,7 @@ def _errors(evidence: Evidence) -> Document:
         [("Data set", "{row}"), *columns],
         records,
         notes=(note,),
-        was_run=bool(records),
+        has_runs=bool(records),
         n_missing=n_missing,
     )
 
@@ -113,7 +113,7 @@ def _losses(evidence: Evidence) -> Document:
         " and Bengio 2003); none where the losses of all folds are equal."
     )
     title = "Registered experiment: losses by data set"
-    return Document.of_records("E_losses", title, columns, records, notes=(note,), was_run=bool(records))
+    return Document.of_records("E_losses", title, columns, records, notes=(note,), has_runs=bool(records))
 
 
 def _differences(evidence: Evidence, setting: Setting, other: Setting) -> dict[str, list[float]]:
@@ -148,13 +148,13 @@ def run_tests(evidence: Evidence) -> dict[tuple[Setting, Setting], Test]:
 def _signed_rank_probabilities(losses: Losses) -> tuple[float, float, float]:
     """Return the posterior probabilities of a loss below, within and above the region of practical equivalence.
 
-    Source: Benavoli et al. 2014, 2017, by baycomp.
+    Source: Benavoli et al. 2014, 2017; computed by baycomp.
     """
     from baycomp import SignedRankTest
 
     ours = np.array(list(losses.by_data_set.values()))
     below, within, above = SignedRankTest.probs(
-        np.zeros(len(ours)), ours, rope=MATTERS, nsamples=_N_SAMPLES, random_state=_SEED
+        np.zeros(len(ours)), ours, rope=MARGIN, nsamples=_N_SAMPLES, random_state=_SEED
     )
     return float(below), float(within), float(above)
 
@@ -186,27 +186,27 @@ def _tests(evidence: Evidence) -> Document:
         ("mean", "{mean:+.2f}"),
     )
     note = (
-        "At most 1 point: number of data sets with such a loss. p: two-sided sign test that half of them have it. P:"
-        " posterior probabilities of the Bayesian signed-rank test that the loss is below −1 point, within ±1 point,"
-        " above 1 point."
+        "At most 1 point: number of data sets with such a loss. p: two-sided sign test of the hypothesis that half of"
+        " the data sets have such a loss. P: posterior probabilities, by the Bayesian signed-rank test, of a loss"
+        " below −1 point, within ±1 point, and above 1 point."
     )
     notes = (note, *conclusions(evidence, tests))
     title = "Registered experiment: tests over data sets"
-    return Document.of_records("E_tests", title, columns, records, notes=notes, was_run=bool(records))
+    return Document.of_records("E_tests", title, columns, records, notes=notes, has_runs=bool(records))
 
 
 def conclusions(evidence: Evidence, tests: Mapping[tuple[Setting, Setting], Test]) -> list[str]:
-    """Return the answers to each question of the registration, as sentences."""
+    """Return the answers to the questions of the registration, as sentences."""
     if not tests:
         return []
     at_tau = {pair[0]: test for pair, test in tests.items() if pair[1] == _PCA}
     as_many = {pair[0]: test for pair, test in tests.items() if pair[1] in SETTINGS[4:8]}
     questions = {
-        "In place of all features": {pair[0]: test for pair, test in tests.items() if pair[1] == _ALL},
-        "Against exact PCA at τ = 15": at_tau,
-        "Against exact PCA with as many components": as_many,
+        "against all features": {pair[0]: test for pair, test in tests.items() if pair[1] == _ALL},
+        "against exact PCA at τ = 15": at_tau,
+        "against exact PCA with the same number of components": as_many,
     }
-    sentences = [text for question, own in questions.items() for text in _answers(evidence, own, question)]
+    sentences = [text for against, own in questions.items() for text in _answers(evidence, own, against)]
     better = [
         _title(evidence, setting)
         for setting in SETTINGS[:4]
@@ -218,14 +218,14 @@ def conclusions(evidence: Evidence, tests: Mapping[tuple[Setting, Setting], Test
     sentences.append("No pseudo-PCA is better than exact PCA by more than 1 point with a probability above 95 %.")
     if all(test.alike > 1.0 - ALPHA for test in as_many.values()):
         sentences.append(
-            "For data like these, where fewer features are wanted, use exact PCA with as many components as can be"
-            " afforded: it errs as pseudo-PCA does with that number, and is the cheapest."
+            "To reduce the features of data like these, use exact PCA with as many components as you can afford. With"
+            " the same number of components, its errors equal pseudo-PCA's errors within 1 point, and it is the cheapest."
         )
     return sentences
 
 
-def _answers(evidence: Evidence, tests: Mapping[Setting, Test], question: str) -> list[str]:
-    """Return the settings that lose little, those that lose much, and those that are practically equal."""
+def _answers(evidence: Evidence, tests: Mapping[Setting, Test], against: str) -> list[str]:
+    """List the settings that lose little, lose much, are undecided, and are practically equal."""
     by_verdict: dict[Verdict, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
     for setting, test in tests.items():
         if test.verdict == "undecided":
@@ -233,16 +233,16 @@ def _answers(evidence: Evidence, tests: Mapping[Setting, Test], question: str) -
         else:
             text = f"with {_share_of_features(evidence, setting):.0f} % of the features"
         by_verdict[test.verdict].append(f"{_title(evidence, setting)}, {text}")
-    most = "significantly more than half of the data sets"
+    most = "on significantly more than half of the data sets"
     groups = {
-        f"a loss of at most 1 point on {most}": by_verdict["holds"] or ["no method"],
-        f"a loss of more than 1 point on {most}": by_verdict["does not hold"],
-        "undecided, with data sets that lose at most 1 point": by_verdict["undecided"],
-        "a typical loss within ±1 point with a probability above 95 %": [
+        f"Methods that lose at most 1 point {against} {most}": by_verdict["holds"] or ["none"],
+        f"Methods that lose more than 1 point {against} {most}": by_verdict["does not hold"],
+        f"Undecided {against}, with the number of data sets that lose at most 1 point": by_verdict["undecided"],
+        f"Methods whose typical loss {against} is within ±1 point with a probability above 95 %": [
             _title(evidence, setting) for setting, test in tests.items() if test.alike > 1.0 - ALPHA
         ],
     }
-    return [f"{question}, {text}: {'; '.join(methods)}." for text, methods in groups.items() if methods]
+    return [f"{text}: {'; '.join(methods)}." for text, methods in groups.items() if methods]
 
 
 def _share_of_features(evidence: Evidence, setting: Setting) -> float:

@@ -38,7 +38,7 @@ class Panel:
         One row per plotted number. The first column is ``curve``, ``series`` or ``image``; then
 
         - curves: ``step``, ``mean``, ``low``, ``high`` (float32, nan for a single repeat), ``n``, and for variances
-          ``removed``, the share of the repeats that have removed the estimate by then;
+          ``removed``, the share of the repeats that have already removed the estimate;
         - points: ``table``, ``row``, ``column``, ``published``, ``mean``, ``low``, ``high``, ``n``;
         - scatter: ``x``, ``y``; images: ``row``, ``column``, ``value``.
     x_label, y_label : str
@@ -79,11 +79,11 @@ class Figure:
 
     @property
     def repeats(self) -> str:
-        """Return the number of repeats behind a figure that has panels, in words."""
+        """Return the number of repeats of a figure with panels, as text."""
         return count_in_words({n for panel in self.panels for n in panel.data.get("n", [1])})
 
     def numbers(self) -> pd.DataFrame:
-        """Return all plotted numbers of a figure that has panels: their data, after a column ``panel``."""
+        """Return all plotted numbers of a figure with panels: a column ``panel``, then the panels' data."""
         data = pd.concat([panel.data.assign(panel=panel.title) for panel in self.panels])
         return data[["panel", *data.columns.drop("panel")]]
 
@@ -137,7 +137,7 @@ def _portrait(layout: PortraitLayout, reference: Reference, results: Results, st
 def _histories(
     results: Results, store: Store, selector: Selector, configs: Collection[str], *, first_alone: bool = False
 ) -> list[Mapping[str, NDArray[Any]]]:
-    """Return the histories of the completed runs of a cell, or of the first of them."""
+    """Return the histories of the completed runs of a cell, or only of its first completed run."""
     done = _done(results.select(selector, configs))
     return list(store.histories(done[:1] if first_alone else done).values())
 
@@ -163,13 +163,13 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
 
 
 def variance_curves(repeats: Sequence[NDArray[Any]], n_estimates: int) -> Iterator[pd.DataFrame]:
-    """Average the variance of each leading estimate over repeats, up to the step where every repeat removed it.
+    """Average the variance of each leading estimate over repeats, up to the step at which every repeat has removed it.
 
     Repeats are arrays of shape (n_steps, n_nodes), nan once a node is removed. At each step variances are ranked, the
     largest first. Source: slide "How to decide?": "all eigenvectors estimates are sorted by projection variances".
-    Choice: a removed node counts as 0, since the mean then runs over the same repeats at every step and the curves add
-    up to the variance that is kept; a mean over the repeats that still have the node would rise whenever a repeat loses
-    a node of small variance.
+    Choice: a removed node counts as 0, so that the mean is over the same repeats at every step and the curves add up to
+    the retained variance; a mean over the repeats that still have the node would rise whenever a repeat loses a node of
+    small variance.
     """
     ranked = np.sort(np.nan_to_num(np.stack(repeats), nan=0.0), axis=2)[:, :, ::-1]
     for rank in range(min(n_estimates, ranked.shape[2])):
@@ -188,9 +188,9 @@ _COMPARED = {
 
 
 def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
-    """Return F5: our means against the published numbers, by quantity; each run once, in the first series that has it.
+    """Return F5: our means against the published numbers, by quantity; each run once, in the first series with it.
 
-    The title is the share of the points that agree within a tenth.
+    The title states the share of the points that agree within 10 %.
     """
     labels = {table: label for reference in references for table, label in reference.series.items()}
     by_id = {table.id: table for table in tables}
@@ -217,8 +217,8 @@ def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Fig
     if panels:
         ratios = pd.concat([panel.data["mean"] / panel.data["published"] for panel in panels])
         n_near = int(ratios.between(1 / 1.1, 1.1).sum())
-        title = f"{n_near} of {len(ratios)} published numbers come out within a tenth"
-    note = "One point a cell, each run once. On the diagonal both agree."
+        title = f"{n_near} of {len(ratios)} of our means are within 10 % of the published numbers"
+    note = "Each point is a cell; each run is drawn once. On the diagonal, both numbers are equal."
     return Figure("F5", title, "", "published", "ours", tuple(panels), note, missing)
 
 
@@ -290,9 +290,9 @@ _STREAMING = ("streaming", "streaming_curves")
 
 _LARGEST_POWER = 20
 _STREAMING_NOTE = (
-    "Retained variance over the most that as many dimensions can hold; 1 is exact PCA. τ = 15, but GHA, which learns"
-    " three nodes. A curve ends with its shortest run. For DGHA and NE-pPCA, which start from all dimensions, an epoch"
-    " and a generation count as all training samples once more."
+    "Retained variance as a share of the variance that exact PCA retains with the same number of dimensions. τ = 15,"
+    " except for GHA, which learns three nodes. A curve ends with its shortest run. DGHA and NE-pPCA start from all"
+    " dimensions; each epoch or generation counts as all training samples."
 )
 
 
@@ -310,7 +310,7 @@ def streaming_figure(results: Results, store: Store, facts: Mapping[str, Problem
         if lines:
             panels.append(Panel("curves", title, pd.concat(lines)))
     x_label, y_label = "samples seen, as a power of two", "share of the best variance"
-    basis = "One run per data set, at powers of two of the samples."
+    basis = "One run per data set, measured at powers of two of the number of samples."
     title = "Retained variance against the number of samples"
     return Figure("F9", title, "", x_label, y_label, panels, _STREAMING_NOTE, () if panels else _STREAMING, basis=basis)
 
@@ -318,7 +318,7 @@ def streaming_figure(results: Results, store: Store, facts: Mapping[str, Problem
 def _streaming_curves(
     results: Results, store: Store, facts: Mapping[str, ProblemFacts]
 ) -> dict[str, list[NDArray[np.float64]]]:
-    """Return the curve of the first run of each data set at powers of two of the samples, by method."""
+    """Return the curve of the first run on each data set, at powers of two of the number of samples, by method."""
     curves: dict[str, list[NDArray[np.float64]]] = {}
     for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):
         for history in store.histories(_done(runs)[:1]).values():
@@ -332,7 +332,7 @@ def _streaming_curves(
 
 
 def at_powers(samples: NDArray[Any], optimality: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the last optimality that was measured by 1, 2, 4, … samples; nan before the first and after the end."""
+    """Return the last optimality measured up to 1, 2, 4, … samples; nan before the first and after the last sample."""
     powers = 2.0 ** np.arange(_LARGEST_POWER)
     places = np.searchsorted(samples, powers, side="right") - 1
     known = (places >= 0) & (powers <= samples[-1])

@@ -1,4 +1,4 @@
-"""Drawings of the figures and of critical-difference diagrams, written as SVG and PNG beside their numbers as CSV."""
+"""Drawings of the figures and of critical-difference diagrams, written as SVG and PNG, with their numbers as CSV."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ STYLE = str(files("pppca_bench.reporting") / "templates" / "figures.mplstyle")
 """Style sheet of all figures."""
 
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
-_LANDMARKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
+_TICKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
 """Tick marks of an axis that is linear up to 8."""
 
 _METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-"""Metadata of the files, by format: neither date nor version, so that equal drawings give equal bytes."""
+"""Metadata that are left out, by format: without date and version, equal drawings give equal bytes."""
 
 POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
 """Number of entries per line of the legend."""
@@ -181,7 +181,7 @@ def _draw_curves(panel: Panel, ax: Axes, styles: Mapping[str, Style], figure: Fi
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     else:
         ax.set_xscale("symlog", linthresh=figure.x_linear_to, linscale=1.2, base=2)
-        ax.set_xticks([step for step in _LANDMARKS if step < n_steps])
+        ax.set_xticks([step for step in _TICKS if step < n_steps])
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(PLAIN)
     ax.set_xlim(0, max(1, n_steps - 1))
@@ -235,7 +235,7 @@ def _draw_scatter(panel: Panel, ax: Axes, styles: Mapping[str, Style], _: Figure
 
 
 def _draw_images(panel: Panel, ax: Axes, _styles: Mapping[str, Style], _: Figure) -> None:
-    """Draw a row of images on a common scale, dark where a value is large."""
+    """Draw a row of images on a common scale; dark pixels have large values."""
     n, height, width = panel.data[["image", "row", "column"]].max() + 1
     images = np.full((height, n, width + 1), np.nan)  # the last column of each separates it from the next
     images[:, :, :width] = panel.data["value"].to_numpy().reshape(n, height, width).swapaxes(0, 1)
@@ -293,19 +293,19 @@ def draw_ranking(contest: Contest, ranking: Ranking, *, titled: bool = True) -> 
     _name_methods(ax, ranking, below=_draw_bars(ax, ranking))
     if titled:
         drawing.suptitle(f"{contest.id}. {contest.title}", x=0.01, horizontalalignment="left", fontsize=10)
-    permutations = f", {ranking.n_problems} problems," if ranking.n_problems > len(ranking.errors) else ""
+    permutations = f" ({ranking.n_problems} problems)" if ranking.n_problems > len(ranking.errors) else ""
     note = (
-        f"Over {len(ranking.errors)} data sets{permutations} rank 1 has the least error. Methods that a bar joins do"
-        f" not differ by Nemenyi's test (α = {ALPHA}: ranks must lie {ranking.critical_difference:.2f} apart)."
+        f"Mean ranks over {len(ranking.errors)} data sets{permutations}; rank 1 has the least error. Methods joined by"
+        f" a bar do not differ by Nemenyi's test (α = {ALPHA}, critical difference {ranking.critical_difference:.2f})."
     )
     _add_note(drawing, note)
     return drawing
 
 
-def joined(ranking: Ranking) -> list[tuple[int, int]]:
-    """Return the first and last place of the longest series of methods that do not differ by Nemenyi's test.
+def cliques(ranking: Ranking) -> list[tuple[int, int]]:
+    """Return the first and last place of each clique: a longest series of methods that do not differ by Nemenyi's test.
 
-    The p value falls with the distance of two mean ranks: if the ends of a series do not differ, no pair in it does.
+    p decreases with the distance of two mean ranks: if the ends of a series do not differ, no two of its methods do.
     """
     p_values = ranking.nemenyi.loc[ranking.mean_ranks.index, ranking.mean_ranks.index].to_numpy()
     series: list[tuple[int, int]] = []
@@ -317,10 +317,10 @@ def joined(ranking: Ranking) -> list[tuple[int, int]]:
 
 
 def _draw_bars(ax: Axes, ranking: Ranking) -> int:
-    """Draw a bar over each series of methods that do not differ, on as few levels as possible; return the lowest."""
+    """Draw a bar over each of the `cliques`, on as few levels as possible; return the lowest level."""
     ranks = ranking.mean_ranks.to_numpy()
     level_ends: list[float] = []
-    for first, last in joined(ranking):
+    for first, last in cliques(ranking):
         free = (place for place, end in enumerate(level_ends) if end < ranks[first])
         level = next(free, len(level_ends))
         level_ends[level : level + 1] = [ranks[last]]
@@ -329,7 +329,7 @@ def _draw_bars(ax: Axes, ranking: Ranking) -> int:
 
 
 def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
-    """Mark the mean ranks, and draw a line from each to its name: the better half on the left, the others right."""
+    """Mark the mean ranks, and draw a line from each to its name; the better half is on the left, the rest right."""
     ranks = [(str(method), float(rank)) for method, rank in ranking.mean_ranks.items()]
     n_left = (len(ranks) + 1) // 2
     ax.plot(

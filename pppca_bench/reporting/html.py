@@ -1,4 +1,4 @@
-"""HTML report: findings, tables, figures, rankings, rules and provenance on a single page."""
+"""HTML report: claims, tables, figures, rankings, rules and provenance on a single page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from pppca_bench.store.database import Store
 WIDTH, HEIGHT, BAR = 150, 18, 3
 """Size of the histogram of a cell's repeats, and width of its bars, in pixels."""
 
-_LONGEST = 40
+_MAX_PART = 40
 """Largest number of characters of a part of an id."""
 
 Source = tuple[str, str]
@@ -65,7 +65,7 @@ class CellView(NamedTuple):
 
 
 class RowView(NamedTuple):
-    """Row of a table; it has an id if its cells have none, and the source that all its cells share."""
+    """Row of a table; ``id`` is "" if the cells have ids, and ``source`` is shared by all cells."""
 
     label: str
     cells: Sequence[CellView]
@@ -89,7 +89,7 @@ def anchor(*parts: str) -> str:
     """Return an HTML id of word characters and the marks ``/ = . , -``; a digest replaces the end of a long part."""
     texts = [re.sub(r"[^\w=.,-]+", "-", part) for part in parts]
     return "/".join(
-        text if len(text) <= _LONGEST else f"{text[: _LONGEST - 7]}-{hashlib.sha256(part.encode()).hexdigest()[:6]}"
+        text if len(text) <= _MAX_PART else f"{text[: _MAX_PART - 7]}-{hashlib.sha256(part.encode()).hexdigest()[:6]}"
         for part, text in zip(parts, texts, strict=True)
     )
 
@@ -140,7 +140,7 @@ def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -
         verdicts[first].verdict if first in verdicts else None,
         "" if table.is_list else anchor(table.id, cell.row, cell.column),
         list(_published(table, cell, verdicts)) if cell.published else (),
-        [(described(name).title, *_repeats(cell, name, verdicts.get(name))) for name in repeated],
+        [(described(name).title, *_statistics(cell, name, verdicts.get(name))) for name in repeated],
         _source(cell.source) if cell.source else None,
     )
 
@@ -161,8 +161,8 @@ def _source(source: CellSource) -> Source:
     return shlex.join([source.config, "--only", only]), f"{versions} {source.data_sha256[:12]}."
 
 
-def _repeats(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Markup]:
-    """Return the statistics of a quantity in words, and its histogram."""
+def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Markup]:
+    """Return the statistics of a quantity as text, and its histogram."""
     ours, values = cell.ours[name], list(cell.values[name].values())
     text = (
         f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
@@ -210,8 +210,8 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
     by_place = {comparison.place: comparison for comparison in compared}
     figures = snapshot.figures(store)
     findings = snapshot.findings(figures)
-    # The table of times to fit has about a thousand rows, and a file of its own.
-    tables = [kept for table in snapshot.filled if table.id != FIT_TIMES and (kept := table.trimmed())]
+    # The table of times to fit has about a thousand rows: it is only a file.
+    tables = [kept for table in snapshot.with_runs if table.id != FIT_TIMES and (kept := table.trimmed())]
     rankings = []
     for contest, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
@@ -275,6 +275,6 @@ def inline_svg(svg: bytes, id: str, label: str) -> Markup:
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg.decode(), flags=re.DOTALL)
     text = re.sub(r"(\.\d)\d{2,}", r"\1", text[text.index("<svg") :])
     text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
-    text = re.sub(r'<g id="[^"]*">', "<g>", text)  # no link leads to a group
+    text = re.sub(r'<g id="[^"]*">', "<g>", text)  # groups are not linked to
     text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{anchor(id)}-", text)
     return Markup(text.replace("<svg", str(Markup('<svg role="img" aria-label="{}"').format(label)), 1))

@@ -9,7 +9,7 @@ from operator import itemgetter
 from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
 from pppca_bench.reporting.document import Document, count_in_words, environment, listed, number_text
-from pppca_bench.reporting.evidence import MATTERS
+from pppca_bench.reporting.evidence import MARGIN
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.ranking import Contest, Ranking
@@ -32,7 +32,7 @@ def render_index(
         environment()
         .get_template("index.md")
         .render(
-            tables=[(table, _repeats(table)) for table in tables if table.was_run],
+            tables=[(table, _repeats(table)) for table in tables if table.has_runs],
             figures=[figure for figure in figures if figure.panels],
             rankings=rankings,
             gaps=not_run(tables, figures),
@@ -55,7 +55,7 @@ def figure_notes(figure: Figure) -> list[str]:
 
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:
     """Return a line for each published table or figure with missing runs."""
-    nothing = [table for table in tables if isinstance(table, Table) and table.reference and not table.was_run]
+    nothing = [table for table in tables if isinstance(table, Table) and table.reference and not table.has_runs]
     lines = [f"{table.id}. {table.title}: all of it" for table in nothing]
     lines += [f"{table.id}. {table.title}: {gap}" for table in tables for gap in _gaps(table)]
     for figure in (figure for figure in figures if figure.missing):
@@ -66,15 +66,15 @@ def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> li
 
 def _gaps(table: Table | Document) -> Iterator[str]:
     if isinstance(table, Document):
-        if table.n_missing or (table.place and not table.was_run):
-            yield f"{table.n_missing} runs" if table.was_run else "all of it"
-    elif table.was_run:
+        if table.n_missing or (table.place and not table.has_runs):
+            yield f"{table.n_missing} runs" if table.has_runs else "all of it"
+    elif table.has_runs:
         expected = [cell for cell in table.cells.values() if cell.published and cell.fillable]
         if absent := [cell for cell in expected if not cell.ours and not cell.listed_in]:
             yield f"{len(absent)} of {len(expected)} cells ({_rows(absent)})"
         if ambiguous := [cell for cell in expected if cell.listed_in]:
             yield f"{len(ambiguous)} of {len(expected)} cells, empty because of several settings ({_rows(ambiguous)})"
-        if late := [cell for cell in table.late if cell.ours]:
+        if late := [cell for cell in table.incomplete_cells if cell.ours]:
             yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
 
 
@@ -83,7 +83,7 @@ def _rows(cells: Sequence[TableCell]) -> str:
 
 
 def _repeats(table: Table | Document) -> str:
-    """Return the number of repeats of a table, in words; "" for a table without repeats."""
+    """Return the number of repeats of a table as text; "" for a table without repeats."""
     cells = table.cells.values() if isinstance(table, Table) else ()
     counts = {cell.n for cell in cells if cell.n}
     return count_in_words(counts) if counts and any(cell.n_planned for cell in cells) else ""
@@ -99,20 +99,20 @@ _OTHERS = {"close": "are close", "differs": "differ", "undecided": "are undecide
 
 
 def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> list[str]:
-    """Return sentences: how many numbers are reproduced, the verdicts on the claims, and their conclusions.
+    """Return the main results: the reproduced numbers, the verdicts on the claims, and the conclusions.
 
-    Numbers that the sources print again are not counted.
+    Repeated numbers in the sources are not counted.
     """
     sentences = _reproduced([item for item in comparisons if item.is_result and item.n])
     written = _count_verdicts(finding.verdict for finding in findings)
     fitted = _count_verdicts(finding.fitted for finding in findings)
     if written and fitted:
-        sentences.append(f"Of the {len(findings)} claims, {written} as written; with fitted settings, {fitted}.")
+        sentences.append(f"Of the {len(findings)} claims as written, {written}; with fitted settings, {fitted}.")
     return [*sentences, *(finding.conclusion for finding in findings if finding.conclusion)]
 
 
 def _reproduced(results: Sequence[Comparison]) -> list[str]:
-    """Return a text on the reproduced numbers, and on the numbers that a search for settings looked at."""
+    """Return a paragraph on the reproduced numbers, and on the numbers that a search for settings looked at."""
     counts = Counter[str](item.verdict for item in results)
     if not counts:
         return []
@@ -122,8 +122,9 @@ def _reproduced(results: Sequence[Comparison]) -> list[str]:
     if seen := [item for item in results if item.searched]:
         n_seen = sum(item.verdict == "reproduced" for item in seen)
         text += (
-            f" A search for settings looked at {len(seen):,} of them, of which {n_seen:,} are reproduced; of the"
-            f" {len(results) - len(seen):,} others, {counts['reproduced'] - n_seen:,} are."
+            f" A search for settings looked at {len(seen):,} of these numbers; {n_seen:,} of them are reproduced. No"
+            f" search looked at the other {len(results) - len(seen):,}; {counts['reproduced'] - n_seen:,} of them are"
+            " reproduced."
         )
     return [text]
 
@@ -134,7 +135,7 @@ def _count_verdicts(verdicts: Iterable[str]) -> str:
 
 
 def least_errors(table: Table) -> list[str]:
-    """Return sentences: the least test error of each problem, and the fewest features within a point of it.
+    """Return the least test error of each problem, and the fewest features within `MARGIN` of it, as sentences.
 
     The cells of the table have errors and dimensionalities, as in X.
     """
@@ -146,14 +147,14 @@ def least_errors(table: Table) -> list[str]:
     best, fewest = [], []
     for own in grouped(cells, itemgetter(0)).values():
         _, error, _, least = min(own, key=itemgetter(1))
-        _, _, size, smallest = min((item for item in own if item[1] <= error + MATTERS), key=itemgetter(2))
+        _, _, size, smallest = min((item for item in own if item[1] <= error + MARGIN), key=itemgetter(2))
         best.append(f"{number_text('test_error_percent', error)} % ({_place(table, least)})")
         fewest.append(f"{number_text('dimensionality', size)} ({_place(table, smallest)})")
     if not best:
         return []
     return [
         f"Least test error: {'; '.join(best)}.",
-        f"Fewest features with an error at most {MATTERS:g} point higher: {'; '.join(fewest)}.",
+        f"Fewest features with an error at most {MARGIN:g} point higher: {'; '.join(fewest)}.",
     ]
 
 

@@ -59,12 +59,12 @@ def only_measures(cell: Cell) -> bool:
 def distinct_labels(
     cells: Iterable[Cell], *, with_tau: bool = False, changed: Mapping[Cell, Collection[str]] = _NOTHING
 ) -> dict[Cell, str]:
-    """Name cells so that no two of the same problem and threshold have the same name.
+    """Name cells uniquely among the cells of a problem and threshold.
 
-    A name means the same setting at every problem and threshold, such as ``"DGHA, 100%, decay_epochs = 12"``. A
-    parameter of the method is named unless it has the value that most cells of the method have. A classifier is named
-    by the fewest settings that distinguish it, and not at all if most cells have it. The data's digest and the
-    algorithms' versions are named if all else is the same.
+    A name means the same setting for every problem and threshold, such as ``"DGHA, 100%, decay_epochs = 12"``. A
+    parameter of the method is named unless it has the most frequent value of the method's cells. A classifier is named
+    by the fewest settings that distinguish it, and not at all if it is the most frequent. The data's digest and the
+    algorithms' versions are named if everything else is the same.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def distinct_labels(
     for cell, texts in parts.items():
         if cell.classifier not in usual and (text := names_of.get(cell.classifier)):
             texts.append(f"classifier ({text})")
-    for facts in _FURTHER:
+    for facts in _DISTINGUISHING_FACTS:
         for group in grouped(parts, lambda cell: (cell.problem, *parts[cell])).values():
             for cell, text in zip(group, facts(group), strict=True):
                 parts[cell] += [text] if text and len(group) > 1 else []
@@ -157,6 +157,7 @@ def _distinguished(classifiers: Sequence[Parameters], names: Sequence[str]) -> d
 
 
 def _if_different(texts: Sequence[str]) -> Sequence[str]:
+    """Return the texts, or empty texts if all of them are equal."""
     return texts if len(set(texts)) > 1 else [""] * len(texts)
 
 
@@ -164,16 +165,16 @@ def _unusual_texts(settings: Sequence[Mapping[str, Scalar]]) -> list[str]:
     return [", ".join(setting_text(*item) for item in own.items()) for own in unusual(settings)]
 
 
-_FURTHER: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
+_DISTINGUISHING_FACTS: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
     lambda cells: _if_different([cell.method for cell in cells]),  # classes of the same name in different modules
     lambda cells: _if_different([f"data {cell.data_sha256[:8]}" for cell in cells]),
     lambda cells: _unusual_texts([{f"{name} version": number for name, number in cell.algorithms} for cell in cells]),
-    # A threshold or a classifier that some cells do not have.
+    # A threshold or a classifier that only some cells have.
     lambda cells: _unusual_texts(
         [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
     ),
 )
-"""Facts that are named, in this order, while cells of a problem have the same name."""
+"""Facts that are added, in this order, to equal names of cells of a problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +184,11 @@ class Setting:
     name: str  # the method with its thresholds and every parameter that does not have its default value
     classifier: str  # the fewest settings that distinguish it from the other settings' classifiers; "" if all are equal
     cells: Mapping[str, CellRuns]  # by problem; data of equal name have their digest in the key
-    tau: Scalar  # None if another parameter takes its place, `AUTO` if runs choose it or the method has none
+    tau: Scalar  # None if another parameter replaces it; `AUTO` if runs choose it or the method has no tau
     family: Hashable  # equal for settings that differ only in the number of features that they keep
 
     def means(self, quantity: str) -> dict[str, float]:
-        """Return the mean of a quantity over the completed repeats, by problem, if there are any."""
+        """Return the mean of a quantity over the completed repeats, by problem, for problems with such repeats."""
         values = {problem: runs.of_done(quantity).values() for problem, runs in self.cells.items()}
         return {problem: fmean(own) for problem, own in values.items() if own}
 
@@ -226,7 +227,7 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
 
 
 def setting_labels(settings: Sequence[Setting], of: Collection[Setting] | None = None) -> list[str]:
-    """Return labels of settings, without the classifier if some of them (all by default) have the same."""
+    """Return labels of settings, without the classifier if all settings in ``of`` (default: ``settings``) share it."""
     classifiers = {setting.classifier for setting in (settings if of is None else of)} - {""}
     omitted = {"", *classifiers} if len(classifiers) == 1 else {""}
     return [

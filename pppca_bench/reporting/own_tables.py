@@ -1,4 +1,4 @@
-"""Tables of our own: runs beyond the published tables, retained variance, settings that a config compares, spreads."""
+"""Our own tables: other runs, retained variance, settings that a config compares, distributions, chosen settings."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ LISTED = (
     "optimality_percent",
     "reconstruction_error",
 )
-"""Columns of the tables that list cells; methods that only measure have their own."""
+"""Columns of the tables that list cells; methods that only measure have other columns."""
 
 RETAINED, FIT_TIMES, VARIANTS = "R", "fit_times", "variants_"
-"""Identifiers of the tables of retained variance and of times, and the prefix of those that compare settings.
+"""Identifiers of the tables of retained variance and of times, and the prefix of tables that compare settings.
 
-No other file of several configs' results than `FIT_TIMES` changes with the machine.
+Of the files of several configs' results, only `FIT_TIMES` depends on the machine.
 """
 
 REFERENCE_TAU = 15.0
@@ -44,12 +44,12 @@ Facts = Mapping[str, ProblemFacts]
 
 
 class OwnTables:
-    """Tables of means of our own, and the cells that each of them lists.
+    """Our own tables of means, and the cells that each table lists.
 
     ``X`` lists the cells that no other table shows, or ``M`` if their method only measures; ``R`` the share of the
     variance that each method retains; ``variants_<config>`` several settings of a method in a config, unless the
     published tables show all of them. If all results are of a single config, X lists either none of its cells or all of
-    them, so that they can be compared. Results, facts and references are as of `Snapshot`; ``in_documents`` has the
+    them, so that they can be compared. Results, facts and references are those of `Snapshot`; ``in_documents`` has the
     cells that a table of texts shows, with its identifier.
     """
 
@@ -62,7 +62,7 @@ class OwnTables:
     def builders(self) -> dict[str, Callable[[], Table]]:
         """Return the builder of each table by its identifier."""
         variants = {f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._results.variants}
-        retained = "Test error beside what the features retain of the inputs"
+        retained = "Test error and retained variance"
         return {
             "X": self._other_runs,
             RETAINED: lambda: self._list(RETAINED, retained, self._retaining),
@@ -73,13 +73,13 @@ class OwnTables:
         }
 
     @cached_property
-    def homes(self) -> dict[Cell, list[str]]:
+    def shown_in(self) -> dict[Cell, list[str]]:
         """Return the tables that show each cell."""
-        homes = {cell: [table] for cell, table in {**self._in_documents, **self._published}.items()}
+        tables = {cell: [table] for cell, table in {**self._in_documents, **self._published}.items()}
         for table, cells in self._lists.items():
             for cell in cells:
-                homes.setdefault(cell, []).append(table)
-        return homes
+                tables.setdefault(cell, []).append(table)
+        return tables
 
     @cached_property
     def _published(self) -> dict[Cell, str]:
@@ -136,7 +136,7 @@ class OwnTables:
         return distinct_labels(self._results.cells, with_tau=with_tau, changed=changed)
 
     def _other_runs(self) -> Table:
-        """Return X: a row a method and problem, a column a threshold."""
+        """Return X: a row for each method and problem, a column for each threshold."""
         cells, shows = self._sorted(self._lists["X"]), ("test_error_percent", "dimensionality")
         rows, labels, remark = _rows(cells, self._names(with_tau=False), self._facts, with_tau=False)
         taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
@@ -154,9 +154,9 @@ class OwnTables:
 
     @cached_property
     def _retaining(self) -> list[Cell]:
-        """Return the cells of R: of the whole data, at `REFERENCE_TAU` if a method was run at several thresholds.
+        """Return the cells of R: of all the data, at `REFERENCE_TAU` if a method was run at several thresholds.
 
-        Cells of tables that show the retained variance themselves, such as S1, are left out.
+        Cells of published tables that show the retained variance, such as S1, are left out.
         """
         single = {cell: dict(cell.parameters) for cell in self._results.cells if self._is_single(cell, self._lists)}
         at_reference = {(cell.problem, cell.method) for cell, own in single.items() if own.get("tau") == REFERENCE_TAU}
@@ -222,7 +222,7 @@ def _rows(
     return rows, labels, " ".join(f"Setting {number}: {settings}." for settings, number in numbers.items())
 
 
-SPREADS: Mapping[str, str] = {
+DISTRIBUTION_CONFIGS: Mapping[str, str] = {
     "proben1_linear": "linear networks",
     "proben1_pivot": "pivot networks",
     "proben1_no_shortcuts": "pivot networks without shortcuts",
@@ -232,7 +232,7 @@ SPREADS: Mapping[str, str] = {
 PRINTED = "proben1_printed"
 """The config of the Proben1 report's printed training."""
 
-_SPREAD = {"Test": "test_squared_error_percent", "Classif.": "test_error_percent"}
+_ERROR_QUANTITIES = {"Test": "test_squared_error_percent", "Classif.": "test_error_percent"}
 _STATISTICS = {
     "best": "best",
     "min": "minimum",
@@ -253,19 +253,19 @@ def five_numbers(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def distribution_document(config: str, results: Results) -> Document:
-    """Return the distributions of test errors and classification errors of a config of `SPREADS`, a row a problem."""
+    """Return the distributions of test errors of a config of `DISTRIBUTION_CONFIGS`, with a row for each problem."""
     cells, records = results.of_config(config), list[dict[str, Any]]()
     labels, problems = distinct_labels(cells, with_tau=True), [cell.problem for cell in cells]
     for cell, runs in cells.items():
         row = cell.problem if problems.count(cell.problem) == 1 else f"{cell.problem}, {labels[cell]}"
-        record = {"row": row, "n": len(runs.of_done(_SPREAD["Test"])), "n_planned": len(runs)}
-        for quantity in _SPREAD.values():
+        record = {"row": row, "n": len(runs.of_done(_ERROR_QUANTITIES["Test"])), "n_planned": len(runs)}
+        for quantity in _ERROR_QUANTITIES.values():
             names = (f"{quantity}_{name}" for name in _STATISTICS.values())
             record |= dict(zip(names, _distribution(runs, quantity), strict=True))
         records.append(record)
     statistics = [
         (f"{prefix} {head}", f"{{{quantity}_{name}:.2f}}")
-        for prefix, quantity in _SPREAD.items()
+        for prefix, quantity in _ERROR_QUANTITIES.items()
         for head, name in _STATISTICS.items()
     ]
     note = (
@@ -274,11 +274,11 @@ def distribution_document(config: str, results: Results) -> Document:
     )
     return Document.of_records(
         f"D_{config}",
-        f"Distribution of test errors, {SPREADS[config]}",
+        f"Distribution of test errors, {DISTRIBUTION_CONFIGS[config]}",
         [("Problem", "{row}"), ("runs", "{n}"), *statistics],
         records,
         notes=(note,),
-        was_run=bool(cells),
+        has_runs=bool(cells),
         n_missing=sum(record["n_planned"] - record["n"] for record in records),
     )
 
@@ -297,7 +297,7 @@ def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
 
 
 def choices_document(results: Results) -> Document:
-    """Return C: a row for each cell whose runs choose settings for themselves."""
+    """Return C: a row for each cell whose runs choose their settings."""
     labels = distinct_labels(results.cells, with_tau=True)
     records, n_missing = [], 0
     for cell, runs in results.cells.items():
@@ -323,12 +323,12 @@ def choices_document(results: Results) -> Document:
         ("n", "{n}"),
     )
     note = (
-        "Each run chose by its own training and validation split; the test split was then read once, by the chosen"
-        " setting. Means over the runs."
+        "Each run chose a setting by its own training and validation split; only the chosen setting was tested."
+        " Means over the runs."
     )
     title = "Settings chosen by the runs themselves"
-    was_run = bool(records)
-    return Document.of_records("C", title, columns, records, notes=(note,), was_run=was_run, n_missing=n_missing)
+    has_runs = bool(records)
+    return Document.of_records("C", title, columns, records, notes=(note,), has_runs=has_runs, n_missing=n_missing)
 
 
 def _chosen(runs: CellRuns) -> str:
@@ -349,7 +349,7 @@ def _chosen(runs: CellRuns) -> str:
 
 
 def training_document(results: Results, facts: Facts, references: Sequence[Reference]) -> Document:
-    """Return the scores of the Proben1 report's tables with its printed training, and with the fitting training."""
+    """Return the scores of the Proben1 report's tables with the printed training, and with the fitted training."""
     report = [reference for reference in references if reference.name == PROBEN1_REPORT]
     fitting, printed = fill_tables(results, facts, report), fill_tables(results, facts, report, configs=(PRINTED,))
     records = []
@@ -371,10 +371,10 @@ def training_document(results: Results, facts: Facts, references: Sequence[Refer
     )
     note = (
         "Within: share of cells whose mean is at most one published standard deviation from the published mean."
-        " |ln|: mean |ln(ours / published)|. Printed: the parameters of the report's sections 3.3.1 and 3.3.3 and"
-        " RPROP as first published; fitted: the configs of the tables themselves."
+        " |ln|: mean |ln(ours / published)|. Printed: the parameters of the report's sections 3.3.1 and 3.3.3, and"
+        " RPROP as first published. Fitted: the configs of the tables."
     )
-    # The cells of a row are filled by the same runs: the cells of the first column count these runs once.
+    # All cells of a row are filled by the same runs; the first column counts these runs once.
     firsts = [
         cell for table in printed for cell in table.cells.values() if cell.column == next(iter(table.column_labels))
     ]
@@ -384,6 +384,6 @@ def training_document(results: Results, facts: Facts, references: Sequence[Refer
         columns,
         records,
         notes=(note,),
-        was_run=bool(results.of_config(PRINTED)),
+        has_runs=bool(results.of_config(PRINTED)),
         n_missing=sum(cell.n_planned - cell.n for cell in firsts),
     )

@@ -20,11 +20,11 @@ from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
 from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
-MOST_PAIRS = 500
+MAX_PAIRS = 500
 """Largest number of pairs; by Holm's correction each pair weakens the tests of the others."""
 
 EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
-"""Mean dimensionalities count as equal if they differ by at most as many features, or as large a share."""
+"""Largest differences of mean dimensionalities that count as equal: a number of features, or a share."""
 
 TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
 HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
@@ -99,7 +99,7 @@ class Pair:
 
     first: str
     second: str
-    at: tuple[str, ...]  # facts that they have in common: "tau", "dimensionality"
+    at: tuple[str, ...]  # "tau", "dimensionality": facts that are equal for both
     means: tuple[float, ...]  # of the quantity, over the pairs of values
     dimensionalities: tuple[float | None, ...]  # mean numbers of features, None where unknown
     test: PairedTest
@@ -133,7 +133,7 @@ def compare_pairs(
 
     Cells of other problems do not count. Choice: settings with the same tau have equal thresholds. A setting that
     chooses tau, or whose method has no tau, is compared with all settings; a setting with a given number of features
-    instead of tau is compared with none. Settings of two methods (or of a method with other parameters) have equal
+    instead of tau is not compared at equal tau. Settings of two methods (or of a method with other parameters) have equal
     dimensionality if their mean dimensionalities are mutually nearest and differ by at most 0.5 features or 5 %.
     Holm's correction is over all pairs, each counted once.
 
@@ -148,7 +148,7 @@ def compare_pairs(
     own, known = {cell: runs for cell, runs in cells.items() if cell.problem == problem}, facts.get(problem)
     if known is None or {cell.data_sha256 for cell in own} != {known.data_sha256}:
         raise StoreError(
-            f"{problem}: expected runs on the same data, the last that were run, got others of that name, too."
+            f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."
             " Name a single config, or run it again."
         )
     settings = settings_of(own)
@@ -160,7 +160,7 @@ def compare_pairs(
     }
     done = {name: setting for name, setting in by_name.items() if len(values[name]) > 1}
     sizes = {name: setting.means("dimensionality").get(problem) for name, setting in done.items()}
-    common = _common(done, {name: size for name, size in sizes.items() if size is not None})
+    common = _comparable(done, {name: size for name, size in sizes.items() if size is not None})
     _check_sizes(problem, quantity, known.n_splits, len(done), len(common))
     shared = {pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common}
     tests = []
@@ -182,14 +182,14 @@ def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_
         unit = "splits" if n_splits > 1 else "repeats"
         remedy = "Run more, or name other configs."
         if quantity != "test_error_percent":
-            remedy = "Does the config say `predictions: true`, and is it for such targets?"
+            remedy = "Set `predictions: true` in the config, and choose a score for its type of targets."
         raise StoreError(
             f"{problem}: expected at least two methods, or settings of a method, with two {unit} or more that have"
             f" {quantity}, got {n_settings}. {remedy}"
         )
-    if n_pairs > MOST_PAIRS:
+    if n_pairs > MAX_PAIRS:
         raise StoreError(
-            f"{problem}: expected at most {MOST_PAIRS} pairs to compare, got {n_pairs} of {n_settings} settings."
+            f"{problem}: expected at most {MAX_PAIRS} pairs to compare, got {n_pairs} of {n_settings} settings."
             " Name a config, or take some with --only, such as --only tau=15."
         )
 
@@ -200,8 +200,8 @@ def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
     return {split: fmean(values[repeat] for repeat in repeats) for split, repeats in splits.items()}
 
 
-def _common(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the facts that the settings of each pair have in common; other pairs are not compared."""
+def _comparable(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the pairs to compare, each with the facts that both settings have in common."""
     near = _nearest(settings, sizes)
     common: dict[tuple[str, str], tuple[str, ...]] = {}
     for first, second in itertools.combinations(settings, 2):
@@ -267,8 +267,8 @@ def _row(pair: Pair) -> tuple[str, ...]:
 def _remarks(pairs: Pairs) -> list[str]:
     how = (
         "Paired over the repeats on one split: Wilcoxon's signed-rank test, and Student's interval of the mean"
-        " difference. The corrected p decides whether two settings differ, the interval by how much; now and then they"
-        " disagree. Both show how seeds vary, not how other examples of the same kind would."
+        " difference. The corrected p decides whether two settings differ; the interval shows by how much. They may"
+        " disagree. Both reflect the variation over seeds, not over new examples."
     )
     if pairs.n_splits > 1:
         how = (
@@ -277,10 +277,10 @@ def _remarks(pairs: Pairs) -> list[str]:
         )
     remarks = [
         f"{how} Holm's correction is over all pairs; the intervals are of each pair alone.",
-        "At equal τ, a method without τ, or that chooses τ, is compared with all methods, a method with a given number"
-        " of features with none. Settings of two methods are of equal dimensionality if their mean numbers of features"
-        " are nearest to each other, at most 0.5 features or 5 % apart.",
+        "At equal τ, a method that has no τ, or chooses it, is compared with all methods; a method with a given number"
+        " of features is not compared. Settings of two methods have equal dimensionality if their mean numbers of"
+        " features are nearest to each other and differ by at most 0.5 features or 5 %.",
     ]
     if pairs.left_out:
-        remarks.append(f"With too few results to compare: {'; '.join(pairs.left_out)}.")
+        remarks.append(f"Not compared, for lack of results: {'; '.join(pairs.left_out)}.")
     return remarks

@@ -19,19 +19,19 @@ from pppca_bench.reporting.pairs import ALPHA, holm
 from pppca_bench.runs import Cell, ProblemFacts
 from pppca_bench.store.columns import FAILED, CellRuns
 
-SHOWN = 6
+MAX_NAMES = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""
 
 HEADERS = ("Method", "Mean rank", "Mean error, %", "p against the best")
 
 
 class Contest(NamedTuple):
-    """Figure of a ranking of the runs of some configs."""
+    """Ranking with a figure, and the configs whose runs are ranked."""
 
     id: str
     title: str
     configs: tuple[str, ...]
-    missing: str = ""  # reason to report without a ranking; if set, all runs are ranked if no config was run
+    missing: str = ""  # reason to print without a ranking; if set, all runs are ranked if these configs were not run
 
 
 CONTESTS = (
@@ -53,7 +53,7 @@ class Shortfall(NamedTuple):
     n_done: int
 
     def __str__(self) -> str:
-        """Return such as ``"GHA on glass1 (9 of 10, 1 failed)"``."""
+        """Return a text such as ``"GHA on glass1 (9 of 10, 1 failed)"``."""
         failed = f", {self.n_failed} failed" if self.n_failed else ""
         return f"{self.method} on {self.problem} ({self.n_done} of {self.n_planned}{failed})"
 
@@ -69,7 +69,7 @@ class Ranking:
     critical_difference: float  # of mean ranks, by Nemenyi's test at `ALPHA` (Demšar 2006, section 3.2.2)
     nemenyi: pd.DataFrame  # p of each pair
     wilcoxon: pd.DataFrame  # p of each pair by the paired signed-rank test, with Holm's correction
-    n_problems: int  # behind the data sets, their permutations counted
+    n_problems: int  # number of problems, counting the permutations of data sets
     left_out: tuple[str, ...]  # methods that were not run on every problem
     shortfalls: tuple[Shortfall, ...]  # cells of methods that were planned on every problem
 
@@ -79,7 +79,7 @@ class Ranking:
 
 
 def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> Ranking:
-    """Rank the methods that were run on the largest set of problems that two or more methods share.
+    """Rank the methods that were run on all of the largest set of problems that two or more methods share.
 
     Choice: the permutations of a problem share their examples, so they are not independent data sets: their errors are
     averaged first, and a data set counts once, whatever the number of its permutations.
@@ -93,7 +93,7 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
     """
     settings = settings_of(cells)
     means = [setting.means("test_error_percent") for setting in settings]
-    # The largest set of problems on which one setting and at least one other were run.
+    # The largest set of problems on which a setting and at least another setting were run.
     shared = (list(own) for own in means if sum(own.keys() <= other.keys() for other in means) > 1)
     problems: list[str] = max(shared, key=len, default=[])
     errors = pd.DataFrame(means, columns=problems).dropna()
@@ -198,12 +198,12 @@ def ranking_remarks(ranking: Ranking) -> list[str]:
     if ranking.shortfalls:
         remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.shortfalls)))}.")
     if ranking.left_out:
-        remarks.append(f"Not run on all of them, so not ranked: {_first(ranking.left_out)}.")
+        remarks.append(f"Not ranked, since not run on all of these data sets: {_first(ranking.left_out)}.")
     return remarks
 
 
 def _first(names: Sequence[str]) -> str:
-    return "; ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return "; ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
 
 
 def _explanation(ranking: Ranking) -> str:
@@ -212,7 +212,7 @@ def _explanation(ranking: Ranking) -> str:
     if ranking.n_problems > n_data_sets:
         sizes += f" ({ranking.n_problems} problems: a data set's error is the mean over its permutations)"
     friedman = f"Friedman's chi-squared {ranking.friedman_statistic:.2f}, p = {ranking.friedman_p:.2g}. "
-    # 2⁻ⁿ⁺¹ is Wilcoxon's least p value, before Holm's correction: few data sets allow no pair to differ.
+    # 2⁻ⁿ⁺¹ is Wilcoxon's least p value, before Holm's correction: with few data sets, no pair can differ.
     least = math.comb(n_methods, 2) * 2.0 ** (1 - n_data_sets)
     limit = f", which cannot be below {min(1.0, least):.2g} with this number of data sets, whatever the errors"
     return (

@@ -47,12 +47,12 @@ class Learner(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """Settings of one method and classifier that are described together."""
+    """Group of settings of a method and classifier that are described together."""
 
     method: str
     constant: Mapping[str, Scalar]  # settings, as in `Cell.settings`, that all cells have in common
-    varied: Mapping[str, tuple[Scalar, ...]]  # the values of the others, in the order of the runs
-    is_grid: bool  # whether all combinations of these were run, each once
+    varied: Mapping[str, tuple[Scalar, ...]]  # values of the other settings, in the order of the runs
+    is_grid: bool  # whether all combinations of the varied values were run, each once
     cells: Mapping[Cell, Sequence[StoredRun]]  # the runs
 
     @property
@@ -72,7 +72,7 @@ class RunGroup:
 
     @property
     def learners(self) -> list[Learner]:
-        """Return the method, the classifier if there is any, and the member if that is an ensemble."""
+        """Return the method, the classifier if any, and the member if the classifier is an ensemble."""
         learners = []
         for prefix, role in _ROLES.items():
             name = self.constant.get(f"{prefix}rule") if prefix else self.method
@@ -109,8 +109,8 @@ def _section(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
     """Group the cells of a config by their common settings, in the order of the runs.
 
-    The settings of a group have the same method, learning rules, problems and numbers of runs. Settings that
-    are no grid are split by the values of a single setting, if that gives a few parts and each part is a grid.
+    The settings of a group have the same method, learning rules, problems and numbers of runs. Settings that do not
+    form a grid are split by the values of a single setting, if this gives a few parts and each part is a grid.
     """
 
     def common(setting: _Setting) -> tuple[object, ...]:
@@ -206,7 +206,7 @@ def build_card(
     outcomes = [result.status if result else "" for group in run_groups for result in group.results]
     sentences: Any = _environment().get_template("rules.txt").module
     text = sentences.of_config(groups, by_address, n_splits, outcomes)
-    before, after = _points(("Problem", "Data sets"), text), _points(("Runs",), text)
+    before, after = _parse_points(("Problem", "Data sets"), text), _parse_points(("Runs",), text)
     algorithms = {item for group in run_groups for cell in group.cells for item in cell.algorithms}
     after["Software"] = software(origins, algorithms)
     first: dict[str, str] = {}
@@ -239,7 +239,7 @@ def describe_entry(entry: Entry, settings: Mapping[str, Scalar]) -> Points:
             value = given[name]
             values = value if isinstance(value, tuple) else (value,)
             texts = [f"{part:.12g}" if isinstance(part, float) else str(part) for part in values]
-            # A rule is a template, or a sentence for each of some values; "" where a value needs none.
+            # A rule is a template, or a mapping of values to sentences; "" for a value that needs no sentence.
             sentence = rule.get(value) if isinstance(rule, dict) else rule.render(value=value, v=texts, unit=unit)
             if sentence is not None:
                 points[POINTS[point]] += filter(None, [sentence])
@@ -249,7 +249,7 @@ def describe_entry(entry: Entry, settings: Mapping[str, Scalar]) -> Points:
     if others:
         points["Algorithm"].append(f"Its other settings are {', '.join(others)}.")
     if unset:
-        points["Algorithm"].append(f"Not set {'is' if len(unset) == 1 else 'are'} {listed(unset)}.")
+        points["Algorithm"].append(f"{listed(unset)} {'is' if len(unset) == 1 else 'are'} not set.")
     return points
 
 
@@ -294,8 +294,8 @@ def _setting_rules() -> dict[str, dict[str, Template | dict[Scalar, str]]]:
     }
 
 
-def _points(titles: Collection[str], text: str) -> Points:
-    """Return the sentences of a text's lines, ``"Title: sentence"``, by the given titles."""
+def _parse_points(titles: Collection[str], text: str) -> Points:
+    """Parse lines ``"Title: sentence"``; return the sentences of each given title."""
     points: Points = {title: [] for title in titles}
     for line in map(str.strip, text.splitlines()):
         title, _, sentence = line.partition(": ")
@@ -321,7 +321,7 @@ def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: 
     choice = {key[len(CHOOSE) :]: value for key, value in group.constant.items() if key.startswith(CHOOSE)}
     quantities = {name for result in group.results if result for name in result.values}
     sentences: Any = _environment().get_template("rules.txt").module
-    points = _points(POINTS.values(), sentences.of_group(group, learners, choice, problems, quantities))
+    points = _parse_points(POINTS.values(), sentences.of_group(group, learners, choice, problems, quantities))
     return {title: own or ["Nothing is set."] for title, own in points.items()}
 
 
@@ -348,7 +348,7 @@ def _problem_table(
     rows = []
     for problem in problems:
         row, known = [problem, *[EMPTY] * 6], facts.get(problem)
-        # The pivot architecture of the report (table 7), or that of the rule of size.
+        # The pivot architecture of the report (table 7), or the network of `rule_network`.
         pivot = pivot_of(problem) or (rule_network(known.n_outputs) if known else None)
         if known:
             sizes = (known.n_features, known.n_outputs, known.n_train, known.n_validation, known.n_test)

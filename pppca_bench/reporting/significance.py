@@ -20,11 +20,11 @@ QUANTITY = "test_squared_error_percent"
 LEVEL = 0.1
 """Level of significance: the report's confidence level is 90 %."""
 
-NORMAL = 0.05
-"""A sample counts as normal if the p of Shapiro and Wilk's test is above this."""
+NORMALITY_LEVEL = 0.05
+"""A sample counts as normal if p of Shapiro and Wilk's test is above this level."""
 
-LARGEST_SHARE = 10
-"""Percent of a sample's values that may be removed as outliers (section 2.8)."""
+MAX_OUTLIERS_PERCENT = 10
+"""Largest percentage of a sample's values that may be removed as outliers (section 2.8)."""
 
 TARGET = 36 / 42
 """Target for the share of the problems with the published verdict."""
@@ -64,15 +64,15 @@ def without_outliers(values: Sequence[float]) -> Sample:
     """Remove outliers until a sample counts as normal.
 
     Choice: the report gives no algorithm. The value farthest from the mean is removed and the mean computed again until
-    the p of Shapiro and Wilk's test exceeds `NORMAL`, up to 10 % of the sample (6 of 60); if it never does, no value is
-    removed. Constant values never count as normal; at least three values are needed.
+    p of Shapiro and Wilk's test exceeds `NORMALITY_LEVEL`, up to 10 % of the sample (6 of 60); if it never does, no
+    value is removed. Constant values never count as normal; at least three values are needed.
     """
     from scipy.stats import shapiro
 
     left, low, high = sorted(values), 0, 0
-    for _ in range(len(values) * LARGEST_SHARE // 100 + 1):
+    for _ in range(len(values) * MAX_OUTLIERS_PERCENT // 100 + 1):
         varies = left[-1] - left[0] > 1e-12 * max(1.0, abs(left[0]), abs(left[-1]))
-        if varies and float(shapiro(left).pvalue) > NORMAL:
+        if varies and float(shapiro(left).pvalue) > NORMALITY_LEVEL:
             return Sample(tuple(left), low, high, is_normal=True)
         mean = fmean(left)
         if mean - left[0] > left[-1] - mean:
@@ -90,7 +90,7 @@ def cochran_cox(first: Sequence[float], second: Sequence[float]) -> tuple[float,
         |t'| = (w₁ t₁(p) + w₂ t₂(p)) / (w₁ + w₂),
 
     where tᵢ(p) is the two-sided critical value of Student's distribution with nᵢ − 1 degrees of freedom, as in the
-    ttest procedure of SAS, which the report used. For samples of equal size t₁ = t₂, and p is that of n − 1 degrees of
+    ttest procedure of SAS, which the report used. For samples of equal size t₁ = t₂, and p has n − 1 degrees of
     freedom, whatever the variances.
 
     Returns t' and p of samples of two values or more; for samples that do not vary, (0, 1) if their means are equal,
@@ -106,7 +106,7 @@ def cochran_cox(first: Sequence[float], second: Sequence[float]) -> tuple[float,
         return (0.0, 1.0) if difference == 0.0 else (math.copysign(math.inf, difference), 0.0)
     t = difference / math.sqrt(total)
     degrees = [len(values) - 1 for values in (first, second)]
-    # p lies between those that each number of degrees gives alone; below 1e-300 it is not refined.
+    # p lies between the p values for either number of degrees; below 1e-300 it is not refined.
     least, most = sorted(2.0 * float(stdtr(n, -abs(t))) for n in degrees)
     least = max(least, 1e-300)
     if most - least <= 1e-12 * most:
@@ -134,9 +134,9 @@ def compare_errors(pivot: Sequence[float], no_shortcut: Sequence[float]) -> LogT
 
 
 def significance_document(results: Results) -> Document:
-    """Return P12: for each problem which networks have the smaller test error, beside the published verdict.
+    """Return P12: the networks with the smaller test error on each problem, beside the published verdict.
 
-    Choice: a verdict is the same where it names the same networks, or neither, whether it is called reliable or not.
+    Choice: verdicts agree if they name the same networks, or no networks, whether they are reliable or not.
     """
     pivots, others = (_runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS))
     records, tests, n_missing = list[dict[str, Any]](), list[LogTest](), 0
@@ -161,14 +161,14 @@ def significance_document(results: Results) -> Document:
         place="Proben1 report, table 12",
         notes=_notes(tests),
         agreements=(Agreement("P12 same verdict", len(agrees), len(tests), agrees.count(True), TARGET),),
-        was_run=not published_tests().keys().isdisjoint({*pivots, *others}),
+        has_runs=not published_tests().keys().isdisjoint({*pivots, *others}),
         n_missing=n_missing,
         agrees=agrees,
     )
 
 
 def _runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
-    """Return the runs of a config by problem, without those of problems with several settings."""
+    """Return the runs of a config by problem; problems with several settings are left out."""
     runs = results.of_config(config)
     by_problem = grouped(runs, lambda cell: cell.problem)
     return {problem: runs[cells[0]] for problem, cells in by_problem.items() if len(cells) == 1}
@@ -211,9 +211,9 @@ def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, Any]:
 def _notes(tests: Sequence[LogTest]) -> list[str]:
     """Return the legend, and the numbers of outliers as the report counts them."""
     notes = [
-        "P: the pivot networks have the smaller mean logarithmic test error, N: those without shortcuts, with p in"
-        " percent; a dash: no difference at the 90 % level. Parentheses: a sample is not normal even without its"
-        " outliers, so that none was removed. Outliers: too low + too high."
+        "P: the pivot networks have the smaller mean logarithmic test error; N: the networks without shortcuts have it;"
+        " with p in percent. Dash: no difference at the 90 % level. Parentheses: a sample is not normal even without"
+        " outliers, so that no value was removed. Outliers: too low + too high."
     ]
     if tests:
         samples = [sample for test in tests for sample in (test.pivot, test.no_shortcut)]
@@ -223,6 +223,7 @@ def _notes(tests: Sequence[LogTest]) -> list[str]:
         n_values = n_removed + sum(len(own.values) for own in samples)
         notes.append(
             f"Removed as outliers: {n_removed} of {n_values} errors ({100.0 * n_removed / n_values:.1f} %); of the"
-            f" pivot networks {p_low} too low and {p_high} too high, of those without shortcuts {n_low} and {n_high}."
+            f" pivot networks {p_low} too low and {p_high} too high, of the networks without shortcuts {n_low} and"
+            f" {n_high}."
         )
     return notes

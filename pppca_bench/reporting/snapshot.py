@@ -19,7 +19,7 @@ from pppca_bench.reporting.experiment import CONFIGS as EXPERIMENT
 from pppca_bench.reporting.experiment import experiment_documents
 from pppca_bench.reporting.own_tables import (
     PRINTED,
-    SPREADS,
+    DISTRIBUTION_CONFIGS,
     OwnTables,
     choices_document,
     distribution_document,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class Snapshot(Mapping[str, Table | Document]):
     """Results, and all tables by identifier, each built on first access.
 
-    In the order of print: the references' tables, tables of texts, tables of our own; tables without runs are included.
+    In the order of print: the references' tables, tables of texts, our own tables. Tables without runs are included.
     ``facts`` are the sizes of the problems, by name; ``builders`` return the tables.
     """
 
@@ -51,7 +51,7 @@ class Snapshot(Mapping[str, Table | Document]):
         experiment = cache(lambda: experiment_documents(self._evidence({}, {}, EXPERIMENT)))
         builders: dict[str, Callable[[], Table | Document]] = {
             **{
-                layout.id: partial(fill_table, layout, reference, results, facts, homes=lambda: own.homes)
+                layout.id: partial(fill_table, layout, reference, results, facts, shown_in=lambda: own.shown_in)
                 for reference in references
                 for layout in reference.layouts
             },
@@ -60,7 +60,7 @@ class Snapshot(Mapping[str, Table | Document]):
             "P7": lambda: searches()[2],
             "P12": partial(significance_document, results),
             "P_training": partial(training_document, results, facts, references),
-            **{f"D_{config}": partial(distribution_document, config, results) for config in SPREADS},
+            **{f"D_{config}": partial(distribution_document, config, results) for config in DISTRIBUTION_CONFIGS},
             "C": partial(choices_document, results),
             "E": lambda: experiment()[0],
             "E_losses": lambda: experiment()[1],
@@ -80,9 +80,9 @@ class Snapshot(Mapping[str, Table | Document]):
 
     @property
     def of_means(self) -> list[Table]:
-        """Return the references' tables, and the tables of our own with runs."""
+        """Return the references' tables, and our own tables with runs."""
         tables = [table for table in self.values() if isinstance(table, Table)]
-        return [table for table in tables if table.reference or table.was_run]
+        return [table for table in tables if table.reference or table.has_runs]
 
     @property
     def of_texts(self) -> list[Document]:
@@ -90,9 +90,9 @@ class Snapshot(Mapping[str, Table | Document]):
         return [table for table in self.values() if isinstance(table, Document)]
 
     @property
-    def filled(self) -> list[Table | Document]:
+    def with_runs(self) -> list[Table | Document]:
         """Return the tables with planned runs."""
-        return [table for table in self.values() if table.was_run]
+        return [table for table in self.values() if table.has_runs]
 
     def rankings(self) -> list[tuple[Contest, Ranking]]:
         """Rank the methods of each contest with enough runs."""
@@ -127,8 +127,8 @@ class Snapshot(Mapping[str, Table | Document]):
 
 
 def _cells_in_documents(results: Results) -> dict[Cell, str]:
-    """Return the cells that a table of texts shows, with its identifier: no list of our own repeats them."""
-    documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in SPREADS}
+    """Return the cells that a table of texts shows, with its identifier; our own lists leave these cells out."""
+    documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in DISTRIBUTION_CONFIGS}
     return {
         cell: document
         for config, document in documents.items()

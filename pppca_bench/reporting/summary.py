@@ -15,7 +15,7 @@ from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 
 _DIGITS = 12
-"""Digits of the largest value that bound the decimals of a spread: further digits are rounding errors."""
+"""Digits of a standard deviation, counted from the largest value's: further digits are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")
 
 
 class Repeats(Mapping[str, Mapping[int, float]]):
-    """Values of a cell's completed runs by quantity and number of the repeat, read from columns when asked for."""
+    """Values of a cell's completed runs by quantity and number of the repeat, read from the columns on access."""
 
     def __init__(self, runs: CellRuns) -> None:
         self._runs = runs
@@ -83,7 +83,7 @@ class CellSummary:
     n_planned: int
     n_failed: int
     settings: str = ""  # digest of method, parameters, classifier and data; "" if no repeat is done
-    differing: tuple[str, ...] = ()  # facts in which the repeats' origins differ, such as code, Python or libraries
+    differing: tuple[str, ...] = ()  # facts of provenance in which repeats differ, such as code, Python or libraries
 
     def mean(self, quantity: str) -> float | None:
         """Return the mean of a quantity, None if no repeat has it."""
@@ -102,7 +102,7 @@ class Results:
     cells : mapping of Cell to CellRuns
         Planned runs and their results, in the order of the tables.
     variants : dict of str to list of list of Cell
-        By config, the cells of each place (`place_of`) that has several: settings of a method.
+        By config, the groups of cells with the same `place_of`, which differ in other settings.
     """
 
     def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
@@ -183,7 +183,7 @@ def summarise_runs(runs: CellRuns) -> CellSummary:
 
 
 def _differing(origins: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the facts in which some origins differ, other than the configs."""
+    """Return the names of the facts, except the configs, in which some origins differ."""
     facts = [json.loads(origin) for origin in origins if origin]
     names = sorted({name for origin in facts for name in origin} - {"configs"})
     differing = [name for name in names if len({origin.get(name) for origin in facts}) > 1]
@@ -210,7 +210,7 @@ def _correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Sum
 
 def _settings(cell: Cell) -> str:
     entry = stored_method(cell.method)
-    timed_by = entry.timed_by if entry else ""  # operations are counted whether they are timed or not
+    timed_by = entry.timed_by if entry else ""  # operations are counted with and without times
     parameters = [item for item in cell.parameters if item[0] != timed_by]
     text = json.dumps([cell.method, parameters, cell.classifier, cell.data_sha256])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

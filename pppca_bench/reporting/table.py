@@ -27,10 +27,10 @@ class TableCell:
     values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)  # by quantity and number of the repeat
     n_planned: int = 0
     n_failed: int = 0
-    selector: Selector | None = None  # the runs that fill it; None if no run can, or in a list
+    selector: Selector | None = None  # selects the runs that fill it; None if no run can, or in a list
     fillable: bool = False  # whether runs or a problem's data can fill it; false for numbers that a source cites
     settings: str = ""  # as in `CellSummary`
-    listed_in: tuple[str, ...] = ()  # tables with its runs, if it is empty because several settings would fill it
+    listed_in: tuple[str, ...] = ()  # tables with its runs, if several settings would fill it, so that it is empty
     differing: tuple[str, ...] = ()  # as in `CellSummary`
     source: CellSource | None = None
 
@@ -40,13 +40,13 @@ class TableCell:
         return max((summary.n for summary in self.ours.values()), default=0)
 
     @property
-    def was_run(self) -> bool:
-        """Return whether runs of it were planned, or its data read."""
+    def has_runs(self) -> bool:
+        """Return whether the cell has planned runs, or the sizes of a data set."""
         return bool(self.ours or self.n_planned or self.listed_in)
 
     @property
     def incomplete(self) -> bool:
-        """Return whether planned repeats are not done; repeats without the cell's quantities count as done."""
+        """Return whether planned repeats are missing; repeats without the cell's quantities count as done."""
         return max(self.n, *map(len, self.values.values()), 0) < self.n_planned
 
     def filled(self, summary: CellSummary, quantities: Collection[str], source: CellSource | None) -> TableCell:
@@ -83,29 +83,29 @@ class Table:
     remark_on: tuple[str, ...] = ()  # keys of the rows or columns of the remark; empty for the whole table
 
     @property
-    def was_run(self) -> bool:
-        """Return whether runs of any cell were planned, or its data read."""
-        return any(cell.was_run for cell in self.cells.values())
+    def has_runs(self) -> bool:
+        """Return whether any cell has planned runs, or the sizes of a data set."""
+        return any(cell.has_runs for cell in self.cells.values())
 
     @property
     def shows_runs(self) -> bool:
-        """Return whether it shows runs, not only sizes of data sets."""
+        """Return whether the table shows runs, not only sizes of data sets."""
         return any(cell.n_planned or cell.listed_in for cell in self.cells.values())
 
     @property
-    def late(self) -> list[TableCell]:
+    def incomplete_cells(self) -> list[TableCell]:
         """Return the incomplete cells; of several cells with the same runs, the cell with the most repeats."""
         first = next(iter(self.column_labels), "")
-        late: dict[object, TableCell] = {}
+        incomplete: dict[object, TableCell] = {}
         for cell in self.cells.values():
             if cell.incomplete and (not self.is_list or cell.column == first):
                 runs = cell.selector or (cell.row, cell.column)
-                late[runs] = max(late.get(runs, cell), cell, key=lambda cell: cell.n)
-        return list(late.values())
+                incomplete[runs] = max(incomplete.get(runs, cell), cell, key=lambda cell: cell.n)
+        return list(incomplete.values())
 
     def trimmed(self) -> Table | None:
         """Return the table without the rows and columns without runs; None if nothing is left."""
-        run = [place for place, cell in self.cells.items() if cell.was_run]
+        run = [place for place, cell in self.cells.items() if cell.has_runs]
         if not run:
             return None
         rows, columns = {row for row, _ in run}, {column for _, column in run}
@@ -141,13 +141,13 @@ def fill_table(
     facts: Mapping[str, ProblemFacts],
     *,
     configs: Collection[str] | None = None,
-    homes: Callable[[], Mapping[Cell, Sequence[str]]] = dict,
+    shown_in: Callable[[], Mapping[Cell, Sequence[str]]] = dict,
 ) -> Table:
     """Fill a published table.
 
     A cell is filled by the runs of a single setting that any of ``configs`` plans (by default the configs that the
-    reference names; empty for all configs). If runs of several settings would fill it, it stays empty and refers to the
-    tables of our own with these runs; ``homes`` returns the tables that show each cell of the results.
+    reference names; empty for all configs). If runs of several settings would fill it, it stays empty and refers to our
+    own tables with these runs; ``shown_in`` returns the tables that show each cell of the results.
     """
     configs = filling_configs(layout, reference) if configs is None else configs
     cells = {}
@@ -161,7 +161,7 @@ def fill_table(
             fillable = problem is not None and not set(SIZES).isdisjoint(shows)
             cell = replace(cell, ours=_sizes(facts.get(problem or ""), shows), fillable=fillable)
         else:
-            cell = _with_runs(cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, homes)
+            cell = _with_runs(cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, shown_in)
         cells[row.key, column.key] = cell
     return Table(
         layout.id,
@@ -191,16 +191,16 @@ def _with_runs(
     quantities: set[str],
     results: Results,
     configs: Collection[str],
-    homes: Callable[[], Mapping[Cell, Sequence[str]]],
+    shown_in: Callable[[], Mapping[Cell, Sequence[str]]],
 ) -> TableCell:
     """Return a cell filled by the runs of its selector."""
     matching = results.matching(selector, configs)
     if len(matching) > 1:
-        listed_in = dict.fromkeys(home for match in matching for home in homes().get(match, ()))
+        listed_in = dict.fromkeys(table for match in matching for table in shown_in().get(match, ()))
         return replace(cell, fillable=True, listed_in=tuple(listed_in))
     method = stored_method(selector.method)
     if method is not None and not method.reduces:
-        quantities.discard("dimensionality")  # it is always the number of features
+        quantities.discard("dimensionality")  # always the number of features
     source = source_of(matching[0], results, configs) if matching else None
     return replace(cell.filled(results.summary(selector, configs), quantities, source), fillable=True)
 
@@ -212,5 +212,6 @@ def _label(line: Line, reference: Reference, facts: Mapping[str, ProblemFacts]) 
 
 
 def _sizes(facts: ProblemFacts | None, names: Sequence[str]) -> dict[str, Summary]:
+    """Return the named sizes of a data set as exact summaries, whose interval is the size itself."""
     values = {name: float(getattr(facts, name)) for name in names if name in SIZES} if facts else {}
     return {name: replace(summarise([value]), low=value, high=value) for name, value in values.items()}

@@ -63,7 +63,7 @@ def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool 
     for quantity in table.also if any(cell.ours for cell in cells) else ():
         others.append(grid(quantity, f"Ours. {described(quantity).title}", partial(_single, quantity)))
     return Document(
-        table.id, table.title, "", ours.headers, rows, words, records(table), was_run=table.was_run, others=others
+        table.id, table.title, "", ours.headers, rows, words, records(table), has_runs=table.has_runs, others=others
     )
 
 
@@ -125,7 +125,7 @@ def _grid(
 
 
 def _ours(sd: bool, cell: TableCell) -> list[str]:
-    """Return our numbers of a cell, and the standard deviation of its first quantity if that was run."""
+    """Return our numbers of a cell, and the standard deviation of its first quantity if this was run."""
     ours = cell.ours.get(cell.shows[0])
     return [ours_text(cell, sd=sd)] if ours is None else [ours_text(cell, sd=sd), _sd_text(cell, ours.sd)]
 
@@ -188,13 +188,13 @@ def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
 
 def notes(table: Table) -> list[str]:
     """Return the paragraphs below a table."""
-    # Name the numbers of a cell if some are in brackets.
+    # Explain the numbers of cells with brackets.
     shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
     texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
     basis = [f"Each cell shows {' or '.join(texts)}."] if texts else []
     mixed = [cell.differing for cell in table.cells.values() if cell.differing]
     differing = ", ".join(sorted(set[str]().union(*mixed)))
-    origins = f"In {len(mixed)} of the cells the repeats were computed by different {differing}." if mixed else ""
+    origins = f"In {len(mixed)} cells, the repeats were computed with different {differing}." if mixed else ""
     columns = [described(name) for name in table.column_labels] if table.is_list else []
     meanings = [f"{_without_unit(column.title)} is {column.meaning}." for column in columns if column.meaning]
     paragraphs = [" ".join([*basis, *_notes_on_repeats(table)]), _note_on_settings(table), origins, *meanings]
@@ -226,8 +226,8 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
         theirs = [cell[quantity].text for (place, *_), cell in numbers if place == table.id and quantity in cell]
         text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
         yield text + (f" (published: {theirs[0]})." if theirs else ".")
-    if late := table.late:
-        missing, failed = sum(cell.n_planned - cell.n for cell in late), sum(cell.n_failed for cell in late)
+    if incomplete := table.incomplete_cells:
+        missing, failed = sum(cell.n_planned - cell.n for cell in incomplete), sum(cell.n_failed for cell in incomplete)
         names = "; `pppca list --failed` lists the failed repeats" if failed else ""
         yield f"* {missing} of the planned repeats are missing ({failed} failed): `pppca run` adds them{names}."
 
@@ -241,5 +241,5 @@ def _note_on_settings(table: Table) -> str:
         f"{row} at {', '.join(table.column_labels[cell.column] for cell in cells)}"
         for row, cells in grouped(ambiguous, lambda cell: cell.row).items()
     )
-    homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.listed_in))
-    return f"No number is shown for {places}, because several settings were run: see {homes}."
+    tables = ", ".join(dict.fromkeys(name for cell in ambiguous for name in cell.listed_in))
+    return f"No number is shown for {places}, because several settings were run: see {tables}."

@@ -1,4 +1,4 @@
 """The results database."""
 
 DATABASE = "results.sqlite"
-"""Its name in the folder of the results."""
+"""File name of the database in a results folder."""

@@ -43,8 +43,8 @@ _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
 
 
 @contextmanager
-def reading(row: str) -> Iterator[None]:
-    """Raise StoreError with the row's name and the remedy if its content was damaged or edited."""
+def report_damage(row: str) -> Iterator[None]:
+    """Turn the errors of a damaged or edited row into StoreError, with the row's name and the remedy."""
     try:
         yield
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -89,7 +89,7 @@ def _mapping(text: str) -> dict[str, Any]:
 def pack(history: Mapping[str, NDArray[Any]]) -> bytes:
     """Return learning curves as a compressed NumPy archive of float32.
 
-    Choice: the lightest compression, which takes a third of NumPy's time and yields no more bytes for such numbers.
+    Choice: compression level 1, which takes a third of the time of NumPy's level, for archives of the same size.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -115,7 +115,7 @@ def damaged_runs(
 
     A run of a damaged cell has the error of the cell.
     """
-    quantities = _quantities(frame)
+    quantities = _quantity_columns(frame)
     unreadable = [text for text in frame["measures"].dropna().unique() if not _are_finite(text)]
     is_damaged = (
         ~frame["cell"].isin(list(cells))
@@ -124,7 +124,7 @@ def damaged_runs(
         | frame[quantities].isin([np.inf, -np.inf]).any(axis=1)
         | ((frame["status"] == DONE) & frame[quantities].isna().all(axis=1) & frame["measures"].isna())
     )
-    expected = "expected a stored cell, a repeat and a seed of at least 0, and finite numbers, some if it is done"
+    expected = "expected a stored cell, a repeat and a seed of at least 0, and finite numbers (at least one if done)"
     errors = {}
     for row in frame.loc[is_damaged, [*RUN_COLUMNS, *quantities]].to_dict("records"):
         key, number = str(row.pop("key")), row["cell"]
@@ -136,9 +136,9 @@ def damaged_runs(
 def records(columns: Columns, cells: Mapping[int, CellRow], provenances: Mapping[int, str]) -> list[StoredRun]:
     """Return rows of `RUN_COLUMNS` and quantities (nan where a run has none) as runs and their results.
 
-    The rows name their cells and provenances by number.
+    The rows refer to their cells and provenances by number.
     """
-    quantities = _quantities(columns)
+    quantities = _quantity_columns(columns)
     runs = list[StoredRun]()
     for key, number, repeat, seed, status, error, measures, provenance, *numbers in zip(
         *(columns[name].tolist() for name in (*RUN_COLUMNS, *quantities)), strict=True
@@ -155,7 +155,7 @@ def records(columns: Columns, cells: Mapping[int, CellRow], provenances: Mapping
     return runs
 
 
-def _quantities(columns: Columns) -> list[str]:
+def _quantity_columns(columns: Columns) -> list[str]:
     return [name for name in QUANTITIES if name in columns]
 
 
@@ -168,13 +168,13 @@ def _are_finite(measures: str) -> bool:
 
 
 def read_measures(text: object) -> dict[str, float]:
-    """Read the numbers of a run that have no column of their own, from their JSON text if there is any."""
+    """Return the numbers of a run without a column of their own, from their JSON text if there is any."""
     return _mapping(text) if isinstance(text, str) and text != "{}" else {}
 
 
 @dataclass(frozen=True, eq=False)
 class CellRuns(Sequence[StoredRun]):
-    """Runs of a cell, by columns; as a sequence, their records.
+    """Runs of a cell: a sequence of records, stored as columns.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class CellRuns(Sequence[StoredRun]):
 
     @cached_property
     def configs(self) -> frozenset[str]:
-        """Names of the configs that ask for some of the runs."""
+        """Names of the configs that ask for at least one of the runs."""
         return frozenset(name for names in set(self.columns["configs"]) for name in names.split("\n"))
 
     @cached_property
@@ -220,7 +220,7 @@ class CellRuns(Sequence[StoredRun]):
     @cached_property
     def values(self) -> Mapping[str, NDArray[np.float64]]:
         """Numbers of the done runs, by name; nan where a run has no such number."""
-        columns = {name: self.columns[name][self._is_done] for name in _quantities(self.columns)}
+        columns = {name: self.columns[name][self._is_done] for name in _quantity_columns(self.columns)}
         texts = self.columns["measures"][self._is_done]
         measures = list(map(read_measures, texts)) if (texts != "{}").any() else []
         for name in sorted(set().union(*measures)):
@@ -249,7 +249,7 @@ class CellRuns(Sequence[StoredRun]):
 def split_by_cell(
     frame: pd.DataFrame, cells: Mapping[int, CellRow], provenances: Mapping[int, str]
 ) -> dict[Cell, CellRuns]:
-    """Return the runs of each cell, in the order of the frame, which loses its columns to save memory."""
+    """Return the runs of each cell, in the order of the frame; the frame's columns are removed, to save memory."""
     import pandas as pd
 
     first: dict[Cell, int] = {}  # rows that differ in 1 and 1.0 are equal cells
@@ -273,7 +273,7 @@ def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]]
     ----------
     runs : iterable of (RunSpec, RunResult or None)
     plans : mapping of str to collection of str, optional
-        Keys of the runs that each config asks for; without them, one config asks for all runs.
+        Keys of the runs that each config asks for; by default, a single config asks for all runs.
     """
     import pandas as pd
 
@@ -289,7 +289,7 @@ def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]]
         row = {"key": spec.key, "cell": number, "repeat": spec.repeat, "seed": spec.seed, "status": PLANNED}
         row |= {"error": None, "measures": "{}", "provenance": -1, "configs": "\n".join(asking.get(spec.key, ()))}
         if result is not None:
-            known, measures = by_column(result.values)
+            known, measures = split_measures(result.values)
             number = provenances.setdefault(result.origin, len(provenances))
             row |= {"status": result.status, "error": result.error, "provenance": number, "measures": measures, **known}
         rows.append(row)
@@ -299,7 +299,7 @@ def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]]
     return split_by_cell(pd.DataFrame(rows), cells, {number: text for text, number in provenances.items() if text})
 
 
-def by_column(values: Mapping[str, float]) -> tuple[dict[str, float], str]:
-    """Return the numbers that have a column, and the others as the text of the column ``measures``."""
+def split_measures(values: Mapping[str, float]) -> tuple[dict[str, float], str]:
+    """Return the numbers that have a column, and the other numbers as the JSON text of the column ``measures``."""
     known = {name: value for name, value in values.items() if name in QUANTITIES}
     return known, to_json({name: value for name, value in values.items() if name not in QUANTITIES})

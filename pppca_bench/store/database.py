@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pppca_bench.errors import ConfigError, StoreError, UnknownConfigError, listed, nearest
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import columns
-from pppca_bench.store.columns import CELL_COLUMNS, CellRow, CellRuns, reading, to_json
+from pppca_bench.store.columns import CELL_COLUMNS, CellRow, CellRuns, report_damage, to_json
 from pppca_bench.store.file import Database, is_running, this_process
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHUNK = 20_000
-"""Rows that are read at a time."""
+"""Number of rows that are read at a time."""
 
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _AMONG = "IN (SELECT value FROM json_each(?))"
@@ -103,7 +103,7 @@ class Store(Database):
             connection.executemany("INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def problems(self) -> dict[str, ProblemFacts]:
-        """Return the sizes of every stored problem by name; of a problem with several data, the data that ran last."""
+        """Return the sizes of every stored problem by name; if it has several data, of the data that were run last."""
         rows = self.rows("SELECT * FROM problems ORDER BY rowid")
         return {row[0]: ProblemFacts(*row) for row in rows}
 
@@ -121,7 +121,7 @@ class Store(Database):
         replace : bool, default False
             Replace stored results.
         span : Span, optional
-            Of the group that these runs were computed in.
+            Span of the group in which these runs were computed.
         """
         names = ("status", "error", "measures", *QUANTITIES, "started_at", "duration_ms")
         update = (
@@ -132,7 +132,7 @@ class Store(Database):
         with self.transaction() as connection:
             connection.execute("INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING", (provenance,))
             for result in results:
-                known, measures = columns.by_column(result.values)
+                known, measures = columns.split_measures(result.values)
                 row = (result.status, result.error, measures, *map(known.get, QUANTITIES), *(span or (None, None)))
                 if connection.execute(update, (*row, provenance, result.key, replace)).rowcount:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
@@ -145,7 +145,7 @@ class Store(Database):
         """Reserve runs for this process; return the runs that another running process has reserved.
 
         Choice: a reservation is advice, never a lock. A run that another process has reserved comes last, and is then
-        computed if it is still not done. So a killed or hanging process keeps no run from being computed.
+        computed if it is still not done. So a killed or hanging process cannot block a run.
         """
         me = this_process()
         with self.transaction() as connection:
@@ -221,7 +221,7 @@ class Store(Database):
             A row for each run: `columns.RUN_COLUMNS`, the quantities that any run has, and ``configs``, the names of
             the configs that ask for it, separated by line feeds.
         dict of int to (Cell, changed)
-            Their cells.
+            The cells, by number.
 
         Raises
         ------
@@ -260,15 +260,15 @@ class Store(Database):
         runs = columns.records(*self._read(f"WHERE key {_AMONG}", keys), self._provenances())
         return {spec.key: (spec, result) for spec, result in runs}
 
-    def wrong_rows(self) -> dict[str, StoreError]:
+    def damaged_rows(self) -> dict[str, StoreError]:
         """Return the errors of runs whose row, cell or learning curves were damaged or edited, by key."""
-        _, _, wrong = self._read_all()
+        _, _, damaged = self._read_all()
         for key, curves in self._connection.execute("SELECT key, curves FROM histories"):
             try:
                 self._unpack(key, curves)
             except StoreError as error:
-                wrong.setdefault(key, error)
-        return wrong
+                damaged.setdefault(key, error)
+        return damaged
 
     def remove(self, keys: Collection[str]) -> None:
         """Remove runs, their learning curves, and cells without runs."""
@@ -283,7 +283,7 @@ class Store(Database):
         return {key: self._unpack(key, curves) for key, curves in rows}
 
     def _unpack(self, key: str, curves: bytes) -> dict[str, NDArray[Any]]:
-        with reading(f"{self.path}: learning curves of run {key}"):
+        with report_damage(f"{self.path}: learning curves of run {key}"):
             return columns.unpack(curves)
 
     def cells(self) -> dict[int, Cell]:
@@ -298,7 +298,7 @@ class Store(Database):
         cells, damaged = dict[int, CellRow](), dict[int, StoreError]()
         for number, *row in self.rows(f"SELECT id, {', '.join(CELL_COLUMNS)}, changed FROM cells"):
             try:
-                with reading(f"{self.path}: cell {number} ({row[2]} on {row[0]})"):
+                with report_damage(f"{self.path}: cell {number} ({row[2]} on {row[0]})"):
                     cells[number] = columns.read_cell(row)
             except StoreError as error:
                 damaged[number] = error

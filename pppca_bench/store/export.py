@@ -1,4 +1,4 @@
-"""Runs for other programs: data frames of runs and predictions, details of a run."""
+"""Export: data frames of runs and predictions, details of a run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ORIGINS = (
 
 
 def load_results(folder: str | Path = "results", configs: Sequence[str] | None = None) -> pd.DataFrame:
-    """Load the runs of a results folder, a row each.
+    """Load the runs of a results folder, as a table with a row for each run.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
         First the columns that every run has (`IDENTITY`): ``configs`` has the names of the configs that ask for it,
         separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``; ``duration_ms`` is the run's share
         of the time of the runs that were computed together. Then its settings, as ``method.tau`` and
-        ``classifier.hidden``, and its numbers by the names of `pppca_bench.runs.QUANTITIES`, in percent and
-        milliseconds by the ends of their names. Choice: settings have a prefix, since a number may have the same name
+        ``classifier.hidden``, and its numbers, named as in `pppca_bench.runs.QUANTITIES`; names end in
+        the unit, percent or ms. Choice: settings have a prefix, since a number may have the same name
         (``n_epochs``). A setting of several types, or with lists, is text as in configs: ``"pivot"``, ``"[8, 4]"``.
 
     Raises
@@ -95,7 +95,7 @@ def _origin(
 
 
 def _typed(values: list[Any]) -> Any:
-    """Return the values of a setting: numbers or flags where all are, otherwise text as in configs."""
+    """Return the values of a setting: numbers or booleans if all of them are, otherwise text as in configs."""
     import pandas as pd
 
     types = {type(value) for value in values if value is not None}
@@ -203,8 +203,8 @@ def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each test example, in the split's order: ``target`` and ``predicted``, for classes their numbers, and
-        ``probability_0`` and so on where there are class probabilities. With several targets, ``target_0``,
+        A row for each test example, in the split's order: ``target`` and ``predicted`` (class numbers or targets), and
+        ``probability_0`` and so on if there are class probabilities. With several targets, ``target_0``,
         ``predicted_0`` and so on.
 
     Raises

@@ -130,7 +130,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Make all changes within, or none if it raises; a transaction within another is part of it."""
+        """Commit all changes of the block, or none if it raises; a nested transaction is part of the outer."""
         with self._explained():
             if self._connection.in_transaction:
                 yield self._connection
@@ -152,18 +152,18 @@ class Database:
 
 def this_process() -> str:
     """Return the name of this process: its number and a digest of its machine's name."""
-    return f"{os.getpid()} {this_machine()}"
+    return f"{os.getpid()} {machine_digest()}"
 
 
-def this_machine() -> str:
-    """Return a digest of the name of this machine, which a database may be published without."""
+def machine_digest() -> str:
+    """Return a digest of this machine's name, so that a published database does not reveal the name."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:12]
 
 
 def is_running(process: str) -> bool:
-    """Return whether a process of that name is running; a process of another machine is assumed to be."""
+    """Return whether a process of that name is running; processes of other machines are assumed to be running."""
     number, _, machine = process.partition(" ")
-    if machine != this_machine() or os.name != "posix":
+    if machine != machine_digest() or os.name != "posix":
         return True
     try:
         os.kill(int(number), 0)

@@ -24,8 +24,8 @@ _RESULT = ("status", "error", "measures", "started_at", "duration_ms", "finished
 _COLUMNS = ", ".join(("key", "cell", "repeat", "seed", "provenance", *_RESULT))
 _CELL = ", ".join(CELL_COLUMNS)
 
-# Facts that runs refer to, then the other database's runs, with our numbers of their cells and provenances.
-_BRING = (
+# Facts that runs refer to, then a view of the other database's runs with our numbers of cells and provenances.
+_COPY_FACTS = (
     "INSERT OR IGNORE INTO main.problems SELECT * FROM other.problems ORDER BY rowid",
     "INSERT OR IGNORE INTO main.configs SELECT * FROM other.configs",
     f"INSERT OR IGNORE INTO main.cells ({_CELL}, changed) SELECT {_CELL}, changed FROM other.cells ORDER BY id",
@@ -37,15 +37,15 @@ _BRING = (
     " LEFT JOIN other.provenances AS origins ON origins.id = theirs.provenance"
     " LEFT JOIN main.provenances USING (description)",
 )
-_TOGETHER = "incoming LEFT JOIN main.runs AS known ON known.key = incoming.key"
+_JOINED = "incoming LEFT JOIN main.runs AS known ON known.key = incoming.key"
 _IS_NEW = (
     "(incoming.status = 'done' AND coalesce(known.status, '') != 'done'"
     " OR incoming.status = 'failed' AND coalesce(known.status, 'planned') = 'planned')"
 )
 _BOTH_DONE = "(known.status = 'done' AND incoming.status = 'done')"
-_ADD = (
+_COPY_RUNS = (
     "INSERT OR REPLACE INTO main.histories SELECT key, curves FROM other.histories"
-    f" WHERE key IN (SELECT incoming.key FROM {_TOGETHER} WHERE {_IS_NEW})",
+    f" WHERE key IN (SELECT incoming.key FROM {_JOINED} WHERE {_IS_NEW})",
     f"INSERT INTO main.runs ({_COLUMNS}) SELECT {_COLUMNS} FROM incoming WHERE true ORDER BY number"
     f" ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in ('provenance', *_RESULT))}"
     " WHERE (runs.status = 'planned' AND excluded.status != 'planned')"
@@ -58,7 +58,7 @@ _DIFFER = (
     + " OR (SELECT curves FROM main.histories WHERE key = known.key)"
     " IS NOT (SELECT curves FROM other.histories WHERE key = known.key)"
 )
-"""Whether two rows of a run may contradict each other: texts of equal measures, or compressed curves, may differ."""
+"""Whether two rows of a run may contradict each other; equal measures may have different texts, curves other bytes."""
 
 
 def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
@@ -72,18 +72,18 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
     store : Store
         The target; it may already contain some of the results.
     sources : sequence of Path
-        The other files, which are only read; runs may go on in them.
+        The other files, which are only read, and may be in use by runs.
 
     Returns
     -------
     list of (int, int)
-        Of each source, the number of runs, done or failed, that it added, and of its done runs that were stored before.
+        For each source, the numbers of its runs that were added, done or failed, and of its done runs stored before.
 
     Raises
     ------
     StoreError
-        A file cannot be read or has another version; two have different numbers (times aside) for one run, different
-        texts of one config, or different data, algorithms or seeds for one setting. Then nothing is merged.
+        A file cannot be read or has another version, or two files have different numbers (except times) for a run,
+        texts for a config, or data, algorithms or seeds for a setting. Then nothing is merged.
     """
     for source in sources:
         if source.resolve() == store.path.resolve():
@@ -91,39 +91,39 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
     # SQLite attaches few databases at a time, and detaches none within a transaction.
     with TemporaryDirectory(prefix=".merge-", dir=store.path.parent) as folder:
         with Store(Path(folder) / DATABASE) as whole:
-            _, *counts = [_take(whole, source) for source in (store.path, *sources)]
-        _take(store, whole.path)
+            _, *counts = [_merge_source(whole, source) for source in (store.path, *sources)]
+        _merge_source(store, whole.path)
     return counts
 
 
-def _take(store: Store, source: Path) -> tuple[int, int]:
+def _merge_source(store: Store, source: Path) -> tuple[int, int]:
     with Store(source, read_only=True) as other:
         store.rows("ATTACH ? AS other", f"{source.absolute().as_uri()}?mode=ro")
         try:
             with store.transaction():
-                return _take_attached(store, other)
+                return _merge_attached(store, other)
         except ConfigError as error:  # two seeds
             raise StoreError(f"{source}: {error} {_REFUSED}") from None
         finally:
             store.rows("DETACH other")
 
 
-def _take_attached(store: Store, other: Store) -> tuple[int, int]:
+def _merge_attached(store: Store, other: Store) -> tuple[int, int]:
     _refuse_other_texts(store, other)
-    for statement in _BRING:
+    for statement in _COPY_FACTS:
         store.rows(statement)
     _refuse_other_results(store, other)
-    ((n_new, n_known),) = store.rows(f"SELECT total({_IS_NEW}), total({_BOTH_DONE}) FROM {_TOGETHER}")
-    for statement in _ADD:
+    ((n_new, n_known),) = store.rows(f"SELECT total({_IS_NEW}), total({_BOTH_DONE}) FROM {_JOINED}")
+    for statement in _COPY_RUNS:
         store.rows(statement)
-    _refuse_other_origins(store, other)
+    _refuse_other_versions(store, other)
     store.check_seeds(cell for (cell,) in store.rows("SELECT DISTINCT cell FROM incoming"))
     store.rows("DROP VIEW incoming")
     return int(n_new), int(n_known)
 
 
 def _refuse_other_texts(store: Store, other: Store) -> None:
-    """Raise StoreError for a config with another text."""
+    """Raise StoreError for a config that has different texts."""
     for name, ours, theirs in store.rows(
         "SELECT name, ours.sha256, theirs.sha256 FROM main.configs AS ours JOIN other.configs AS theirs USING (name)"
         " WHERE ours.sha256 != theirs.sha256 LIMIT 1"
@@ -136,8 +136,8 @@ def _refuse_other_texts(store: Store, other: Store) -> None:
 
 
 def _refuse_other_results(store: Store, other: Store) -> None:
-    """Raise StoreError for runs that are done in both with other numbers or learning curves; times may differ."""
-    keys = [key for (key,) in store.rows(f"SELECT incoming.key FROM {_TOGETHER} WHERE {_BOTH_DONE} AND ({_DIFFER})")]
+    """Raise StoreError for runs that are done in both databases with different numbers (except times) or curves."""
+    keys = [key for (key,) in store.rows(f"SELECT incoming.key FROM {_JOINED} WHERE {_BOTH_DONE} AND ({_DIFFER})")]
     ours, theirs = _facts(store, keys), _facts(other, keys)
     different = [key for key in keys if ours[key] != theirs[key]]
     for key in different:
@@ -151,7 +151,7 @@ def _refuse_other_results(store: Store, other: Store) -> None:
 
 
 def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the parts of each run that two databases must share; learning curves, which may be long, as digests."""
+    """Return the parts of each run that two databases must share, with digests in place of learning curves."""
     histories, facts = store.histories(keys), {}
     for key, (spec, result) in store.runs_by_key(keys).items():
         own: dict[str, Any] = {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed}
@@ -163,8 +163,8 @@ def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
     return facts
 
 
-def _refuse_other_origins(store: Store, other: Store) -> None:
-    """Raise StoreError for a setting with other data, or other versions of the algorithms, in the plans."""
+def _refuse_other_versions(store: Store, other: Store) -> None:
+    """Raise StoreError for a planned setting that has different data, or different versions of the algorithms."""
     for problem, method, data, other_data, algorithms, other_algorithms in store.rows(
         "SELECT problem, method, min(data_sha256), max(data_sha256), min(algorithms), max(algorithms)"
         " FROM main.cells WHERE id IN (SELECT cell FROM main.runs WHERE key IN (SELECT key FROM main.plans))"

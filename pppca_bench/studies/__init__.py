@@ -1,1 +1,1 @@
-"""Searches of settings against published cells."""
+"""Searches for settings, scored by published cells."""

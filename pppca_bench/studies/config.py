@@ -32,7 +32,7 @@ _Labels = Annotated[
 
 
 class Space(Section):
-    """Values of a parameter: a range of numbers, of integers if both ends are integers, or a list of choices."""
+    """Search space of a parameter: a range of numbers (of integers if both ends are integers), or a list of choices."""
 
     low: _Number | None = None
     high: _Number | None = None
@@ -57,7 +57,7 @@ class Space(Section):
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """Return the choices, lists among them as tuples, or the ends of the range."""
+        """Return the choices, with lists as tuples, or the ends of the range."""
         return self.choices or (self.low, self.high)
 
     def __contains__(self, value: Any) -> bool:
@@ -70,8 +70,8 @@ class Space(Section):
 class Cells(Section):
     """Published cells: a quantity of whole tables, or of some of their rows and columns.
 
-    ``ours`` names the measured speed-up where it is not the time ratio of the literal kernel. The report's squared test
-    errors are no quantity here: no search may see them.
+    ``ours`` names the measured speed-up if it is not the time ratio of the literal kernel. Squared test errors are not
+    allowed, since no search may use them.
     """
 
     name: _Label | None = None
@@ -126,7 +126,7 @@ class StudyConfig(Section):
 class Study:
     """A validated study: its settings and file, and the base experiment with all defaults.
 
-    ``varied`` has the locations in the base that each key of ``vary`` names, with the base's values there.
+    ``varied`` maps each key of ``vary`` to its locations in the base, with the base's values there.
     """
 
     settings: StudyConfig
@@ -136,13 +136,13 @@ class Study:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the base's values of the varied parameters, which are trial 0."""
+        """Return the base's values of the varied parameters: the parameters of trial 0."""
         return {place: with_sequences(next(iter(values.values())), tuple) for place, values in self.varied.items()}
 
     def experiment(self, number: int, parameters: Mapping[str, Any]) -> YamlSource:
         """Return the experiment of a trial, named ``<study>-trial-<number>``.
 
-        The lines of the varied parameters are those of their search spaces.
+        In error messages, the lines of varied parameters are the lines of their search spaces.
         """
         document: Any = deepcopy(self.base.value)
         document["name"] += f"-trial-{number}"
@@ -190,9 +190,9 @@ def _read_base(source: YamlSource) -> YamlSource:
 
 
 def _locate(source: YamlSource, base: YamlSource, places: Mapping[str, Space]) -> dict[str, dict[Location, Any]]:
-    """Return the locations that each place of ``vary`` names, with the base's values there.
+    """Return the locations of each key of ``vary`` in the base, with the base's values there.
 
-    In a place, ``*`` stands for any index: ``methods[*].n_epochs`` are the epochs of all methods that have some.
+    In a key, ``*`` stands for any index: ``methods[*].n_epochs`` are the epochs of all methods with this parameter.
     """
     document: Any = base.value
     known = dict(item for key in ("methods", "classifier") for item in _locations(document[key], (key,)))
@@ -228,5 +228,5 @@ def study_schema() -> Schema:
     schema["properties"]["base"] = mapping(experiment["properties"], required)
     schema["properties"]["vary"]["propertyNames"] = {"pattern": r"^(methods\[(\d+|\*)\]|classifier)\..+$"}
     schema["$defs"]["Space"]["oneOf"] = [{"required": ["low", "high"]}, {"required": ["choices"]}]
-    described = {"$schema": DIALECT, "title": "Study of pppca", "description": "What `pppca study` takes."}
+    described = {"$schema": DIALECT, "title": "Study of pppca", "description": "Config that `pppca study` takes."}
     return {**schema, **described, "$defs": schema["$defs"] | experiment["$defs"]}

@@ -2,8 +2,8 @@
 
 Source: Bergstra et al. 2011, "Algorithms for hyper-parameter optimization"; Akiba et al. 2019, "Optuna".
 
-Optuna's journal lies beside the study's database. Each trial's sampler is seeded by the study's seed and the trial's
-number, so that a resumed search draws the same trials as an uninterrupted search.
+Optuna's journal is in the folder of the study's database. Each trial's sampler is seeded by the study's seed and the
+trial's number, so that a resumed search draws the same trials as an uninterrupted search.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ except ImportError:
 
 JOURNAL = "optuna.journal"
 SHARES = {"random": (1.0,), "tpe": (0.25, 0.5, 1.0)}
-"""Shares of the repeats, by sampler, after each of which a trial that is worse than the median is pruned."""
+"""Shares of the repeats, by sampler; after each share, a trial that is worse than the median is pruned."""
 N_STARTUP = 15
 """Trials of a TPE search that are drawn at random and never pruned."""
 N_SHOWN = 20
@@ -57,7 +57,7 @@ N_SHOWN = 20
 def check_cells(study: Study, data_dir: Path | None = None, *, force: bool = False) -> None:
     """Raise ConfigError unless the base fills each cell that is scored or reported, and no cell is both.
 
-    Also if the trials need more runs than a command may have, unless ``force``.
+    Raise it also if the trials need more runs than a command may have, unless ``force`` is set.
     """
     specs = read_request([study.base], data_dir=data_dir, force=True).specs
     tables = _fill_tables((spec, None) for spec in specs)
@@ -113,7 +113,7 @@ def run_study(
     """
     settings, read = study.settings, partial(read_request, data_dir=data_dir, force=True)
     search = _open_search(study, folder, read([study.base]).specs)
-    # The same workers serve all trials: new workers would load the kernels again.
+    # All trials use the same workers: new workers would load the kernels again.
     with Workers(workers) as backend:
         for number in range(settings.trials):
             if (trial := _ask(search, number, study)) is not None:
@@ -136,7 +136,7 @@ def run_study(
 
 
 def _open_search(study: Study, folder: Path, base_runs: Sequence[RunSpec]) -> optuna.Study:
-    """Open the search in the folder's journal; another base, other ranges or other cells make another search."""
+    """Open the search in the folder's journal; a different base, search space or set of cells gives a new search."""
     settings = study.settings
     identity = [[spec.key for spec in base_runs], settings.model_dump(exclude={"base", "trials"})]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
@@ -166,7 +166,7 @@ def _ask(search: optuna.Study, number: int, study: Study) -> optuna.Trial | None
 
 
 def _suggest(trial: optuna.Trial, place: str, space: Space) -> Any:
-    """Return a parameter's value as Optuna draws it, or has drawn it; floats have four digits, as in the table."""
+    """Return the parameter's value that Optuna draws, or drew before; floats have four digits, as in the table."""
     if space.choices is not None:
         labels = [_label(choice, space) for choice in space.values]
         return space.values[labels.index(trial.suggest_categorical(place, labels))]
@@ -177,7 +177,7 @@ def _suggest(trial: optuna.Trial, place: str, space: Space) -> Any:
 
 
 def _label(value: Any, space: Space) -> Any:
-    """Return a choice as text, for Optuna takes no lists; a number of a range as it is."""
+    """Return a choice as text, since Optuna takes no lists, and a number of a range unchanged."""
     return value if space.choices is None or isinstance(value, str) else json.dumps(value)
 
 
@@ -189,7 +189,7 @@ def _run_trial(
     for n_repeats in sorted({math.ceil(share * n_all) for share in SHARES[study.settings.sampler]}):
         part = [spec for spec in specs if spec.repeat < n_repeats]
         compute(part)
-        store.rows("DELETE FROM histories")  # which no score needs, and which would fill the disk
+        store.rows("DELETE FROM histories")  # not needed by any score, and large
         runs = store.runs_by_key([spec.key for spec in part])
         outcome = score_runs(study, [runs[spec.key] for spec in part])
         if math.isinf(outcome["score"]):
@@ -203,7 +203,7 @@ def _run_trial(
 
 
 def needed_runs(study: Study, specs: Sequence[RunSpec]) -> list[RunSpec]:
-    """Return the runs behind the cells of ``score`` and ``report``; the base may ask for more."""
+    """Return the runs that fill the cells of ``score`` and ``report``; the base may ask for more runs."""
     planned = [(spec, None) for spec in specs]
     results = Results.of_runs(planned)
     groups = [entry.group for entry in (*study.settings.score, *study.settings.report)]
@@ -223,7 +223,7 @@ def score_runs(study: Study, runs: Sequence[StoredRun]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``score``, infinite where runs failed or cells have no number; the mean distance of each group of cells by its
+        ``score``, infinite if runs failed or cells have no number; the mean distance of each group of cells by its
         name; numbers of ``cells``, ``failed runs`` and ``repeats``; and the first ``error``, or "".
     """
     tables = _fill_tables(runs)
@@ -267,7 +267,7 @@ def _write_trials(study: Study, search: optuna.Study, folder: Path) -> pd.DataFr
 {len(table)} of {settings.trials} trials by the sampler {settings.sampler} with seed {settings.seed}.
 Trial 0 is the base. The score is the weighted mean of the distances from published cells: |ln(ours / published)| for
 dimensionalities and speed-ups, percentage points for errors; inf if runs failed. Pruned trials have fewer repeats and
-stand last. The best {min(N_SHOWN, len(table))}; trials.csv has all.
+come last. The table has the best {min(N_SHOWN, len(table))} trials, trials.csv all of them.
 
 {shown_trials(study, table, "github")}
 """

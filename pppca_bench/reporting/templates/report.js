@@ -1,5 +1,5 @@
 "use strict";
-// The page is complete without this script, which adds sorting, filters, hints at hidden columns, and the command of a cell.
+// The page is complete without this script, which adds sorting, filters, hints that columns are hidden, and the command of each cell.
 (() => {
   const number = /^\(?[−-]?\d+(\.\d+)?/;
 
@@ -19,7 +19,7 @@
     const heads = table.tHead.rows[0].cells;
     const down = heads[column].getAttribute("aria-sort") === "ascending";
     const body = table.tBodies[0];
-    // Labels of rows sort as texts, whatever number they begin with.
+    // Row labels are sorted as text, even if they begin with a number.
     const value = (row) => (column === 0 ? row.cells[0].textContent.trim() : key(row, column));
     const rows = Array.from(body.rows, (row) => [value(row), row]);
     rows.sort((a, b) => (down ? -1 : 1) * compare(a[0], b[0]));
@@ -62,7 +62,7 @@
     if (table.dataset.filter !== undefined) addFilter(table);
   }
 
-  // A source that all cells of a row share stands at the row.
+  // If all cells of a row share a source, it is an attribute of the row.
   function explain(details) {
     const cell = details.closest("td, th");
     if (!cell || details.querySelector(".again")) return;
@@ -82,7 +82,7 @@
     details.append(box);
   }
 
-  // A row of a list is a cell of the results.
+  // In a list, each row is a cell of the results.
   for (const row of document.querySelectorAll("tr[id][data-run]")) {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
