@@ -11,7 +11,7 @@ from full_results import full_runs, published, tables_of, with_values
 
 from pppca_bench.errors import StoreError
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.baseline import RecordedCell, read_baseline, record, regressions, regression, write_baseline
+from pppca_bench.reporting.baseline import RecordedCell, read_baseline, record, regression, regressions, write_baseline
 from pppca_bench.reporting.comparison import Place
 from pppca_bench.runs import SIZES, RunSpec, described
 

@@ -9,7 +9,7 @@ import pytest
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.claims import Finding, advice_of, judge_claims, render_findings
-from pppca_bench.reporting.evidence import COMPARED, READINGS, Evidence, Losses, Part, overall_verdict, judge, losses
+from pppca_bench.reporting.evidence import COMPARED, READINGS, Evidence, Losses, Part, judge, losses, overall_verdict
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.summary import Results, summarise
 from pppca_bench.reporting.table import Table, TableCell

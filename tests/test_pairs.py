@@ -134,9 +134,7 @@ def test_too_few_settings_and_too_many_pairs_are_errors():
         StoreError, match="own: expected at least two methods, or settings of a method, with two repeats"
     ):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
-    with pytest.raises(
-        StoreError, match=r"two splits or more that have log_loss, got 0\. Set `predict"
-    ):
+    with pytest.raises(StoreError, match=r"two splits or more that have log_loss, got 0\. Set `predict"):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0]), n_splits=2, quantity="log_loss")
     with pytest.raises(StoreError, match="own: expected runs on the same data, the last that were run"):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0], data="b"))

@@ -19,11 +19,11 @@ from pppca_bench.compiled.linear_algebra import rounded
 from pppca_bench.experiments.measures import (
     as_matrix,
     error_percent,
-    score_predictions,
     measure_reconstruction,
     portray,
     predictions_of,
     recordable,
+    score_predictions,
 )
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import (

@@ -114,7 +114,7 @@ class Document:
         """Return a table with a row for each record.
 
         A column is a header and a template of texts, such as ``"{low:+.2f} to {high:+.2f}"``; a text
-        with a missing value (None) is a dash. Values whose names begin with "_" are for templates, not for CSV and JSON.
+        with a missing value (None) is a dash. Values whose names begin with "_" are not in CSV and JSON.
         """
         rows = [tuple(_text(template, record) for _, template in columns) for record in records]
         kept = [{name: value for name, value in record.items() if name[0] != "_"} for record in records]

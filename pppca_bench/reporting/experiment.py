@@ -219,7 +219,7 @@ def conclusions(evidence: Evidence, tests: Mapping[tuple[Setting, Setting], Test
     if all(test.alike > 1.0 - ALPHA for test in as_many.values()):
         sentences.append(
             "To reduce the features of data like these, use exact PCA with as many components as you can afford. With"
-            " the same number of components, its errors equal pseudo-PCA's errors within 1 point, and it is the cheapest."
+            " the same number of components, its errors equal pseudo-PCA's within 1 point, and it is the cheapest."
         )
     return sentences
 

@@ -18,8 +18,8 @@ from pppca_bench.reporting.evidence import COMPARED, Evidence
 from pppca_bench.reporting.experiment import CONFIGS as EXPERIMENT
 from pppca_bench.reporting.experiment import experiment_documents
 from pppca_bench.reporting.own_tables import (
-    PRINTED,
     DISTRIBUTION_CONFIGS,
+    PRINTED,
     OwnTables,
     choices_document,
     distribution_document,
