@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_iris
 
 from pppca_bench.experiments import doctor
-from pppca_bench.experiments.doctor import Finding
+from pppca_bench.experiments.doctor import CheckResult
 from pppca_bench.methods.entry import Method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import export_files
@@ -88,5 +88,5 @@ def stand_in(register, monkeypatch):
 @pytest.fixture
 def quick_doctor(monkeypatch):
     """Let `pppca doctor` check neither the environment nor the data."""
-    monkeypatch.setattr(doctor, "_environment", lambda: iter([Finding("environment", "Good.")]))
+    monkeypatch.setattr(doctor, "_environment", lambda: iter([CheckResult("environment", "Good.")]))
     monkeypatch.setattr(doctor, "_data", lambda _: iter(()))

@@ -45,7 +45,7 @@ PPPCA = [sys.executable, "-m", "pppca_bench"]
     ("arguments", "message"),
     [
         (["--scheduler", "tcp://a:1"], "expected --scheduler with --executor dask"),
-        (["--executor", "dask", "--scheduler", "tcp://a:1", "--workers", "2"], "and without --workers: it has its own"),
+        (["--executor", "dask", "--scheduler", "tcp://a:1", "--workers", "2"], "and without --workers: it has workers"),
     ],
 )
 def test_a_scheduler_without_dask_or_with_a_number_of_workers_is_refused(arguments, message):

@@ -18,7 +18,7 @@ from command_line import pppca
 from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import doctor
-from pppca_bench.experiments.doctor import Finding
+from pppca_bench.experiments.doctor import CheckResult
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import machine_digest
@@ -46,8 +46,8 @@ def done(spec: RunSpec) -> RunResult:
     return RunResult(spec.key, "done", values={"test_error_percent": 1.0})
 
 
-def wrong(findings: Iterable[Finding]) -> list[str]:
-    return [f"{one.text} {one.remedy}".strip() for one in findings if one.remedy is not None]
+def wrong(results: Iterable[CheckResult]) -> list[str]:
+    return [f"{one.text} {one.remedy}".strip() for one in results if one.remedy is not None]
 
 
 def query(path: Path, *statements: str) -> None:
@@ -80,9 +80,9 @@ class TestCommand:
 class TestEnvironment:
     def test_the_environment_of_these_tests_is_as_required(self, monkeypatch):
         monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
-        findings = list(doctor._environment())
-        assert wrong(findings) == []
-        assert "processor cores" in findings[-1].text
+        results = list(doctor._environment())
+        assert wrong(results) == []
+        assert "processor cores" in results[-1].text
 
     @pytest.mark.parametrize(("got", "expected"), [("0.70.1", "got 0.70.1"), ("0.61", "got 0.61"), (None, "got none")])
     def test_old_new_and_missing_packages_are_reported(self, monkeypatch, got, expected):
@@ -92,9 +92,9 @@ class TestEnvironment:
             return got
 
         monkeypatch.setattr(metadata, "version", version)
-        finding = doctor._package("numba<0.69,>=0.62")
-        assert finding.text == f"numba: expected version <0.69,>=0.62, {expected}."
-        assert finding.remedy == f"Run `{Path(sys.executable).name} -m pip install 'numba<0.69,>=0.62'`."
+        result = doctor._package("numba<0.69,>=0.62")
+        assert result.text == f"numba: expected version <0.69,>=0.62, {expected}."
+        assert result.remedy == f"Run `{Path(sys.executable).name} -m pip install 'numba<0.69,>=0.62'`."
         monkeypatch.setattr(metadata, "version", lambda _: "0.68.3")
         assert doctor._package("numba<0.69,>=0.62") is None
 
@@ -116,10 +116,10 @@ class TestCache:
         return cache.folders()[0]
 
     def test_a_new_cache_is_accepted_and_unchanged(self, folder):
-        (finding,) = doctor._cache()
+        (result,) = doctor._cache()
         n = len(cache.FAMILIES)
-        text = f"{folder}: can be written; 0 of {n} families of kernels are compiled, the others when a run needs them."
-        assert (finding.text, finding.remedy) == (text, None)
+        text = f"{folder}: can be written; 0 of {n} families of kernels are compiled, others when a run needs them."
+        assert (result.text, result.remedy) == (text, None)
         assert not folder.exists()
 
     def test_a_cache_that_cannot_be_written_is_reported_with_its_place(self, folder, monkeypatch):
@@ -127,9 +127,9 @@ class TestCache:
             raise PermissionError(errno.EACCES, "Permission denied")
 
         monkeypatch.setattr(cache.tempfile, "TemporaryFile", refuse)
-        (finding,) = doctor._cache()
-        assert finding.remedy == ""
-        assert finding.text == (
+        (result,) = doctor._cache()
+        assert result.remedy == ""
+        assert result.text == (
             f"compiled kernels cannot be cached, so every process compiles them again ({folder}: Permission denied)."
             " Set NUMBA_CACHE_DIR."
         )
@@ -149,8 +149,8 @@ def test_each_problem_is_read_and_an_error_is_reported(monkeypatch):
 
 class TestStore:
     def test_a_missing_store_is_accepted_and_not_created(self, path):
-        (finding,) = doctor._store(path)
-        assert (finding.text, finding.remedy) == (f"{path}: does not exist yet; `pppca run CONFIG` creates it.", None)
+        (result,) = doctor._store(path)
+        assert (result.text, result.remedy) == (f"{path}: does not exist yet; `pppca run CONFIG` creates it.", None)
         assert not path.parent.exists()
 
     @pytest.mark.parametrize("content", [b"", b"These are my notes, not a database. " * 10])
@@ -168,9 +168,9 @@ class TestStore:
             "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'problems')"
             " WHERE name = 'configs'",
         )
-        (finding,) = doctor._store(path)
-        assert finding.text.startswith(f"{path}: damaged (")
-        subprocess.run(finding.remedy.split("`")[1], shell=True, check=True)
+        (result,) = doctor._store(path)
+        assert result.text.startswith(f"{path}: damaged (")
+        subprocess.run(result.remedy.split("`")[1], shell=True, check=True)
         assert wrong(doctor._store(path)) == []
 
     def test_failed_runs_and_those_not_done_are_reported(self, store, path):
@@ -207,7 +207,7 @@ class TestFolder:
         (tmp_path / "file").write_text("")
         (line,) = wrong(doctor._folder(tmp_path / "file"))
         assert (
-            line == f"{tmp_path / 'file'}: cannot be written (Not a directory). Give another folder with --results DIR."
+            line == f"{tmp_path / 'file'}: cannot be written (Not a directory). Name another folder: --results DIR."
         )
 
     def test_a_folder_that_may_not_be_searched_is_reported_once(self, tmp_path, monkeypatch):
@@ -217,11 +217,11 @@ class TestFolder:
         monkeypatch.setattr(Path, "exists", refuse)
         found = [*doctor._folder(tmp_path / "a"), *doctor._store(tmp_path / "a" / "results.sqlite")]
         assert wrong(found) == [
-            f"{tmp_path / 'a'}: cannot be written (Permission denied). Give another folder with --results DIR."
+            f"{tmp_path / 'a'}: cannot be written (Permission denied). Name another folder: --results DIR."
         ]
 
     def test_a_full_disk_is_reported(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 * 2**20))
         assert wrong(doctor._folder(tmp_path)) == [
-            f"{tmp_path}: 5 MB are free on its disk. Free some, or give --results DIR."
+            f"{tmp_path}: 5 MB are free on its disk. Free some space, or name another folder: --results DIR."
         ]

@@ -136,7 +136,7 @@ def test_too_few_settings_and_too_many_pairs_are_errors():
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
     with pytest.raises(StoreError, match=r"two splits or more that have log_loss, got 0\. Set `predict"):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0]), n_splits=2, quantity="log_loss")
-    with pytest.raises(StoreError, match="own: expected runs on the same data, the last that were run"):
+    with pytest.raises(StoreError, match="own: expected all runs on the data that were run last"):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0], data="b"))
     with pytest.raises(StoreError, match="own: expected at most 500 pairs to compare, got 561 of 34 settings"):
         compared(*(runs("dgha", [1.0, 2.0], size=n, n_epochs=n) for n in range(34)))

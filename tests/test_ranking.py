@@ -204,7 +204,7 @@ def test_methods_that_were_not_run_everywhere_or_failed_are_left_out_and_named()
     found = rank(replaced(runs(ERRORS | {"lda": ERRORS["gha"], "pca": {"cancer1": 0.5}}), *outcomes))
     assert found.left_out == ("lda", "pca")
     assert "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)." in ranking.render(found)
-    assert "Not run on all of them, so not ranked: lda; pca." in ranking.render(found)
+    assert "Not ranked, since not run on all of these data sets: lda; pca." in ranking.render(found)
 
 
 def test_of_many_cells_with_fewer_repeats_some_are_named():

@@ -39,7 +39,7 @@ def test_a_card_has_the_points_in_order_shared_facts_once_and_sizes_in_a_table()
     assert text.count("drawn uniformly") == 1
     assert "42 problems of Proben1 (an address)." in text
     assert "60 runs of each problem." in text
-    assert "All 2520 runs count: none is left out." in text
+    assert "All 2520 runs are counted." in text
     (row,) = [line for line in text.splitlines() if line.startswith("| card1 ")]
     assert " ".join(row.split()) == "| card1 | 51 | 2 | 100 | 50 | 50 | aaaaaaaaaaaa | 32+0 l | 1832 |"
     assert len(text.splitlines()) < 60
@@ -49,7 +49,7 @@ def test_termination_and_initial_weights_have_their_numbers():
     text = card_of("proben1_pivot", list(network_runs("proben1_pivot", ["cancer1"])))
     assert "The initial weights are drawn uniformly from -0.1 to 0.1." in text
     assert "exceeds 2 %." in text
-    assert "All 12 runs count" in text
+    assert "All 12 runs are counted" in text
     assert "Each layer takes the inputs and all earlier layers" in text
     assert "pppca 0.1.0, Python 3.11.7, numpy 2.0; on a processor, Linux." in text
 

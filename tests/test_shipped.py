@@ -104,7 +104,7 @@ class TestInit:
         done = pppca("init", "--force")
         assert done.exit_code == 2
         assert done.output == (
-            "Error: configs: expected a folder to copy the shipped configs to, got their own. Name another.\n"
+            "Error: configs: expected a folder to copy the shipped configs to, got theirs. Name another.\n"
         )
         assert contents(ROOT / "configs") == before
 

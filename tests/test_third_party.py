@@ -115,7 +115,7 @@ CULPRITS = {
     "Negative": ('self.measures_ = {"n_epochs": -5}', "n_epochs: expected a count of at least 0, got -5."),
     "Sized": ('self.measures_ = {"dimensionality_": np.zeros(3)}', "dimensionality_: expected a number, got array"),
     "Texts": ('self.measures_ = {"own": "1"}', "own: expected a number, got '1'."),
-    "Surrogate": ('self.measures_ = {"\\ud800": 1.0}', "as the name of a number, got '\\ud800'."),
+    "Surrogate": ('self.measures_ = {"\\ud800": 1.0}', "expected a name that is no column of all runs, got '\\ud800'."),
     "Objects": ('self.history_ = {"own": [object()]}', "history_['own']: expected an array of real numbers"),
     "Cause": ('raise ValueError("\\ud800")', "ValueError: \\ud800"),
     "Own": ('raise type("Stop", (BaseException,), {})("own")', "Stop: own"),
@@ -235,7 +235,7 @@ def test_a_process_that_has_loaded_other_code_than_was_planned_fails_the_runs(mo
 
     monkeypatch.setattr(worker, "algorithms_of", lambda *_: ((f"{module}:Halves", "0" * 12),) * 2)
     runs = runs_of(module, "Halves", code=1)
-    assert runs["error"].str.contains("which this process has loaded. Start its workers again.").all()
+    assert runs["error"].str.contains("which this process has loaded. Start the workers again.").all()
 
 
 def test_damaged_curves_are_read_as_they_were_or_refused():

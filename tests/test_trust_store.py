@@ -164,7 +164,7 @@ class TestBaseline:
         path = tmp_path / "baseline.json"
         write_baseline(self.CELLS, path)
         one = dict(list(self.CELLS.items())[:1])
-        with pytest.raises(StoreError, match=r"none of 1, such as T5, cancer1, 100%, τ = 10, .*`--force`"):
+        with pytest.raises(StoreError, match=r"none for 1, such as T5, cancer1, 100%, τ = 10, .*`--force`"):
             write_baseline(one, path)
         assert read_baseline(path) == self.CELLS
         write_baseline(one, path, force=True)
