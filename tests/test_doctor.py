@@ -206,9 +206,7 @@ class TestFolder:
     def test_an_unwritable_folder_is_reported(self, tmp_path):
         (tmp_path / "file").write_text("")
         (line,) = wrong(doctor._folder(tmp_path / "file"))
-        assert (
-            line == f"{tmp_path / 'file'}: cannot be written (Not a directory). Name another folder: --results DIR."
-        )
+        assert line == f"{tmp_path / 'file'}: cannot be written (Not a directory). Name another folder: --results DIR."
 
     def test_a_folder_that_may_not_be_searched_is_reported_once(self, tmp_path, monkeypatch):
         def refuse(self: Path) -> bool:
