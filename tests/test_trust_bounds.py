@@ -122,13 +122,21 @@ def test_trust_a_file_is_read_within_three_times_the_memory_of_its_numbers(tmp_p
     assert peak < 3 * values.nbytes
 
 
-def test_trust_a_header_that_promises_too_much_takes_no_memory(tmp_path):
+@pytest.mark.parametrize(
+    ("line", "promise", "expected"),
+    [(4, "training_examples", "the end of the file after"), (1, "real_in", "line 8: expected 1000000001 values")],
+)
+def test_trust_a_header_that_promises_too_much_takes_no_memory(tmp_path, line, promise, expected):
     path = write_dt(tmp_path / "small.dt")
     lines = path.read_text().splitlines(keepends=True)
-    lines[4] = "training_examples=999999999\n"
+    lines[line] = f"{promise}=999999999\n"
     path.write_text("".join(lines))
-    with pytest.raises(DataError, match="the end of the file after"):
+    tracemalloc.start()
+    with pytest.raises(DataError, match=expected):
         read_dt(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10**7
 
 
 @pytest.mark.parametrize("scale", [1e155, -1e155, 1e300, 1e308])
