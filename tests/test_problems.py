@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import lzma
+import os
 import re
 import shutil
 import subprocess
@@ -166,6 +167,14 @@ class TestSearch:
         assert download_folders()[0] == tmp_path / "cache" / "pppca"
         Path("data").mkdir()
         assert download_folders()[0] == Path("data")
+
+    def test_without_a_home_folder_downloads_need_a_given_folder(self, places, monkeypatch):
+        monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        assert download_folders() == [places["environment"]]
+        monkeypatch.delenv("PPPCA_DATA")
+        with pytest.raises(DataError, match=r"because there is no home folder\. Give a folder with --data DIR\.$"):
+            download_folders()
 
     def test_a_tilde_is_the_home_folder(self, monkeypatch, tmp_path):
         monkeypatch.setenv("HOME", str(tmp_path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -220,10 +221,15 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
 def download_folders(data_dir: str | Path | None = None) -> list[Path]:
     """Return the folders to look for downloads: `data_dir`, $PPPCA_DATA, an existing ``data``, the user's cache.
 
-    New downloads are saved in the first folder.
+    New downloads are saved in the first folder. Raises DataError without any of these and without a home folder.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111 homes may be missing
-    return [*user_folders(data_dir), *filter(Path.is_dir, [Path("data")]), cache / "pppca"]
+    folders = [*user_folders(data_dir), *filter(Path.is_dir, [Path("data")])]
+    with suppress(RuntimeError):  # no home folder
+        folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "pppca"))
+    if not folders:
+        expected = "expected a folder for downloads, got none, because there is no home folder"
+        raise DataError(f"data: {expected}. Give a folder with --data DIR.")
+    return folders
 
 
 def _target_names(target: pd.DataFrame | pd.Series) -> tuple[str, ...]:
