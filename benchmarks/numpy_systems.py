@@ -17,7 +17,7 @@ from benchmarks.alternatives import rprop_step, stacked_gradients
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
 from pppca_bench.classifiers.network import network_outputs, unpack
-from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, pruned
+from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, prune_masks
 from pppca_bench.classifiers.training import Task
 from pppca_bench.reducers.wrapper_selection import weight_saliency
 
@@ -78,7 +78,7 @@ def prune(network: PrunedMLPClassifier, data: Data) -> Net:
             return min(reversed(rounds), key=lambda net: net.error)
         weights, n_epochs = rounds[-1].weights, network.retrain_epochs
         saliencies = optimal_brain_damage(task.architecture, weights, task.X, task.targets)
-        masks = pruned(masks, saliencies, network.prune_fraction)
+        masks = prune_masks(masks, saliencies, network.prune_fraction)
 
 
 def one_by_one(task: Task, X: Floats, targets: Floats, population: Floats) -> Floats:

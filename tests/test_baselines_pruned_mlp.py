@@ -8,7 +8,7 @@ from reference_networks import paths_to_outputs, squared_error, with_weight
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.network import Architecture, connected_inputs, uniform_per_weight
-from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, prune
+from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, prune_masks
 
 ARCHITECTURES = [
     Architecture(3, hidden, 2, shortcuts, activation)
@@ -48,7 +48,7 @@ def test_inputs_are_connected_where_a_path_leads_to_an_output(architecture, seed
 def test_the_least_salient_of_the_remaining_weights_go_and_biases_stay():
     masks = [np.array([[True, True, False], [True, True, True]]), np.array([[True, True, True]])]
     saliencies = [np.array([[0.0, 5.0, 0.1], [0.0, 2.0, 9.0]]), np.array([[0.0, -1.0, 3.0]])]
-    left = prune(masks, saliencies, 0.4)
+    left = prune_masks(masks, saliencies, 0.4)
     np.testing.assert_array_equal(left[0], [[True, True, False], [True, False, True]])
     np.testing.assert_array_equal(left[1], [[True, False, True]])
     assert n_connections(left) == 3
@@ -57,7 +57,7 @@ def test_the_least_salient_of_the_remaining_weights_go_and_biases_stay():
 
 def test_at_least_one_weight_goes():
     masks = [np.ones((1, 3), dtype=bool)]
-    assert n_connections(prune(masks, [np.array([[0.0, 2.0, 1.0]])], 0.01)) == 1
+    assert n_connections(prune_masks(masks, [np.array([[0.0, 2.0, 1.0]])], 0.01)) == 1
 
 
 def test_deleted_weights_are_zero_and_all_others_are_not(iris):

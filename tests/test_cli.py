@@ -117,7 +117,7 @@ methods:
         assert runner.COMPILING not in run(2)
         path.write_bytes(path.read_bytes()[:-5])
         assert runner.COMPILING in run(3)
-        assert cache.content_of(path)
+        assert cache.read_verified(path)
 
 
 class TestDisplay:

@@ -192,13 +192,13 @@ class TestThreads:
             np.testing.assert_array_equal(together.history_[name], values)
 
     def test_threads_share_generations_until_networks_are_small(self, wine, monkeypatch):
-        made, make = [], population.Population._make
+        made, make = [], population.Population._evolve_shares
 
         def noted(self, uniforms, shares, **options):
             made.append((len(uniforms), len(shares), self._n_operations()))
             make(self, uniforms, shares, **options)
 
-        monkeypatch.setattr(population.Population, "_make", noted)
+        monkeypatch.setattr(population.Population, "_evolve_shares", noted)
         monkeypatch.setattr(population, "MIN_SHARED_OPERATIONS", 1e4)
         monkeypatch.setattr("os.cpu_count", lambda: 2)
         NEpPCA(tau=3.0, n_generations=30, n_jobs=2, random_state=0).fit(wine)

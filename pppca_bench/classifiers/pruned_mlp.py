@@ -83,7 +83,7 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
             active = [k for k, net in last.items() if n_connections(net.kept) > len(net.weights[-1])]
             for k in active:
                 saliencies = optimal_brain_damage(tasks[k].architecture, last[k].weights, tasks[k].X, tasks[k].targets)
-                masks[k] = prune(masks[k], saliencies, self.prune_fraction)
+                masks[k] = prune_masks(masks[k], saliencies, self.prune_fraction)
             rule = rule._replace(max_epochs=int(self.retrain_epochs))
         return [_best(nets) for nets in rounds]
 
@@ -108,7 +108,7 @@ def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
     )
 
 
-def prune(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:
+def prune_masks(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:
     """Return masks without the fraction, in (0, 1), of remaining weights that has the least saliency.
 
     At least a single weight is deleted, but no bias. Saliencies and masks have the same shapes.
