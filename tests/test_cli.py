@@ -27,7 +27,7 @@ from pppca_bench.cli._shared import Display, progress_bar
 from pppca_bench.cli.main import cli
 from pppca_bench.compiled import cache
 from pppca_bench.engines import GHA
-from pppca_bench.experiments import runner
+from pppca_bench.experiments import runner, worker
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import known_problems
 from pppca_bench.store.database import Store
@@ -195,12 +195,46 @@ class TestRun:
         assert (result.exit_code, "(4 failed)" in result.stdout) == (1, True)
         assert (
             f"4 of {N_RUNS} runs failed, the first: wine, gha, repeat 0: ValueError: learning_rate is too large\n"
-            "`pppca list --failed` lists them, `pppca show` their tracebacks; `pppca run` tries them again.\n"
+            "Their tracebacks are in results: `pppca list --failed` lists the runs, `pppca show RUN` prints a run."
+            " The next `pppca run` tries them again.\n"
         ) in result.stderr
         assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were already stored.\n")
         register(genuine)
         again = pppca("run", config, "--workers", 0)
         assert (again.exit_code, "\n4 runs done" in again.stderr) == (0, True)
+
+    def test_failed_runs_are_tried_again_on_request(self, config, monkeypatch, stand_in):
+        tried = set()
+
+        class FailsAtFirst(GHA):
+            def fit(self, X, y=None):
+                if self.random_state not in tried:
+                    tried.add(self.random_state)
+                    raise ValueError("not yet")
+                return super().fit(X, y)
+
+        stand_in("gha", FailsAtFirst)
+        monkeypatch.setattr(worker, "_warm_up", lambda *_: None)
+        result = pppca("run", config, "--workers", 0, "--retry", 1)
+        assert (result.exit_code, f"{N_RUNS} runs done" in result.stderr) == (0, True), result.output
+
+    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+    @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_signal_stops_a_run_in_this_process_and_is_no_failed_run(self, config, stand_in, number, exit_code):
+        class Signals(GHA):
+            def fit(self, X, y=None):
+                os.kill(os.getpid(), number)
+                return super().fit(X, y)
+
+        stand_in("gha", Signals)
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            stopped = pppca("run", config, "--workers", 0)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert stopped.exit_code == exit_code
+        assert "Stopped. Completed runs are saved in results." in stopped.stderr
+        assert "failed" not in {status for _, status, _ in stored(Path("results")).values()}
 
     def test_damaged_data_end_a_run_before_it_starts(self, config, tmp_path):
         (tmp_path / "mine").mkdir()

@@ -99,6 +99,10 @@ def read_snapshot(
     return snapshot
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM arrived. No run takes it for its own error, in contrast to SystemExit."""
+
+
 def own_command(without: str, added: str = "") -> str:
     """Return this command without an option, and with another option."""
     return shlex.join(["pppca", *(word for word in sys.argv[1:] if word != without), *added.split()])
@@ -109,17 +113,17 @@ def stoppable(results: Path) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM into an exit code and a line with the command to resume."""
 
     def terminate(*_: object) -> NoReturn:
-        sys.exit(EXIT_TERMINATED)
+        raise Terminated
 
     previous = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
-    except (KeyboardInterrupt, SystemExit) as stop:
+    except KeyboardInterrupt as stop:
         for number in (signal.SIGINT, signal.SIGTERM):  # a second signal would interrupt the message
             signal.signal(number, signal.SIG_IGN)
         again = own_command("--fresh")
         click.echo(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True)
-        sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
+        sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, previous)
 

@@ -258,12 +258,16 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
         lines.append(f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}")
         if outcome.n_left:
             lines.append(f"Stopped at this failure (--fail-fast), with {outcome.n_left} runs left.")
-        lines.append("`pppca list --failed` lists them, `pppca show` their tracebacks; `pppca run` tries them again.")
+        lines.append(
+            f"Their tracebacks are in {results}: `pppca list --failed` lists the runs, `pppca show RUN` prints a run."
+            " The next `pppca run` tries them again."
+        )
     if outcome.n_reused == outcome.n_planned and not quiet:
         lines.append(f"Nothing to do: all {outcome.n_planned} runs are in {results}.")
     elif not quiet:
         lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were already stored.")
-    click.echo("\n".join(lines), err=True, nl=bool(lines))
+    for line in lines:
+        click.echo(line, err=True)
 
 
 @click.command(epilog=examples("pppca study dgha --trials 20"))

@@ -180,7 +180,7 @@ def rules(config: str, results: Path, form: CardFormat) -> None:
 
     if config.endswith((".yaml", ".yml")):
         document = read_yaml(Path(config)).value
-        config = str(document.get("name")) if isinstance(document, dict) else config
+        config = str(document.get("name", config)) if isinstance(document, dict) else config
     with read_store(results) as store:
         runs = Results(store.runs_by_cell([config]), [config])
         card = build_card(config, runs, store.problems(), _addresses(), store.origins([config]))
