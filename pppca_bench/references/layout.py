@@ -201,7 +201,7 @@ class _FigureLayout(Section):
 
     @property
     def _curves(self) -> tuple[LabelledRuns, ...]:
-        return getattr(self, "curve_lines", ()) or _SINGLE
+        return _SINGLE
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -225,6 +225,10 @@ class CurveLayout(_FigureLayout):
     x_linear_to: NotNegative | None = None
     y_linear_to: NotNegative | None = None
     configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
+
+    @property
+    def _curves(self) -> tuple[LabelledRuns, ...]:
+        return self.curve_lines or _SINGLE
 
 
 class PortraitLayout(_FigureLayout):

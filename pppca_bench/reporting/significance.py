@@ -216,11 +216,11 @@ def _notes(tests: Sequence[LogTest]) -> list[str]:
         " outliers, so that no value was removed. Outliers: too low + too high."
     ]
     if tests:
-        samples = [sample for test in tests for sample in (test.pivot, test.no_shortcut)]
-        p_low, p_high = sum(own.n_low for own in samples[::2]), sum(own.n_high for own in samples[::2])
-        n_low, n_high = sum(own.n_low for own in samples[1::2]), sum(own.n_high for own in samples[1::2])
+        pivots, others = [test.pivot for test in tests], [test.no_shortcut for test in tests]
+        p_low, p_high = sum(own.n_low for own in pivots), sum(own.n_high for own in pivots)
+        n_low, n_high = sum(own.n_low for own in others), sum(own.n_high for own in others)
         n_removed = p_low + p_high + n_low + n_high
-        n_values = n_removed + sum(len(own.values) for own in samples)
+        n_values = n_removed + sum(len(own.values) for own in (*pivots, *others))
         notes.append(
             f"Removed as outliers: {n_removed} of {n_values} errors ({100.0 * n_removed / n_values:.1f} %); of the"
             f" pivot networks {p_low} too low and {p_high} too high, of the networks without shortcuts {n_low} and"

@@ -125,11 +125,12 @@ def damaged_runs(
         | ((frame["status"] == DONE) & frame[quantities].isna().all(axis=1) & frame["measures"].isna())
     )
     expected = "expected a stored cell, a repeat and a seed of at least 0, and finite numbers (at least one if done)"
+    shown = ["cell", "repeat", "seed", "status", "measures", *quantities]
     errors = {}
-    for row in frame.loc[is_damaged, [*RUN_COLUMNS, *quantities]].to_dict("records"):
-        key, number = str(row.pop("key")), row["cell"]
-        got = ", ".join(f"{name} {value}" for name, value in row.items() if value == value and value is not None)
-        errors[key] = damaged_cells.get(number, StoreError(f"{path}: run {key}: {expected}, got {got}. {_REMEDY}"))
+    for _, row in frame.loc[is_damaged, ["key", *shown]].iterrows():
+        got = ", ".join(f"{name} {value}" for name, value in row[shown].dropna().items())
+        error = StoreError(f"{path}: run {row['key']}: {expected}, got {got}. {_REMEDY}")
+        errors[str(row["key"])] = damaged_cells.get(row["cell"], error)
     return errors
 
 
