@@ -54,6 +54,8 @@ class Workers:
             self.close()
         else:
             self.renew()
+            if self._new_executor is _process_pool:
+                _stop_server()
 
     @property
     def n_in_flight(self) -> int:
@@ -139,13 +141,18 @@ def start_server() -> BaseContext:
 
 
 def _stop_server() -> None:
-    """Kill the server and wait for its end; a server that is dying counts as alive, but does not answer."""
-    from multiprocessing import forkserver
+    """Kill the server, if there is one, and wait for its end.
 
-    server: Any = getattr(forkserver, "_forkserver")  # noqa: B009 no public interface ends it
-    with suppress(ProcessLookupError):
-        os.kill(server._forkserver_pid, signal.SIGKILL)
-    server._stop()
+    A server that is dying counts as alive, but does not answer; a server that still imports would outlive its parent.
+    """
+    with suppress(ImportError):  # Windows has no server
+        from multiprocessing import forkserver
+
+        server: Any = getattr(forkserver, "_forkserver")  # noqa: B009 no public interface ends it
+        if server._forkserver_pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(server._forkserver_pid, signal.SIGKILL)
+            server._stop()
 
 
 def _process_pool(n_workers: int) -> Executor:
