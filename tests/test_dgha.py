@@ -190,6 +190,12 @@ def test_checks_begin_at_the_first_and_come_at_the_interval():
     assert set(removals) <= {4, 7, 10, 13, 16, 19}
 
 
+def test_checks_sort_rows_that_were_not_sorted_at_first():
+    dgha = DGHA(20.0, n_epochs=1, first_check=0, sort_initial=False, random_state=0).fit(WINE)
+    assert (np.diff(dgha.history_["variances"][0][dgha.nodes_]) <= 0).all()
+    assert (np.diff(dgha.nodes_) < 0).any()
+
+
 @pytest.mark.parametrize(("fraction", "n_drawn"), [(100.0, 150), (25.0, 38), (10.0, 15), (0.1, 1)])
 def test_an_epoch_draws_its_share_of_samples(fraction, n_drawn):
     # A quarter of 150 is 37.5, rounded up. One row, one epoch: (4 + 1) m per sample, N m per check.
