@@ -128,9 +128,8 @@ def run(
     writes such files), and otherwise for the config that comes with the package. Completed runs are not
     repeated.
 
-    The tables show only rows and columns with runs. They are also written to RESULTS/by_config/NAME, as Markdown, LaTeX
-    and CSV. With more than 3 configs, only the names of these folders are printed. A shard has no tables. Messages go
-    to stderr.
+    The tables show only rows and columns with runs. They are also written to RESULTS/by_config/NAME (Markdown, LaTeX,
+    CSV). With more than 3 configs, only these folders are printed. A shard has no tables. Messages go to stderr.
     """
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has workers.")

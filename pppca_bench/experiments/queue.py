@@ -58,8 +58,7 @@ def shard(specs: Sequence[RunSpec], number: int, n_shards: int) -> list[RunSpec]
     """Return the runs of shard ``number`` (from 1) of a plan, in its order; all shards together are the plan.
 
     Choice: the runs of each cell are dealt in groups, in the order of their first keys. A key is a digest, so the
-    shards are the same on any machine, have equal numbers of groups, and each has a fair share of each method and
-    problem.
+    shards are the same on any machine, have equal numbers of groups, and share each method and problem fairly.
     """
     dealt = sorted(groups(specs), key=lambda group: group[0].key)[number - 1 :: n_shards]
     taken = {spec.key for group in dealt for spec in group}

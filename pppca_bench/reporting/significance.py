@@ -222,8 +222,7 @@ def _notes(tests: Sequence[LogTest]) -> list[str]:
         n_removed = p_low + p_high + n_low + n_high
         n_values = n_removed + sum(len(own.values) for own in (*pivots, *others))
         notes.append(
-            f"Removed as outliers: {n_removed} of {n_values} errors ({100.0 * n_removed / n_values:.1f} %); of the"
-            f" pivot networks {p_low} too low and {p_high} too high, of the networks without shortcuts {n_low} and"
-            f" {n_high}."
+            f"Removed as outliers: {n_removed} of {n_values} errors ({100 * n_removed / n_values:.1f} %); of the pivot"
+            f" networks {p_low} too low and {p_high} too high, of the networks without shortcuts {n_low} and {n_high}."
         )
     return notes
