@@ -117,20 +117,20 @@ def damaged_runs(
     """
     quantities = _quantity_columns(frame)
     unreadable = [text for text in frame["measures"].dropna().unique() if not _are_finite(text)]
-    is_damaged = (
-        ~frame["cell"].isin(list(cells))
-        | (frame[["repeat", "seed"]] < 0).any(axis=1)
-        | frame["measures"].isin(unreadable)
-        | frame[quantities].isin([np.inf, -np.inf]).any(axis=1)
-        | ((frame["status"] == DONE) & frame[quantities].isna().all(axis=1) & frame["measures"].isna())
-    )
-    expected = "expected a stored cell, a repeat and a seed of at least 0, and finite numbers (at least one if done)"
-    shown = ["cell", "repeat", "seed", "status", "measures", *quantities]
-    errors = {}
-    for _, row in frame.loc[is_damaged, ["key", *shown]].iterrows():
-        got = ", ".join(f"{name} {value}" for name, value in row[shown].dropna().items())
-        error = StoreError(f"{path}: run {row['key']}: {expected}, got {got}. {_REMEDY}")
-        errors[str(row["key"])] = damaged_cells.get(row["cell"], error)
+    has_numbers = frame["measures"].notna() | frame[quantities].notna().any(axis=1)
+    rules = {
+        "one of the stored cells": (["cell"], frame["cell"].isin(list(cells))),
+        "a repeat and a seed of at least 0": (["repeat", "seed"], (frame[["repeat", "seed"]] >= 0).all(axis=1)),
+        "finite numbers by name": (["measures"], ~frame["measures"].isin(unreadable)),
+        "finite numbers": (quantities, ~frame[quantities].isin([np.inf, -np.inf]).any(axis=1)),
+        "numbers in a completed run": (["status"], has_numbers | (frame["status"] != DONE)),
+    }
+    errors: dict[str, StoreError] = {}
+    for rule, (names, holds) in rules.items():
+        for _, row in frame[~holds].iterrows():
+            got = ", ".join(f"{name} {value}" for name, value in row[names].dropna().items())
+            error = StoreError(f"{path}: run {row['key']}: expected {rule}, got {got}. {_REMEDY}")
+            errors.setdefault(str(row["key"]), damaged_cells.get(row["cell"], error))
     return errors
 
 
@@ -164,7 +164,7 @@ def _are_finite(measures: str) -> bool:
     try:
         values = read_measures(measures).values()
         return all(isinstance(value, int | float) and math.isfinite(value) for value in values)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, RecursionError):
         return False
 
 
