@@ -93,6 +93,7 @@ METHOD_NAMES = ", ".join(METHODS)
 KEYS_OF_GHA = ", ".join(["method", "repeats", *section_of(METHODS["gha"]), "classifier", "portrait"])
 KEYS_OF_RPROP = ", ".join(["rule", *section_of(CLASSIFIERS["rprop"])])
 REFUSALS = [
+    ("tau: [5, 10]", "tau: .inf", "5: tau: expected a finite number >= 1, got inf."),
     ("tau: [5, 10]\n", "", "8: methods[1]: dgha needs a threshold: expected `tau: [5, 10, 15, 20]`, got none."),
     (
         "[iris, wine]",

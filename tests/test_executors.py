@@ -51,6 +51,12 @@ def workers(monkeypatch):
         one.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not limit a process to some cores")
+def test_the_cores_are_those_that_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7})
+    assert executors.available_cores() == 3
+
+
 def test_without_workers_this_process_computes_a_call_at_once():
     here = Workers(0)
     future = here.submit(process_and_sum, 2, 3)

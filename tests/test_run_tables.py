@@ -179,6 +179,7 @@ class TestTables:
         [
             (("--table", "T55"), "Error: no table 'T55' in these results: expected one of T0, T1, "),
             (("--problem", "cancer"), "Error: no problem 'cancer' in these results: expected one of "),
+            (("--method", "dgh"), "Error: no method 'dgh' in these results: expected one of "),
         ],
     )
     def test_an_unknown_name_is_refused_with_the_nearest(self, partial, option, message):

@@ -200,6 +200,17 @@ class TestAtomicWrite:
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]
 
+    def test_trust_an_export_onto_a_full_disk_leaves_the_old_file(self, path, monkeypatch):
+        out = path.parent / "runs"
+        out.write_text("old")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        done = pppca("export", "--results", path.parent, "--out", out)
+        assert (done.exit_code, str(out) in done.stderr, out.read_text()) == (1, True, "old")
+
     def test_trust_it_keeps_mode_and_links(self, tmp_path):
         path = tmp_path / "table.md"
         atomic_write(path, "old")
