@@ -134,7 +134,9 @@ class TestCorrelation:
     """Of the squared errors of validation and test split over the repeats."""
 
     def test_the_correlation_is_pearsons_with_fishers_interval(self):
-        found = summarise_runs(correlated(VALIDATION, TEST)).quantities["correlation"]
+        summarised = summarise_runs(correlated(VALIDATION, TEST))
+        assert "correlation" not in summarised.values, "no repeat has a correlation"
+        found = summarised.quantities["correlation"]
         # Means 2 and 4.9; sums of products 0 + -0.05 + 1.6 + 0.55 + 1.9 = 4, of squares 2.5 and 8.2.
         r = 4.0 / math.sqrt(2.5 * 8.2)
         assert found.mean == pytest.approx(r)
