@@ -152,6 +152,13 @@ def test_ica_spans_the_space_of_the_principal_components():
     np.testing.assert_allclose(np.cov(ica.transform(X).T, bias=True), np.eye(3), atol=1e-8)
 
 
+def test_ica_restores_as_much_as_its_principal_components():
+    X = iris()[0]
+    ica, pca = ICA(n_components=2, random_state=0).fit(X), CovariancePCA(n_components=2).fit(X)
+    restored = pca.inverse_transform(pca.transform(X))
+    np.testing.assert_allclose(ica.inverse_transform(ica.transform(X)), restored, atol=1e-9)
+
+
 def aligned(features, others):
     """Return features with the signs for which they agree with others."""
     return features * np.sign((features * others).sum(axis=0))
