@@ -83,11 +83,12 @@ class _Reader:
     def problem(self) -> Problem:
         """Return the content of the file."""
         n_bool_inputs, n_inputs, n_outputs, are_classes, sizes = self._read_header()
-        rows = []
+        rows = list[FloatArray]()
         for number in range(1, sum(sizes) + 1):
             row, tokens = self._read_row(n_inputs, n_outputs, sizes, is_last=number == sum(sizes))
-            places = np.arange(len(row))
-            is_bool = (places < n_bool_inputs) | ((places >= n_inputs) & are_classes)
+            if not rows:  # only now is it known that the header does not promise a billion columns
+                places = np.arange(len(row))
+                is_bool = (places < n_bool_inputs) | ((places >= n_inputs) & are_classes)
             self._check_row(row, tokens, is_bool)
             if are_classes and (n_ones := row[n_inputs:].sum()) != 1:
                 raise self._error(f"exactly one 1 among the {n_outputs} outputs", str(int(n_ones)))
