@@ -73,6 +73,7 @@ def test_rules_without_their_numbers_are_refused(given):
         CovariancePCA(**given).fit(factors())
 
 
-def test_fewer_samples_than_features_are_refused_by_the_likelihood():
+@pytest.mark.parametrize(("keep", "n_samples"), [("mle", 8), ("cross_validation", 2)])
+def test_rules_that_need_more_samples_are_refused(keep, n_samples):
     with pytest.raises(ParameterError, match="another rule"):
-        CovariancePCA(keep="mle").fit(factors(n=8))
+        CovariancePCA(keep=keep).fit(factors(n=n_samples))

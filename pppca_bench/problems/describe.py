@@ -95,7 +95,7 @@ def _described(column: Column, values: np.ndarray) -> tuple[str, str, str, str]:
     elif there.size:
         low, high = there.min(), there.max()
         content = f"{low:g}, constant" if low == high else f"{low:g} to {high:g}"
-    elif not there.size:
+    else:
         content = "empty"
     if column.kind in ("integer", "category") and len(np.unique(values)) == len(values) > 1:
         content += "; all different: an identifier?"

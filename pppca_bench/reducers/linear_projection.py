@@ -166,6 +166,8 @@ class _ExactPCA(UnsupervisedReducer, LinearReducer):
             raise ParameterError(
                 "keep", f"another rule for fewer samples ({len(X)}) than features ({X.shape[1]})", "mle"
             )
+        if self.keep == "cross_validation" and len(X) < 3:
+            raise ParameterError("keep", f"another rule for fewer than 3 samples ({len(X)})", self.keep)
         if self.keep is None:
             return self._count(eigenvalues)
         if self.keep == "mle":
