@@ -130,8 +130,8 @@ def principal_directions(rng: np.random.Generator, X: Floats, n_samples: int, n_
     """Draw samples without replacement, and return the leading principal components as rows of unit norm.
 
     Source: "Hebbian-Based Principal Component Analysis", summary: classical PCA on a few samples instead of random
-    weights. Choice: if the samples have fewer components than n_rows, random orthonormal directions follow, orthogonal
-    to the components; the largest weight of a component is positive, since signs are arbitrary.
+    weights. Choice: if fewer than n_rows components have variance, random orthonormal directions follow, orthogonal
+    to the components; the weight of largest magnitude of a component is positive, since signs are arbitrary.
 
     Parameters
     ----------

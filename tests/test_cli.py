@@ -227,7 +227,7 @@ class TestRun:
                 return super().fit(X, y)
 
         stand_in("gha", Signals)
-        before = signal.getsignal(signal.SIGINT)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to be ignored
         try:
             stopped = pppca("run", config, "--workers", 0)
         finally:

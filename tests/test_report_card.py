@@ -223,7 +223,7 @@ classifier: {hidden: [2], max_epochs: 5}
         named, given = pppca("rules", "small"), pppca("rules", "file.yaml")
         assert (named.exit_code, named.stdout) == (0, given.stdout)
         assert named.stdout.startswith(
-            "# How small was run\n\n1. **Problem.** iris of the data sets that come with scikit-learn"
+            "# How small was run\n\n1. **Problem.** iris of the problems bundled with pppca-bench"
         )
         assert pppca("rules", "small", "--format", "latex").stdout.startswith("\\section*{How small was run}")
         Path("list.yaml").write_text("- 1\n")

@@ -146,7 +146,7 @@ class AdaBoostClassifier(_Ensemble):
     ----------
     estimators_ : list of the fitted members
     estimator_weights_ : float64 ndarray of shape (n_members,)
-        α of each member.
+        α of each member; 1 for a first member no better than chance, which is then the only member.
     n_epochs_, best_epoch_ : int
         Sums over the networks; missing if members have no epochs.
     """
@@ -159,29 +159,30 @@ class AdaBoostClassifier(_Ensemble):
     def _train(self, split: Split, rng: np.random.Generator) -> None:
         n_samples, n_classes = len(split.X), len(self.classes_)
         weights = np.full(n_samples, 1.0 / n_samples)
-        self.estimators_, votes = [], list[float]()
-        while len(votes) < self.n_estimators:
+        self.estimators_, alphas = [], list[float]()
+        while len(alphas) < self.n_estimators:
             member = self._fit_next(split, weights, rng)
             wrong = member.predict(split.X) != split.y
             error = float(weights[wrong].sum())
             no_better_than_chance = error >= 1.0 - 1.0 / n_classes
-            if no_better_than_chance and votes:
+            if no_better_than_chance and alphas:
                 break
             self.estimators_.append(member)
             if no_better_than_chance:
-                votes.append(1.0)
+                alphas.append(1.0)
                 break
-            # α = log((1 − ε) / ε) + log(K − 1), with ε of at least half a sample.
+            # α = log((1 − ε) / ε) + log(K − 1), where ε is at least 1 / (2 n_samples).
             error = max(error, 0.5 / n_samples)
-            votes.append(float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0)))
+            alphas.append(float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0)))
             if not wrong.any():
                 break
-            weights = weights * np.exp(votes[-1] * wrong)
+            weights = weights * np.exp(alphas[-1] * wrong)
             weights = weights / weights.sum()
-            # With two classes, the misclassified samples have half of the weight, up to rounding.
+            # End when a sample has more than half of the weight. With two classes, a single misclassified sample has
+            # exactly half of the weight; 1e-9 allows for rounding.
             if weights.max() > 0.5 + 1e-9:
                 break
-        self.estimator_weights_ = np.array(votes)
+        self.estimator_weights_ = np.array(alphas)
 
     def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
         """Train a member with sample weights, or on a sample drawn by these weights."""

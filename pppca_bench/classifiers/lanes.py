@@ -1,8 +1,8 @@
-"""Lanes of vector registers, each with a network, and products of matrices of such vectors.
+"""Lane arrays: eight networks side by side, each in its own lane of the vector registers; their matrix products.
 
-A lane array is float64, C-contiguous, of shape (n_rows, LANES): a row contains a quantity, such as a weight, of
-eight networks. No operation mixes columns, and the order of additions within a column depends on shapes only, so that
-the result of a network does not depend on the other columns, to the last bit.
+A lane array is float64, C-contiguous, of shape (n_rows, LANES): a row contains a quantity, such as a weight, of each of
+the eight networks. No operation mixes columns, and the order of additions within a column depends on shapes only.
+Therefore the result of a network does not depend on the other columns, to the last bit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -198,9 +198,18 @@ def _write_tile(
         builder.store(result, C.address(builder, rows[i], columns[j]), align=8)
 
 
+def _packed(sizes: tuple[int, ...]) -> Any:
+    """Return a table of sizes as an integer of four bits per size; entry 0 is never read."""
+    return INT(sum(size << 4 * k for k, size in enumerate(sizes, 1)))
+
+
 @contextmanager
 def _strips(builder: Any, length: Any, table: Any, n_sizes: int) -> Iterator[tuple[Any, Any]]:
-    """Write a loop that divides a length into strips by a table of sizes; its body gets start and size of a strip."""
+    """Write a loop over successive strips of rows or columns; its body gets start and size of a strip.
+
+    ``table``, of `_packed`, has the size of the next strip if 1, 2, …, n_sizes rows or columns are left; its last entry
+    also serves more of them.
+    """
     end_of_last = cgutils.alloca_once(builder, INT)
     builder.store(INT(0), end_of_last)
     head, body, end = (builder.append_basic_block(f"strips_{name}") for name in ("head", "body", "end"))
@@ -211,16 +220,11 @@ def _strips(builder: Any, length: Any, table: Any, n_sizes: int) -> Iterator[tup
     builder.cbranch(builder.icmp_signed(">", rest, INT(0)), body, end)
     builder.position_at_end(body)
     entry = builder.select(builder.icmp_signed("<", rest, INT(n_sizes)), rest, INT(n_sizes))
-    size = builder.and_(builder.lshr(table, builder.shl(entry, INT(2))), INT(15))
+    size = builder.and_(builder.lshr(table, builder.shl(entry, INT(2))), INT(15))  # four bits at 4 entry
     yield start, size
     builder.store(builder.add(start, size), end_of_last)
     builder.branch(head)
     builder.position_at_end(end)
-
-
-def _packed(sizes: tuple[int, ...]) -> Any:
-    """Return a table of sizes as an integer of four bits per size; entry 0 is never read."""
-    return INT(sum(size << 4 * k for k, size in enumerate(sizes, 1)))
 
 
 def _write_tiles(builder: Any, kind: _Kind, matrices: list[_Matrix], rest: Sequence[Any]) -> None:

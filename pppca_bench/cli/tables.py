@@ -193,7 +193,7 @@ def _addresses() -> dict[str, str]:
 
     of_source = {
         "proben1": f"Proben1 ({PROBEN1_URL}, for example cancer/cancer1.dt; the last digit is the variant)",
-        "bundled": "the data sets that come with scikit-learn (sklearn.datasets)",
+        "bundled": "the problems bundled with pppca-bench (data sets of scikit-learn, and a synthetic circle)",
     }
     return {name: of_source[info.source] for name, info in registered().items()}
 

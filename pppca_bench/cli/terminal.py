@@ -1,4 +1,4 @@
-"""Guarded standard streams: no control characters, old encodings, closed or full stderr."""
+"""Standard streams that escape control characters, and that survive old encodings and a closed or full stderr."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ class Guarded:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Guard standard output and error during a command."""
+    """Write standard output and error through `Guarded` during a command.
+
+    Streams that are closed, or whose encoding lacks characters, stay mended for the rest of the process.
+    """
     for number in (0, 1, 2):  # otherwise the next file, such as the database, would get the number of a closed stream
         try:
             os.fstat(number)
@@ -71,7 +74,7 @@ def guarded() -> Iterator[None]:
     out, err = (io.StringIO() if stream is None else stream for stream in (sys.stdout, sys.stderr))
     for stream in (out, err):
         if hasattr(stream, "reconfigure"):
-            # ASCII means that no locale is set.
+            # ASCII means that no locale is set; UTF-8 is used then.
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if is_ascii else None, errors=_FALLBACK)
     guarded_out: Any = Guarded(out, needed=True)

@@ -115,7 +115,7 @@ def apply_changes(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
     if "classifier" in value:
         value["classifier"] = as_mapping(value["classifier"], "rule")
     for key, new in changes.items():
-        _change(value, key, new)
+        _apply_change(value, key, new)
     name = changed_name(str(value.get("name", "")), changes)
     head = f"# {source.path.name}, changed by {as_options(changes)}; as a file it needs a name of its own."
     text = yaml.safe_dump({**value, "name": name}, sort_keys=False, allow_unicode=True)
@@ -144,7 +144,8 @@ def as_options(changes: Mapping[str, Any]) -> str:
     return " ".join(f"--set {key}={_written(value)}" for key, value in changes.items())
 
 
-def _change(document: dict[str, Any], key: str, new: Any) -> None:
+def _apply_change(document: dict[str, Any], key: str, new: Any) -> None:
+    """Set a key of a config in place; METHOD.KEY sets it in all sections of the method."""
     methods = document.get("methods")
     entries = [entry for entry in methods if isinstance(entry, dict)] if isinstance(methods, list) else []
     names = dict.fromkeys(str(entry.get("method")) for entry in entries)

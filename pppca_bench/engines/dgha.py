@@ -181,7 +181,7 @@ class DGHA(GHA):
     def _rule(self) -> Rule:
         """Return the rule for the next epochs."""
         n_kept = int(self.min_components)
-        if self._limits_vary and self._checked(np.array([self.n_epochs_]))[0]:
+        if self._limits_vary and self._begins_with_check(np.array([self.n_epochs_]))[0]:
             n_kept = max(n_kept, self._n_rows_retaining())
         limits = Limits(float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0)
         per_direction, sort = self.variance == "direction", bool(self.sort_at_checks)
@@ -203,7 +203,7 @@ class DGHA(GHA):
         late = epochs - self.head_start
         return np.where(late < 0, 1, super()._n_started(np.maximum(late, 0)))
 
-    def _checked(self, epochs: Indices) -> Flags:
+    def _begins_with_check(self, epochs: Indices) -> Flags:
         late = epochs - self.first_check
         return (late >= 0) & (late % self.check_interval == 0)
 

@@ -295,7 +295,9 @@ class GHA(LinearProjection):
     def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
         rates = self._rates(epochs, n_samples)
-        return Schedule(self._orders(n_samples, n_epochs), *rates, self._n_started(epochs), self._checked(epochs))
+        return Schedule(
+            self._orders(n_samples, n_epochs), *rates, self._n_started(epochs), self._begins_with_check(epochs)
+        )
 
     def _rule(self) -> Rule:
         """Return the rule for the next epochs; GHA removes no rows."""
@@ -337,8 +339,8 @@ class GHA(LinearProjection):
             return np.full(len(epochs), self._n_initial_rows)
         return np.minimum(self._n_initial_rows, (self.rows_per_epoch * epochs).astype(np.int64) + 1)
 
-    def _checked(self, epochs: Indices) -> Flags:
-        """Return whether each epoch begins with the removal of rows; GHA removes no rows."""
+    def _begins_with_check(self, epochs: Indices) -> Flags:
+        """Return whether each epoch begins with a check that may remove rows; GHA has no checks."""
         return np.zeros(len(epochs), bool)
 
     def _orders(self, n_samples: int, n_epochs: int) -> Indices:

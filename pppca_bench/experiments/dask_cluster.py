@@ -1,4 +1,4 @@
-"""Dask executor: workers of a cluster of this machine, or of a running scheduler."""
+"""Dask executor: workers on this machine, or workers of a running scheduler."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class DaskCluster(Workers):
                     f"worker {worker}: expected one thread, got {n_threads}: runs would disturb each other."
                     " Start it with `--nthreads 1`, and with `--nworkers` for several cores."
                 )
-        for worker, error in self._client.run(_check, fingerprint(), on_error="return").items():
+        for worker, error in self._client.run(_check_fingerprint, fingerprint(), on_error="return").items():
             if isinstance(error, ClusterError):
                 raise error
             if error is not None:
@@ -212,18 +212,21 @@ def fingerprint() -> dict[str, str]:
     }
 
 
-def _check(expected: Mapping[str, str], dask_worker: Any = None) -> None:
-    """Raise ClusterError in a worker with another fingerprint; ``dask_worker`` is given by `Client.run`."""
+def _check_fingerprint(expected: Mapping[str, str], dask_worker: Any = None) -> None:
+    """Raise ClusterError if this worker's fingerprint differs from the expected fingerprint.
+
+    `Client.run` passes the worker as ``dask_worker``; a submitted call asks `get_worker`.
+    """
     for name, value in fingerprint().items():
         if value != expected.get(name):
             worker = (dask_worker or get_worker()).address
             raise ClusterError(
                 f"worker {worker}: expected {name} {expected.get(name)}, as here, got {value}. Its numbers could"
-                " differ: install the same version there, and start the worker again."
+                " differ: install the same code and libraries there, and start the worker again."
             )
 
 
 def _checked_call(expected: Mapping[str, str], call: Callable[..., Any], *arguments: Any) -> Any:
     """Compute a call in a worker, which may have joined after the others were checked."""
-    _check(expected)
+    _check_fingerprint(expected)
     return call(*arguments)

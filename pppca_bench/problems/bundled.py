@@ -15,12 +15,15 @@ _N_ON_CIRCLE, _RADIAL_NOISE = 400, 0.05
 
 
 def load_bundled(name: str) -> Problem:
-    """Return a problem made from a data set of scikit-learn.
+    """Return a bundled problem: a data set of scikit-learn, or the noisy circle.
+
+    The two choices do not apply to iris_centred and iris_encoded.
 
     Choice: each input is scaled to [0, 1] over the whole data set, not over the training split, as in the files of
     Proben1. Constant columns (digits has three) become 0.
-    Choice: the split is a random permutation without strata, as in Proben1. The seed is 1994, the year of the report.
-    The generator is NumPy's RandomState, whose stream is frozen, so that NumPy versions give the same split.
+    Choice: the samples are permuted at random, without strata, and then split, as in Proben1. The seed is 1994,
+    the year of the Proben1 report. The generator is NumPy's RandomState, whose stream is frozen, so that
+    NumPy versions give the same split.
 
     wdbc is the Wisconsin diagnostic breast cancer set. iris_centred and iris_encoded follow the notebook
     "Hebbian-Based Principal Component Analysis": all 150 samples of iris for training, in the original order, centred

@@ -111,7 +111,7 @@ def fit_candidates(classifiers: Sequence[Any], candidates: Sequence[Candidate], 
     return clones
 
 
-def error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
+def class_error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
     """Return the share of misclassified samples, in percent."""
     return 100.0 * float(np.mean(classifier.predict(X_val) != y_val))
 
@@ -120,7 +120,7 @@ def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: S
     """Return the validation error of each candidate in percent, float64 (n_candidates,)."""
     fitted = fit_candidates([classifier] * len(candidates), candidates, split)
     pairs = zip(fitted, candidates, strict=True)
-    return np.array([error_percent(network, X_val, split.y_val) for network, (_, X_val) in pairs])
+    return np.array([class_error_percent(network, X_val, split.y_val) for network, (_, X_val) in pairs])
 
 
 def subset(split: Split, features: Sequence[int] | Indices) -> Candidate:
@@ -264,7 +264,7 @@ class NetworkRFE(PathSelector):
         while kept:
             candidate = subset(split, kept)
             fitted = fit_candidates(networks, [candidate] * len(networks), split)
-            error = float(np.mean([error_percent(network, candidate[1], split.y_val) for network in fitted]))
+            error = float(np.mean([class_error_percent(network, candidate[1], split.y_val) for network in fitted]))
             path.append(Step(tuple(kept), error))
             saliency = np.mean([weight_saliency(network) for network in fitted], axis=0)
             del kept[int(saliency.argmin())]

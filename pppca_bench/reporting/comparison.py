@@ -1,4 +1,4 @@
-"""Comparison with the published numbers: a verdict for every cell, and scores of groups of cells.
+"""Comparison with the published numbers: a verdict for every published number, and scores of groups of cells.
 
 The rule was fixed before the first result. A cell is
 
@@ -80,7 +80,7 @@ class Comparison:
 
 
 def compare(tables: Iterable[Table]) -> list[Comparison]:
-    """Compare every published number that our runs can reproduce, in the order of the tables.
+    """Compare every published number that runs or sizes of data sets can reproduce, in the order of the tables.
 
     Left out are numbers of systems that the sources only cite, uninformative numbers (`Tolerance.is_informative`), and
     numbers without a tolerance.

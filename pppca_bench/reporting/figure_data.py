@@ -99,7 +99,7 @@ def build_figures(
     for reference in references:
         curves += [_curve_figure(layout, reference, results, store) for layout in reference.figures]
         portraits += [_portrait(layout, reference, results, store) for layout in reference.portraits]
-    return [*curves, _comparison(tables, references), *portraits]
+    return [*curves, _published_against_ours(tables, references), *portraits]
 
 
 def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, store: Store) -> Figure:
@@ -187,20 +187,20 @@ _COMPARED = {
 """Quantities of F5, with their units."""
 
 
-def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
-    """Return F5: our means against the published numbers, by quantity; each run once, in the first series with it.
+def _published_against_ours(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
+    """Return F5: our means against the published numbers, with a panel for each quantity.
 
-    The title states the share of the points that agree within 10 %.
+    Cells with the same runs are drawn once, for the first table. The title counts the means within a factor of 1.1.
     """
     labels = {table: label for reference in references for table, label in reference.series.items()}
     by_id = {table.id: table for table in tables}
     drawn: set[Selector | None] = set()
     points: dict[str, list[dict[str, object]]] = {quantity: [] for quantity in _COMPARED}
-    for table, label in labels.items():
-        cells = [cell for cell in by_id[table].cells.values() if cell.selector not in drawn]
+    for table_id, label in labels.items():
+        cells = [cell for cell in by_id[table_id].cells.values() if cell.selector not in drawn]
         drawn |= {cell.selector for cell in cells} - {None}
         for cell in cells:
-            place = {"series": label, "table": table, "row": cell.row, "column": cell.column}
+            place = {"series": label, "table": table_id, "row": cell.row, "column": cell.column}
             for quantity in points:
                 if (ours := cell.ours.get(quantity)) and (theirs := cell.published.get(quantity)):
                     means = {"mean": ours.mean, "low": ours.low, "high": ours.high, "n": ours.n}
@@ -217,7 +217,7 @@ def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Fig
     if panels:
         ratios = pd.concat([panel.data["mean"] / panel.data["published"] for panel in panels])
         n_near = int(ratios.between(1 / 1.1, 1.1).sum())
-        title = f"{n_near} of {len(ratios)} of our means are within 10 % of the published numbers"
+        title = f"{n_near} of {len(ratios)} of our means are within a factor of 1.1 of the published numbers"
     note = "Each point is a cell; each run is drawn once. On the diagonal, both numbers are equal."
     return Figure("F5", title, "", "published", "ours", tuple(panels), note, missing)
 

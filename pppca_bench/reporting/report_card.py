@@ -191,11 +191,14 @@ def build_card(
 
     Parameters
     ----------
-    config, results, facts
+    config : str
+        Name of the config.
+    results, facts
+        Runs, and facts of the problems, as in `Snapshot`.
     addresses : mapping of str to str
         Source of each problem's data; a problem without a source is a user-defined file.
     origins : sequence of (method, status, provenance or None, count)
-        Provenance of the config's runs, as `Store.origins` returns it.
+        Numbers of the config's runs, as `Store.origins` returns them.
     """
     run_groups = group_runs(results.of_config(config))
     groups = {ascii_uppercase[n : n + 1] or f"A{n}": group for n, group in enumerate(run_groups)}
