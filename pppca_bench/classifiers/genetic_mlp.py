@@ -265,7 +265,7 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
         return replace(net, kept=kept, history=_history(curve))
 
     def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
-        """Return the error of each string; train networks for new strings, and add their errors to ``known``."""
+        """Return the held-out error of each string; train networks for new strings, add their errors to ``known``."""
         new = {string.tobytes(): string for string in population if string.tobytes() not in known}
         if new:
             masked = [task.masked(weight_masks(task.architecture, string)) for string in new.values()]

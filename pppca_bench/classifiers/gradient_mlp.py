@@ -33,7 +33,7 @@ from pppca_bench.parameters import (
 class RpropTraining(MLP):
     """Base of networks trained by RPROP with early stopping.
 
-    Constants without an annotation are parameters of some subclasses; other subclasses use these values.
+    Public constants without an annotation are parameters of some subclasses; other subclasses use these values.
     """
 
     _remedy = "Scale the features or lower step_max (now {0.step_max})."

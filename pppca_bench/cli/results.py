@@ -275,14 +275,14 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
 def doctor(data_dir: Path | None, results: Path, mend: bool) -> None:
     """Check the installation, the data and the results.
 
-    Each problem is printed with its remedy. The exit code is 1 if a check failed.
+    Each check is printed, a failed check with its remedy. The exit code is 1 if a check failed.
     """
     from pppca_bench.experiments import doctor as checks
 
     studies = sorted(results.glob(f"{STUDIES}/*/{DATABASE}"))
     for database in (results / DATABASE, *studies) if mend else ():
         if database.exists() and (n_removed := checks.mend(database)):
-            click.echo(f"Removed {n_removed} damaged rows from {database}: the next `pppca run` computes them again.")
+            click.echo(f"Damaged rows removed from {database}: {n_removed}. The next run or study computes them again.")
     n_wrong = 0
     for result in checks.examine(data_dir, results / DATABASE, studies):
         n_wrong += result.remedy is not None

@@ -142,7 +142,7 @@ class _Subroutine(_core.registry.CPUDispatcher):
         super().__init__(function, targetoptions=targetoptions, pipeline_class=_SubroutineCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Compile a single version for literal and other numbers."""
+        """Compile a single version for constants (Numba's literal types) and variables of the same type."""
         return super().get_call_template([_types.unliteral(argument) for argument in args], kws)
 
     def add_overload(self, cres: Any) -> None:

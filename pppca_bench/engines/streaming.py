@@ -94,7 +94,7 @@ class StreamingPCA(LinearProjection):
     """Smallest number of samples between the starts of two rows."""
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if a keep rule lacks its parameter."""
+        """Raise ParameterError if a keep rule lacks its parameter, or if variance_ratio is given without its rule."""
         if self.keep == "tau" and self.tau is None:
             raise ParameterError("tau", "a number where keep is tau", None)
         if (self.keep == "variance") != (self.variance_ratio is not None):

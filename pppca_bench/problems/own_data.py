@@ -309,7 +309,7 @@ class DataSet:
         return column, values
 
     def _usable(self, name: str) -> tuple[Column, FloatArray]:
-        """Return a column and its values; raise DataError for unusable types and too large numbers."""
+        """Return a column and its values; raise DataError for unusable types, two spellings and too large numbers."""
         column, values = self.table.column(name)
         if column.kind == "other":
             remedy = f"Turn it into numbers, or leave it out: `drop: [{name}]`."

@@ -89,7 +89,7 @@ class Evidence(NamedTuple):
     def line(
         self, table: str, *, row: str = "", column: str = "", quantity: str = "test_error_percent"
     ) -> dict[str, float]:
-        """Return our means in a row of a table, by column; or in a column, by row."""
+        """Return our means in a row of a table, by column, or in a column, by row. Give either of the two."""
         cells = self.tables[table].cells.values() if table in self.tables else ()
         return {
             cell.column if row else cell.row: cell.ours[quantity].mean

@@ -129,7 +129,7 @@ def value_text(value: Scalar) -> str:
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Return the items of each key, in their order."""
+    """Group items by key: keys in the order of their first items, items in the given order."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

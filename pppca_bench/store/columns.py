@@ -36,7 +36,7 @@ STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
 CellRow = tuple[Cell, tuple[str, ...]]
 """A cell, and the names of its settings that are not a config's defaults."""
 
-_REMEDY = "The row was damaged or edited: `pppca doctor --mend` removes it, and the next `pppca run` computes it again."
+_REMEDY = "The row was damaged or edited: `pppca doctor --mend` removes it, and the next run or study repeats it."
 
 _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
 """Versions of third-party methods (`methods.lookup.version_of`)."""
