@@ -132,7 +132,7 @@ def test_results_that_may_only_be_read_can_be_read_and_are_not_run_into(unwritab
     assert_refused(as_anyone("render"), r"results/tables: .*\(Permission denied\)")
     doctor = as_anyone("doctor")
     assert doctor.returncode == 1
-    assert "!!  store: results: cannot be written (Permission denied). Give another folder with" in doctor.stdout
+    assert "!!  store: results: cannot be written (Permission denied). Name another folder: --results" in doctor.stdout
     assert {path: path.read_bytes() for path in unwritable.rglob("*.sqlite")} == before
 
 

@@ -160,7 +160,7 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(f
     assert n_killed >= 0.9 * N_KILLS
     assert len(done) < n_total
     offset = killed.log.stat().st_size
-    assert f"{n_total - len(done)} runs done, {len(done)} were there" in killed.pppca(
+    assert f"{n_total - len(done)} runs done, {len(done)} were already stored" in killed.pppca(
         "run", "killed.yaml", "--no-tables"
     )
     assert sorted(killed.begun(offset)) == sorted(uninterrupted.rows().keys() - done.keys())
