@@ -45,7 +45,7 @@ def test_one_pass_removes_what_exact_pca_removes_and_retains_as_much(rule):
 @over_rules
 def test_chunks_make_no_difference(rule):
     X, _ = samples(300)
-    whole = clone(rule).set_params(tau=10.0, shuffle=False).fit(X)
+    whole = clone(rule).set_params(tau=10.0).partial_fit(X)
     chunked = clone(rule).set_params(tau=10.0)
     for chunk in np.split(X, [1, 2, 40, 128, 129]):
         chunked.partial_fit(chunk)
@@ -80,7 +80,7 @@ def test_history_follows_the_optimality_at_powers_of_two():
 
 def test_orthogonal_samples_leave_rows_their_directions():
     X = np.vstack([np.zeros(3), np.eye(3), np.eye(3)])
-    estimator = CCIPCA(centre=False, amnesia=3.0, shuffle=False).fit(X)
+    estimator = CCIPCA(centre=False, amnesia=3.0).partial_fit(X)
     assert np.isfinite(estimator.components_).all()
     np.testing.assert_allclose(np.abs(estimator.components_ @ estimator.components_.T), np.eye(3), atol=1e-12)
 

@@ -56,8 +56,6 @@ class StreamingPCA(LinearProjection):
         the rates fall without limit.
     centre : bool, default=True
         Whether to subtract the mean of the samples so far from each sample; False learns second moments.
-    shuffle : bool, default=True
-        Whether `fit` takes the samples in random order. `partial_fit` keeps their order.
     track_optimality : bool, default=False
         Whether `fit` records ``history_``, which takes time.
     random_state : int, Generator, RandomState or None, default=None
@@ -86,7 +84,6 @@ class StreamingPCA(LinearProjection):
     n_samples: Count | None = None
     memory: Positive | None = None
     centre: bool = True
-    shuffle: bool = True
     track_optimality: bool = False
     random_state: Any = None
 
@@ -102,7 +99,7 @@ class StreamingPCA(LinearProjection):
             raise ParameterError("variance_ratio", expected, self.variance_ratio)
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn from X, in one pass unless `n_samples` is given.
+        """Learn from X in random order, in one pass unless `n_samples` is given.
 
         Parameters
         ----------
@@ -120,7 +117,7 @@ class StreamingPCA(LinearProjection):
         self._start()
         rng, size = make_generator(self.random_state), len(samples)
         n = self.n_samples or size
-        passes = [rng.permutation(size) if self.shuffle else np.arange(size) for _ in range(0, n, size)]
+        passes = [rng.permutation(size) for _ in range(0, n, size)]
         records = self._learn(samples, np.concatenate(passes)[:n], track=self.track_optimality)
         names = "samples", "optimality", "dimensionality"
         self.history_ = dict(zip(names, np.transpose(records), strict=True)) if records else {}
