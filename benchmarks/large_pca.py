@@ -42,12 +42,7 @@ ANGLE = 10.0
 """Degrees that every contestant is to reach."""
 
 CHUNK = 10_000
-HEBBIAN: dict[str, Any] = {
-    "learning_rate": 0.03,
-    "learning_rate_per": "sample",
-    "decay_samples": 1e4,
-    "random_state": 0,
-}
+HEBBIAN: dict[str, Any] = {"learning_rate": 0.03, "decay_samples": 1e4, "random_state": 0}
 """Choice: a rate near the estimator's own that falls as 1 / n, so that the rows settle."""
 
 FULL, COVARIANCE, RANDOMIZED, INCREMENTAL = "PCA, full", "PCA, covariance_eigh", "PCA, randomized", "IncrementalPCA"
@@ -129,10 +124,12 @@ def gha(n_epochs: int) -> GHA:
     return GHA(N_NODES, n_epochs=n_epochs, **HEBBIAN)
 
 
-def dgha(n_epochs: int) -> DGHA:
+def dgha(n_epochs: int, n_samples: int | None = None) -> DGHA:
     """Return a DGHA whose epochs take a tenth of the samples; no row is removed, so that there are always 20."""
+    n_drawn = (n_samples or N_SAMPLES) // 10
     options = {"n_components": N_NODES, "min_components": N_NODES, "data_fraction": 10.0, "initial_norm": 1.0}
-    return DGHA(n_epochs=n_epochs, head_start=0, sort_initial=False, sort_at_checks=False, **options, **HEBBIAN)
+    per_epoch = HEBBIAN | {"learning_rate": n_drawn * HEBBIAN["learning_rate"]}
+    return DGHA(n_epochs=n_epochs, head_start=0, **options, **per_epoch)
 
 
 def ne_ppca(n_generations: int) -> NEpPCA:
@@ -171,7 +168,7 @@ def warm_up() -> None:
     X = draw_samples(100, 2 * N_NODES)
     exact = exact_pca(X)
     epoch_seconds(X)
-    for model in (gha(1), dgha(1), ne_ppca(1), PCA(N_NODES, svd_solver="randomized")):
+    for model in (gha(1), dgha(1, len(X)), ne_ppca(1), PCA(N_NODES, svd_solver="randomized")):
         fit("", "", 1, model, X, exact)
 
 

@@ -20,7 +20,6 @@ def learn(
     data_fraction: float | None,
     n_epochs: int,
     learning_rate: float,
-    learning_rate_per: str,
     initial_norm: float,
     seed: int,
     head_start: int = 0,
@@ -33,7 +32,7 @@ def learn(
     ----------
     X : float64 array of shape (n_samples, n_features)
     tau, data_fraction : float or None
-        None for GHA, which removes nothing and takes all samples.
+        None for GHA, which removes nothing, takes all samples, and has the learning rate of a sample, not of an epoch.
     **_others
         Parameters of the estimators that change the start of the computation alone.
     """
@@ -42,7 +41,7 @@ def learn(
     centred = X - mean
     W = initial_norm * np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
     n_drawn = max(1, int(len(X) * (data_fraction or 100.0) / 100.0 + 0.5))
-    rate = learning_rate / (n_drawn if learning_rate_per == "epoch" else 1)
+    rate = learning_rate / (1 if tau is None else n_drawn)
     for epoch in range(n_epochs):
         if tau is not None and epoch >= first_check:
             W = remove(W, centred, tau)

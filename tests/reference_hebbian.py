@@ -28,12 +28,11 @@ def in_place_epoch(W, samples, learning_rate):
     return W, outputs
 
 
-def dgha(X, W, *, tau, learning_rate, orders, joined, checked, sort):
+def dgha(X, W, *, tau, learning_rate, orders, joined, checked):
     """Return the rows left by DGHA and their places at the start.
 
     Before the epochs that are checked the direction variances over all of X are compared by formula (1), and the
-    rows sorted by them on request; then the rows learn the samples `orders[epoch]`, those first in line that
-    `joined[epoch]` counts: in the present order where they are sorted, by their places at the start otherwise.
+    rows sorted by them; then the first `joined[epoch]` rows learn the samples `orders[epoch]`.
     """
     centred = X - X.mean(axis=0)
     left = list(enumerate(W))
@@ -42,9 +41,7 @@ def dgha(X, W, *, tau, learning_rate, orders, joined, checked, sort):
             variances = {place: np.var(centred @ (row / np.linalg.norm(row))) for place, row in left}
             largest = max(variances.values())
             left = [(place, row) for place, row in left if not largest / variances[place] > tau]
-            if sort:
-                left.sort(key=lambda pair: -variances[pair[0]])
-        n_learning = n_started if sort else sum(place < n_started for place, _ in left)
-        learnt = gha_epoch([row for _, row in left[:n_learning]], centred[order], learning_rate)
-        left[:n_learning] = [(place, row) for (place, _), row in zip(left[:n_learning], learnt, strict=True)]
+            left.sort(key=lambda pair: -variances[pair[0]])
+        learnt = gha_epoch([row for _, row in left[:n_started]], centred[order], learning_rate)
+        left[:n_started] = [(place, row) for (place, _), row in zip(left[:n_started], learnt, strict=True)]
     return np.array([row for _, row in left]), [place for place, _ in left]

@@ -55,7 +55,7 @@ def test_both_ways_to_check_keep_the_same_rows():
 
 def test_a_check_in_numpy_leaves_as_many_rows_as_the_engine():
     X = np.random.default_rng(0).standard_normal((80, 6)) * [3.0, 2.5, 1.0, 0.9, 0.3, 0.1]
-    tau, settings = 20.0, {"data_fraction": 100.0, "n_epochs": 500, "learning_rate": 0.2, "learning_rate_per": "epoch"}
+    tau, settings = 20.0, {"data_fraction": 100.0, "n_epochs": 500, "learning_rate": 0.2}
     theirs = numpy_dgha.learn(X, tau=tau, initial_norm=1.0, seed=0, **settings)
     ours = DGHA(tau=tau, initial_norm=1.0, head_start=0, first_check=0, random_state=0, **settings).fit(X)
     assert len(theirs) == ours.n_components_ == 4

@@ -222,7 +222,7 @@ class TestFamilies:
             assert cache.is_compiled(family)
         X, y = np.random.default_rng(0).random((30, 4)), np.arange(30) % 2
         for estimator in (
-            *(engines.GHA(n_epochs=2, kernel=rule) for rule in ("fast", "literal", "in_place")),
+            engines.GHA(n_epochs=2),
             engines.DGHA(n_epochs=5, min_variance_ratio=0.5),
             *(engines.NEpPCA(n_generations=2, n_jobs=n) for n in (1, 2)),
         ):

@@ -293,7 +293,6 @@ def grid_of(load, old: str, new: str) -> dict[str, tuple]:
         ("n_epochs: [10, 20, 30]", (10, 20, 30)),
         ("centre: [true, false]", (True, False)),
         ("decay_epochs: [null, 3]", (None, 3.0)),
-        ("initial_rows: [orthonormal, direction]", ("orthonormal", "direction")),
         ("n_components: [2]", (2,)),
     ],
 )
@@ -349,10 +348,8 @@ CORNERS = [
     ("gha", "decay_epochs", 0.001),
     ("gha", "n_components", 1),
     ("gha", "n_epochs", 1),
-    ("dgha", "rows_per_epoch", 1e6),
     ("dgha", "first_check", 0),
     ("dgha", "first_check", 1_000_000),
-    ("dgha", "check_interval", 1_000_000),
     ("dgha", "tau", 1),
     ("ne_ppca", "population_size", 2),
     ("ne_ppca", "n_elite", 0),

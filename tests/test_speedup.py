@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pppca_bench.engines import DGHA, GHA
+from pppca_bench.engines.counterparts import LiteralDGHA
 from pppca_bench.experiments import speedup
 from pppca_bench.experiments.speedup import N_ROUNDS, Speedup
 from pppca_bench.parameters import ParameterError, parameters_of
@@ -26,26 +27,24 @@ def log(monkeypatch) -> Iterator[list[tuple[str, str]]]:
     """Replace the learners by ones that take the times above; return what learned, in order."""
     learned: list[tuple[str, str]] = []
 
-    class Learner:
+    class Fast:
+        kernel = "fast"
+
+        def __init__(self, **given):
+            self.name = "DGHA" if given == PARAMETERS else "GHA"
+
         def fit(self, inputs):
             assert inputs.shape == X.shape
-            name = type(self).__name__
-            learned.append((name, self.kernel))
-            self.learning_time_ms_ = TIMES[name, self.kernel][learned.count((name, self.kernel)) - 1]
-            self.n_operations_, self.n_components_ = {"GHA": (1000, 2), "DGHA": (250, 1)}[name]
+            learned.append((self.name, self.kernel))
+            self.learning_time_ms_ = TIMES[learned[-1]][learned.count(learned[-1]) - 1]
+            self.n_operations_, self.n_components_ = {"GHA": (1000, 2), "DGHA": (250, 1)}[self.name]
             return self
 
-    class GHA(Learner):
-        def __init__(self, learning_rate=0.1, kernel="fast", random_state=None):
-            self.learning_rate, self.kernel, self.random_state = learning_rate, kernel, random_state
+    class Literal(Fast):
+        kernel = "literal"
 
-    class DGHA(GHA):
-        def __init__(self, learning_rate=0.1, tau=0, kernel="fast", random_state=None):
-            super().__init__(learning_rate, kernel, random_state)
-            assert (learning_rate, tau, random_state) == (0.5, 15.0, 7)
-
-    monkeypatch.setattr(speedup, "GHA", GHA)
-    monkeypatch.setattr(speedup, "DGHA", DGHA)
+    monkeypatch.setattr(speedup, "DGHA", Fast)
+    monkeypatch.setattr(speedup, "LiteralDGHA", Literal)
     shared = (speedup._count_operations, speedup._times_of_gha)
     for one in shared:
         one.cache_clear()
@@ -99,9 +98,9 @@ def test_ghas_count_is_made_once_for_the_same_sizes(log):
 SAMPLES = np.random.default_rng(0).uniform(size=(30, 4))
 
 
-def test_its_parameters_are_those_of_dgha_but_the_kernel_of_which_it_takes_two():
+def test_its_parameters_are_those_of_dgha_and_whether_it_measures_times():
     ours, dgha = parameters_of(Speedup), parameters_of(DGHA)
-    assert ours.keys() == dgha.keys() - {"kernel"} | {"timed"}
+    assert ours.keys() == dgha.keys() | {"timed"}
     assert all(ours[name] == dgha[name] for name in ours.keys() - {"timed", "random_state"})
     assert ours["timed"].default is True
     assert all(one.kind is one.KEYWORD_ONLY for one in inspect.signature(Speedup).parameters.values())
@@ -110,9 +109,8 @@ def test_its_parameters_are_those_of_dgha_but_the_kernel_of_which_it_takes_two()
 def test_both_learn_with_the_settings_that_they_share_from_the_same_seed():
     settings = {"n_epochs": 6, "learning_rate": 0.7, "tau": 1e12, "first_check": 6, "head_start": 0}
     measured = Speedup(**settings, timed=False, random_state=3).fit(SAMPLES)
-    common = {name: settings[name] for name in ("n_epochs", "learning_rate")}
-    gha = GHA(**common, kernel="literal", random_state=3).fit(SAMPLES)
-    dgha = DGHA(**settings, kernel="literal", random_state=3).fit(SAMPLES)
+    gha = GHA(n_epochs=6, learning_rate=0.7 / len(SAMPLES), random_state=3).fit(SAMPLES)
+    dgha = LiteralDGHA(**settings, random_state=3).fit(SAMPLES)
     assert measured.measures_["speedup_operations"] == gha.n_operations_ / dgha.n_operations_
     assert measured.measures_["dimensionality"] == dgha.n_components_
 

@@ -262,8 +262,8 @@ def test_the_selection_of_a_cell_takes_its_runs_alone():
             cell("iris", parameters={"tau": 5.0, "data_fraction": 100.0}, classifier={"hidden": own})
             for own in ((8,), ())
         ),
-        *(cell("iris", "gha", {"shuffle": value}) for value in (True, False)),
-        cell("wine", "gha", {"shuffle": None}),
+        *(cell("iris", "gha", {"centre": value}) for value in (True, False)),
+        cell("wine", "gha", {"decay_epochs": None}),
     ]
     runs = [(spec(0, own), result(1.0)) for own in cells]
     keys = [run.key for run, _ in runs]

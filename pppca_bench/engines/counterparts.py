@@ -1,4 +1,4 @@
-"""Counterparts of pseudo-PCA: exact PCA with as many components, DGHA without removal, GHA of the iris notebook."""
+"""Counterparts of pseudo-PCA: exact PCA of equal size, DGHA without removal, literal updates, the iris notebook."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import principal_components, second_moments
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
+from pppca_bench.engines.gha_epochs import IN_PLACE, LITERAL
 from pppca_bench.engines.ne_ppca import NEpPCA
 from pppca_bench.parameters import Count, ParameterError, check_parameters
 from pppca_bench.samples import validated_samples
@@ -68,6 +69,21 @@ class DGHAWithoutRemoval(DGHA):
         return self
 
 
+class LiteralDGHA(DGHA):
+    """`DGHA` that evaluates updates and responses literally, several times slower; the results agree up to rounding."""
+
+    _update = LITERAL
+
+
+class InPlaceGHA(GHA):
+    """`GHA` that learns samples in their order, and updates row after row, each from the updated rows before it."""
+
+    _update = IN_PLACE
+
+    def _orders(self, n_samples: int, n_epochs: int) -> Indices:
+        return np.tile(np.arange(n_samples, dtype=np.int64), (n_epochs, 1))
+
+
 @dataclass(eq=False, repr=False)
 class NotebookGHA(BaseEstimator):
     """Learn all components as in the notebook, and measure a row of W and the norm of X − Y W.
@@ -111,14 +127,7 @@ class NotebookGHA(BaseEstimator):
         rate = 1.0 / len(samples)
         # All passes except the last. With a single pass, a negligible rate leaves the initial rows unchanged.
         n_before, rate_before = (self.n_epochs - 1, rate) if self.n_epochs > 1 else (1, 1e-300)
-        gha = GHA(
-            n_epochs=n_before,
-            learning_rate=rate_before,
-            centre=False,
-            shuffle=False,
-            kernel="in_place",
-            random_state=self.random_state,
-        )
+        gha = InPlaceGHA(n_epochs=n_before, learning_rate=rate_before, centre=False, random_state=self.random_state)
         rows, outputs = gha.fit(samples).components_, np.zeros((len(samples), samples.shape[1]))
         # y_j = w_j x; Δw_j = η y_j (x − Σ_{k≤j} y_k w_k), where the rows before j are already updated
         for n, x in enumerate(samples):

@@ -20,7 +20,10 @@ class DGHA(GHA):
 
     Source: slides "Dynamical GHA" and "Dynamical GHA with reduced data set". Row i is removed for good when
     Var(q̂0) / Var(q̂i) > tau, formula (1), where q̂0 is the row of the largest variance over the whole training
-    set. A fraction of the samples, drawn without replacement, then updates the rows. At least a single row stays.
+    set. A fraction of the samples, drawn without replacement, then updates the rows in random order. At least a single
+    row stays. Choice: the initial rows and the rows that a check keeps are sorted by decreasing variance, since formula
+    (1) assumes sorted estimates; the initial rows are a random orthonormal set, as in the slides' proposition, and
+    closer to the published dimensionalities than random directions.
 
     The defaults are a compromise between published dimensionalities and published speed-ups; other settings reproduce
     each of them better (docs/choices.md). "Choice" marks parameters that the slides do not give.
@@ -45,11 +48,9 @@ class DGHA(GHA):
     n_components : int or None, default None
         Initial number of rows, in [1, n_features]; None means n_features.
     learning_rate : float, default 1.2
-        > 0; the default suits inputs in [0, 1]. Choice: the slides give no rate.
-    learning_rate_per : {"sample", "epoch"}, default "epoch"
-        Whether learning_rate is the step η of a sample, or the sum of the steps in an epoch, η = learning_rate / n for
-        n samples drawn. Choice: per epoch, since the published speed-ups at tau = 5 show that removal takes the same
-        number of epochs for every data fraction.
+        Sum of the steps in an epoch, > 0: η = learning_rate / n for n samples drawn; the default suits inputs in
+        [0, 1]. Choice: the slides give no rate; a rate per epoch, since the published speed-ups at tau = 5 show that
+        removal takes the same number of epochs for every data fraction.
     n_epochs : int, default 36
         Epochs, >= 1. Choice: a fixed number, since the slides name no stopping criterion and their times
         fall almost in proportion to the data fraction.
@@ -62,41 +63,22 @@ class DGHA(GHA):
         Epochs in which only the first row learns, >= 0; the other rows do not change. Choice: otherwise horse1 does
         not reach a single dimension at tau = 5, as published, at the published speed. The first row converges while
         the variances of the other rows are still about the mean eigenvalue.
-    rows_per_epoch : float or None, default None
-        Number of rows that start to learn per epoch after the head start, > 0: row j learns from epoch
-        head_start + j / rows_per_epoch. None: all rows learn.
-    initial_rows : {"direction", "orthonormal"}, default "orthonormal"
-        Distribution of the initial rows: uniform directions, or a random orthonormal set. Choice: orthonormal, as in
-        the slides' proposition, and closer to the published dimensionalities.
     initial_samples : int or None, default None
         Number of samples, >= 2, whose principal components are the initial rows. See `GHA`.
     initial_norm : float, default 2.0
         Initial norm of each row, > 0. Choice: rows of norm above 1 turn away from the directions of earlier rows;
         above about 2.2, horse1 with 10 % of the data sometimes diverges.
-    sort_initial : bool, default True
-        Whether initial rows are sorted by decreasing projection variance. Choice: formula (1) assumes
-        sorted estimates.
     track_optimality : bool, default False
         Whether ``history_`` records "optimality", which takes time in each epoch.
-    sort_at_checks : bool, default True
-        Whether a check sorts the rows by decreasing variance. Choice: formula (1) assumes sorted estimates.
     variance : {"direction", "raw"}, default "direction"
         Variances in formula (1): wᵀ C w / ‖w‖², or wᵀ C w, the variance of the outputs. Choice: q̂i is a basis vector in
         the slides' proposition, hence of unit norm.
     first_check : int, default 3
-        First epoch that begins with a check, >= 0. Choice: after the head start, since variances of random rows are
-        meaningless.
-    check_interval : int, default 1
-        Epochs between checks, >= 1. The slides check before each epoch.
+        First epoch that begins with a check, >= 0, as all later epochs do. Choice: after the head start, since
+        variances of random rows are meaningless.
     centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are ("autocor" on the slides), and each
         "variance" is a second moment.
-    shuffle : bool, default True
-        Whether the samples of an epoch are in random order; False keeps their order in the training set.
-    kernel : {"fast", "literal", "in_place"}, default "fast"
-        "literal" evaluates updates and responses by the literal formulas, several times slower, and counts operations;
-        the results agree up to rounding. "in_place" updates row after row, each from the updated rows before it, as
-        in the published runs on iris.
     random_state : int, Generator, RandomState or None, default None
         Source of all randomness: initial rows, the samples drawn and their order.
 
@@ -109,7 +91,7 @@ class DGHA(GHA):
     n_components_ : int
         Number of remaining rows.
     n_operations_ : int
-        Multiply-adds of the literal kernel, including checks, whatever the `kernel`.
+        Multiply-adds of updates and checks if their formulas are evaluated literally.
     history_ : dict of arrays
         As in GHA, after the check of each epoch; "optimality" is recorded before the check.
     explained_variance_, explained_variance_ratio_, mean_, n_epochs_, n_samples_seen_, learning_time_ms_
@@ -126,24 +108,16 @@ class DGHA(GHA):
         min_variance_ratio: Probability = 0.0,
         n_components: Count | None = None,
         learning_rate: Positive = 1.2,
-        learning_rate_per: Literal["sample", "epoch"] = "epoch",
         n_epochs: Count = 36,
         decay_epochs: Positive | None = None,
         decay_samples: Positive | None = None,
         head_start: NotNegativeCount = 3,
-        rows_per_epoch: Positive | None = None,
-        initial_rows: Literal["direction", "orthonormal"] = "orthonormal",
         initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
         initial_norm: Positive = 2.0,
-        sort_initial: bool = True,
         track_optimality: bool = False,
-        sort_at_checks: bool = True,
         variance: Literal["direction", "raw"] = "direction",
         first_check: NotNegativeCount = 3,
-        check_interval: Count = 1,
         centre: bool = True,
-        shuffle: bool = True,
-        kernel: Literal["fast", "literal", "in_place"] = "fast",
         random_state: Any = None,
     ) -> None:
         self.tau = tau
@@ -153,24 +127,16 @@ class DGHA(GHA):
         self.min_variance_ratio = min_variance_ratio
         self.n_components = n_components
         self.learning_rate = learning_rate
-        self.learning_rate_per = learning_rate_per
         self.n_epochs = n_epochs
         self.decay_epochs = decay_epochs
         self.decay_samples = decay_samples
         self.head_start = head_start
-        self.rows_per_epoch = rows_per_epoch
-        self.initial_rows = initial_rows
         self.initial_samples = initial_samples
         self.initial_norm = initial_norm
-        self.sort_initial = sort_initial
         self.track_optimality = track_optimality
-        self.sort_at_checks = sort_at_checks
         self.variance = variance
         self.first_check = first_check
-        self.check_interval = check_interval
         self.centre = centre
-        self.shuffle = shuffle
-        self.kernel = kernel
         self.random_state = random_state
 
     def check_agreement(self) -> None:
@@ -178,14 +144,19 @@ class DGHA(GHA):
         super().check_agreement()
         check_order(self, "min_components", "max_components")
 
+    def _draw_rows(self, X: Floats) -> None:
+        super()._draw_rows(X)
+        # A schedule without epochs only records the variance w C wᵀ of each row.
+        history, *_ = self._make_epochs(X, self._schedule(len(X), 0))
+        self._rows = self._rows[np.argsort(-history.variances[0], kind="stable")]
+
     def _rule(self) -> Rule:
         """Return the rule for the next epochs."""
         n_kept = int(self.min_components)
         if self._limits_vary and self._begins_with_check(np.array([self.n_epochs_]))[0]:
             n_kept = max(n_kept, self._n_rows_retaining())
         limits = Limits(float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0)
-        per_direction, sort = self.variance == "direction", bool(self.sort_at_checks)
-        return super()._rule()._replace(limits=limits, per_direction=per_direction, sort=sort)
+        return super()._rule()._replace(limits=limits, per_direction=self.variance == "direction")
 
     @property
     def _limits_vary(self) -> bool:
@@ -200,15 +171,16 @@ class DGHA(GHA):
         return count_rows_retaining(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
 
     def _n_started(self, epochs: Indices) -> Indices:
-        late = epochs - self.head_start
-        return np.where(late < 0, 1, super()._n_started(np.maximum(late, 0)))
+        return np.where(epochs < self.head_start, 1, self._n_initial_rows)
 
     def _begins_with_check(self, epochs: Indices) -> Flags:
-        late = epochs - self.first_check
-        return (late >= 0) & (late % self.check_interval == 0)
+        return epochs >= self.first_check
 
     def _n_drawn(self, n_samples: int) -> int:
         return max(1, int(n_samples * self.data_fraction / 100.0 + 0.5))
+
+    def _rate_divisor(self, n_samples: int) -> int:
+        return self._n_drawn(n_samples)
 
 
 def count_rows_retaining(rows: Floats, C: Floats, variance: float) -> int:

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -11,17 +11,7 @@ from sklearn.utils import gen_batches
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
-from pppca_bench.engines.gha_epochs import (
-    DIVERGED_WEIGHT,
-    FAST,
-    IN_PLACE,
-    LITERAL,
-    History,
-    Rule,
-    Schedule,
-    learn_epochs,
-    make_workspace,
-)
+from pppca_bench.engines.gha_epochs import DIVERGED_WEIGHT, FAST, History, Rule, Schedule, learn_epochs, make_workspace
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, ParameterError, Positive, check_parameters, make_generator
 from pppca_bench.projection import LinearProjection, max_variances, optimality, principal_directions, variance_of_span
@@ -32,27 +22,24 @@ _SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5
 _DEFAULT_DECAY_EPOCHS = 100.0
 _SAMPLES_PER_BATCH = 4096
 _ORDERED_SAMPLES_PER_BLOCK = 4_000_000
-_UPDATES = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
 
 
 @dataclass(eq=False, repr=False)
 class GHA(LinearProjection):
     """Learn principal components by the generalized Hebbian algorithm, sample by sample.
 
-    Source: Sanger 1989; slide "Generalized Hebbian Algorithm": ΔW = η (y xᵀ − LT(y yᵀ) W), y = W x.
+    Source: Sanger 1989; slide "Generalized Hebbian Algorithm": ΔW = η (y xᵀ − LT(y yᵀ) W), y = W x. Each epoch takes
+    the samples in a new random order. Choice: the initial rows are a random orthonormal set.
 
     Parameters
     ----------
     n_components : int or None, default None
         Number of rows, in [1, n_features]; None means n_features.
     learning_rate : float or None, default None
-        > 0, constant unless a decay is given, as in the published runs on iris. None adapts the rate to the scale of
-        the inputs: η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) per sample, and decay_epochs = 100 unless a decay is set.
-        Choice: below 2 / y² no sample moves a row of unit norm beyond its mirror image, and the rows converge on every
-        Proben1 problem with the defaults (docs/choices.md).
-    learning_rate_per : {"sample", "epoch"}, default "sample"
-        Whether a given learning_rate is the step η of a sample, or the sum of the steps in an epoch,
-        η = learning_rate / n for n samples.
+        The step η of a sample, > 0, constant unless a decay is given, as in the published runs on iris. None adapts it
+        to the scale of the inputs: η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²), and decay_epochs = 100 unless a decay is
+        set. Choice: below 2 / y² no sample moves a row of unit norm beyond its mirror image, and the rows converge on
+        every Proben1 problem with the defaults (docs/choices.md).
     n_epochs : int, default 2000
         Passes over the training samples, >= 1. Choice: a fixed number, since the slides name no stopping criterion
         and their times fall almost in proportion to the data fraction; enough for neighbouring eigenvalues whose
@@ -63,30 +50,17 @@ class GHA(LinearProjection):
         A c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs. Not together
         with decay_epochs. Source: "Hebbian-Based Principal Component Analysis", "Train Network": constant1 / (n +
         constant2), with constant1 = η c and constant2 = c.
-    rows_per_epoch : float or None, default None
-        Number of rows that start to learn per epoch, > 0: row j does not change before epoch j / rows_per_epoch. None:
-        all rows learn from the start.
-    initial_rows : {"direction", "orthonormal"}, default "orthonormal"
-        Distribution of the initial rows: uniform directions, or a random orthonormal set.
     initial_samples : int or None, default None
-        Number of samples, >= 2, drawn without replacement, whose principal components are the initial rows, in place
-        of `initial_rows`. Choice: all samples if there are fewer; if the samples have too few components, random
-        orthogonal directions follow. Source: "Hebbian-Based Principal Component Analysis", "Summary".
+        Number of samples, >= 2, drawn without replacement, whose principal components are the initial rows; None
+        draws the rows at random. Choice: all samples if there are fewer; if the samples have too few components,
+        random orthogonal directions follow. Source: "Hebbian-Based Principal Component Analysis", "Summary".
     initial_norm : float, default 1.0
         Initial norm of each row, > 0. Choice: the norm to which the rows converge.
-    sort_initial : bool, default False
-        Whether initial rows are sorted by decreasing projection variance.
     track_optimality : bool, default False
         Whether ``history_`` records "optimality", which takes time in each epoch.
     centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are (autocorrelation: each
         "variance" is then a second moment).
-    shuffle : bool, default True
-        Whether each epoch takes the samples in a new random order.
-    kernel : {"fast", "literal", "in_place"}, default "fast"
-        "literal" evaluates the update formula literally, several times slower, and counts operations; the results
-        agree up to rounding. "in_place" updates row after row, each from the updated rows before it, as in the
-        published runs on iris.
     random_state : int, Generator, RandomState or None, default None
         Source of all randomness: initial rows and the order of samples.
 
@@ -107,7 +81,7 @@ class GHA(LinearProjection):
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
-        Multiply-adds of the literal kernel, whatever the `kernel`.
+        Multiply-adds that the formula takes if it is evaluated literally.
     learning_time_ms_ : float
         Wall time of the compiled learning, without input validation and random numbers.
     history_ : dict of arrays
@@ -121,23 +95,18 @@ class GHA(LinearProjection):
     n_components: Count | None = None
     _: KW_ONLY
     learning_rate: Positive | None = None
-    learning_rate_per: Literal["sample", "epoch"] = "sample"
     n_epochs: Count = 2000
     decay_epochs: Positive | None = None
     decay_samples: Positive | None = None
-    rows_per_epoch: Positive | None = None
-    initial_rows: Literal["direction", "orthonormal"] = "orthonormal"
     initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None
     initial_norm: Positive = 1.0
-    sort_initial: bool = False
     track_optimality: bool = False
     centre: bool = True
-    shuffle: bool = True
-    kernel: Literal["fast", "literal", "in_place"] = "fast"
     random_state: Any = None
 
     # Choice: larger than for exact PCA, since rows that have not converged may be nearly dependent.
     _relative_cut = 1e-6
+    _update = FAST
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
         """Learn from X for `n_epochs` epochs.
@@ -243,20 +212,13 @@ class GHA(LinearProjection):
     def _draw_rows(self, X: Floats) -> None:
         self._rows = self.initial_norm * self._initial_directions(X)
         self.nodes_ = np.arange(self._n_initial_rows)
-        if self.sort_initial:
-            # A schedule without epochs only records the variance w C wᵀ of each row.
-            history, *_ = self._make_epochs(X, self._schedule(len(X), 0))
-            self._rows = self._rows[np.argsort(-history.variances[0, self.nodes_], kind="stable")]
 
     def _initial_directions(self, X: Floats) -> Floats:
         """Return the initial rows, of unit norm."""
         shape = self._n_initial_rows, self.n_features_in_
         if self.initial_samples is not None:
             return principal_directions(self._rng, X, self.initial_samples, shape[0], centre=self.centre)
-        rows = self._rng.standard_normal(shape)
-        if self.initial_rows == "orthonormal":
-            return orthonormal(rows)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return orthonormal(self._rng.standard_normal(shape))
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
         """Learn epochs over X, in blocks whose sample orders fit into memory."""
@@ -301,7 +263,7 @@ class GHA(LinearProjection):
 
     def _rule(self) -> Rule:
         """Return the rule for the next epochs; GHA removes no rows."""
-        return Rule(Limits(np.inf, 1, self._n_initial_rows, 0.0), False, False, _UPDATES[self.kernel])
+        return Rule(Limits(np.inf, 1, self._n_initial_rows, 0.0), False, self._update)
 
     @property
     def _limits_vary(self) -> bool:
@@ -330,14 +292,13 @@ class GHA(LinearProjection):
         left = np.asarray(self.decay_samples + learnt, dtype=np.float64)
         return rates * (self.decay_samples / left), 1.0 / left
 
-    def _rate_divisor(self, n_samples: int) -> int:
-        return self._n_drawn(n_samples) if self.learning_rate_per == "epoch" else 1
+    def _rate_divisor(self, n_samples: int) -> int:  # noqa: ARG002 - for subclasses
+        """Return learning_rate / η."""
+        return 1
 
     def _n_started(self, epochs: Indices) -> Indices:
-        """Return the number of initial rows, including removed rows, that have started to learn by each epoch."""
-        if self.rows_per_epoch is None:
-            return np.full(len(epochs), self._n_initial_rows)
-        return np.minimum(self._n_initial_rows, (self.rows_per_epoch * epochs).astype(np.int64) + 1)
+        """Return the number of leading rows that have started to learn by each epoch."""
+        return np.full(len(epochs), self._n_initial_rows)
 
     def _begins_with_check(self, epochs: Indices) -> Flags:
         """Return whether each epoch begins with a check that may remove rows; GHA has no checks."""
@@ -345,13 +306,10 @@ class GHA(LinearProjection):
 
     def _orders(self, n_samples: int, n_epochs: int) -> Indices:
         """Draw the sample indices of each epoch in the order of learning, shape (n_epochs, n_drawn)."""
-        n_drawn = self._n_drawn(n_samples)
         orders = np.tile(np.arange(n_samples, dtype=np.int64), (n_epochs, 1))
-        if self.shuffle or n_drawn < n_samples:
-            # The same random numbers as `permutation` in each epoch, in half the time.
-            self._rng.permuted(orders, axis=1, out=orders)
-        drawn = orders[:, :n_drawn]
-        return np.ascontiguousarray(drawn if self.shuffle else np.sort(drawn, axis=1))
+        # The same random numbers as `permutation` in each epoch, in half the time.
+        self._rng.permuted(orders, axis=1, out=orders)
+        return np.ascontiguousarray(orders[:, : self._n_drawn(n_samples)])
 
     def _check_divergence(self, X: Floats) -> None:
         largest = float(np.abs(self._rows).max())
@@ -363,8 +321,7 @@ class GHA(LinearProjection):
             f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {given} "
             f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
             f"{DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below "
-            f"{self._rate_divisor(len(X)) / squared_norm:.2g} per {self.learning_rate_per}, "
-            "or smaller initial rows."
+            f"{self._rate_divisor(len(X)) / squared_norm:.2g}, or smaller initial rows."
         )
 
     def _per_direction(self, variances: Floats) -> Floats:

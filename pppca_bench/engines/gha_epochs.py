@@ -8,7 +8,7 @@ from pppca_bench.compiled.arrays import Flags1D, Floats1D, Floats2D, Indices1D, 
 from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.engines.gha_blocked import Panels, fast_epoch, make_panels, quadratic_variances
 from pppca_bench.engines.gha_literal import count_operations, in_place_epoch, literal_epoch, literal_variances
-from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing, sort_increasing
+from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 
 FAST, LITERAL, IN_PLACE = 0, 1, 2
 
@@ -20,8 +20,8 @@ class Schedule(NamedTuple):
     """Samples, rates and rows of each epoch.
 
     orders (n_epochs, n): samples in the order of learning; rates, decays (n_epochs,): sample s = 0, 1, … learns at
-    rate / (1 + decay s); n_started (n_epochs,): rows that have started to learn; checked (n_epochs,): whether rows are
-    removed before the epoch.
+    rate / (1 + decay s); n_started (n_epochs,): number of leading rows that have started to learn, at most all;
+    checked (n_epochs,): whether rows are removed before the epoch.
     """
 
     orders: Indices2D
@@ -35,13 +35,11 @@ class Rule(NamedTuple):
     """Rule of removal and update, the same for all epochs.
 
     limits: of removal; per_direction: whether removal compares variances along the directions of the rows, or variances
-    of outputs; sort: whether removal sorts the rows by decreasing variance. If so, the first ``n_started`` rows learn,
-    otherwise the rows with initial indices below ``n_started``. update: FAST, LITERAL or IN_PLACE.
+    of outputs; update: FAST, LITERAL or IN_PLACE.
     """
 
     limits: Limits
     per_direction: bool
-    sort: bool
     update: int
 
 
@@ -142,7 +140,7 @@ def learn_epochs(
         if checked:
             n_rows = remove_rows(rows, nodes, variances, n_rows, rule, work)
         _record(history, epoch, rows, nodes, variances, n_rows)
-        n_learning = _count_learning(nodes, n_rows, schedule.n_started[epoch], rule.sort)
+        n_learning = min(n_rows, schedule.n_started[epoch])
         # ΔW = η (y xᵀ − LT(y yᵀ) W): FAST takes 3 l m multiply-adds, LITERAL l² m, IN_PLACE reads updated rows
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
         if rule.update == LITERAL:
@@ -164,8 +162,7 @@ def learn_epochs(
 def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, work: Workspace) -> int:
     """Move the rows that formula (1) keeps to the front, with initial indices and variances, and return their number.
 
-    The rows are sorted by decreasing variance if the rule sorts, otherwise they keep their order. Rows, nodes and
-    variances are changed in place; n_rows >= 1.
+    The rows are sorted by decreasing variance. Rows, nodes and variances are changed in place; n_rows >= 1.
     """
     compared, order = work.compared, work.order
     for j in range(n_rows):
@@ -175,8 +172,6 @@ def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: i
     for place in range(n_rows):
         work.y[place] = compared[order[place]]
     n_kept = count_kept(work.y, n_rows, rule.limits)
-    if not rule.sort:
-        sort_increasing(order, n_kept)
     # Rows may be exchanged, so all rows are copied first; ``compared`` is reused for the variances.
     for j in range(n_rows):
         work.nodes[j], compared[j] = nodes[j], variances[j]
@@ -198,18 +193,6 @@ def _along_direction(variance: float, rows: Floats2D, j: int) -> float:
     for i in range(rows.shape[1]):
         squared_norm += rows[j, i] * rows[j, i]
     return variance / squared_norm if squared_norm > 0.0 else 0.0
-
-
-@subroutine
-def _count_learning(nodes: Indices1D, n_rows: int, n_started: int, sort: bool) -> int:
-    """Return the number of leading rows that learn, see `Rule`."""
-    if sort:
-        return n_started if n_started < n_rows else n_rows
-    # Without sorting, rows keep their initial order.
-    n_learning = 0
-    while n_learning < n_rows and nodes[n_learning] < n_started:
-        n_learning += 1
-    return n_learning
 
 
 @subroutine

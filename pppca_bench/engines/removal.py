@@ -59,14 +59,3 @@ def sort_decreasing(values: Floats1D, n: int, order: Indices1D) -> None:
             order[free] = order[free - 1]
             free -= 1
         order[free] = place
-
-
-@subroutine
-def sort_increasing(indices: Indices1D, n: int) -> None:
-    """Sort the first n indices, in place, by insertion."""
-    for place in range(1, n):
-        moving, free = indices[place], place
-        while free > 0 and indices[free - 1] > moving:
-            indices[free] = indices[free - 1]
-            free -= 1
-        indices[free] = moving

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from inspect import Parameter, Signature, signature
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.engines import DGHA, GHA
+from pppca_bench.engines.counterparts import LiteralDGHA
 
 N_ROUNDS = 3
 """Number of rounds of DGHA, and of GHA's first rounds; the median is robust against a disturbed round."""
@@ -22,8 +23,9 @@ N_SHARED = 9
 """Number of GHA's last rounds, whose median is its time."""
 
 _Settings = tuple[tuple[str, Any], ...]
-_NOT_COMPARED = ("kernel", "random_state")
-_COMPARED = [given for given in signature(DGHA, eval_str=True).parameters.values() if given.name not in _NOT_COMPARED]
+# GHA at DGHA's learning rate is DGHA whose rows all learn from the start and are never checked.
+_AS_GHA = {"head_start": 0, "first_check": 1_000_000}
+_COMPARED = [given for given in signature(DGHA, eval_str=True).parameters.values() if given.name != "random_state"]
 
 
 class Speedup:
@@ -72,16 +74,17 @@ class Speedup:
     def fit(self, X: NDArray[np.float64], y: Any = None) -> Speedup:  # noqa: ARG002
         """Fit both on training inputs of shape (n_samples, n_features); ``y`` is ignored."""
         seed, of_gha = self.random_state, signature(GHA).parameters
-        common = tuple(sorted((name, value) for name, value in self._dgha.items() if name in of_gha))
+        common = {name: value for name, value in self._dgha.items() if name in of_gha}
+        gha = tuple(sorted((common | _AS_GHA).items()))
         # The fast kernel counts the operations of the literal kernel, and its rows agree to rounding.
         if not self.timed:
             dgha = DGHA(**self._dgha, random_state=seed).fit(X)
-            self.measures_ = _counts(_count_operations(common, X.shape), dgha)
+            self.measures_ = _counts(_count_operations(gha, X.shape), dgha)
             return self
         # GHA may diverge in some runs; its time is the same in all.
-        n_operations = GHA(**dict(common), random_state=seed).fit(X).n_operations_
-        gha_ms, dgha_ms, dgha = _compare(common, self._dgha, seed, X, "literal")
-        gha_fast_ms, dgha_fast_ms, _ = _compare(common, self._dgha, seed, X, "fast")
+        n_operations = DGHA(**dict(gha), random_state=seed).fit(X).n_operations_
+        gha_ms, dgha_ms, dgha = _compare(LiteralDGHA, gha, self._dgha, seed, X)
+        gha_fast_ms, dgha_fast_ms, _ = _compare(DGHA, gha, self._dgha, seed, X)
         self.measures_ = _counts(n_operations, dgha) | {
             "speedup": gha_ms / dgha_ms,
             "speedup_fast": gha_fast_ms / dgha_fast_ms,
@@ -99,20 +102,20 @@ def _counts(n_gha: int, dgha: DGHA) -> dict[str, float]:
 def _count_operations(gha: _Settings, shape: tuple[int, ...]) -> int:
     """Count GHA's operations, which depend on the sizes alone, with inputs so small that GHA cannot diverge."""
     X = 1e-6 * np.random.default_rng(0).uniform(size=shape)
-    return int(GHA(**dict(gha), random_state=0).fit(X).n_operations_)
+    return int(DGHA(**dict(gha), random_state=0).fit(X).n_operations_)
 
 
 def _compare(
-    gha: _Settings, dgha: Mapping[str, Any], seed: Any, X: NDArray[np.float64], kernel: Literal["fast", "literal"]
+    estimator: type[DGHA], gha: _Settings, dgha: Mapping[str, Any], seed: Any, X: NDArray[np.float64]
 ) -> tuple[float, float, DGHA]:
     """Return the median times of GHA and of DGHA in ms, and a fitted DGHA."""
-    shared = _times_of_gha(gha, X.shape, kernel)
+    shared = _times_of_gha(estimator, gha, X.shape)
     # GHA learns for as long as DGHA has learnt, and its last rounds count: a slower machine then slows both.
     while len(shared.times_ms) < N_ROUNDS or shared.owed_ms > 0.0:
-        learner = GHA(**dict(gha), kernel=kernel, random_state=seed).fit(X)
+        learner = estimator(**dict(gha), random_state=seed).fit(X)
         shared.times_ms.append(learner.learning_time_ms_)
         shared.owed_ms -= learner.learning_time_ms_
-    rounds = [DGHA(**dgha, kernel=kernel, random_state=seed).fit(X) for _ in range(N_ROUNDS)]
+    rounds = [estimator(**dgha, random_state=seed).fit(X) for _ in range(N_ROUNDS)]
     times = [learner.learning_time_ms_ for learner in rounds]
     shared.owed_ms += sum(times)
     return median(shared.times_ms), median(times), rounds[-1]
@@ -127,5 +130,5 @@ class _TimesOfGHA:
 
 
 @lru_cache(maxsize=2)  # for the two kernels
-def _times_of_gha(_settings: _Settings, _shape: tuple[int, ...], _kernel: str) -> _TimesOfGHA:
+def _times_of_gha(_estimator: type[DGHA], _settings: _Settings, _shape: tuple[int, ...]) -> _TimesOfGHA:
     return _TimesOfGHA()
