@@ -88,5 +88,5 @@ def stand_in(register, monkeypatch):
 @pytest.fixture
 def quick_doctor(monkeypatch):
     """Let `pppca doctor` check neither the environment nor the data."""
-    monkeypatch.setattr(doctor, "_environment", lambda: iter([CheckResult("environment", "Good.")]))
+    monkeypatch.setattr(doctor, "_environment", lambda: CheckResult("environment", "Good."))
     monkeypatch.setattr(doctor, "_data", lambda _: iter(()))

@@ -132,7 +132,10 @@ def test_results_that_may_only_be_read_can_be_read_and_are_not_run_into(unwritab
     assert_refused(as_anyone("render"), r"results/tables: .*\(Permission denied\)")
     doctor = as_anyone("doctor")
     assert doctor.returncode == 1
-    assert "!!  store: results: cannot be written (Permission denied). Name another folder: --results" in doctor.stdout
+    assert (
+        "!!  results: results: cannot be written (Permission denied). Name another folder with --results."
+        in doctor.stdout
+    )
     assert {path: path.read_bytes() for path in unwritable.rglob("*.sqlite")} == before
 
 
@@ -148,11 +151,17 @@ def test_data_and_configs_that_may_not_be_read_are_named(folder):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_truncated_store_is_refused_and_left_alone(folder, command):
+def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_works(folder, command):
     path = folder / "results" / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: path.stat().st_size // 2])
-    assert_refused(pppca(*command), r"results\.sqlite: cannot be used as the results database \(.*\)\. Check the disk")
+    refused = pppca(*command)
+    assert_refused(
+        refused, r"results\.sqlite: no intact results database \(.*\)\. Restore it from a backup, or move it"
+    )
     assert path.read_bytes() == before
+    move = refused.stderr.split("`")[1]
+    subprocess.run(move, shell=True, check=True)
+    assert pppca(*COMMANDS[0]).stderr.endswith(f"{N_RUNS} runs done, 0 were already stored.\n")
 
 
 def versions_of(database: Path, method: str) -> set[int]:

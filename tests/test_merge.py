@@ -220,6 +220,15 @@ def test_curves_compressed_by_another_library_are_equal(store, made):
     assert merge(store, [path]) == [(0, 1)]
 
 
+def test_a_damaged_source_is_named_and_nothing_is_merged(store, made):
+    bad = made("bad", [result(SPECS[0])])
+    bad.write_bytes(bad.read_bytes()[:-8192])
+    before = content(store)
+    with pytest.raises(StoreError, match=rf"^{bad}: no intact results database"):
+        merge(store, [bad])
+    assert content(store) == before
+
+
 def test_a_source_of_another_version_or_without_a_database_is_refused(store, made, tmp_path):
     path = made("old", [])
     with closing(sqlite3.connect(path)) as connection:

@@ -269,7 +269,7 @@ def test_a_file_of_another_kind_is_refused_and_left_unchanged(tmp_path, read_onl
     path = tmp_path / "notes.sqlite"
     path.write_text("These are my notes, not a database. " * 10)
     with pytest.raises(
-        StoreError, match=r"notes\.sqlite: cannot be used as the results database \(file is not a database"
+        StoreError, match=r"notes\.sqlite: no intact results database \(file is not a database\)\. Restore it from"
     ):
         Store(path, read_only=read_only)
     assert path.read_text() == "These are my notes, not a database. " * 10
@@ -279,8 +279,32 @@ def test_a_file_of_another_kind_is_refused_and_left_unchanged(tmp_path, read_onl
 def test_a_truncated_store_is_refused(planned, path, keep):
     planned.close()
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(StoreError, match=r"cannot be used as the results database \("), Store(path) as store:
+    with pytest.raises(StoreError, match=r"no intact results database \("), Store(path) as store:
         store.runs()
+
+
+DAMAGES = {
+    "cell 1": "UPDATE cells SET parameters = '{' WHERE id = 1",
+    "cell 1: 'int' object": "UPDATE cells SET changed = '3' WHERE id = 1",
+    "measures or provenance of a run": "UPDATE runs SET measures = 'x' WHERE key = 'key0'",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGES)
+def test_damaged_text_is_named_and_other_runs_stay_readable(planned, content):
+    planned.plan(plan("b", [GHA]))
+    planned.rows(DAMAGES[content])
+    with pytest.raises(StoreError, match=rf"results\.sqlite: no intact results database \({content}.*\)\. Restore it"):
+        planned.runs(["a"])
+    assert planned.runs(["b"]) == [(GHA, None)]
+
+
+def test_damaged_curves_are_named_and_runs_stay_readable(planned):
+    planned.record([done(SPECS[0], curve=np.zeros(2))], "{}")
+    planned.rows("UPDATE histories SET curves = x'0102'")
+    with pytest.raises(StoreError, match=r"\(learning curves of run key0: .*\)\. Restore it"):
+        planned.histories(["key0"])
+    assert planned.runs()[0] == (SPECS[0], done(SPECS[0]))
 
 
 def test_a_folder_that_cannot_be_created_is_named(tmp_path):
@@ -330,7 +354,7 @@ sys.stdin.readline()
 with Store(path) as store:
     store.plan(Plan(name, "", "", tuple(specs + shared)))
     for pair in zip(specs, shared):
-        store.record([RunResult(spec.key, "done", values={"test_error_percent": 1.0}) for spec in pair], name)
+        store.record([RunResult(spec.key, "done", values={"test_error_percent": 1.0}) for spec in pair], "{}")
 """
 
 

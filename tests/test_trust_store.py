@@ -1,9 +1,8 @@
-"""Stored results under damaged rows, full disks and careless records."""
+"""Stored results under full disks and careless records."""
 
 import errno
 import json
 import os
-import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +18,7 @@ from pppca_bench.experiments.cell import run_group
 from pppca_bench.files import atomic_write
 from pppca_bench.reporting.baseline import RecordedCell, read_baseline, write_baseline
 from pppca_bench.reporting.comparison import Place
-from pppca_bench.runs import QUANTITIES, Plan, RunResult
+from pppca_bench.runs import Plan
 from pppca_bench.store.database import Store
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")
@@ -33,26 +32,6 @@ CONFIG = {
     "classifier": {"hidden": [2], "max_epochs": 5},
 }
 SPECS = specs_of(CONFIG)
-
-DAMAGES = {
-    "parameters are no JSON": "UPDATE cells SET parameters = '{'",
-    "parameters are no mapping": "UPDATE cells SET parameters = '[1]'",
-    "a parameter is a mapping": """UPDATE cells SET parameters = '{"tau": {}}'""",
-    "a version is text": """UPDATE cells SET algorithms = '{"dgha": "new"}'""",
-    "changed is no list": "UPDATE cells SET changed = '3'",
-    "an infinite error": "UPDATE runs SET test_error_percent = 9e999 WHERE repeat = 0",
-    "an infinite measure": """UPDATE runs SET measures = '{"x": Infinity}' WHERE repeat = 0""",
-    "a measure is text": """UPDATE runs SET measures = '{"x": "1"}' WHERE repeat = 0""",
-    "measures are no JSON": "UPDATE runs SET measures = 'x' WHERE repeat = 0",
-    "a negative repeat": "UPDATE runs SET repeat = -1 WHERE repeat = 0",
-    "done without a number": "UPDATE runs SET measures = NULL, " + ", ".join(f"{n} = NULL" for n in QUANTITIES),
-    "a cell that is not there": "UPDATE runs SET cell = 99 WHERE repeat = 0",
-}
-
-
-def query(path: Path, statement: str) -> list[tuple]:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        return connection.execute(statement).fetchall()
 
 
 @pytest.fixture(scope="module")
@@ -71,45 +50,6 @@ def path(template, tmp_path) -> Path:
     found.parent.mkdir()
     found.write_bytes(template)
     return found
-
-
-@pytest.mark.usefixtures("quick_doctor")
-class TestDamagedRows:
-    @pytest.mark.parametrize("damage", DAMAGES)
-    def test_trust_a_damaged_row_is_named_and_removed_by_mending(self, path, damage):
-        query(path, DAMAGES[damage])
-        named = rf"^{re.escape(str(path))}: (run [0-9a-f]+|cell 1 \(dgha on iris\)): .*`pppca doctor --mend`"
-        with Store(path, read_only=True) as store, pytest.raises(StoreError, match=named):
-            store.runs_by_cell()
-        assert pppca("doctor", "--results", path.parent).stdout.count("`pppca doctor --mend`") in (1, 2)
-        assert "`pppca doctor --mend`" not in pppca("doctor", "--mend", "--results", path.parent).stdout
-        with Store(path) as store:
-            store.plan(Plan("small", "c" * 64, "name: small\n", tuple(SPECS)))
-            missing = {spec.key for spec in SPECS} - store.done(spec.key for spec in SPECS)
-            store.record([RunResult(key, "done", values={"test_error_percent": 1.0}) for key in missing], "{}")
-            assert all(result.status == "done" for _, result in store.runs())
-
-    @pytest.mark.parametrize("command", ["tables", "render"])
-    def test_trust_commands_name_a_damaged_row_in_a_line(self, path, command):
-        query(path, DAMAGES["a negative repeat"])
-        result = pppca(command, "--results", path.parent)
-        assert result.exit_code == 1
-        assert re.fullmatch(r"Error: \S+results\.sqlite: run [0-9a-f]+: .*\n", result.stderr), result.stderr
-
-    def test_trust_mending_does_not_change_a_valid_database(self, path):
-        before = path.read_bytes()
-        assert "Removed" not in pppca("doctor", "--mend", "--results", path.parent).stdout
-        assert query(path, "SELECT count(*) FROM runs") == [(2,)]
-        assert len(path.read_bytes()) == len(before)
-
-    def test_trust_damaged_curves_are_named(self, path):
-        query(path, "UPDATE histories SET curves = x'0102'")
-        with (
-            Store(path, read_only=True) as store,
-            pytest.raises(StoreError, match=r"learning curves of run [0-9a-f]+:"),
-        ):
-            store.histories([SPECS[0].key])
-        assert pppca("doctor", "--results", path.parent).stdout.count("learning curves of run") == 2
 
 
 @pytest.mark.parametrize(

@@ -171,8 +171,7 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
 @click.command(epilog=examples("pppca doctor", "pppca doctor --results elsewhere"))
 @data_option
 @results_option
-@click.option("--mend", is_flag=True, help="Remove damaged rows of results, so that they are computed again.")
-def doctor(data_dir: Path | None, results: Path, mend: bool) -> None:
+def doctor(data_dir: Path | None, results: Path) -> None:
     """Check the installation, the data and the results.
 
     Each check is printed, a failed check with its remedy. The exit code is 1 if a check failed.
@@ -180,9 +179,6 @@ def doctor(data_dir: Path | None, results: Path, mend: bool) -> None:
     from pppca_bench.experiments import doctor as checks
 
     studies = sorted(results.glob(f"{STUDIES}/*/{DATABASE}"))
-    for database in (results / DATABASE, *studies) if mend else ():
-        if database.exists() and (n_removed := checks.mend(database)):
-            click.echo(f"Damaged rows removed from {database}: {n_removed}. The next run or study computes them again.")
     n_wrong = 0
     for result in checks.examine(data_dir, results / DATABASE, studies):
         n_wrong += result.remedy is not None

@@ -5,10 +5,8 @@ from __future__ import annotations
 import io
 import json
 import math
-import re
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import StoreError
 from pppca_bench.runs import QUANTITIES, Cell, Parameters, RunResult, RunSpec, StoredRun
 
 if TYPE_CHECKING:
@@ -36,21 +33,6 @@ STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
 CellRow = tuple[Cell, tuple[str, ...]]
 """A cell, and the names of its settings that are not a config's defaults."""
 
-_REMEDY = "The row was damaged or edited: `pppca doctor --mend` removes it, and the next run or study repeats it."
-
-_FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
-"""Versions of third-party methods (`methods.lookup.version_of`)."""
-
-
-@contextmanager
-def report_damage(row: str) -> Iterator[None]:
-    """Turn the errors of a damaged or edited row into StoreError, with the row's name and the remedy."""
-    try:
-        yield
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        wrong = f"expected JSON text ({error})" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise StoreError(f"{row}: {wrong.removesuffix('.')}. {_REMEDY}") from error
-
 
 def to_json(values: object) -> str:
     """Return JSON text with sorted keys."""
@@ -58,32 +40,16 @@ def to_json(values: object) -> str:
 
 
 def read_cell(row: Sequence[str]) -> CellRow:
-    """Return the cell of a row of `CELL_COLUMNS` and ``changed``; raise ValueError for other content."""
+    """Return the cell of a row of `CELL_COLUMNS` and ``changed``; raise ValueError or TypeError for other content."""
     problem, data_sha256, method, parameters, classifier, versions, changed = row
     algorithms: Any = _parameters(versions)
-    if not all(isinstance(value, int) or _FOREIGN_VERSION.fullmatch(str(value)) for _, value in algorithms):
-        raise ValueError(f"expected whole numbers, or digests of third-party code, as versions, got {versions}")
-    settings = json.loads(changed)
-    if not isinstance(settings, list) or not all(isinstance(name, str) for name in settings):
-        raise ValueError(f"expected a list of names, got {changed}")
     cell = Cell(problem, data_sha256, method, _parameters(parameters), _parameters(classifier), algorithms)
-    return cell, tuple(settings)
+    return cell, tuple(json.loads(changed))
 
 
 def _parameters(text: str) -> Parameters:
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in _mapping(text).items()}
-    for name, value in values.items():
-        items = value if isinstance(value, tuple) else (value,)
-        if not all(item is None or isinstance(item, str | int | float) for item in items):
-            raise ValueError(f"expected {name} to be a number, text or a list of them, got {value!r}")
-    return tuple(sorted(values.items()))
-
-
-def _mapping(text: str) -> dict[str, Any]:
-    values = json.loads(text)
-    if not isinstance(values, dict):
-        raise ValueError(f"expected a mapping of names to values, got {text}")
-    return values
+    values = dict(json.loads(text)).items()
+    return tuple(sorted((name, tuple(value) if isinstance(value, list) else value) for name, value in values))
 
 
 def pack(history: Mapping[str, NDArray[Any]]) -> bytes:
@@ -106,32 +72,6 @@ def unpack(blob: bytes) -> dict[str, NDArray[Any]]:
             return {name: curves[name] for name in curves.files}
     except Exception as error:  # the decoders of zip, deflate and NumPy raise a dozen kinds for damaged bytes
         raise ValueError(f"expected learning curves, got {type(error).__name__}: {error}") from error
-
-
-def damaged_runs(
-    frame: pd.DataFrame, cells: Mapping[int, CellRow], damaged_cells: Mapping[int, StoreError], path: object
-) -> dict[str, StoreError]:
-    """Return the errors of rows that were damaged or edited, by the runs' keys.
-
-    A run of a damaged cell has the error of the cell.
-    """
-    quantities = _quantity_columns(frame)
-    unreadable = [text for text in frame["measures"].dropna().unique() if not _are_finite(text)]
-    has_numbers = frame["measures"].notna() | frame[quantities].notna().any(axis=1)
-    rules = {
-        "one of the stored cells": (["cell"], frame["cell"].isin(list(cells))),
-        "a repeat and a seed of at least 0": (["repeat", "seed"], (frame[["repeat", "seed"]] >= 0).all(axis=1)),
-        "finite numbers by name": (["measures"], ~frame["measures"].isin(unreadable)),
-        "finite numbers": (quantities, ~frame[quantities].isin([np.inf, -np.inf]).any(axis=1)),
-        "numbers in a completed run": (["status"], has_numbers | (frame["status"] != DONE)),
-    }
-    errors: dict[str, StoreError] = {}
-    for rule, (names, holds) in rules.items():
-        for _, row in frame[~holds].iterrows():
-            got = ", ".join(f"{name} {value}" for name, value in row[names].dropna().items())
-            error = StoreError(f"{path}: run {row['key']}: expected {rule}, got {got}. {_REMEDY}")
-            errors.setdefault(str(row["key"]), damaged_cells.get(row["cell"], error))
-    return errors
 
 
 def records(columns: Columns, cells: Mapping[int, CellRow], provenances: Mapping[int, str]) -> list[StoredRun]:
@@ -160,17 +100,9 @@ def _quantity_columns(columns: Columns) -> list[str]:
     return [name for name in QUANTITIES if name in columns]
 
 
-def _are_finite(measures: str) -> bool:
-    try:
-        values = read_measures(measures).values()
-        return all(isinstance(value, int | float) and math.isfinite(value) for value in values)
-    except (ValueError, OverflowError, RecursionError):
-        return False
-
-
 def read_measures(text: object) -> dict[str, float]:
     """Return the numbers of a run without a column of their own, from their JSON text if there is any."""
-    return _mapping(text) if isinstance(text, str) and text != "{}" else {}
+    return dict(json.loads(text)) if isinstance(text, str) and text != "{}" else {}
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pppca_bench.errors import ConfigError, StoreError, UnknownConfigError, listed, nearest
+from pppca_bench.errors import ConfigError, UnknownConfigError, listed, nearest
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import columns
-from pppca_bench.store.columns import CELL_COLUMNS, CellRow, CellRuns, report_damage, to_json
+from pppca_bench.store.columns import CELL_COLUMNS, CellRow, CellRuns, to_json
 from pppca_bench.store.file import Database, is_running, this_process
 
 if TYPE_CHECKING:
@@ -182,10 +182,9 @@ class Store(Database):
         list of (Cell, Cell, int)
             The wanted cell, the stored cell, and the number of done runs of the stored cell.
         """
-        (known, _), wanted = self._cells(), {_setting(cell): cell for cell in cells}
         counts = self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell")
-        # Commands that read the runs report a damaged cell.
-        stored = ((known[number][0], n) for number, n in counts if number in known)
+        known, wanted = self._cells(number for number, _ in counts), {_setting(cell): cell for cell in cells}
+        stored = ((known[number][0], n) for number, n in counts)
         pairs = ((wanted.get(_setting(old), old), old, n) for old, n in stored)
         return [(cell, old, n) for cell, old, n in pairs if cell != old]
 
@@ -212,7 +211,7 @@ class Store(Database):
         """Return the text of each config that was ever planned, by name, sorted."""
         return dict(self.rows("SELECT name, text FROM configs ORDER BY name"))
 
-    def read(self, configs: Sequence[str] | None = None) -> tuple[pd.DataFrame, dict[int, CellRow]]:
+    def read(self, configs: Sequence[str] | None = None) -> tuple[pd.DataFrame, dict[int, CellRow], dict[int, str]]:
         """Return the runs that the configs (all by default) ask for, in the order of the configs' names and plans.
 
         Returns
@@ -222,13 +221,15 @@ class Store(Database):
             the configs that ask for it, separated by line feeds.
         dict of int to (Cell, changed)
             The cells, by number.
+        dict of int to str
+            The provenances (`RunResult.origin`), by number.
 
         Raises
         ------
         UnknownConfigError
             A config of that name was never run into this store.
         StoreError
-            A row was damaged or edited.
+            The file is damaged.
         """
         known = self.configs()
         for name in configs or ():
@@ -238,101 +239,66 @@ class Store(Database):
                     f"no runs of config {name!r} in {self.path}: expected one of {expected}{nearest(name, known)}."
                     " Run it first with `pppca run`."
                 )
-        frame, cells = self._read(
+        frame, cells, provenances = self._read(
             # SQLite takes `place` from the row of the first config.
             "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first, place"
             " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)",
             known if configs is None else sorted(configs),
             more="configs, first, place",
         )
-        return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells
+        return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells, provenances
 
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
         """Return the records of `read`."""
-        return columns.records(*self.read(configs), self._provenances())
+        return columns.records(*self.read(configs))
 
     def runs_by_cell(self, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
         """Return the runs of `read` by cell."""
-        return columns.split_by_cell(*self.read(configs), self._provenances())
+        return columns.split_by_cell(*self.read(configs))
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
-        runs = columns.records(*self._read(f"WHERE key {_AMONG}", keys), self._provenances())
+        runs = columns.records(*self._read(f"WHERE key {_AMONG}", keys))
         return {spec.key: (spec, result) for spec, result in runs}
-
-    def damaged_rows(self) -> dict[str, StoreError]:
-        """Return the errors of runs whose row, cell or learning curves were damaged or edited, by key."""
-        _, _, damaged = self._read_all()
-        for key, curves in self._connection.execute("SELECT key, curves FROM histories"):
-            try:
-                self._unpack(key, curves)
-            except StoreError as error:
-                damaged.setdefault(key, error)
-        return damaged
-
-    def remove(self, keys: Collection[str]) -> None:
-        """Remove runs, their learning curves, and cells without runs."""
-        with self.transaction():
-            for table in ("histories", "plans", "reservations", "runs"):
-                self.rows(f"DELETE FROM {table} WHERE key {_AMONG}", json.dumps(list(keys)))
-            self.rows("DELETE FROM cells WHERE id NOT IN (SELECT cell FROM runs)")
 
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray[Any]]]:
         """Return the learning curves of the runs that have any, by key."""
-        rows = self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
-        return {key: self._unpack(key, curves) for key, curves in rows}
+        curves: dict[str, Mapping[str, NDArray[Any]]] = {}
+        for key, blob in self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys))):
+            with self.decoding(f"learning curves of run {key}"):
+                curves[key] = columns.unpack(blob)
+        return curves
 
-    def _unpack(self, key: str, curves: bytes) -> dict[str, NDArray[Any]]:
-        with report_damage(f"{self.path}: learning curves of run {key}"):
-            return columns.unpack(curves)
-
-    def cells(self) -> dict[int, Cell]:
-        """Return every cell by its number in the tables; raise StoreError for a damaged or edited row."""
-        cells, damaged = self._cells()
-        for error in damaged.values():
-            raise error
-        return {number: cell for number, (cell, _) in cells.items()}
-
-    def _cells(self) -> tuple[dict[int, CellRow], dict[int, StoreError]]:
-        """Return every cell, and the errors of damaged rows, by number."""
-        cells, damaged = dict[int, CellRow](), dict[int, StoreError]()
-        for number, *row in self.rows(f"SELECT id, {', '.join(CELL_COLUMNS)}, changed FROM cells"):
-            try:
-                with report_damage(f"{self.path}: cell {number} ({row[2]} on {row[0]})"):
-                    cells[number] = columns.read_cell(row)
-            except StoreError as error:
-                damaged[number] = error
-        return cells, damaged
-
-    def _provenances(self) -> dict[int, str]:
-        return dict(self.rows("SELECT id, description FROM provenances"))
+    def _cells(self, numbers: Iterable[int]) -> dict[int, CellRow]:
+        """Return cells by their numbers in the tables."""
+        wanted, cells = json.dumps(list(numbers)), dict[int, CellRow]()
+        query = f"SELECT id, {', '.join(CELL_COLUMNS)}, changed FROM cells WHERE id {_AMONG}"
+        for number, *row in self.rows(query, wanted):
+            with self.decoding(f"cell {number}"):
+                cells[number] = columns.read_cell(row)
+        return cells
 
     def _read(
         self, which: str, among: Collection[str], more: str = "NULL AS configs"
-    ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
-        """Return runs and their cells; raise StoreError for a damaged or edited row."""
-        frame, cells, damaged = self._read_all(which, json.dumps(list(among)), more=more)
-        for error in damaged.values():
-            raise error
-        return frame, cells
-
-    def _read_all(
-        self, which: str = "", *values: str, more: str = "NULL AS configs"
-    ) -> tuple[pd.DataFrame, dict[int, CellRow], dict[str, StoreError]]:
-        """Return runs, the cells of intact rows, and the errors of damaged or edited rows by the keys of the runs."""
+    ) -> tuple[pd.DataFrame, dict[int, CellRow], dict[int, str]]:
+        """Return runs, their cells, and all provenances."""
         import pandas as pd
 
         types: Any = dict.fromkeys([*QUANTITIES, "provenance"], "float64")
         types |= {"status": pd.CategoricalDtype([*columns.STATUSES])}
         types |= dict.fromkeys(["measures", "configs"], "category")  # equal texts share an object
         names = ", ".join(("runs.rowid AS number", *columns.RUN_COLUMNS, *QUANTITIES, more))
-        query = f"SELECT {names} FROM runs {which}"
+        query, values = f"SELECT {names} FROM runs {which}", (json.dumps(list(among)),)
         with self._explained():
             parts = pd.read_sql_query(query, self._connection, params=values, chunksize=CHUNK, dtype=types)
             # Most runs have few of the quantities.
             chunks = [part.drop(columns=[name for name in QUANTITIES if part[name].isna().all()]) for part in parts]
-        frame, (cells, damaged_cells) = pd.concat(chunks, ignore_index=True), self._cells()
-        return frame, cells, columns.damaged_runs(frame, cells, damaged_cells, self.path)
+        frame = pd.concat(chunks, ignore_index=True)
+        provenances = dict(self.rows("SELECT id, description FROM provenances"))
+        with self.decoding("measures or provenance of a run"):  # others decode them, and do not know this file
+            for text in (*frame["measures"].unique(), *provenances.values()):
+                columns.read_measures(text)
+        return frame, self._cells(frame["cell"].unique().tolist()), provenances
 
 
 def _setting(cell: Cell) -> Cell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -139,15 +140,38 @@ class Database:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield self._connection
 
+    def check_integrity(self) -> None:
+        """Raise StoreError for the first damage that SQLite finds in the whole file."""
+        ((verdict,), *_) = self.rows("PRAGMA integrity_check")
+        if verdict != "ok":
+            raise self._damaged(verdict.splitlines()[0])
+
+    @contextmanager
+    def decoding(self, content: str) -> Iterator[None]:
+        """Turn the errors of undecodable content into StoreError."""
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            raise self._damaged(f"{content}: {error}") from error
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
+            cause = error.__cause__ or error  # pandas chains its own error to SQLite's
+            name = getattr(cause, "sqlite_errorname", "")
+            if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+                raise self._damaged(str(cause)) from error
             remedy = "Check the disk and the file, or name another folder with --results."
-            if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+            if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
                 remedy = "Recorded results are kept: free some space on the disk, then run the same command again."
-            raise StoreError(f"{self.path}: cannot be used as the results database ({error}). {remedy}") from error
+            raise StoreError(f"{self.path}: cannot be used as the results database ({cause}). {remedy}") from error
+
+    def _damaged(self, cause: str) -> StoreError:
+        aside = shlex.join(["mv", str(self.path), f"{self.path}.damaged"])
+        remedy = f"Restore it from a backup, or move it aside (`{aside}`) and run the configs again."
+        return StoreError(f"{self.path}: no intact results database ({cause}). {remedy}")
 
 
 def this_process() -> str:

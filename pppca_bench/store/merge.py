@@ -98,6 +98,7 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
 
 def _merge_source(store: Store, source: Path) -> tuple[int, int]:
     with Store(source, read_only=True) as other:
+        other.check_integrity()  # below, errors would name the target
         store.rows("ATTACH ? AS other", f"{source.absolute().as_uri()}?mode=ro")
         try:
             with store.transaction():
