@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from stored_runs import run_of
 
 from pppca_bench.references.proben1_tables import published_searches
-from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.runs import Cell, ProblemFacts, StoredRun
 
 TOPOLOGIES = ((2,), (4,), (8,), (16,), (24,), (32,), (2, 2), (4, 2), (4, 4), (8, 4), (8, 8), (16, 8))
 SIZES = {
@@ -45,12 +45,6 @@ def cell_of(problem: str, hidden: object, output: str = "linear", *, shortcuts: 
     return Cell(problem, "a" * 64, "all_features", (), parameters, (("all_features", 1), ("rprop", 1)))
 
 
-def run_of(cell: Cell, repeat: int, config: str = "", **values: float) -> StoredRun:
-    """Return a run that is done, or, without values, one that is not."""
-    key = f"{config} {cell.problem} {cell.classifier} {repeat}"
-    return RunSpec(key, cell, repeat, repeat), RunResult(key, "done", values=values) if values else None
-
-
 def search_runs(problems: Sequence[str], seed: int = 0) -> Iterator[StoredRun]:
     """Yield the runs of a search: twelve topologies, two with linear outputs and one with the others."""
     rng = np.random.default_rng(seed)
@@ -59,7 +53,7 @@ def search_runs(problems: Sequence[str], seed: int = 0) -> Iterator[StoredRun]:
             for output, repeats in (("linear", 2), ("softsign", 1)):
                 cell = cell_of(problem, hidden, output)
                 for repeat in range(repeats):
-                    yield run_of(cell, repeat, "proben1_search", **_values(problem, rng))
+                    yield run_of(cell, repeat, **_values(problem, rng))
 
 
 def network_runs(config: str, problems: Sequence[str], n_repeats: int = 12, seed: int = 0) -> Iterator[StoredRun]:
@@ -69,7 +63,7 @@ def network_runs(config: str, problems: Sequence[str], n_repeats: int = 12, seed
         hidden = () if config == "proben1_linear" else "pivot"
         cell = cell_of(problem, hidden, "pivot", shortcuts=config != "proben1_no_shortcuts")
         for repeat in range(n_repeats):
-            yield run_of(cell, repeat, config, **_values(problem, rng))
+            yield run_of(cell, repeat, **_values(problem, rng))
 
 
 def _values(problem: str, rng: np.random.Generator) -> dict[str, float]:
@@ -84,9 +78,3 @@ def _values(problem: str, rng: np.random.Generator) -> dict[str, float]:
             "test_error_percent": float(rng.uniform(10, 20)),
         }
     return values
-
-
-def results_by_config(runs: dict[str, Sequence[StoredRun]]) -> Results:
-    """Return the results of several configs."""
-    plans = {config: [spec.key for spec, _ in own] for config, own in runs.items()}
-    return Results.of_runs([run for own in runs.values() for run in own], plans)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from command_line import pppca
-from report_runs import FACTS, TOPOLOGIES, network_runs, results_by_config, run_of, search_runs
+from report_runs import FACTS, TOPOLOGIES, network_runs, search_runs
+from stored_runs import results_by_config, run_of
 
 import pppca_bench
 from pppca_bench.methods.protocol import section_of

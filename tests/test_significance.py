@@ -5,8 +5,9 @@ from statistics import fmean, variance
 
 import numpy as np
 import pytest
-from report_runs import cell_of, network_runs, results_by_config, run_of
+from report_runs import cell_of, network_runs
 from scipy import stats
+from stored_runs import results_by_config, run_of
 
 from pppca_bench.references.proben1_tables import published_tests
 from pppca_bench.reporting.significance import (
@@ -105,7 +106,7 @@ def test_a_sample_that_is_not_normal_makes_a_test_unreliable():
 
 def runs_of(config: str, problem: str, errors: list[float]) -> list:
     cell = cell_of(problem, "pivot", shortcuts=config == PIVOT)
-    return [run_of(cell, repeat, config, **{QUANTITY: error}) for repeat, error in enumerate(errors)]
+    return [run_of(cell, repeat, **{QUANTITY: error}) for repeat, error in enumerate(errors)]
 
 
 def test_the_table_has_ours_beside_the_published_verdicts_and_counts_outliers():
@@ -147,5 +148,5 @@ def test_ours_is_empty_where_nothing_was_run():
 def test_a_problem_of_several_settings_is_not_compared():
     runs = {PIVOT: list(network_runs(PIVOT, ["cancer1"])), NO_SHORTCUTS: list(network_runs(NO_SHORTCUTS, ["cancer1"]))}
     assert significance_document(results_by_config(runs)).agreements[0].n_run == 1
-    runs[PIVOT] += [run_of(cell_of("cancer1", (4,)), 0, PIVOT, **{QUANTITY: 1.0})]
+    runs[PIVOT] += [run_of(cell_of("cancer1", (4,)), **{QUANTITY: 1.0})]
     assert significance_document(results_by_config(runs)).agreements[0].n_run == 0

@@ -4,7 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from report_runs import FACTS, cell_of, network_runs, results_by_config, run_of, search_runs
+from report_runs import FACTS, cell_of, network_runs, search_runs
+from stored_runs import results_by_config, run_of
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
@@ -128,7 +129,7 @@ class TestRegistry:
         assert {name: table.id for name, table in tables().items()} == {name: name for name in tables()}
 
     def test_tables_of_texts_come_after_the_references_tables_and_before_our_own(self):
-        other = run_of(cell_of("cancer1", (5,)), 0, "other", test_error_percent=1.0)
+        other = run_of(cell_of("cancer1", (5,)), test_error_percent=1.0)
         names = [name for name, table in tables({**RUNS, "other": [other]}).items() if table.has_runs]
         first = names.index("P5")
         d = ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
