@@ -1,14 +1,16 @@
 """Summaries of repeats, and the runs of a table cell."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from stored_runs import PIVOT, cell_of, results_by_config
 
 from pppca_bench.config.overrides import parse_filter
 from pppca_bench.reporting import summary as summaries
@@ -17,19 +19,7 @@ from pppca_bench.runs import Cell, RunResult, RunSpec, Selector, StoredRun
 from pppca_bench.store.columns import runs_by_cell
 
 SETTINGS = {"centre": True, "n_epochs": 10, "tau": 15.0, "data_fraction": 100.0}
-NETWORK = {"rule": "rprop", "hidden": "pivot", "shortcuts": True}
-
-
-def cell(
-    problem: str = "cancer1",
-    method: str = "dgha",
-    parameters: Mapping = SETTINGS,
-    classifier: Mapping = NETWORK,
-    data: str = "a",
-    version: int = 1,
-) -> Cell:
-    sections = (tuple(sorted(section.items())) for section in (parameters, classifier))
-    return Cell(problem, data, method, *sections, ((method, version),))
+cell = partial(cell_of, parameters=SETTINGS)
 
 
 def spec(repeat: int = 0, of: Cell | None = None) -> RunSpec:
@@ -185,7 +175,7 @@ def test_a_cell_takes_only_runs_of_its_place_and_settings(other):
 
 def test_settings_may_name_the_classifiers_parameters():
     results = Results.of_runs(
-        [(spec(0), result(1.0)), (spec(0, cell(classifier=NETWORK | {"hidden": ()})), result(9.0))]
+        [(spec(0), result(1.0)), (spec(0, cell(classifier={**PIVOT, "hidden": ()})), result(9.0))]
     )
 
     def selected(*settings: tuple) -> list[StoredRun]:
@@ -199,44 +189,38 @@ def test_settings_may_name_the_classifiers_parameters():
 SLOW = cell(parameters=SETTINGS | {"n_epochs": 99})
 
 
-def planned(**plans: list[StoredRun]) -> Results:
-    """Return results of configs, by name, that were planned in this order."""
-    runs = {spec.key: (spec, result) for own in plans.values() for spec, result in own}
-    return Results.of_runs(runs.values(), {name: [spec.key for spec, _ in own] for name, own in plans.items()})
-
-
 OURS = [(spec(repeat), result(1.0)) for repeat in range(3)]
 OTHER = [(spec(repeat, SLOW), result(2.0)) for repeat in range(3)]
 
 
 class TestSelection:
     def test_settings_are_never_mixed_whatever_the_order_of_plans(self):
-        for results in (planned(a=OURS, b=OTHER), planned(b=OTHER, a=OURS)):
+        for results in (results_by_config({"a": OURS, "b": OTHER}), results_by_config({"b": OTHER, "a": OURS})):
             assert not results.select(CENTRED)
             assert set(results.matching(CENTRED)) == {cell(), SLOW}
 
     def test_of_named_configs_only_what_they_ask_for_counts(self):
-        for results in (planned(a=OURS, b=OTHER), planned(b=OTHER, a=OURS)):
+        for results in (results_by_config({"a": OURS, "b": OTHER}), results_by_config({"b": OTHER, "a": OURS})):
             assert mean_error(results.select(CENTRED, ["a"])) == 1.0
             assert mean_error(results.select(CENTRED, ["b", "c"])) == 2.0
             assert not results.select(CENTRED, ["c"])
             assert not results.select(CENTRED, ["a", "b"])
 
     def test_a_setting_that_several_configs_ask_for_is_one_cell(self):
-        results = planned(a=OURS[:2], b=OURS)
+        results = results_by_config({"a": OURS[:2], "b": OURS})
         assert len(results.select(CENTRED, ["b"])) == 3
         assert len(results.select(CENTRED, ["a"])) == 2, "a config's tables know nothing of another's repeats"
         assert results.cells[cell()].configs == {"a", "b"}
 
     def test_a_summary_is_that_of_the_runs_that_the_named_configs_ask_for(self):
-        results = planned(a=OURS[:2], b=OURS)
+        results = results_by_config({"a": OURS[:2], "b": OURS})
         for configs, n in ((["a"], 2), (["b"], 3), ([], 3)):
             assert results.summary(CENTRED, configs) == summarise_runs(results.select(CENTRED, configs))
             assert results.summary(CENTRED, configs).n_planned == n
 
     @pytest.mark.parametrize("other", [cell(data="b"), cell(version=2)], ids=["other data", "another version"])
     def test_runs_on_other_data_and_of_other_versions_are_settings_of_their_own(self, other):
-        assert not planned(a=OURS, b=[(spec(0, other), result(9.0))]).select(CENTRED)
+        assert not results_by_config({"a": OURS, "b": [(spec(0, other), result(9.0))]}).select(CENTRED)
 
 
 class TestDigestOfSettings:
@@ -262,12 +246,11 @@ def test_the_selection_of_a_cell_takes_its_runs_alone():
             cell("iris", parameters={"tau": 5.0, "data_fraction": 100.0}, classifier={"hidden": own})
             for own in ((8,), ())
         ),
-        *(cell("iris", "gha", {"centre": value}) for value in (True, False)),
-        cell("wine", "gha", {"decay_epochs": None}),
+        *(cell("iris", "gha", parameters={"centre": value}) for value in (True, False)),
+        cell("wine", "gha", parameters={"decay_epochs": None}),
     ]
     runs = [(spec(0, own), result(1.0)) for own in cells]
-    keys = [run.key for run, _ in runs]
-    results = Results.of_runs(runs, {"a": keys, "b": keys[:1]})
+    results = results_by_config({"a": runs, "b": runs[:1]})
     for own in cells:
         source = source_of(own, results, ["a"])
         taken = parse_filter([str(source.record()["only"])])
