@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from stored_runs import cell_of, results_by_config, run_of
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.claims import Finding, advice_of, judge_claims, render_findings
@@ -13,7 +14,7 @@ from pppca_bench.reporting.evidence import COMPARED, READINGS, Evidence, Losses,
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.summary import Results, summarise
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector
+from pppca_bench.runs import ProblemFacts, Selector
 
 CLAIMS = own_references()[0].claims
 NOTHING = Evidence(Results.of_runs([]), {}, {}, {}, CLAIMS)
@@ -92,12 +93,9 @@ def compared(
         settings = dict(claims[reading][role.replace("_", " ").replace("speed up", "speed-up")])
         method = str(settings.pop("method"))
         for i, name in enumerate(FAMILIES):
-            cell = Cell(f"{name}1", "a", method, tuple(settings.items()), ())
             known = {"dimensionality": 3, "fit_time_ms": 2.0} | {q: own[i] for q, own in quantities.items()}
-            spec = RunSpec(repr(cell), cell, 0, 0)
-            runs.append((spec, RunResult(spec.key, "done", values=known)))
-    plans = {config: [spec.key for spec, _ in runs]}
-    return Evidence(Results.of_runs(runs, plans), FACTS, {}, {}, claims)
+            runs.append(run_of(cell_of(f"{name}1", method, settings, {}), **known))
+    return Evidence(results_by_config({config: runs}), FACTS, {}, {}, claims)
 
 
 def errors(shift: list[float]) -> dict[str, list[float]]:
@@ -121,14 +119,10 @@ def test_cutting_is_judged_beside_all_features_in_each_reading(reading, shift, v
 
 
 def test_permutations_of_a_problem_are_averaged():
-    cell = Cell("family01", "a", "all_features", (), ())
-    evidence = compared(untouched=NO_LOSS)
-    more = [
-        (RunSpec(name, Cell(name, "a", cell.method, (), ()), 0, 0), RunResult(name, "done", values=values))
-        for name, values in {"one": {"test_error_percent": 4.0}, "two": {"test_error_percent": 7.0}}.items()
-    ]
-    facts = dict.fromkeys(("one", "two"), FACTS["family01"])
-    evidence = evidence._replace(results=Results.of_runs(more, {COMPARED[0]: ["one", "two"]}), facts=facts)
+    permutations = {"one": 4.0, "two": 7.0}
+    runs = [run_of(cell_of(name, "all_features"), test_error_percent=error) for name, error in permutations.items()]
+    facts = dict.fromkeys(permutations, FACTS["family01"])
+    evidence = NOTHING._replace(results=results_by_config({COMPARED[0]: runs}), facts=facts)
     assert evidence.by_data_set("untouched", "fitted") == {"family0": 5.5}
 
 
@@ -149,10 +143,11 @@ def test_exact_pca_is_recommended_unless_it_loses():
 
 @pytest.mark.parametrize(("retained", "verdict"), [(100.0, "holds"), (99.9, "does not hold")])
 def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
-    cell = Cell("family11", "a", "ne_ppca", (), ())
-    values = [{"dimensionality": n, "retained_variance_percent": share} for n, share in ((9, retained), (3, 50.0))]
-    runs = [(RunSpec(f"{n}", cell, n, 0), RunResult(f"{n}", "done", values=own)) for n, own in enumerate(values)]
-    finding = judge_claims(Evidence(Results.of_runs(runs), FACTS, {}, {}, CLAIMS))[RESOURCE]
+    runs = [
+        run_of(cell_of("family11", "ne_ppca"), n, dimensionality=n, retained_variance_percent=share)
+        for n, share in ((9, retained), (3, 50.0))
+    ]
+    finding = judge_claims(NOTHING._replace(results=Results.of_runs(runs), facts=FACTS))[RESOURCE]
     assert (finding.verdict, finding.fitted) == (verdict, verdict)
     assert "In 1 runs " in finding.evidence[0]
 
@@ -245,7 +240,7 @@ def speeds(*shares: tuple[int, float]) -> Evidence:
     values = {
         (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(names, value) for share, value in shares for tau in (5, 10)
     }
-    return Evidence(Results.of_runs([]), FACTS, {"T4": table("T4", values)}, {}, CLAIMS)
+    return NOTHING._replace(tables={"T4": table("T4", values)})
 
 
 def test_measured_times_are_those_of_the_fitted_settings():
@@ -261,7 +256,7 @@ def test_the_interval_of_the_speed_is_that_of_the_repeats_geometric_means_along_
         )
         for tau, values in ((5, [2.0, 4.0, 9.0]), (10, [8.0, 4.0]))
     }
-    evidence = Evidence(Results.of_runs([]), FACTS, {"T4": Table("T4", "", "", "", {}, {}, cells)}, {}, CLAIMS)
+    evidence = NOTHING._replace(tables={"T4": Table("T4", "", "", "", {}, {}, cells)})
     assert evidence.over_repeats("T4", "cancer1, 10%", "speedup_operations") == summarise([4.0, 4.0])
     assert evidence.over_repeats("T4", "cancer1, 100%", "speedup_operations") is None
     assert evidence.over_repeats("T6", "cancer1, 10%", "speedup_operations") is None

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 from full_results import full_tables, tables_of
+from stored_runs import PIVOT, cell_of, run_of
 
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Score, compare, judge, render, render_scores, scores, tally
 from pppca_bench.reporting.summary import Summary, summarise
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Cell, RunResult, RunSpec, StoredRun
 
 NAN = math.nan
 FIELDS = [
@@ -142,18 +142,6 @@ class TestCompare:
         assert all(list(record) == FIELDS for record in records)
 
 
-CENTRED = {"centre": True}
-PIVOT = (("hidden", "pivot"), ("rule", "rprop"), ("shortcuts", True))
-LINEAR = (("hidden", ()), ("rule", "rprop"), ("shortcuts", True))
-
-
-def run(method: str, parameters: dict[str, object], classifier: tuple = PIVOT, **values: float) -> StoredRun:
-    """Return a run on cancer1."""
-    cell = Cell("cancer1", "a", method, tuple(sorted(parameters.items())), classifier)
-    spec = RunSpec(repr(cell), cell, 0, 0)
-    return spec, RunResult(spec.key, "done", values=values)
-
-
 LINEAR_VALUES = {
     "test_error_percent": 3.68,
     "test_squared_error_percent": 3.56,
@@ -167,12 +155,19 @@ class TestScores:
     # 2.93 (standard deviation 0.18), test error 3.52 (0.04), total epochs 129 (13), overfit 0.55 (0.59).
     TABLES = tables_of(
         [
-            run("ne_ppca", CENTRED | {"tau": 5.0}, test_error_percent=3.30, dimensionality=2),
-            run("ne_ppca", CENTRED | {"tau": 15.0}, test_error_percent=1.28, dimensionality=4),
-            run("all_features", {}, LINEAR, dimensionality=9, **LINEAR_VALUES),
-            run(
-                "dgha_speedup",
-                CENTRED | {"tau": 5.0, "data_fraction": 100.0},
+            run_of(
+                cell_of("cancer1", "ne_ppca", {"centre": True, "tau": 5.0}), test_error_percent=3.30, dimensionality=2
+            ),
+            run_of(
+                cell_of("cancer1", "ne_ppca", {"centre": True, "tau": 15.0}), test_error_percent=1.28, dimensionality=4
+            ),
+            run_of(
+                cell_of("cancer1", "all_features", classifier={**PIVOT, "hidden": ()}),
+                dimensionality=9,
+                **LINEAR_VALUES,
+            ),
+            run_of(
+                cell_of("cancer1", "dgha_speedup", {"centre": True, "tau": 5.0, "data_fraction": 100.0}),
                 speedup=2.835,
                 speedup_operations=5.67 * math.e,
             ),

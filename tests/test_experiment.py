@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from stored_runs import cell_of, results_by_config, run_of
 
 from pppca_bench.config.request import read_request
 from pppca_bench.config.shipped import find_experiment
@@ -12,7 +13,7 @@ from pppca_bench.reporting.evidence import Evidence
 from pppca_bench.reporting.experiment import COMPARISONS, CONFIGS, SETTINGS, experiment_documents, run_tests
 from pppca_bench.reporting.pairs import corrected_t
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
+from pppca_bench.runs import ProblemFacts
 
 CLAIMS = own_references()[0].claims
 PROBLEMS = [f"data{number}" for number in range(14)]
@@ -31,15 +32,11 @@ def evidence(**shift: float) -> Evidence:
         settings = dict(CLAIMS[reading][role])
         method = str(settings.pop("method"))
         for problem in PROBLEMS:
-            cell = Cell(problem, "a", method, tuple(settings.items()), ())
+            cell = cell_of(problem, method, settings, {})
             for repeat, noise in enumerate(FOLDS):
                 error = 10.0 + repeat + shift.get(role.replace(" ", "_"), 0.0) + noise * (role != "untouched")
-                spec = RunSpec(f"{cell} {repeat}", cell, repeat, 0)
-                runs.append(
-                    (spec, RunResult(spec.key, "done", values={"test_error_percent": error, "dimensionality": 3}))
-                )
-    results = Results.of_runs(runs, {CONFIGS[0]: [spec.key for spec, _ in runs]})
-    return Evidence(results, FACTS, {}, {}, CLAIMS, CONFIGS)
+                runs.append(run_of(cell, repeat, test_error_percent=error, dimensionality=3))
+    return Evidence(results_by_config({CONFIGS[0]: runs}), FACTS, {}, {}, CLAIMS, CONFIGS)
 
 
 def test_the_configs_run_every_setting_on_fourteen_data_sets():
