@@ -3,16 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
+from stored_runs import PIVOT, cell_of, results_by_config, store_runs
 
 from pppca_bench.references.layout import Layout
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
+from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, Selector, StoredRun, described
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector, StoredRun, described
 from pppca_bench.store.database import Store
 
 REFERENCES = own_references()
@@ -20,7 +23,6 @@ PROBLEMS = ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soyb
 CONFIG = "cancer1"
 """A config whose runs fill the slides' tables."""
 
-CLASSIFIER = {"hidden": "pivot", "rule": "rprop", "shortcuts": True}
 ERROR_STEP = 100 / 172
 _OWN = ("test_error_percent", "dimensionality", "speedup", "correlation")
 
@@ -67,13 +69,6 @@ def plans_of(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]:
     return plans
 
 
-def store_runs(store: Store, runs: Sequence[StoredRun]) -> None:
-    """Plan runs as `plans_of` has them, and record what came of them."""
-    for name, own in plans_of(runs).items():
-        store.plan(Plan(name, "", "", tuple(spec for spec, _ in own)))
-    store.record([result for _, result in runs if result is not None], "{}")
-
-
 def published_sizes(problem: str) -> ProblemFacts:
     """Return a problem's sizes as the slides print them; made up where they print none."""
     places = {"n_features": "features", "n_outputs": "classes"}
@@ -86,28 +81,28 @@ def published_sizes(problem: str) -> ProblemFacts:
 FACTS = {problem: published_sizes(problem) for problem in PROBLEMS}
 
 
-def cell_of(selector: Selector, *, data: str = "a") -> Cell:
+def selected_cell(selector: Selector) -> Cell:
     """Return a cell that a selector means: its settings, and the usual classifier's for the rest."""
     settings = dict(selector.settings)
-    classifier = CLASSIFIER | {
-        name.removeprefix("classifier."): settings.pop(name)
-        for name in list(settings)
-        if name.startswith("classifier.")
-    }
-    sections = (tuple(sorted(section.items())) for section in (settings, classifier))
-    return Cell(selector.problem, data, selector.method, *sections)
-
-
-def results_of(runs: Iterable[StoredRun], plans: Mapping[str, Sequence[StoredRun]] | None = None) -> Results:
-    """Return results whose runs configs ask for, by default as `plans_of` has them."""
-    stored = list(runs)
-    plans = plans_of(stored) if plans is None else plans
-    return Results.of_runs(stored, {name: [spec.key for spec, _ in own] for name, own in plans.items()})
+    names = [name for name in settings if name.startswith("classifier.")]
+    classifier = {name.removeprefix("classifier."): settings.pop(name) for name in names}
+    return cell_of(selector.problem, selector.method, settings, {**PIVOT, **classifier})
 
 
 def tables_of(runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None) -> list[Table]:
     """Return the filled tables of runs that configs of the references ask for."""
-    return Snapshot(results_of(runs), FACTS if facts is None else facts, REFERENCES).of_means
+    return Snapshot(results_by_config(plans_of(runs)), FACTS if facts is None else facts, REFERENCES).of_means
+
+
+def tables_and_figures(
+    folder: Path, runs: Mapping[str, Sequence[StoredRun]], facts: Mapping[str, ProblemFacts]
+) -> tuple[list[Table], list[Figure]]:
+    """Return the tables and figures of a database with the runs of several configs."""
+    with Store(folder / "results.sqlite") as store:
+        store_runs(store, runs)
+        results = Results(store.runs_by_cell(), store.configs())
+        tables = Snapshot(results, facts, REFERENCES).of_means
+        return tables, build_figures(results, store, tables, REFERENCES)
 
 
 def full_runs(n_repeats: int, seed: int = 0) -> list[tuple[RunSpec, RunResult]]:
@@ -123,7 +118,7 @@ def full_runs(n_repeats: int, seed: int = 0) -> list[tuple[RunSpec, RunResult]]:
             for column in layout.columns:
                 selector = layout.selector(row, column)
                 if selector is not None:
-                    centre = centres.setdefault(cell_of(selector), {})
+                    centre = centres.setdefault(selected_cell(selector), {})
                     for quantity in layout.quantities(row, column):
                         number = published(layout.id, row.key, column.key, quantity)
                         if number is not None:

@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from full_results import PROBLEMS, full_runs, published_sizes, store_runs
+from full_results import PROBLEMS, full_runs, plans_of, published_sizes
+from stored_runs import store_runs
 
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
@@ -23,7 +24,7 @@ def write_store(folder: Path) -> Path:
     odd = [RunSpec(f"odd{n}", own, n, n) for n in range(2)]
     with Store(folder / "results.sqlite") as store:
         store.describe_problems([published_sizes(problem) for problem in PROBLEMS])
-        store_runs(store, runs)
+        store_runs(store, plans_of(runs))
         store.plan(Plan("my & own", "", "name: my & own  # <b>", tuple(odd)))
         store.record([RunResult(spec.key, "done", values={"test_error_percent": 3.0}) for spec in odd], "{}")
     return folder

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, RunResult, RunSpec, Scalar, StoredRun
+from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, Scalar, StoredRun
+from pppca_bench.store.database import Store
 
 PIVOT: Mapping[str, Scalar] = MappingProxyType({"hidden": "pivot", "rule": "rprop", "shortcuts": True})
 NOTHING: Mapping[str, Scalar] = MappingProxyType({})
@@ -34,3 +35,10 @@ def results_by_config(runs: Mapping[str, Sequence[StoredRun]]) -> Results:
     """Return the results of several configs, which may ask for the same runs."""
     plans = {config: [spec.key for spec, _ in own] for config, own in runs.items()}
     return Results.of_runs(dict(run for own in runs.values() for run in own).items(), plans)
+
+
+def store_runs(store: Store, runs: Mapping[str, Sequence[StoredRun]]) -> None:
+    """Plan the runs of several configs, and record what came of them."""
+    for name, own in runs.items():
+        store.plan(Plan(name, "", "", tuple(spec for spec, _ in own)))
+        store.record([result for _, result in own if result is not None], "{}")

@@ -19,7 +19,8 @@ import click
 import pytest
 from click.testing import CliRunner
 from command_line import LONG, pppca
-from full_results import FACTS, full_runs, store_runs
+from full_results import FACTS, full_runs, plans_of
+from stored_runs import store_runs
 from tqdm import tqdm
 
 from pppca_bench import __version__
@@ -332,7 +333,7 @@ def recorded(tmp_path_factory) -> Path:
     """Return the results folder of a full store with its baseline, from which nothing is worse."""
     folder = tmp_path_factory.mktemp("recorded")
     with Store(folder / "results.sqlite") as store:
-        store_runs(store, full_runs(3))
+        store_runs(store, plans_of(full_runs(3)))
         store.describe_problems(list(FACTS.values()))
     result = pppca("compare", "--record", "--strict", "--results", folder)
     assert (result.exit_code, result.stderr) == (0, f"Wrote {folder / 'baseline.json'}.\n")

@@ -5,6 +5,7 @@ import io
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -12,15 +13,13 @@ from types import MappingProxyType
 import matplotlib
 import numpy as np
 import pytest
-from full_results import CONFIG, REFERENCES
+from full_results import CONFIG, tables_and_figures
 from matplotlib.figure import Figure as Drawing
+from stored_runs import cell_of, run_of
 
-from pppca_bench.reporting.figure_data import Figure, at_powers, build_figures
+from pppca_bench.reporting.figure_data import Figure, at_powers
 from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_figures
-from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
-from pppca_bench.store.database import Store
+from pppca_bench.runs import RunResult, RunSpec
 
 T_975_1 = 12.706204736  # 97.5 % quantile of Student's t with one degree of freedom, from printed tables
 NAN = np.nan
@@ -46,28 +45,20 @@ class Runs:
         settings: Mapping[str, float] = MappingProxyType({}),
         **history: object,
     ) -> "Runs":
-        repeat = len(self._runs)
-        parameters = (
-            {"centre": True, "tau": tau} | ({} if fraction is None else {"data_fraction": fraction}) | dict(settings)
-        )
-        cell = Cell(problem, "a", method, tuple(sorted(parameters.items())), ())
-        spec = RunSpec(f"{repeat:032x}", cell, repeat, repeat)
+        parameters = {"centre": True, "tau": tau, **settings}
+        parameters |= {} if fraction is None else {"data_fraction": fraction}
+        cell = cell_of(problem, method, parameters, {})
+        spec, result = run_of(cell, len(self._runs), dimensionality=n_nodes, test_error_percent=error)
         curves = {name: np.array(curve) for name, curve in history.items()}
         if "variances" in curves:
             curves["direction_variances"] = curves["variances"]
-        values = {"dimensionality": n_nodes, "test_error_percent": error}
-        result = RunResult(spec.key, status, values=values, history=curves)
+        result = replace(result, status=status, history=curves)
         self._runs.append((spec, None if status == "planned" else result))
         return self
 
     def figures(self, config: str = CONFIG) -> dict[str, Figure]:
-        with Store(self._folder / "results.sqlite") as store:
-            for name in (config, "pseudo_pca"):  # the second is that of F8 alone
-                store.plan(Plan(name, "", "", tuple(spec for spec, _ in self._runs)))
-            store.record([result for _, result in self._runs if result is not None], "{}")
-            results = Results(store.runs_by_cell(), store.configs())
-            tables = Snapshot(results, {}, REFERENCES).of_means
-            return {one.figure: one for one in build_figures(results, store, tables, REFERENCES)}
+        configs = dict.fromkeys((config, "pseudo_pca"), self._runs)  # the second is that of F8 alone
+        return {one.figure: one for one in tables_and_figures(self._folder, configs, {})[1]}
 
 
 @pytest.fixture

@@ -2,21 +2,20 @@
 
 import json
 import math
-from hashlib import sha256
 
 import numpy as np
 import pytest
 from click.testing import Result
 from command_line import pppca
 from scipy import stats
+from stored_runs import cell_of, run_of, store_runs
 
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.reporting.pairs import Pairs, compare_pairs, corrected_t, holm, render_pairs, signed_rank
-from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
+from pppca_bench.runs import ProblemFacts, Scalar, StoredRun
 from pppca_bench.store.columns import runs_by_cell
 from pppca_bench.store.database import Store
 
-NETWORK = (("hidden", (4,)),)
 ABSENT = "absent"
 
 
@@ -25,14 +24,11 @@ def runs(
 ) -> list[StoredRun]:
     """Return a repeat for each error."""
     parameters = other if tau == ABSENT else {"tau": tau, **other}
-    cell = Cell("own", data, method, tuple(sorted(parameters.items())), NETWORK)
-    found = []
-    for repeat, error in enumerate(errors):
-        key = sha256(repr((cell, repeat)).encode()).hexdigest()[:32]
-        spec = RunSpec(key, cell, repeat, 0, tuple(other))
-        values = {"test_error_percent": error, "accuracy_percent": 100.0 - error, "dimensionality": size}
-        found.append((spec, RunResult(spec.key, "done", values=values)))
-    return found
+    cell = cell_of("own", method, parameters, {"hidden": (4,)}, data=data)
+    return [
+        run_of(cell, repeat, other, test_error_percent=error, accuracy_percent=100.0 - error, dimensionality=size)
+        for repeat, error in enumerate(errors)
+    ]
 
 
 def compared(*found: list[StoredRun], n_splits: int = 1, **options: object) -> Pairs:
@@ -165,8 +161,7 @@ def test_rank_compares_methods_on_the_only_or_the_named_problem(tmp_path):
     found = [*runs("dgha", [1.0, 2.0, 4.0, 2.0]), *runs("pca", [2.0, 3.0, 5.0, 1.0]), *runs("pca", [2.0, 3.0], 5.0)]
     with Store(tmp_path / "results.sqlite") as store:
         store.describe_problems([ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, 2)])
-        store.plan(Plan("one", "", "", tuple(spec for spec, _ in found)))
-        store.record([result for _, result in found], "{}")
+        store_runs(store, {"one": found})
 
     def shown(*arguments: str) -> Result:
         return pppca("rank", *arguments, "--results", tmp_path)

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from stored_runs import results_by_config, run_of
 
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting import figure_drawing, ranking
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, StoredRun
 from pppca_bench.store.columns import runs_by_cell
 
 NETWORK = (("hidden", (4,)),)
@@ -35,10 +35,8 @@ def runs(
         for problem, error in of_problems.items():
             for repeat, offset in enumerate((-0.5, 0.5)):
                 cell = Cell(problem, "a", method, parameters, classifier)
-                changed = tuple(name for name, _ in parameters)
-                spec = RunSpec(repr((cell, repeat)), cell, repeat, 0, changed)
-                values = {"test_error_percent": error + offset, "dimensionality": 1}
-                found.append((spec, RunResult(spec.key, "done", values=values)))
+                changed = [name for name, _ in parameters]
+                found.append(run_of(cell, repeat, changed, test_error_percent=error + offset, dimensionality=1))
     return found
 
 
@@ -257,8 +255,7 @@ class TestContests:
 
     def rankings(self, **configs: list[StoredRun]) -> dict[str, ranking.Ranking]:
         found = [run for own in configs.values() for run in own]
-        plans = {name: [spec.key for spec, _ in own] for name, own in configs.items()}
-        snapshot = Snapshot(Results.of_runs(found, plans), facts(found), ())
+        snapshot = Snapshot(results_by_config(configs), facts(found), ())
         return {contest.id: one for contest, one in snapshot.rankings()}
 
     def test_f6_is_of_the_permutations_alone_where_they_were_run(self):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from full_results import REFERENCES, cell_of, layouts, published
+from full_results import REFERENCES, layouts, published, selected_cell
 
 from pppca_bench.errors import DataError
 from pppca_bench.references.numbers import Number, Tolerance
@@ -385,9 +385,9 @@ class TestSelectors:
             for column in layout.columns
             if (one := layout.selector(row, column))
         ]
-        by_cell = {cell_of(one): one for one in chosen}
+        by_cell = {selected_cell(one): one for one in chosen}
         for one in chosen:
-            assert [cell for cell in by_cell if one.matches(cell)] == [cell_of(one)]
+            assert [cell for cell in by_cell if one.matches(cell)] == [selected_cell(one)]
 
 
 class TestTolerances:

@@ -6,42 +6,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from full_results import CONFIG, REFERENCES
+from full_results import CONFIG, tables_and_figures
+from stored_runs import cell_of, run_of
 
 from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison
-from pppca_bench.reporting.figure_data import Figure, build_figures
+from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.index_page import headline, least_errors, not_run, render_index
-from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import CellSource, Results, summarise
+from pppca_bench.reporting.summary import CellSource, summarise
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
-from pppca_bench.store.database import Store
+from pppca_bench.runs import ProblemFacts, StoredRun
 
 FACTS = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, 350, 175, 174)}
-Run = tuple[RunSpec, RunResult | None]
 
 
-def ne_ppca_runs(tau: float, n_repeats: int, n_done: int) -> list[Run]:
-    cell = Cell("cancer1", "a", "ne_ppca", (("centre", True), ("tau", tau)), ())
+def ne_ppca_runs(tau: float, n_repeats: int, n_done: int) -> list[StoredRun]:
+    cell = cell_of("cancer1", "ne_ppca", {"centre": True, "tau": tau}, {})
     history = {"mean_dimensionality": np.array([9.0, 2.0]), "variances": np.array([[0.5, 0.1], [0.6, np.nan]])}
-    runs: list[Run] = []
-    for repeat in range(n_repeats):
-        key = f"{tau:g}-{repeat}"
-        values = {"dimensionality": 2, "test_error_percent": 2.0}
-        result = RunResult(key, "done", values=values, history=history)
-        runs.append((RunSpec(key, cell, repeat, repeat), result if repeat < n_done else None))
-    return runs
+    runs = [run_of(cell, repeat, dimensionality=2, test_error_percent=2.0) for repeat in range(n_repeats)]
+    return [(spec, replace(result, history=history) if spec.repeat < n_done else None) for spec, result in runs]
 
 
-def build(folder: Path, runs: list[Run]) -> tuple[list[Table], list[Figure]]:
-    with Store(folder / "results.sqlite") as store:
-        store.plan(Plan(CONFIG, "", "", tuple(spec for spec, _ in runs)))
-        store.record([result for _, result in runs if result is not None], "{}")
-        results = Results(store.runs_by_cell(), store.configs())
-        tables = Snapshot(results, FACTS, REFERENCES).of_means
-        figures = build_figures(results, store, tables, REFERENCES)
-    return tables, figures
+def build(folder: Path, runs: list[StoredRun]) -> tuple[list[Table], list[Figure]]:
+    return tables_and_figures(folder, {CONFIG: runs}, FACTS)
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from command_line import pppca
-from full_results import FACTS, full_runs, store_runs
+from full_results import FACTS, full_runs, plans_of
+from stored_runs import store_runs
 
 from pppca_bench.reporting.document import Document
 from pppca_bench.store.database import Store
@@ -139,7 +140,7 @@ def partial(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("partial")
     wanted = [run for run in full_runs(2) if run[0].cell.problem in ("cancer1", "diabetes1")]
     with Store(folder / "results.sqlite") as store:
-        store_runs(store, wanted)
+        store_runs(store, plans_of(wanted))
         store.describe_problems([FACTS["cancer1"], FACTS["diabetes1"]])
     return folder
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from stored_runs import cell_of, run_of
 
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.labels import Setting, settings_of
-from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, StoredRun
+from pppca_bench.runs import Parameters, StoredRun
 from pppca_bench.store.columns import FAILED, runs_by_cell
 
 DEFAULT_C = section_of(METHODS["rfe_svm"])["C"].default
@@ -23,18 +24,14 @@ def run(
     *,
     data: str = "a",
     version: int = 1,
-    repeat: int = 0,
-    seed: int = 1,
     error: float | None = 1.0,
 ) -> StoredRun:
     """Return a run; one without an error failed."""
-    cell = Cell(problem, data, method, tuple(sorted(parameters)), classifier, ((method, version),))
+    cell = cell_of(problem, method, dict(parameters), dict(classifier), data=data, version=version)
     usual = {name: one.default for name, one in section_of(METHODS[method]).items()} if method in METHODS else {}
-    changed = tuple(name for name, value in parameters if usual.get(name) != value)
-    spec = RunSpec(repr((cell, repeat, seed)), cell, repeat, seed, changed)
-    if error is None:
-        return spec, RunResult(spec.key, "failed", error="diverged")
-    return spec, RunResult(spec.key, "done", values={"test_error_percent": error, "dimensionality": 1})
+    changed = [name for name, value in parameters if usual.get(name) != value]
+    spec, done = run_of(cell, 0, changed, test_error_percent=error or 0.0, dimensionality=1)
+    return spec, replace(done, status="failed", values={}) if error is None else done
 
 
 def settings(runs: Sequence[StoredRun]) -> list[Setting]:

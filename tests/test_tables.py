@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from full_results import REFERENCES, layouts, plans_of, store_runs, tables_of
+from full_results import REFERENCES, layouts, plans_of, tables_of
 from golden_numbers import installed_versions, pinned_versions
-from stored_runs import PIVOT, cell_of, results_by_config, run_of
+from stored_runs import PIVOT, cell_of, results_by_config, run_of, store_runs
 
 from pppca_bench.reporting.document import EXTENSIONS, FORMATS, Format, escaped, printed
 from pppca_bench.reporting.snapshot import Snapshot
@@ -92,7 +92,7 @@ def build(folder: Path) -> list[Table]:
             spec, result = run_of(place, repeat, **values)
             runs.append((spec, RunResult(spec.key, "failed", error="Traceback") if outcome == "failed" else result))
     with Store(folder / "results.sqlite") as store:
-        store_runs(store, runs)
+        store_runs(store, plans_of(runs))
         store.describe_problems(FACTS)
         return Snapshot(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES).of_means
 
