@@ -155,6 +155,11 @@ class TestRecord:
         }
 
 
+WHOLE = dict(
+    zip(("table", "row", "column", "quantity"), CELL, strict=True), settings="", verdict="close", values={"0": 1}
+)
+
+
 class TestFile:
     def test_a_baseline_has_a_line_per_cell_and_is_read_back_to_the_last_digit(self, synthetic, tmp_path):
         path = tmp_path / "baseline.json"
@@ -168,31 +173,20 @@ class TestFile:
         ):
             read_baseline(tmp_path / "none.json")
 
-    @pytest.mark.parametrize("cell", [{}, {"verdict": "fine"}, {"values": {"0": float("nan")}}])
-    def test_a_damaged_cell_is_an_error(self, tmp_path, cell):
-        place = dict(zip(("table", "row", "column", "quantity"), CELL, strict=True))
-        whole = place | {"verdict": "close", "settings": "", "values": {"0": 1.0}}
-        path = tmp_path / "baseline.json"
-        path.write_text(json.dumps({"format": 3, "cells": [whole | cell if cell else cell]}))
-        said = r"baseline\.json: expected a baseline, got something else \(.+\)\. Delete it, and write it again with"
-        with pytest.raises(StoreError, match=said):
-            read_baseline(path)
-
     @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            ("", "expected a baseline, got something else"),
-            ('{"format": 3, "cells": 3}', "expected a baseline, got something else"),
-            (
-                '{"format": 2, "cells": []}',
-                r"expected a baseline of format 3, got 2\. Delete it, and write it again with",
-            ),
-        ],
+        "cells", [3, [{}], [WHOLE | {"verdict": "fine"}], [WHOLE | {"values": {"0": float("nan")}}]], ids=str
     )
-    def test_a_file_that_is_no_baseline_is_an_error(self, tmp_path, text, expected):
-        path = tmp_path / "baseline.json"
+    def test_a_damaged_cell_is_an_error(self, tmp_path, cells):
+        self.refused(tmp_path, json.dumps({"format": 3, "cells": cells}), r"a baseline, got something else \(.+\)")
+
+    def test_a_file_that_is_no_baseline_is_an_error(self, tmp_path):
+        self.refused(tmp_path, "", r"a baseline, got something else \(.+\)")
+        self.refused(tmp_path, '{"format": 2, "cells": []}', "a baseline of format 3, got 2")
+
+    def refused(self, folder: Path, text: str, expected: str) -> None:
+        path = folder / "baseline.json"
         path.write_text(text)
-        with pytest.raises(StoreError, match=expected):
+        with pytest.raises(StoreError, match=rf"expected {expected}\. Delete it, and write it again with"):
             read_baseline(path)
 
 

