@@ -33,13 +33,12 @@ MAY_IMPORT = {
     "experiments": "errors files runs compiled problems store references engines classifiers reducers"
     " methods documents config projection",
     "reporting": "errors files runs store references methods",
-    "studies": "errors files runs parameters documents problems store references methods config experiments reporting",
-    "cli": "errors files runs documents problems store references methods config experiments reporting studies",
+    "cli": "errors files runs documents problems store references methods config experiments reporting",
 }
 LEAVES = ("errors", "files", "runs", "parameters", "samples", "keep_rules")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
-AFTER_THE_STORE = ("reporting", "studies", "cli")
+AFTER_THE_STORE = ("reporting", "cli")
 
 
 def modules() -> list[Path]:
@@ -240,7 +239,7 @@ def test_the_help_imports_no_heavy_package():
 def test_the_dependencies_are_the_imported_packages():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    lines = [*project["dependencies"], *extras["optuna"], *extras["dask"]]
+    lines = [*project["dependencies"], *extras["dask"]]
     stated = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in lines}
     owners = packages_distributions()
     imported = (

@@ -126,11 +126,6 @@ class TestDatabase:
         store.rows("UPDATE histories SET curves = x'0102'")
         assert "(learning curves of run key0: " in doctor._database(path).text
 
-    @pytest.mark.usefixtures("quick_doctor", "store")
-    def test_the_database_of_a_study_is_checked(self, path):
-        *_, result = doctor.examine(None, path.parent / "none", [path])
-        assert (result.subject, result.remedy) == ("study results", None)
-
 
 class TestResults:
     def test_a_writable_folder_is_accepted(self, tmp_path):

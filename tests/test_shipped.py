@@ -8,7 +8,7 @@ from command_line import pppca
 
 from pppca_bench.cli.main import cli
 from pppca_bench.config import shipped
-from pppca_bench.config.shipped import find_experiment, find_study, shipped_experiments, shipped_studies
+from pppca_bench.config.shipped import find_experiment, shipped_experiments
 from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
 
@@ -24,13 +24,12 @@ def contents(folder: Path) -> dict[str, str]:
 class TestNames:
     def test_a_name_selects_the_shipped_config(self):
         assert find_experiment(Path("cancer1")) == ROOT / "configs" / "cancer1.yaml"
-        assert find_study(Path("dgha_tpe")) == ROOT / "configs" / "studies" / "dgha_tpe.yaml"
 
     def test_a_copy_in_the_working_directory_comes_before_the_shipped_config(self, tmp_path):
-        for own, find in ((tmp_path / "configs", find_experiment), (tmp_path / "configs" / "studies", find_study)):
-            own.mkdir()
-            (own / "dgha.yaml").write_text("name: dgha\n")
-            assert find(Path("dgha")).resolve() == own / "dgha.yaml"
+        own = tmp_path / "configs"
+        own.mkdir()
+        (own / "cancer1.yaml").write_text("name: cancer1\n")
+        assert find_experiment(Path("cancer1")).resolve() == own / "cancer1.yaml"
 
     @pytest.mark.parametrize("make", [Path.mkdir, Path.touch])
     def test_an_existing_path_of_that_name_comes_first(self, tmp_path, make):
@@ -44,22 +43,18 @@ class TestNames:
         assert find_experiment(Path(path)) == Path(path)
 
     @pytest.mark.parametrize(
-        ("find", "name", "hint"),
+        ("name", "hint"),
         [
-            (find_experiment, "cancer", "Did you mean 'cancer1'?"),
-            (find_experiment, "proben1", "Did you mean 'proben1_pivot' or 'soybean1' or 'proben1_search'?"),
-            (find_experiment, "dgha_tpe", "Try `pppca study dgha_tpe`."),
-            (find_study, "cancer1", "Try `pppca run cancer1`."),
-            (find_study, "qqq", "`pppca init` writes all of them into a folder."),
+            ("cancer", "Did you mean 'cancer1'?"),
+            ("proben1", "Did you mean 'proben1_pivot' or 'soybean1' or 'proben1_search'?"),
+            ("qqq", "`pppca init` writes all of them into a folder."),
         ],
     )
-    def test_an_unknown_name_is_refused_with_the_nearest(self, find, name, hint):
-        command, kind = ("study", "study") if find is find_study else ("run", "config")
+    def test_an_unknown_name_is_refused_with_the_nearest(self, name, hint):
         with pytest.raises(ConfigError) as caught:
-            find(Path(name))
-        assert str(caught.value) == (
-            f"{command}: expected the path of a file or the name of a shipped {kind}, got {name!r}. {hint}"
-        )
+            find_experiment(Path(name))
+        expected = "run: expected the path of a file or the name of a shipped config"
+        assert str(caught.value) == f"{expected}, got {name!r}. {hint}"
 
     def test_an_installation_without_configs_is_reported(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shipped, "_FOLDERS", (tmp_path / "a", tmp_path / "b"))
@@ -73,19 +68,11 @@ class TestNames:
 
 
 class TestInit:
-    def test_it_copies_every_config_and_study_with_a_schema_that_editors_find(self, tmp_path):
+    def test_it_copies_every_config(self, tmp_path):
         done = pppca("init")
-        assert done.exit_code == 0
         copied = contents(tmp_path / "configs")
-        configs, studies = shipped_experiments().values(), shipped_studies().values()
-        names = {path.name for path in configs} | {f"studies/{path.name}" for path in studies}
-        assert set(copied) == names | {"schema.json", "studies/schema.json"}
+        assert copied == {path.name: path.read_text() for path in shipped_experiments().values()}
         assert done.output.startswith(f"configs: {len(copied)} files written.\nNext: `pppca run configs/demo.yaml`")
-        for name in names:
-            first, rest = copied[name].split("\n", 1)
-            assert (tmp_path / "configs" / name).with_name(first.partition("$schema=")[2]).is_file()
-            assert rest == (ROOT / "configs" / name).read_text()
-            assert read_yaml(tmp_path / "configs" / name).value == read_yaml(ROOT / "configs" / name).value
 
     def test_existing_files_are_kept_without_force(self, tmp_path):
         assert pppca("init", "mine").exit_code == 0
@@ -120,7 +107,6 @@ class TestCompletion:
             (("run", "canc"), ["file,", "plain,cancer1"]),
             (("run", "cancer1", "dem"), ["file,", "plain,demo"]),
             (("rules", "dem"), ["file,", "plain,demo"]),
-            (("study", "dgha"), ["file,", "plain,dgha", "plain,dgha_tpe"]),
             (("data", "export", "folder", "horse"), ["plain,horse1", "plain,horse2", "plain,horse3"]),
             (("sch",), ["plain,schema"]),
         ],

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-STUDIES = "studies"
-"""Subfolder of the results, with a folder and a database for each study."""
-
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
 FOLDER = click.Path(file_okay=False, path_type=Path)

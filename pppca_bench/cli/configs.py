@@ -1,8 +1,8 @@
-"""``pppca init``, ``schema`` and ``methods``: the shipped configs, schemas of configs, and parameters of methods."""
+"""``pppca init``, ``schema`` and ``methods``: the shipped configs, the schema of configs, parameters of methods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,25 +14,22 @@ from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 if TYPE_CHECKING:
     from pppca_bench.methods.entry import Entry
 
-_SCHEMA = "schema.json"
-_MODELINE = f"# yaml-language-server: $schema={_SCHEMA}"
-
 
 @click.command(epilog=examples("pppca init", "pppca init my_configs"))
 @click.argument("folder", type=FOLDER, default="configs")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(folder: Path, force: bool) -> None:
-    """Copy the shipped configs and studies, so that you can edit them.
+    """Copy the shipped configs to FOLDER, by default ./configs, so that you can edit them; existing files are kept."""
+    from pppca_bench.config.shipped import shipped_experiments, shipped_folder
 
-    The files are written to FOLDER, by default ./configs, with the JSON schemas that editors use to check them (`pppca
-    schema`). Existing files are kept.
-    """
+    if folder.resolve() == shipped_folder():
+        raise ConfigError(f"{folder}: expected a folder to copy the shipped configs to, got theirs. Name another.")
+    folder.mkdir(parents=True, exist_ok=True)
     n_written, n_kept = 0, 0
-    for path, text in _files(folder):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    for shipped in shipped_experiments().values():
         try:
-            with path.open("w" if force else "x", encoding="utf-8") as file:
-                file.write(text)
+            with (folder / shipped.name).open("w" if force else "x", encoding="utf-8") as file:
+                file.write(shipped.read_text(encoding="utf-8"))
             n_written += 1
         except FileExistsError:
             n_kept += 1
@@ -44,35 +41,17 @@ def init(folder: Path, force: bool) -> None:
     )
 
 
-def _files(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the path and the text of each file to write."""
-    from pppca_bench.config.schema import experiment_schema, schema_text
-    from pppca_bench.config.shipped import STUDIES, shipped_experiments, shipped_folder, shipped_studies
-    from pppca_bench.studies.config import study_schema
+@click.command(epilog=examples("pppca schema > schema.json"))
+def schema() -> None:
+    """Print the JSON schema of a config, for editors.
 
-    if folder.resolve() == shipped_folder():
-        raise ConfigError(f"{folder}: expected a folder to copy the shipped configs to, got theirs. Name another.")
-    for target, files, schema in (
-        (folder, shipped_experiments(), experiment_schema()),
-        (folder / STUDIES, shipped_studies(), study_schema()),
-    ):
-        yield target / _SCHEMA, schema_text(schema)
-        for file in files.values():
-            yield target / file.name, f"{_MODELINE}\n{file.read_text(encoding='utf-8')}"
-
-
-@click.command(epilog=examples("pppca schema > schema.json", "pppca schema --study > study_schema.json"))
-@click.option("--study", is_flag=True, help="Print the schema of a study's config instead of an experiment's.")
-def schema(study: bool) -> None:
-    """Print the JSON schema of a config.
-
-    Editors with yaml-language-server check and complete a file whose first line is
-    `# yaml-language-server: $schema=PATH`. `pppca init` writes such files, with the schemas beside them.
+    The sections of methods and classifiers are not part of it; `pppca methods NAME` lists their parameters.
     """
-    from pppca_bench.config.schema import experiment_schema, schema_text
-    from pppca_bench.studies.config import study_schema
+    import json
 
-    click.echo(schema_text(study_schema() if study else experiment_schema()), nl=False)
+    from pppca_bench.config.experiment import Config
+
+    click.echo(json.dumps(Config.model_json_schema(), indent=1, ensure_ascii=False))
 
 
 @click.command(epilog=examples("pppca methods", "pppca methods dgha", "pppca methods sklearn.svm:SVC --format json"))

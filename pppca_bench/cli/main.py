@@ -17,7 +17,7 @@ from pppca_bench.cli.compare import compare, rank
 from pppca_bench.cli.configs import init, methods, schema
 from pppca_bench.cli.data import data
 from pppca_bench.cli.results import doctor, export, list_, merge, show, status
-from pppca_bench.cli.run import run, study
+from pppca_bench.cli.run import run
 from pppca_bench.cli.tables import figures, render, report, rules, tables
 from pppca_bench.cli.terminal import guarded
 from pppca_bench.errors import PppcaError
@@ -57,7 +57,7 @@ def cli() -> None:
 
 for _command in (
     *(init, run, merge, status, list_, show, tables, compare, figures, render, report, rules, rank, export),
-    *(study, methods, schema, data, doctor),
+    *(methods, schema, data, doctor),
 ):
     cli.add_command(_command)
 

@@ -13,7 +13,6 @@ from pppca_bench.cli._shared import (
     DATABASE,
     FILE,
     FOLDER,
-    STUDIES,
     configs_argument,
     data_option,
     examples,
@@ -178,9 +177,8 @@ def doctor(data_dir: Path | None, results: Path) -> None:
     """
     from pppca_bench.experiments import doctor as checks
 
-    studies = sorted(results.glob(f"{STUDIES}/*/{DATABASE}"))
     n_wrong = 0
-    for result in checks.examine(data_dir, results / DATABASE, studies):
+    for result in checks.examine(data_dir, results / DATABASE):
         n_wrong += result.remedy is not None
         mark = "ok" if result.remedy is None else "!!"
         click.echo(f"{mark}  {result.subject}: {result.text} {result.remedy or ''}".rstrip())

@@ -1,4 +1,4 @@
-"""``pppca run`` and ``study``: computation of results and tables, searches for settings."""
+"""``pppca run``: computation of results and tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import click
 
 from pppca_bench.cli._shared import (
     DATABASE,
-    STUDIES,
     completion,
     data_option,
     examples,
@@ -23,7 +22,7 @@ from pppca_bench.cli._shared import (
     stoppable,
     workers_option,
 )
-from pppca_bench.config.shipped import find_experiment, find_study, shipped_experiments, shipped_studies
+from pppca_bench.config.shipped import find_experiment, shipped_experiments
 from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -267,58 +266,3 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
         lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were already stored.")
     for line in lines:
         click.echo(line, err=True)
-
-
-@click.command(epilog=examples("pppca study dgha --trials 20"))
-@click.argument("config", type=click.Path(path_type=Path), shell_complete=completion(shipped_studies, files=True))
-@click.option("--trials", type=click.IntRange(1, 100_000), help="Number of trials; overrides the config's.")
-@workers_option
-@results_option
-@data_option
-@force_option
-@click.option("--quiet", is_flag=True, help="Print neither a progress bar nor the trials.")
-def study(
-    config: Path,
-    trials: int | None,
-    workers: int | None,
-    results: Path,
-    data_dir: Path | None,
-    force: bool,
-    quiet: bool,
-) -> None:
-    """Search for settings that reproduce published numbers.
-
-    CONFIG is a YAML file or the name of a study. NAME stands for configs/studies/NAME.yaml if this file exists, and
-    otherwise for the study that comes with the package.
-    The command runs the trials that RESULTS/studies/NAME lacks. In this folder, trials.csv lists all trials, the best
-    first, and trials.md lists the best 20.
-    """
-    from pppca_bench.experiments.executors import available_cores
-    from pppca_bench.store.database import Store
-    from pppca_bench.studies import search
-    from pppca_bench.studies.config import load_study
-
-    loaded = load_study(find_study(config), trials=trials)
-    folder = results / STUDIES / loaded.settings.name
-    with stoppable(folder):
-        search.check_cells(loaded, data_dir, force=force)
-        with Store(folder / DATABASE) as store, progress_bar("trial", quiet=quiet) as progress:
-            table = search.run_study(
-                loaded,
-                store,
-                folder,
-                data_dir=data_dir,
-                workers=available_cores() if workers is None else workers,
-                progress=progress,
-                stage=progress.stage,
-                warn=progress.warn,
-            )
-    failed = table[table["failed runs"] > 0]
-    if not quiet:
-        click.echo(search.shown_trials(loaded, table, "simple"))
-        click.echo(f"\nAll {len(table)} trials are in {folder / 'trials.csv'}.")
-        if len(failed):
-            error = failed["error"].iloc[0]
-            click.echo(f"Trials with failed runs: {len(failed)} of {len(table)}, such as {error}", err=True)
-    if len(failed) == len(table):
-        sys.exit(1)

@@ -10,13 +10,11 @@ from typing import Annotated, Any, Literal, Self, cast
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import (
     AfterValidator,
-    ConfigDict,
     Field,
     PlainValidator,
     StringConstraints,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -56,17 +54,6 @@ class _SplitColumn(Section):
 
 class TableSection(Section):
     """Section of a user-defined table: key of its location, and keys of the problem."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [{"required": [place]} for place in _PLACES],
-            "dependentRequired": {"decimal": ["csv"]},
-            "dependentSchemas": {
-                "dt": {"maxProperties": 1},
-                "split": {"properties": {"splits": False, "folds": False}},
-            },
-        }
-    )
 
     csv: _Text = absent()
     parquet: _Text = absent()
@@ -136,12 +123,8 @@ def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
     raise broken_rule(f"{expected}, got {as_written(value)}{hint}")
 
 
-Problems = Annotated[
-    tuple[Annotated[Any, PlainValidator(_read_problem), WithJsonSchema({"definition": "problem"})], ...],
-    MinLen(1),
-    MaxLen(1000),
-]
-Methods = tuple[Annotated[Any, PlainValidator(read_method), WithJsonSchema({"definition": "method"})], ...]
+Problems = Annotated[tuple[Annotated[Any, PlainValidator(_read_problem)], ...], MinLen(1), MaxLen(1000)]
+Methods = tuple[Annotated[Any, PlainValidator(read_method)], ...]
 
 
 class Config(Section):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen
-from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema, create_model
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, create_model
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors, with_sequences
@@ -251,10 +251,8 @@ def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = Fal
     return grid
 
 
-ClassifierSection = Annotated[Any, PlainValidator(read_classifier), WithJsonSchema({"definition": "classifier"})]
-MemberSection = Annotated[
-    Any, PlainValidator(partial(read_classifier, in_ensemble=True)), WithJsonSchema({"definition": "single_classifier"})
-]
+ClassifierSection = Annotated[Any, PlainValidator(read_classifier)]
+MemberSection = Annotated[Any, PlainValidator(partial(read_classifier, in_ensemble=True))]
 
 
 def read_method(value: Any, info: ValidationInfo) -> MethodRequest:

@@ -12,9 +12,6 @@ _FOLDERS = (_PACKAGE / "configs", _PACKAGE.parent / "configs")
 LOCAL = Path("configs")
 """Folder in the working directory; its configs take precedence over shipped configs of the same name."""
 
-STUDIES = "studies"
-"""Folder of studies, in the folder of experiments."""
-
 
 def shipped_folder() -> Path:
     """Return the folder of the shipped configs; raise ConfigError if the installation lacks it."""
@@ -29,11 +26,6 @@ def shipped_experiments() -> dict[str, Path]:
     return {path.stem: path for path in sorted(shipped_folder().glob("*.yaml"))}
 
 
-def shipped_studies() -> dict[str, Path]:
-    """Return the file of each shipped study, by name."""
-    return {path.stem: path for path in sorted((shipped_folder() / STUDIES).glob("*.yaml"))}
-
-
 def find_experiment(given: Path) -> Path:
     """Return the file for an argument, which is a path or the name of an experiment.
 
@@ -41,31 +33,18 @@ def find_experiment(given: Path) -> Path:
     comes first, then NAME.yaml in ``configs`` of the working directory, where ``pppca init`` writes copies to edit, and
     then the shipped file, so that edited copies take precedence. Raises ConfigError with the nearest names.
     """
-    return _find(given, "run", "study")
-
-
-def find_study(given: Path) -> Path:
-    """Return the file for an argument, which is a path or the name of a study; see `find_experiment`."""
-    return _find(given, "study", "run")
-
-
-def _find(given: Path, command: str, other_command: str) -> Path:
     try:
         if len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists():
             return given
     except OSError:  # reading the file reports the cause
         return given
-    name, by_command = str(given), {"run": shipped_experiments(), "study": shipped_studies()}
-    edited = LOCAL / (STUDIES if command == "study" else "") / f"{name}.yaml"
+    name, shipped = str(given), shipped_experiments()
+    edited = LOCAL / f"{name}.yaml"
     if edited.is_file():
         return edited
-    shipped = by_command[command]
     if name in shipped:
         return shipped[name]
     hint = "`pppca init` writes all of them into a folder."
-    if name in by_command[other_command]:
-        hint = f"Try `pppca {other_command} {name}`."
-    elif nearest := difflib.get_close_matches(name, shipped, n=3):
+    if nearest := difflib.get_close_matches(name, shipped, n=3):
         hint = f"Did you mean {' or '.join(map(repr, nearest))}?"
-    noun = "study" if command == "study" else "config"
-    raise ConfigError(f"{command}: expected the path of a file or the name of a shipped {noun}, got {name!r}. {hint}")
+    raise ConfigError(f"run: expected the path of a file or the name of a shipped config, got {name!r}. {hint}")

@@ -24,7 +24,7 @@ from pppca_bench.problems import Problem, ProblemSource, load_source
 TIMEOUT_S = 30.0
 """Time to wait for a scheduler, and for a first worker."""
 
-_NOT_IN_WORKERS = frozenset({"cli", "reporting", "studies"})
+_NOT_IN_WORKERS = frozenset({"cli", "reporting"})
 """Rooms of the package that no worker imports."""
 
 

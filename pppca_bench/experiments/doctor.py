@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,15 +26,13 @@ class CheckResult(NamedTuple):
     remedy: str | None = None
 
 
-def examine(data_dir: Path | None, database: Path, studies: Iterable[Path] = ()) -> Iterator[CheckResult]:
-    """Check everything that a run needs, and the databases of studies, each in a folder of its name; change nothing."""
+def examine(data_dir: Path | None, database: Path) -> Iterator[CheckResult]:
+    """Check everything that a run needs; change nothing."""
     yield _environment()
     yield _cache()
     yield from _data(data_dir)
     yield _results(database.parent)
     yield _database(database)
-    for path in studies:
-        yield _database(path)._replace(subject=f"study {path.parent.name}")
 
 
 def _environment() -> CheckResult:

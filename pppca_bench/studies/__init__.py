@@ -1,1 +1,0 @@
-"""Searches for settings, scored by published cells."""
