@@ -7,15 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, f_oneway, ttest_ind
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.feature_selection import RFE
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
-from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.training_data import choose_candidate
@@ -178,19 +175,16 @@ def test_p_values_below_the_smallest_number_still_rank():
 
 # One standard error of an error of 10 % in 100 samples is 3 points.
 @pytest.mark.parametrize(
-    ("errors", "rule", "chosen"),
+    ("errors", "sizes", "rule", "chosen"),
     [
-        ([13.1, 12.9, 10.0, 10.0], "least_error", 2),
-        ([13.1, 12.9, 10.0, 10.0], "one_standard_error", 1),
-        ([12.95, 12.9, 10.0, 11.0], "one_standard_error", 0),
+        ([13.1, 12.9, 10.0, 10.0], [1, 2, 3, 4], "least_error", 2),
+        ([13.1, 12.9, 10.0, 10.0], [1, 2, 3, 4], "one_standard_error", 1),
+        ([12.95, 12.9, 10.0], [1, 2, 3], "one_standard_error", 0),
+        ([11.0, 10.5, 10.0], [2, 2, 3], "one_standard_error", 1),
     ],
 )
-def test_sizes_by_hand(errors, rule, chosen):
-    assert choose_candidate(errors, [1, 2, 3, 4], 100, rule) == chosen
-
-
-def test_best_candidate_of_a_size_is_chosen():
-    assert choose_candidate([11.0, 10.5, 10.0], [2, 2, 3], 100, "one_standard_error") == 1
+def test_sizes_by_hand(errors, sizes, rule, chosen):
+    assert choose_candidate(errors, sizes, 100, rule) == chosen
 
 
 @pytest.mark.parametrize("make", SELECTORS)
@@ -328,12 +322,3 @@ def test_classifier_keeps_a_seed_of_its_own():
     assert candidate_classifier(RpropMLPClassifier(), rng).random_state is not None
     assert candidate_classifier(KNeighborsClassifier(3), rng).n_neighbors == 3
     assert candidate_classifier(None, rng).hidden_layer_sizes == (16,)
-
-
-def test_pipelines_are_fitted_separately_for_each_candidate(iris):
-    X, y, X_val, y_val = iris
-    pipeline = make_pipeline(StandardScaler(), GaussianNB())
-    selector = ForwardSelector(1, estimator=pipeline).fit(X, y, X_val, y_val)
-    errors = [np.mean(clone(pipeline).fit(X[:, [k]], y).predict(X_val[:, [k]]) != y_val) for k in range(X.shape[1])]
-    assert selector.history_["validation_error_percent"][0] == 100.0 * min(errors)
-    assert selector.support_.argmax() == np.argmin(errors)

@@ -53,13 +53,6 @@ def test_a_training_validated_once_has_no_loss_at_its_end():
     assert measures["connection_traversals"] == 2 * (3 * 5 + 1)
 
 
-def test_the_least_training_error_is_the_least_of_all_epochs_not_that_of_the_kept_weights():
-    network = trained()
-    assert network.best_epoch_ == 2
-    assert network.measures_["train_squared_error_percent"] == network.training_curve_.min()
-    assert network.squared_error_percent(X, Y) == pytest.approx(18.1), "which the third epoch starts from"
-
-
 def test_shortcuts_and_biases_are_connections_too():
     rng = np.random.default_rng(0)
     inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
