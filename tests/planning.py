@@ -20,6 +20,12 @@ def config_of(document: Mapping[str, Any]) -> Config:
     return parse_config(YamlSource(Path("a.yaml"), "", dict(document), {}))
 
 
+def small(*methods: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return a document of methods on iris, with two repeats and a small classifier, and with changes."""
+    document = {"name": "a", "problems": ["iris"], "repeats": 2, "seed": 1, "methods": list(methods)}
+    return document | {"classifier": {"hidden": [4], "max_epochs": 20}} | changes
+
+
 def expanded(config: Config, *, repeats: int | None = None) -> list[RunSpec]:
     """Return a config's runs on data that nobody opens."""
     labels = {entry: entry if isinstance(entry, str) else entry.label for entry in config.problems}

@@ -1,4 +1,4 @@
-"""Compiled online backpropagation against hand-worked numbers, finite differences and plain loops."""
+"""Compiled online backpropagation against hand-worked numbers and plain loops."""
 
 import math
 from dataclasses import replace
@@ -157,15 +157,3 @@ def test_a_net_that_overflows_does_not_disturb_its_neighbours():
         nets = train(*tasks())
         assert nets[1].stop_reason == "not_finite"
         assert all(same(nets[k], train(tasks()[k])[0]) for k in (0, 2))
-
-
-def test_each_lane_takes_its_samples_in_its_own_order():
-    tasks = [make_task((2,), seed) for seed in range(LANES)]
-    rule = kernels.BackpropRule(learning_rate=0.2, decay_epochs=math.inf, momentum=0.0)
-    lanes = BackpropLanes(tasks, rule, StoppingRule(3, math.inf, 0.0, 7), keeps_best=False)
-    lanes.assign_lanes()
-    order = np.arange(LANES) % 6
-    kernels.take_samples(lanes.training, order[None], 0, lanes.samples, 1)
-    for lane, index in lanes.running.items():
-        np.testing.assert_array_equal(lanes.samples.inputs[5:, lane], tasks[index].X[order[lane]])
-        np.testing.assert_array_equal(lanes.samples.targets[2:, lane], tasks[index].targets[order[lane]])

@@ -32,37 +32,34 @@ def test_majority_is_counted_by_hand():
     np.testing.assert_allclose(BaggingClassifier()._combine(outputs), [[0.4, 0.1, 0.2]])
 
 
-class Recorder:
-    """A stand-in for `fit_together` that keeps the training set of each network."""
+@pytest.fixture
+def drawn(iris, monkeypatch):
+    """Return a function that returns the training sets of fifty members, whose inputs are the samples' numbers."""
+    sets = []
 
-    def __init__(self):
-        self.training_sets = []
-
-    def __call__(self, networks, data, *, classes):
-        self.training_sets += data
+    def fit_together(networks, data, *, classes):
+        sets.extend(data)
         return [net.fit(*one, classes=classes) for net, one in zip(networks, data, strict=True)]
 
+    def draw(**settings):
+        bagging = BaggingClassifier(RpropMLPClassifier((), max_epochs=2), 50, random_state=0, **settings)
+        bagging.fit(np.arange(90)[:, None], iris[1], iris[2][:, :1], iris[3])
+        return [(np.ravel(X).astype(int), y, y_val) for X, y, _, y_val in sets]
 
-def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(iris, monkeypatch):
-    monkeypatch.setattr(ensembles, "fit_together", recorder := Recorder())
-    _, y, X_val, y_val = iris
-    BaggingClassifier(RpropMLPClassifier((), max_epochs=2), 50, random_state=0).fit(
-        np.arange(90)[:, None], y, X_val[:, :1], y_val
-    )
-    samples = [np.ravel(one[0]).astype(int) for one in recorder.training_sets]
-    assert {len(rows) for rows in samples} == {90}
-    assert np.mean([1 - len(np.unique(rows)) / 90 for rows in samples]) == pytest.approx(np.exp(-1), abs=0.02)
-    for rows, one in zip(samples, recorder.training_sets, strict=True):
-        np.testing.assert_array_equal(one[1], y[rows])
-        np.testing.assert_array_equal(one[3], y_val)
+    monkeypatch.setattr(ensembles, "fit_together", fit_together)
+    return draw
 
 
-def test_subagging_draws_half_of_the_data_without_replacement(iris, monkeypatch):
-    monkeypatch.setattr(ensembles, "fit_together", recorder := Recorder())
-    _, y, X_val, y_val = iris
-    subagging = BaggingClassifier(RpropMLPClassifier((), max_epochs=2), 50, sample_share=0.5, replace=False)
-    subagging.fit(np.arange(90)[:, None], y, X_val[:, :1], y_val)
-    samples = [np.ravel(one[0]).astype(int) for one in recorder.training_sets]
+def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(iris, drawn):
+    for rows, y, y_val in (samples := drawn()):
+        assert len(rows) == 90
+        np.testing.assert_array_equal(y, iris[1][rows])
+        np.testing.assert_array_equal(y_val, iris[3])
+    assert np.mean([1 - len(np.unique(rows)) / 90 for rows, *_ in samples]) == pytest.approx(np.exp(-1), abs=0.02)
+
+
+def test_subagging_draws_half_of_the_data_without_replacement(drawn):
+    samples = [rows for rows, *_ in drawn(sample_share=0.5, replace=False)]
     assert {(len(rows), len(set(rows))) for rows in samples} == {(45, 45)}
     assert len({tuple(rows) for rows in samples}) == 50
     np.testing.assert_allclose(np.bincount(np.concatenate(samples)) / 50, 0.5, atol=0.3)

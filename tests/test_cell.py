@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from planning import specs_of
+from planning import small, specs_of
 
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.engines import NEpPCA
@@ -55,18 +55,12 @@ SHORT = BASELINES | {
 SHORT = SHORT | SYSTEMS | LINES | {"dgha_speedup": SHORT["dgha"]}
 
 
-def planned(method: str, *, repeats: int = 3, problem: str = "iris", tau: float = 20.0, **parameters) -> list[RunSpec]:
+def planned(method: str, *, repeats: int = 3, tau: float = 20.0, **parameters) -> list[RunSpec]:
     """Return the runs of one cell."""
-    document = {
-        "name": "a",
-        "problems": [problem],
-        "repeats": repeats,
-        "seed": 1,
-        "tau": [tau],
-        "methods": [{"method": method, **SHORT[method], **parameters}],
-        "classifier": {"hidden": [4], "max_epochs": 30, "initial_weight_range": 0.5},
-    }
-    return specs_of(document)
+    classifier = {"hidden": [4], "max_epochs": 30, "initial_weight_range": 0.5}
+    return specs_of(
+        small({"method": method, **SHORT[method], **parameters}, repeats=repeats, tau=tau, classifier=classifier)
+    )
 
 
 def timeless(results: Sequence[RunResult]) -> list[dict[str, object]]:
@@ -167,6 +161,12 @@ def test_an_ensemble_takes_the_place_of_the_network(iris, rule):
     assert results[0].values["test_error_percent"] < 50
 
 
+def _check_that_the_second_alone_failed(results, expected, error):
+    assert [result.status for result in results] == ["done", "failed", "done"]
+    assert results[1].error.rstrip().endswith(error)
+    assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
+
+
 def test_a_failed_system_does_not_change_other_runs_of_the_group(iris, monkeypatch):
     specs = planned("pruned_mlp", repeats=3)
     expected = timeless(run_group(specs, iris))
@@ -186,10 +186,7 @@ def test_a_failed_system_does_not_change_other_runs_of_the_group(iris, monkeypat
         return fit(self, *data, **more)
 
     monkeypatch.setattr(PrunedMLPClassifier, "fit", fails_once)
-    results = run_group(specs, iris)
-    assert [result.status for result in results] == ["done", "failed", "done"]
-    assert results[1].error.rstrip().endswith("ValueError: this network fails")
-    assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
+    _check_that_the_second_alone_failed(run_group(specs, iris), expected, "ValueError: this network fails")
 
 
 def test_the_validation_split_stops_the_classifier_and_is_unknown_to_the_method(iris):
@@ -309,14 +306,11 @@ def test_a_failed_method_does_not_change_other_runs_of_the_group(iris, stand_in)
         def fit(self, X, y=None):
             FailsOnce.n_fits += 1
             if FailsOnce.n_fits == 2:
-                raise FloatingPointError("overflow in the second run")
+                raise FloatingPointError("overflow in the run")
             return super().fit(X, y)
 
     stand_in("ne_ppca", FailsOnce)
-    results = run_group(specs, iris)
-    assert [result.status for result in results] == ["done", "failed", "done"]
-    assert results[1].error.rstrip().endswith("FloatingPointError: overflow in the second run")
-    assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
+    _check_that_the_second_alone_failed(run_group(specs, iris), expected, "FloatingPointError: overflow in the run")
 
 
 def test_a_failed_classifier_does_not_change_other_runs_of_the_group(iris, monkeypatch):
@@ -332,10 +326,7 @@ def test_a_failed_classifier_does_not_change_other_runs_of_the_group(iris, monke
         return original(networks, data, classes=classes)
 
     monkeypatch.setattr(experiment, "fit_together", fit_together)
-    results = run_group(specs, iris)
-    assert [result.status for result in results] == ["done", "failed", "done"]
-    assert results[1].error.rstrip().endswith("ValueError: this network fails")
-    assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
+    _check_that_the_second_alone_failed(run_group(specs, iris), expected, "ValueError: this network fails")
 
 
 def test_a_type_error_is_not_recorded_as_a_failed_run(iris, stand_in):
@@ -346,17 +337,6 @@ def test_a_type_error_is_not_recorded_as_a_failed_run(iris, stand_in):
     stand_in("all_features", Broken)
     with pytest.raises(TypeError, match="no such parameter"):
         run_group(planned("all_features"), iris)
-
-
-def test_a_timed_run_measures_times_and_counts_operations(iris):
-    (timed,) = run_group(planned("dgha_speedup", repeats=1, tau=1e12), iris)
-    measures = timed.values
-    assert measures["speedup"] == pytest.approx(measures["gha_time_ms"] / measures["dgha_time_ms"])
-    assert all(value > 0 for value in measures.values())
-    # 20 epochs of 75 samples, l = m = 4: m (4 l + l (l + 1) / 2) = 104 a sample, and N l m = 1200 for each check
-    # but the first three epochs', DGHA's head start.
-    gha, checks = 20 * 75 * 104, 17 * 1200
-    assert measures["speedup_operations"] == pytest.approx(gha / (gha + checks), rel=1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -247,6 +247,10 @@ class TestRun:
         assert not Path("results").exists()
 
 
+def test_the_version_is_printed():
+    assert pppca("--version").stdout == f"pppca, version {__version__}\n"
+
+
 class TestErrors:
     def test_an_invalid_config_is_reported_with_exit_code_2(self, config):
         config.write_text(SMALL.replace("[iris, wine]", "[irsi]"))
@@ -454,20 +458,6 @@ def read_until(stream: io.TextIOBase, mark: str) -> str:
 
 
 class TestProcess:
-    def _program(self, *arguments: object) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "pppca_bench", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-    @pytest.mark.slow
-    def test_the_package_runs_as_a_module(self, config):
-        config.write_text(SMALL.replace("[iris, wine]", "[iris]").replace("repeats: 2", "repeats: 1"))
-        version = self._program("--version")
-        assert version.stdout == f"pppca, version {__version__}\n"
-        result = self._program("run", config, "--workers", "1")
-        assert (result.returncode, result.stdout[:3]) == (0, "X. ")
-        assert result.stderr.endswith("\n7 runs done, 0 were already stored.\n")
-        assert "Traceback" not in result.stderr
-
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     @pytest.mark.slow
@@ -502,17 +492,6 @@ class TestProcess:
         assert errors.strip() == (
             "Stopped. Completed runs are saved in results. Resume with `pppca run long.yaml --workers 2`."
         )
-
-    @pytest.mark.slow
-    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-    def test_a_killed_run_keeps_results_and_leaves_no_worker(self, tmp_path):
-        (tmp_path / "long.yaml").write_text(LONG)
-        running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path)
-        read_until(running.stderr, "1/2")
-        running.kill()
-        running.communicate(timeout=60)
-        assert running.returncode == -signal.SIGKILL
-        assert sorted(status for _, status, _ in stored(tmp_path / "results").values()) == ["done", "planned"]
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")

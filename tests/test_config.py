@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planning import config_of, expanded
+from planning import config_of, expanded, small
 from pydantic import ValidationError
 
 from pppca_bench.config.experiment import Config, parse_config
@@ -361,8 +361,7 @@ CORNERS = [
 
 
 def one_run(**document: object):
-    values = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "classifier": {"hidden": [2]}}
-    (spec,) = expanded(config_of(values | document))
+    (spec,) = expanded(config_of(small(repeats=1) | document))
     return spec
 
 

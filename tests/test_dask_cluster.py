@@ -15,7 +15,7 @@ from pathlib import Path
 import dying_workers
 import pytest
 from command_line import LONG, pppca
-from planning import opened, specs_of
+from planning import opened, small, specs_of
 from test_merge import YAML, rows_of, untimed_tables
 from test_runner import timeless
 
@@ -27,17 +27,7 @@ from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 
 IRIS = opened(["iris"])
-SPECS = specs_of(
-    {
-        "name": "a",
-        "problems": ["iris"],
-        "repeats": 18,
-        "seed": 1,
-        "tau": [5, 15],
-        "methods": [{"method": "ne_ppca", "n_generations": 2}],
-        "classifier": {"hidden": [4], "max_epochs": 5},
-    }
-)
+SPECS = specs_of(small({"method": "ne_ppca", "n_generations": 2}, repeats=18, tau=[5, 15]))
 PPPCA = [sys.executable, "-m", "pppca_bench"]
 
 

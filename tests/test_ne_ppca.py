@@ -13,6 +13,7 @@ from pppca_bench.engines import NEpPCA, population
 from pppca_bench.problems import load_problem
 from pppca_bench.references.reference import SLIDES, own_references
 
+
 @parametrize_with_checks([NEpPCA()])
 def test_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)

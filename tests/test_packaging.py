@@ -86,23 +86,27 @@ def test_the_wheel_has_only_the_package_the_configs_and_the_data(built):
     assert {name for name in files if ".dist-info/" not in name} == expected
 
 
-@pytest.mark.slow
-def test_the_installed_package_starts_an_experiment_in_an_empty_folder_without_a_network(installed, tmp_path):
-    pppca, nowhere = installed / "pppca", {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    assert "files written." in call(pppca, "init", folder=tmp_path, **nowhere)
-    assert "wdbc (30), DGHA, 10%" in call(pppca, "run", "demo", "--repeats", 1, folder=tmp_path, **nowhere)
-    assert (tmp_path / "results" / "results.sqlite").is_file()
+def files_below(package: Path) -> set[Path]:
+    return {path for path in package.rglob("*") if "__pycache__" not in path.parts}
 
 
 @pytest.mark.slow
-def test_an_installed_package_runs_proben1_without_a_network_and_writes_nothing_into_itself(installed, tmp_path):
+def test_an_installed_package_runs_in_an_empty_folder_without_a_network_and_writes_nothing_into_itself(
+    installed, tmp_path
+):
+    def pppca(*arguments: object) -> str:
+        nowhere = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        return call(installed / "pppca", *arguments, folder=tmp_path, **nowhere)
+
     show = "import pppca_bench; print(pppca_bench.__path__[0])"
     package = Path(call(installed / "python", "-c", show, folder=tmp_path).strip())
     assert not package.is_relative_to(ROOT)
-    before = {path for path in package.rglob("*") if "__pycache__" not in path.parts}
-    pppca, options = installed / "pppca", ("--repeats", 1, "--only", "method=dgha", "--no-tables")
-    call(pppca, "run", "cancer1", *options, folder=tmp_path, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"))
-    assert {path for path in package.rglob("*") if "__pycache__" not in path.parts} == before
+    before = files_below(package)
+    assert "files written." in pppca("init")
+    assert "wdbc (30), DGHA, 10%" in pppca("run", "demo", "--repeats", 1)
+    pppca("run", "cancer1", "--repeats", 1, "--only", "method=dgha", "--no-tables")
+    assert (tmp_path / "results" / "results.sqlite").is_file()
+    assert files_below(package) == before
 
 
 @pytest.mark.slow

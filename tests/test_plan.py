@@ -131,19 +131,11 @@ def test_more_repeats_add_runs_and_change_none():
     assert [spec.key for spec in expanded(config(), repeats=1)] == first
 
 
-def test_a_method_may_have_its_own_number_of_repeats():
-    few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}, {**DGHA, "repeats": 4}], problems="iris", tau=5)
-    repeats = {}
-    for spec in expanded(few):
-        repeats.setdefault(spec.cell.method, set()).add(spec.repeat)
-    assert repeats == {"gha": {0, 1}, "ne_ppca": {0}, "dgha": {0, 1, 2, 3}}
-
-
-def test_repeats_of_the_command_replace_those_of_a_method():
+@pytest.mark.parametrize(("repeats", "expected"), [(None, {"gha": 2, "ne_ppca": 1}), (3, {"gha": 3, "ne_ppca": 3})])
+def test_repeats_of_the_command_replace_those_of_a_method_and_these_those_of_the_config(repeats, expected):
     few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}], problems="iris", tau=5)
-    assert [(spec.cell.method, spec.repeat) for spec in expanded(few, repeats=3)] == [
-        (method, repeat) for method in ("gha", "ne_ppca") for repeat in range(3)
-    ]
+    found = [(spec.cell.method, spec.repeat) for spec in expanded(few, repeats=repeats)]
+    assert found == [(method, repeat) for method, n in expected.items() for repeat in range(n)]
 
 
 def test_the_larger_number_of_repeats_of_equal_sections_holds():
@@ -165,12 +157,7 @@ def test_a_run_of_two_sections_is_planned_once():
         {"seed": 2013},
         {"problems": ["horse1"]},
         {"tau": [5.5]},
-        {"methods": [{**DGHA, "data_fraction": [99]}]},
-        {"methods": [{**DGHA, "data_fraction": [100], "learning_rate": 0.05}]},
-        {"methods": [{**DGHA, "data_fraction": [100], "centre": False}]},
         {"classifier": {"hidden": [9]}},
-        {"classifier": {"hidden": [8], "max_epochs": 10}},
-        {"methods": [{**DGHA, "data_fraction": [100], "classifier": {"hidden": [9]}}]},
         {"classifier": {"hidden": [8], "rule": "backprop"}},
         {"classifier": {"rule": "bagging", "base": {"hidden": [8]}}},
     ],
@@ -286,17 +273,13 @@ def test_another_classifier_and_the_members_of_an_ensemble_are_listed():
     assert spec.changed == ("classifier.base.hidden", "classifier.base.rule", "classifier.rule")
 
 
-def test_a_methods_classifier_replaces_that_of_the_config():
-    linear = {**GHA, "classifier": {"hidden": []}}
-    specs = expanded(config(methods=[linear, NE_PPCA]))
-    hidden = {spec.cell.method: setting(spec, "classifier.hidden") for spec in specs}
-    assert hidden == {"gha": (), "ne_ppca": (8,)}
-
-
-def test_a_methods_tau_replaces_that_of_the_config():
-    specs = expanded(config(methods=[{**NE_PPCA, "tau": 3}, DGHA]))
-    assert {setting(spec, "tau") for spec in specs if spec.cell.method == "ne_ppca"} == {3.0}
-    assert {setting(spec, "tau") for spec in specs if spec.cell.method == "dgha"} == {5.0, 10.0}
+def test_a_methods_tau_and_classifier_replace_those_of_the_config():
+    specs = expanded(config(methods=[{**NE_PPCA, "tau": 3, "classifier": {"hidden": []}}, DGHA]))
+    assert {(spec.cell.method, setting(spec, "tau"), setting(spec, "classifier.hidden")) for spec in specs} == {
+        ("ne_ppca", 3.0, ()),
+        ("dgha", 5.0, (8,)),
+        ("dgha", 10.0, (8,)),
+    }
 
 
 def test_parameters_are_complete_and_sorted_by_name():

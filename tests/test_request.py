@@ -161,13 +161,21 @@ def test_a_problem_without_test_examples_is_refused(tmp_path):
     )
 
 
-def test_an_approximation_problem_is_refused_if_a_method_needs_classes(tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new", "needs"),
+    [
+        ("dgha", "lda", "lda"),
+        ("hidden: [4]", "rule: backprop", "backprop"),
+        ("hidden: [4]", "rule: adaboost", "adaboost"),
+    ],
+)
+def test_an_approximation_problem_is_refused_if_a_method_or_classifier_needs_classes(tmp_path, old, new, needs):
     write_dt(tmp_path / "flare.dt", task="real")
     general = "Take another problem, or another method or classifier (`pppca methods`)."
     own = "If its targets are classes, set `task: classification`, or bool_out in a .dt file. "
     for problem, remedy in (("flare.dt", own + general), ("flare1", general)):
-        assert refused(write(tmp_path, problems=f"[{problem}]", text=CONFIG.replace("dgha", "lda"))) == (
-            f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, which lda needs, got {problem},"
+        assert refused(write(tmp_path, problems=f"[{problem}]", text=CONFIG.replace(old, new))) == (
+            f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, which {needs} needs, got {problem},"
             f" which is approximation. {remedy}"
         )
 

@@ -15,7 +15,7 @@ import dying_workers
 import numpy as np
 import pytest
 import yaml
-from planning import opened, specs_of, write_dt
+from planning import opened, small, specs_of, write_dt
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pppca_bench.config.request import Request, read_request
@@ -43,17 +43,7 @@ IRIS = opened(["iris"])
 
 
 def planned(*, repeats: int = 4, methods: list[dict] = METHODS[2:], tau: tuple[float, ...] = (5, 20)) -> list[RunSpec]:
-    return specs_of(
-        {
-            "name": "a",
-            "problems": ["iris"],
-            "repeats": repeats,
-            "seed": 1,
-            "tau": list(tau),
-            "methods": methods,
-            "classifier": {"hidden": [4], "max_epochs": 20},
-        }
-    )
+    return specs_of(small(*methods, repeats=repeats, tau=list(tau)))
 
 
 def iris_from(folder: Path) -> runner.OpenProblems:
@@ -437,16 +427,8 @@ def test_each_result_has_its_times_and_its_configs(open_store):
 
 def requested(folder: Path, **changes: object) -> Request:
     """Return what a config asks for whose problem is the file own.dt beside it."""
-    document = {
-        "name": "a",
-        "problems": ["own.dt"],
-        "repeats": 2,
-        "seed": 1,
-        "tau": [20],
-        "methods": METHODS,
-        "classifier": {"hidden": [4], "max_epochs": 20},
-    }
-    (folder / "a.yaml").write_text(yaml.safe_dump(document | changes))
+    document = small(*METHODS, **{"problems": ["own.dt"], "tau": [20], **changes})
+    (folder / "a.yaml").write_text(yaml.safe_dump(document))
     return read_request([folder / "a.yaml"])
 
 
@@ -461,26 +443,6 @@ def test_a_user_defined_file_is_read_from_its_path(open_store, tmp_path, workers
     assert store.problems()["own.dt"].data_sha256 == load_problem(str(path)).sha256
 
 
-def test_runs_on_changed_data_are_computed_again(open_store, tmp_path):
-    write_dt(tmp_path / "own.dt")
-    before = requested(tmp_path)
-    store = open_store(before.specs)
-    assert run(before.specs, store, before.problems, workers=0) == Outcome(6, 0, 6, 0, None)
-    first = timeless(store)
-    write_dt(tmp_path / "own.dt", shift=0.1)
-    after = requested(tmp_path)
-    store.plan(after.plans[0])
-    assert run(after.specs, store, after.problems, workers=0) == Outcome(6, 0, 6, 0, None)
-    assert {spec.cell.data_sha256 for spec, _ in store.runs()} == {load_problem(str(tmp_path / "own.dt")).sha256}
-    assert timeless(store).keys().isdisjoint(first)
-    assert run(after.specs, store, after.problems, workers=0).n_reused == 6
-    write_dt(tmp_path / "own.dt")
-    again = requested(tmp_path)
-    store.plan(again.plans[0])
-    assert run(again.specs, store, again.problems, workers=0).n_reused == 6, "those of the first data are still there"
-    assert timeless(store) == first
-
-
 def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
     write_dt(tmp_path / "own.dt")
     request = requested(tmp_path, methods=METHODS[:1])
@@ -493,9 +455,6 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
         r" \w{12}\.\.\.\), got other data \(\w{12}\.\.\.\)\. The file was changed during the run: run again\.$",
         outcome.first_error,
     )
-    again = requested(tmp_path, methods=METHODS[:1])
-    store.plan(again.plans[0])
-    assert run(again.specs, store, again.problems, workers=1) == Outcome(2, 0, 2, 0, None)
 
 
 def test_data_changed_after_reading_do_not_affect_runs_in_process(open_store, tmp_path):
@@ -641,13 +600,4 @@ class TestKernels:
         ],
     )
     def test_needed_families_are_those_of_method_and_classifier(self, section, families):
-        document = {"name": "a", "problems": ["iris"], "repeats": 2, "seed": 1, "methods": [section]}
-        own = "classifier" in section or section["method"] in ("ga_mlp", "rfe_svm")
-        specs = specs_of(document if own else {**document, "classifier": {"hidden": [4]}})
-        assert worker.needed_families(specs) == set(families)
-
-    def test_methods_without_kernel_families_need_none(self, register):
-        register(replace(REGISTERED["all_features"], name="toy"))
-        spec = planned(repeats=1)[0]
-        toy = replace(spec, cell=replace(spec.cell, method="toy", algorithms=(("toy", 1),)))
-        assert worker.needed_families([toy]) == set()
+        assert worker.needed_families(specs_of(small(section))) == set(families)

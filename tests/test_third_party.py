@@ -62,11 +62,6 @@ class Negates(Halves):
         return np.repeat(X, 2, axis=1)
 
 
-class Complex(Halves):
-    def transform(self, X):
-        return half(X) + 1j
-
-
 class Global(Halves):
     """Draws from the global generators."""
 
@@ -173,14 +168,6 @@ def test_a_method_gets_copies_and_its_features_are_copied(module):
     beside = errors(runs_of(module, "Negates", "Buffer", "Halves", "pca", results="beside"))
     assert beside["pca"] == alone["pca"], "the problem is as it was"
     assert beside["Negates"] == beside["Buffer"] == beside["Halves"] == alone["Halves"]
-
-
-def test_complex_features_are_refused(module):
-    (cause,) = set(runs_of(module, "Complex", code=1)["error"].str.strip().str.split("\n").str[-1])
-    assert cause == (
-        "ValueError: transform of Complex, training split: expected finite numbers of shape (75, at least 1), got"
-        " complex numbers."
-    )
 
 
 def test_all_scores_of_a_split_come_from_one_prediction(module):

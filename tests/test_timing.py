@@ -8,7 +8,7 @@ from pathlib import Path
 
 import dying_workers
 import pytest
-from planning import opened, specs_of
+from planning import opened, small, specs_of
 
 from pppca_bench.experiments import runner, worker
 from pppca_bench.experiments.runner import Outcome
@@ -19,18 +19,8 @@ IRIS = opened(["iris"])
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 
-def planned(*methods: dict[str, object], repeats: int = 3) -> list[RunSpec]:
-    return specs_of(
-        {
-            "name": "a",
-            "problems": ["iris"],
-            "repeats": repeats,
-            "seed": 3,
-            "tau": [5],
-            "methods": list(methods) or [{"method": "gha", "n_epochs": 5}, {"method": "all_features"}],
-            "classifier": {"hidden": [], "max_epochs": 5},
-        }
-    )
+def planned(*methods: dict[str, object], repeats: int = 1) -> list[RunSpec]:
+    return specs_of(small(*methods, repeats=repeats, tau=5))
 
 
 @pytest.fixture
@@ -56,7 +46,7 @@ def run(specs: list[RunSpec], store: Store, problems: runner.OpenProblems = IRIS
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_fork_server_is_started_again_and_loses_no_run(store, marked, monkeypatch, workers):
     monkeypatch.setattr(runner, "compute", dying_workers.kill_the_server_once)
-    specs = planned()
+    specs = planned({"method": "gha", "n_epochs": 5}, {"method": "all_features"}, repeats=3)
     assert run(specs, store, marked, workers=workers) == Outcome(6, 0, 6, 0, None)
     assert multiprocessing.active_children() == []
 
@@ -82,7 +72,7 @@ def test_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(store, lock, 
 
     original = worker._computed
     monkeypatch.setattr(worker, "_computed", look)
-    assert run(planned(TIMED, {"method": "gha", "n_epochs": 3}, repeats=1), store, workers=0).n_done == 2
+    assert run(planned(TIMED, {"method": "gha", "n_epochs": 3}), store, workers=0).n_done == 2
     assert held == {"dgha_speedup": True, "gha": False}
     assert worker.disturbance() is None
     assert lock.exists()
@@ -100,7 +90,7 @@ def test_a_timed_run_warns_while_it_waits_for_the_lock(store, lock):
         said.append(text)
         os.close(held)
 
-    assert run(planned(TIMED, repeats=1), store, workers=0, warn=release).n_done == 1
+    assert run(planned(TIMED), store, workers=0, warn=release).n_done == 1
     assert said == ["another process measures times on this machine: each group of timed runs waits for it."]
 
 
@@ -109,7 +99,7 @@ def test_a_timed_run_warns_while_it_waits_for_the_lock(store, lock):
 def test_times_are_measured_without_a_lock_with_a_warning(store, lock, place):
     place(lock)
     said: list[str] = []
-    assert run(planned(TIMED, repeats=1), store, workers=0, warn=said.append).n_done == 1
+    assert run(planned(TIMED), store, workers=0, warn=said.append).n_done == 1
     (text,) = said
     assert text.startswith(f"times are measured without a lock ({lock}: ")
 
