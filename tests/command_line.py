@@ -1,4 +1,7 @@
-"""The command line called in this process, and a config whose run is long enough to be interrupted."""
+"""The command line called in this process or another, and a config whose run is long enough to be interrupted."""
+
+import subprocess
+import sys
 
 from click.testing import CliRunner, Result
 
@@ -27,3 +30,9 @@ def printed(*arguments: object, code: int = 0) -> str:
     result = pppca(*arguments)
     assert result.exit_code == code, result.output
     return result.stderr + result.stdout
+
+
+def pppca_process(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    command = [sys.executable, "-m", "pppca_bench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)  # type: ignore[call-overload]

@@ -113,11 +113,9 @@ def test_the_error_is_within_one_published_standard_deviation(name, table, least
 
 
 def test_inputs_divided_by_their_root_mean_square_do_not_depend_on_origin_and_scale():
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(60, 4)), np.arange(60) % 3
-    network = RpropMLPClassifier((3,), input_scaling="rms", max_epochs=20, random_state=0).fit(X, y)
-    np.testing.assert_allclose(network.scale_, np.sqrt(np.mean((X[: len(X)] - network.mean_) ** 2)), rtol=0.1)
-    moved = RpropMLPClassifier((3,), input_scaling="rms", max_epochs=20, random_state=0).fit(8.0 * X + 64.0, y)
+    X, y = np.random.default_rng(3).normal(size=(60, 4)), np.arange(60) % 3
+    unfitted = RpropMLPClassifier((3,), input_scaling="rms", max_epochs=20, random_state=0)
+    network, moved = clone(unfitted).fit(X, y), clone(unfitted).fit(8.0 * X + 64.0, y)
+    np.testing.assert_allclose(network.scale_, np.sqrt(np.mean((X - network.mean_) ** 2)), rtol=0.1)
     np.testing.assert_allclose(moved.decision_function(8.0 * X + 64.0), network.decision_function(X), atol=1e-9)
-    constant = RpropMLPClassifier((3,), input_scaling="rms", max_epochs=2, random_state=0).fit(np.ones((9, 2)), y[:9])
-    assert constant.scale_ == 1.0
+    assert unfitted.fit(np.ones((9, 2)), y[:9]).scale_ == 1.0

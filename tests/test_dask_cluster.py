@@ -14,7 +14,7 @@ from pathlib import Path
 
 import dying_workers
 import pytest
-from command_line import LONG, pppca
+from command_line import LONG, pppca, pppca_process
 from planning import opened, small, specs_of
 from test_merge import YAML, rows_of, untimed_tables
 from test_runner import timeless
@@ -28,7 +28,6 @@ from pppca_bench.store.database import Store
 
 IRIS = opened(["iris"])
 SPECS = specs_of(small({"method": "ne_ppca", "n_generations": 2}, repeats=18, tau=[5, 15]))
-PPPCA = [sys.executable, "-m", "pppca_bench"]
 
 
 @pytest.mark.parametrize(
@@ -93,15 +92,9 @@ SPLITS = YAML.replace("[iris, wine]", "[wine, {sklearn: iris}]").replace("repeat
 def test_results_on_dask_equal_local_results_bit_for_bit(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(text)
-    there = subprocess.run(
-        [*PPPCA, "run", "small.yaml", "--executor", "dask", "--workers", "2", "--results", "there"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    there = pppca_process("run", "small.yaml", "--executor", "dask", "--workers", 2, "--results", "there")
     assert re.search(r"^Dask's dashboard: http://127\.0\.0\.1:\d+/status$", there.stderr, re.MULTILINE)
-    here = [*PPPCA, "run", "small.yaml", "--workers", "0", "--results", "here", "--quiet"]
-    subprocess.run(here, capture_output=True, check=True)
+    pppca("run", "small.yaml", "--workers", 0, "--results", "here", "--quiet")
     assert rows_of(Path("there", DATABASE)) == rows_of(Path("here", DATABASE))
     assert untimed_tables("there") == untimed_tables("here")
 
@@ -181,7 +174,20 @@ def test_a_lost_scheduler_ends_the_run_and_keeps_results(tmp_path, end):
         started("scheduler", *host, cwd=tmp_path) as scheduler,
         started("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", cwd=tmp_path),
         subprocess.Popen(
-            [*PPPCA, "run", "long.yaml", "--executor", "dask", "--scheduler", address, "--quiet", "--results", "r"],
+            [
+                sys.executable,
+                "-m",
+                "pppca_bench",
+                "run",
+                "long.yaml",
+                "--executor",
+                "dask",
+                "--scheduler",
+                address,
+                "--quiet",
+                "--results",
+                "r",
+            ],
             cwd=tmp_path,
             stderr=subprocess.PIPE,
             text=True,

@@ -237,7 +237,6 @@ def test_children_agree_with_the_plain_loop_twin(n_nodes, sizes):
 
 class TestReproduction:
     MOMENTS = evaluation.moments_of(covariance(random_samples(12, n_features=11)))
-    SEED = np.uint64(99)
 
     @staticmethod
     def history():
@@ -248,41 +247,21 @@ class TestReproduction:
         evaluate_networks(networks, self.MOMENTS, limits(4.0), 0, 4)
         return networks
 
-    def evolve(self, networks, offspring, uniforms, start, rule, history, evaluation, *share):
-        work = kernels.make_child_workspace(networks, 16)
-        given = networks, offspring, uniforms, self.SEED, start, rule, self.MOMENTS
-        kernels.evolve(*given, history, evaluation, *share, work)
-
     def test_a_generation_is_breeding_then_mutation_then_evaluation(self):
-        networks, rule = self.parents(), rules(limits(4.0), crossover=0.5)
+        networks, rule, seed = self.parents(), rules(limits(4.0), crossover=0.5), np.uint64(99)
         uniforms = np.random.default_rng(13).random((3, 5))
         ours, expected = room_like(networks), room_like(networks)
+        given = networks, ours, uniforms[None], seed, 17, rule, self.MOMENTS, self.history(), 0
         for share in ((0, 2), (2, 4)):
-            self.evolve(networks, ours, uniforms[None], 17, rule, self.history(), 0, *share)
+            kernels.evolve(*given, *share, kernels.make_child_workspace(networks, 16))
         panels, work = aligned_zeros(networks.weights.shape[1], 8), orthonormalisation.make_workspace(2, 16)
         for c, (first, second) in enumerate(select_parents(networks.fitness, uniforms, 0.5)):
             n_nodes = kernels.breed(networks, first, second, 16, panels, aligned_zeros(2, 8))
             if c > 0:
                 start = 17 + (c - 1) * kernels.n_draws(len(panels))
-                kernels.mutate(panels, len(panels), 11, 16, self.SEED, start, rule, aligned_zeros(2, 8))
+                kernels.mutate(panels, len(panels), 11, 16, seed, start, rule, aligned_zeros(2, 8))
             evaluation.evaluate(panels, n_nodes, self.MOMENTS, rule.limits, work, expected, c)
         for values, wanted in zip(ours, expected, strict=True):
-            np.testing.assert_array_equal(values, wanted)
-
-    @pytest.mark.parametrize("n_generations", [2, 3])
-    def test_generations_at_once_equal_generations_in_single_calls(self, n_generations):
-        rule, uniforms = rules(limits(4.0)), np.random.default_rng(14).random((n_generations, 3, 5))
-        courses = [self.history(), self.history()]
-        networks = self.parents()
-        offspring = room_like(networks)
-        self.evolve(networks, offspring, uniforms, 0, rule, courses[0], 1, 0, 4)
-        last = offspring if n_generations % 2 else networks
-        one, other = self.parents(), room_like(networks)
-        for g in range(n_generations):
-            start = g * 3 * kernels.n_draws(one.weights.shape[1])
-            self.evolve(one, other, uniforms[g : g + 1], start, rule, courses[1], g + 1, 0, 4)
-            one, other = other, one
-        for values, wanted in zip((*last, *courses[0]), (*one, *courses[1]), strict=True):
             np.testing.assert_array_equal(values, wanted)
 
     def test_the_course_records_the_fittest_and_the_mean_size(self):

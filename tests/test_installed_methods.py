@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import pppca_process
 
 pytestmark = pytest.mark.slow
 
@@ -95,10 +96,7 @@ class Machine:
 
     def pppca(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(self.installed)}
-        command = [sys.executable, "-m", "pppca_bench", *arguments]
-        return subprocess.run(
-            command, cwd=self.work, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
+        return pppca_process(*arguments, cwd=self.work, env=environment)
 
 
 def words(printed: str) -> list[str]:

@@ -53,30 +53,27 @@ def test_a_training_validated_once_has_no_loss_at_its_end():
     assert measures["connection_traversals"] == 2 * (3 * 5 + 1)
 
 
+INPUTS, CLASSES = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 2
+
+
 def test_shortcuts_and_biases_are_connections_too():
-    rng = np.random.default_rng(0)
-    inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
     network = RpropMLPClassifier(
         (4, 2), shortcuts=True, max_epochs=7, training_progress=0.0, generalisation_loss=np.inf
     )
-    measures = network.fit(inputs, classes, inputs[:5], classes[:5]).measures_
+    measures = network.fit(INPUTS, CLASSES, INPUTS[:5], CLASSES[:5]).measures_
     n_connections = 4 * (1 + 3) + 2 * (1 + 3 + 4) + 2 * (1 + 3 + 4 + 2)
     assert measures["connection_traversals"] == n_connections * (7 * (2 * 12 + 1) + 2 * 5)
 
 
 def test_online_training_updates_every_weight_after_every_sample():
-    rng = np.random.default_rng(0)
-    inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
     network = BackpropMLPClassifier((4,), max_epochs=4, strip_length=2, keep="best", random_state=0)
-    measures = network.fit(inputs, classes, inputs[:5], classes[:5]).measures_
+    measures = network.fit(INPUTS, CLASSES, INPUTS[:5], CLASSES[:5]).measures_
     n_epochs, n_validations = measures["total_epochs"], len(network.validation_curve_)
     assert measures["connection_traversals"] == (16 + 10) * (n_epochs * 3 * 12 + n_validations * 5)
 
 
 def test_genetic_algorithms_have_no_connection_traversals():
-    rng = np.random.default_rng(0)
-    inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
-    network = GAMLPClassifier((2,), max_generations=5, random_state=0).fit(inputs, classes, inputs, classes)
+    network = GAMLPClassifier((2,), max_generations=5, random_state=0).fit(INPUTS, CLASSES, INPUTS, CLASSES)
     assert "connection_traversals" not in network.measures_
     assert network.measures_["total_epochs"] == network.n_epochs_
 

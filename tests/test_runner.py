@@ -26,7 +26,6 @@ from pppca_bench.experiments import executors, runner, worker
 from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
 from pppca_bench.experiments.runner import Outcome, run
-from pppca_bench.methods.registry import METHODS as REGISTERED
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
@@ -160,7 +159,7 @@ def test_a_group_holds_at_most_sixteen_runs_of_one_cell(open_store, computed):
     assert [spec for group in computed for spec in group] == specs
 
 
-def test_a_failed_run_is_recorded_with_its_traceback_and_tried_again(open_store, stand_in, register):
+def test_the_outcome_counts_failed_runs_and_names_the_first(open_store, stand_in):
     specs = planned(methods=METHODS[:1])
     store = open_store(specs)
 
@@ -170,19 +169,11 @@ def test_a_failed_run_is_recorded_with_its_traceback_and_tried_again(open_store,
                 raise ValueError("learning_rate is too large")
             return super().fit(X, y)
 
-    genuine = REGISTERED["gha"]
     stand_in("gha", Fails)
-    first = run(specs, store, IRIS, workers=0)
-    failures = [result for _, result in store.runs() if result.status == "failed"]
-    assert 0 < first.n_failed == len(failures) < 4
-    assert first.first_error.startswith("iris, gha, repeat ")
-    assert first.first_error.endswith(": ValueError: learning_rate is too large")
-    assert all(result.error.startswith("Traceback (most recent call last):") for result in failures)
-
-    register(genuine)
-    assert run(specs, store, IRIS, workers=0) == Outcome(4, 4 - first.n_failed, first.n_failed, 0, None)
-    assert {result.status for _, result in store.runs()} == {"done"}
-    assert {result.error for _, result in store.runs()} == {None}
+    outcome = run(specs, store, IRIS, workers=0)
+    assert 0 < outcome.n_failed == [result.status for _, result in store.runs()].count("failed") < 4
+    assert outcome.first_error.startswith("iris, gha, repeat ")
+    assert outcome.first_error.endswith(": ValueError: learning_rate is too large")
 
 
 def test_an_unexpected_error_of_a_method_does_not_end_other_runs(open_store, monkeypatch, stand_in):

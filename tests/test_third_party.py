@@ -1,13 +1,12 @@
 """Third-party code that misbehaves is contained: it gets copies, and what it returns is checked."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import printed
+from command_line import printed, pppca_process
 
 from pppca_bench import load_results
 from pppca_bench.methods.lookup import find_method, version_of
@@ -191,8 +190,7 @@ def test_global_generators_are_seeded_by_the_run_and_left_as_they_were(module):
 def test_workers_give_the_same_numbers(module, executor):
     here = errors(runs_of(module, "Negates", "Buffer", "Global", "Guess", "pca", results="here"))
     # In a process of its own: the workers inherit what this one has imported.
-    command = [sys.executable, "-m", "pppca_bench", "run", "own.yaml", "--workers", "2", "--executor", executor]
-    done = subprocess.run([*command, "--results", "there", "--quiet"], capture_output=True, text=True, check=False)
+    done = pppca_process("run", "own.yaml", "--workers", 2, "--executor", executor, "--results", "there", "--quiet")
     assert done.returncode == 0, done.stderr
     assert errors(loaded("there")) == here
 

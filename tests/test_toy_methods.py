@@ -4,11 +4,10 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import pppca_process
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
@@ -109,10 +108,7 @@ def add(package: Path, file: str, module: str, entry: str, last_of: str) -> None
 def printed(folder: Path, *arguments: str) -> str:
     """Return what a command of the copy in a folder prints."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pppca_bench", *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = pppca_process(*arguments, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
