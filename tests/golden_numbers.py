@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from planning import specs_of
+from planning import small, specs_of
 
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem
@@ -56,17 +56,8 @@ def installed_versions() -> dict[str, str]:
 
 
 def planned(name: str) -> list[RunSpec]:
-    return specs_of(
-        {
-            "name": name,
-            "problems": ["iris", "wine"],
-            "repeats": 2,
-            "seed": 2012,
-            "tau": [5, 20],
-            "methods": PLANS[name],
-            "classifier": CLASSIFIER,
-        }
-    )
+    settings = {"problems": ["iris", "wine"], "seed": 2012, "tau": [5, 20], "classifier": CLASSIFIER}
+    return specs_of(small(*PLANS[name], **settings))
 
 
 def algorithms_of(name: str) -> dict[str, int]:

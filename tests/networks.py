@@ -1,6 +1,33 @@
-"""Weights of networks in other forms, and trainings compared bit by bit."""
+"""Weights of networks in other forms, tasks of trainings, and trainings compared bit by bit."""
 
 import numpy as np
+from sklearn.base import clone
+
+from pppca_bench.classifiers import fit_together
+from pppca_bench.classifiers.network import uniform_per_weight
+from pppca_bench.classifiers.training import Task
+
+
+def make_task(architecture, seed, n_samples=6):
+    """Return a training of random weights with random samples of as many classes as outputs."""
+    rng = np.random.default_rng(seed)
+    sizes = (n_samples, n_samples // 2 + 1)
+    X, X_val = (rng.normal(size=(n, architecture.n_inputs)) for n in sizes)
+    targets, targets_val = (np.eye(architecture.n_outputs)[rng.integers(architecture.n_outputs, size=n)] for n in sizes)
+    weights = uniform_per_weight(architecture, -0.7, 0.7, rng)
+    steps = uniform_per_weight(architecture, 0.05, 0.2, rng)
+    return Task(architecture, X, targets, X_val, targets_val, weights, steps, np.random.default_rng(seed))
+
+
+def check_together(networks, sets):
+    """Raise AssertionError if networks fitted together differ in a bit from those fitted alone."""
+    alone = [clone(network).fit(*data) for network, data in zip(networks, sets, strict=True)]
+    together = fit_together(networks, sets)
+    assert all(one is other for one, other in zip(together, networks, strict=True))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(weights_of(one), weights_of(other))
+        np.testing.assert_array_equal(one.training_curve_, other.training_curve_)
+        np.testing.assert_array_equal(one.validation_curve_, other.validation_curve_)
 
 
 def weights_of(network):

@@ -1,4 +1,4 @@
-"""Configs from plain values, and the runs that they request."""
+"""Configs from plain values, the runs that they request, and small data for them."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.datasets import load_iris
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
@@ -45,6 +47,14 @@ def opened(names: Sequence[str] = ("iris", "wine")) -> OpenProblems:
 
 
 _opened = cache(open_problem)
+
+
+def flowers() -> pd.DataFrame:
+    """Return iris with columns of text and of truth values, gaps, and the names of the classes as the column kind."""
+    iris = load_iris(as_frame=True)
+    X = iris.data.assign(stem=np.where(iris.target > 1, "long", "short"), wild=np.arange(150) % 2 == 0)
+    X = X.mask(np.arange(150)[:, np.newaxis] % 29 == np.arange(6))
+    return X.assign(kind=iris.target_names[iris.target])
 
 
 def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: float = 0.0) -> Path:

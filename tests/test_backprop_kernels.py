@@ -6,28 +6,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference_networks as reference
-from networks import as_lists, same
+from networks import as_lists, make_task, same
 
 from pppca_bench.classifiers import learning_rules as kernels
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import LANES
-from pppca_bench.classifiers.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers.network import Architecture
 from pppca_bench.classifiers.passes import LOGISTIC, activate
-from pppca_bench.classifiers.training import BackpropLanes, Task
+from pppca_bench.classifiers.training import BackpropLanes
 from pppca_bench.compiled.arrays import aligned_zeros
 
 HIDDEN = [(), (3,), (4, 2), (2, 3, 2)]
 NAMES = [("logistic", "linear"), ("logistic", "logistic"), ("softsign", "linear"), ("softsign", "logistic")]
 
 
-def make_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2, names=("logistic", "linear")):
-    rng = np.random.default_rng(seed)
-    architecture = Architecture(n_inputs, hidden, n_outputs, False, *names[::-1])
-    sizes = (n_samples, n_samples // 2 + 1)
-    X, X_val = (rng.normal(size=(n, n_inputs)) for n in sizes)
-    targets, targets_val = (np.eye(n_outputs)[rng.integers(n_outputs, size=n)] for n in sizes)
-    weights = uniform_per_weight(architecture, -0.7, 0.7, rng)
-    return Task(architecture, X, targets, X_val, targets_val, weights, [], np.random.default_rng(seed))
+def online_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2, names=("logistic", "linear")):
+    return make_task(Architecture(n_inputs, hidden, n_outputs, False, *names[::-1]), seed, n_samples)
 
 
 def train(*tasks, max_epochs=7, keeps_best=False, loss=math.inf, **rule):
@@ -65,7 +59,7 @@ def test_logistic_of_the_unbounded_is_its_limit_and_of_what_is_no_number_none():
 
 def test_one_step_follows_hand_worked_numbers():
     """One input 2, one logistic unit at 0 (value 1/2), one linear output 0.5 + 1 * 0.5 = 1 against the target 0."""
-    task = make_task((1,), 0, n_samples=1, n_inputs=1, n_outputs=1)
+    task = online_task((1,), 0, n_samples=1, n_inputs=1, n_outputs=1)
     weights = [np.array([[-2.0, 1.0]]), np.array([[0.5, 1.0]])]
     task = replace(task, X=np.array([[2.0]]), targets=np.array([[0.0]]), weights=weights)
     (net,) = train(task, max_epochs=1, learning_rate=0.4)
@@ -81,7 +75,7 @@ def test_one_step_follows_hand_worked_numbers():
     "rule", [{}, {"momentum": 0.6}, {"decay_epochs": 2.0}, {"decay_epochs": 3.0, "momentum": 0.3}], ids=str
 )
 def test_training_agrees_with_plain_loops(hidden, names, rule):
-    task = make_task(hidden, 2, names=names)
+    task = online_task(hidden, 2, names=names)
     (net,) = train(task, **rule)
     data, orders = (task.X.tolist(), task.targets.tolist()), draw_orders(2, 7)
     weights, curve = reference.train_online(as_lists(task.weights), data, orders, *names, **rule)
@@ -91,7 +85,7 @@ def test_training_agrees_with_plain_loops(hidden, names, rule):
 
 
 def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoch():
-    task = make_task((3,), 3)
+    task = online_task((3,), 3)
     (net,) = train(task)
     names, data, held_out = ("logistic", "linear"), (task.X, task.targets), (task.X_val, task.targets_val)
     expected = []
@@ -105,7 +99,7 @@ def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoc
 def overfitting_task():
     return next(
         task
-        for task in (make_task((3,), seed) for seed in range(50))
+        for task in (online_task((3,), seed) for seed in range(50))
         if train(replace(task, rng=np.random.default_rng(0)), max_epochs=30)[0].best_epoch < 30
     )
 
@@ -139,7 +133,7 @@ def test_networks_trained_together_equal_single_ones_bit_for_bit(names, momentum
     settings = {"max_epochs": 14, "loss": 0.5, "momentum": momentum, "keeps_best": True}
 
     def tasks():
-        return [make_task((3, 2), seed, n_inputs=m, names=names) for seed, m in enumerate(WIDTHS)]
+        return [online_task((3, 2), seed, n_inputs=m, names=names) for seed, m in enumerate(WIDTHS)]
 
     together = train(*tasks(), **settings)
     assert len({len(net.training_curve) for net in together}) > 1
@@ -149,7 +143,7 @@ def test_networks_trained_together_equal_single_ones_bit_for_bit(names, momentum
 
 def test_a_net_that_overflows_does_not_disturb_its_neighbours():
     def tasks():
-        tasks = [make_task((), seed) for seed in range(3)]
+        tasks = [online_task((), seed) for seed in range(3)]
         tasks[1].X[:] = 1e200
         return tasks
 

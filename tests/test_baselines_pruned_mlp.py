@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from networks import check_together
 from reference_networks import paths_to_outputs, squared_error, with_weight
 
-from pppca_bench.classifiers import RpropMLPClassifier, fit_together
+from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.network import Architecture, connected_inputs, uniform_per_weight
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, prune_masks
 
@@ -112,11 +113,6 @@ def test_rounds_after_the_first_are_no_longer_than_retraining_may_be(iris):
 
 
 def test_fitting_together_gives_the_same_bits_as_fitting_alone_also_with_other_features(iris):
-    make = [PrunedMLPClassifier((4, 2), max_epochs=60, retrain_epochs=15, random_state=seed) for seed in range(10)]
+    networks = [PrunedMLPClassifier((4, 2), max_epochs=60, retrain_epochs=15, random_state=seed) for seed in range(10)]
     X, y, X_val, y_val = iris
-    given = [(X[:, :n].copy(), y, X_val[:, :n].copy(), y_val) for n in (4, 4, 4, 3, 3, 4, 2, 4, 4, 4)]
-    alone = [PrunedMLPClassifier(**one.get_params()).fit(*data) for one, data in zip(make, given, strict=True)]
-    for one, other, data in zip(alone, fit_together(make, given), given, strict=True):
-        np.testing.assert_array_equal(one.decision_function(data[2]), other.decision_function(data[2]))
-        np.testing.assert_array_equal(one.history_["n_weights"], other.history_["n_weights"])
-        assert (one.n_features_, one.n_weights_) == (other.n_features_, other.n_weights_)
+    check_together(networks, [(X[:, :n].copy(), y, X_val[:, :n].copy(), y_val) for n in (4, 4, 4, 3, 3, 4, 2, 4, 4, 4)])

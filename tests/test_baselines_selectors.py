@@ -116,19 +116,6 @@ def test_conditional_information_keeps_the_chain_rule(seed):
     assert conditional > -1e-12
 
 
-def test_a_copy_of_a_kept_feature_comes_last_by_conditional_information_alone():
-    rng = np.random.default_rng(0)
-    strong, weak = rng.integers(2, size=(2, 200))
-    y = 2 * strong + weak * (rng.random(200) < 0.7)
-    X = np.column_stack([strong, strong, weak]).astype(float)
-    by_itself, conditional = (
-        FilterSelector(criterion=criterion, estimator=TINY).fit(X, y, X, y).ranking_
-        for criterion in ("mutual_information", "conditional_mutual_information")
-    )
-    np.testing.assert_array_equal(by_itself, [1, 2, 3])
-    np.testing.assert_array_equal(conditional, [1, 3, 2])
-
-
 def test_conditional_scores_are_the_least_gain_over_the_features_before(iris):
     X, y = iris[:2]
     selector = FilterSelector(criterion="conditional_mutual_information", estimator=TINY).fit(*iris)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import reference_networks as reference
-from networks import as_lists, same
+from networks import as_lists, make_task, same
 
 from pppca_bench.classifiers import early_stopping as stopping
 from pppca_bench.classifiers import learning_rules as kernels
@@ -21,8 +21,8 @@ from pppca_bench.classifiers.lanes import (
     multiply_matrices,
 )
 from pppca_bench.classifiers.learning_rules import RpropRule, RpropState
-from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
-from pppca_bench.classifiers.training import RpropLanes, Task
+from pppca_bench.classifiers.network import Architecture, pack, unpack
+from pppca_bench.classifiers.training import RpropLanes
 from pppca_bench.compiled.arrays import aligned_zeros
 
 
@@ -37,16 +37,6 @@ ARCHITECTURES = [
     for shortcuts in [False, True]
     for output in ["linear", "softsign"]
 ]
-
-
-def make_task(architecture, seed, n_samples=6, weight_range=0.7):
-    rng = np.random.default_rng(seed)
-    sizes = (n_samples, n_samples // 2 + 1)
-    X, X_val = (rng.normal(size=(n, architecture.n_inputs)) for n in sizes)
-    targets, targets_val = (np.eye(architecture.n_outputs)[rng.integers(architecture.n_outputs, size=n)] for n in sizes)
-    weights = uniform_per_weight(architecture, -weight_range, weight_range, rng)
-    steps = uniform_per_weight(architecture, 0.05, 0.2, rng)
-    return Task(architecture, X, targets, X_val, targets_val, weights, steps, rng)
 
 
 def compute_gradient(task, lane=3):

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
+from planning import flowers
+from sklearn.datasets import load_diabetes
 from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, r2_score
 
 import pppca_bench
@@ -30,14 +31,6 @@ pytestmark = [
     pytest.mark.usefixtures("nowhere_else"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataDimensionalityWarning"),
 ]
-
-
-def flowers() -> pd.DataFrame:
-    """Return iris with a text column, gaps and names of the classes."""
-    iris = load_iris(as_frame=True)
-    X = iris.data.assign(stem=np.where(iris.target > 1, "long", "short"), wild=np.arange(150) % 2 == 0)
-    X = X.mask(np.arange(150)[:, np.newaxis] % 29 == np.arange(6))
-    return X.assign(kind=iris.target_names[iris.target])
 
 
 @pytest.fixture

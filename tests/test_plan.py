@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planning import config_of, expanded
+from planning import config_of, expanded, small
 
 from pppca_bench.config import plan
 from pppca_bench.config.experiment import Config
@@ -29,16 +29,8 @@ NE_PPCA = {"method": "ne_ppca"}
 
 def config(**changes) -> Config:
     """Return a config of two problems, three methods, two thresholds and two repeats, with changes."""
-    values = {
-        "name": "a",
-        "problems": ["cancer1", "iris"],
-        "repeats": 2,
-        "seed": 2012,
-        "tau": [5, 10],
-        "methods": [GHA, DGHA, NE_PPCA],
-        "classifier": CLASSIFIER,
-    }
-    return config_of(values | changes)
+    values = {"problems": ["cancer1", "iris"], "seed": 2012, "tau": [5, 10], "classifier": CLASSIFIER}
+    return config_of(small(GHA, DGHA, NE_PPCA, **values | changes))
 
 
 def keys(config: Config) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import pppca
-from sklearn.datasets import load_iris
+from planning import flowers
 
 import pppca_bench
 from pppca_bench.config.request import read_request
@@ -31,14 +31,6 @@ EXAMPLE = Path(__file__).parents[1] / "docs" / "own_data.md"
 pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 
-def flowers() -> tuple[pd.DataFrame, pd.Series]:
-    iris = load_iris(as_frame=True)
-    X = iris.data.assign(stem=np.where(iris.target > 1, "long", "short"))
-    return X.mask(np.arange(len(X))[:, np.newaxis] % 29 == np.arange(5)), pd.Series(
-        iris.target_names[iris.target], name="kind"
-    )
-
-
 def numbers(done: Completed) -> pd.DataFrame:
     times = ["started_at", "finished_at", "duration_ms", "fit_time_ms", "classifier_time_ms"]
     return done.runs.drop(columns=times)
@@ -47,23 +39,25 @@ def numbers(done: Completed) -> pd.DataFrame:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
 def test_data_at_hand_give_the_numbers_of_the_same_data_in_a_file(tmp_path, workers):
-    X, y = flowers()
-    done = pppca_bench.run(DOCUMENT, {"own": (X, y)}, results=tmp_path / "given", workers=workers)
+    frame = flowers()
+    given = {"own": (frame.drop(columns="kind"), frame["kind"])}
+    done = pppca_bench.run(DOCUMENT, given, results=tmp_path / "given", workers=workers)
     assert (done.outcome.n_done, done.outcome.n_failed) == (2, 0)
-    pd.concat([X, y], axis=1).to_csv("own.csv", index=False)
+    frame.to_csv("own.csv", index=False)
     entry = {"csv": "own.csv", "target": "kind", "name": "own"}
     from_file = pppca_bench.run(DOCUMENT | {"problems": [entry]}, results=tmp_path / "file")
     pd.testing.assert_frame_equal(numbers(done), numbers(from_file))
     assert list(done.runs.split) == [0, 1]
     assert done.runs.seed.nunique() == 2
-    assert pppca_bench.run(DOCUMENT, {"own": (X, y)}, results=tmp_path / "given").outcome.n_reused == 2
+    assert pppca_bench.run(DOCUMENT, given, results=tmp_path / "given").outcome.n_reused == 2
 
 
 def test_each_repeat_learns_from_its_own_split(tmp_path):
-    X, y = flowers()
-    done = pppca_bench.run(DOCUMENT | {"repeats": 3}, {"own": (X, y)}, results=tmp_path)
+    frame = flowers()
+    given = {"own": (frame.drop(columns="kind"), frame["kind"])}
+    done = pppca_bench.run(DOCUMENT | {"repeats": 3}, given, results=tmp_path)
     assert list(done.runs.split) == [0, 1, 0]
-    X.assign(kind=y).to_csv("own.csv", index=False)
+    frame.to_csv("own.csv", index=False)
     source, _ = open_problem(OwnData("csv", "own.csv", ("kind",)))
     assert source.n_splits == 1
     with Store(tmp_path / "results.sqlite", read_only=True) as store:
@@ -118,7 +112,7 @@ def test_invalid_data_are_refused(tmp_path, problems, said):
 def test_a_document_that_does_not_name_the_data_or_is_no_yaml_is_refused(tmp_path, problems, said):
     with pytest.raises(ConfigError, match=said):
         pppca_bench.run(
-            DOCUMENT | {"problems": problems, "splits": 1, "repeats": 1}, {"own": flowers()}, results=tmp_path
+            DOCUMENT | {"problems": problems, "splits": 1, "repeats": 1}, {"own": ([[1.0]], ["a"])}, results=tmp_path
         )
 
 
@@ -132,8 +126,7 @@ def config_file(folder: Path, problems: str) -> Path:
 
 def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
     path = config_file(tmp_path / "a", "{csv: own.csv, target: kind}, iris")
-    X, y = flowers()
-    X.assign(kind=y).to_csv(tmp_path / "a" / "own.csv", index=False)
+    flowers().to_csv(tmp_path / "a" / "own.csv", index=False)
     done = pppca("run", path, "--dry-run")
     assert (done.exit_code, done.output) == (0, "2 runs planned, 0 done, 2 to run in 2 cells.\n")
     assert ": 16 trainings, " in pppca("run", path, "--set", "tau=auto", "--dry-run").output

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import printed, pppca_process
+from command_line import pppca_process, printed
 
 from pppca_bench import load_results
 from pppca_bench.methods.lookup import find_method, version_of
