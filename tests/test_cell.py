@@ -13,10 +13,11 @@ from planning import small, specs_of
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
-from pppca_bench.experiments.cell import run_group, warm_up
+from pppca_bench.experiments.cell import make_classifier, run_group, seeds, warm_up
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import Problem, load_problem
+from pppca_bench.reducers.wrapper_selection import ForwardSelector
 from pppca_bench.runs import RunResult, RunSpec
 
 TIMES = ("fit_time_ms", "classifier_time_ms")
@@ -373,6 +374,18 @@ def test_selectors_get_validation_data_and_a_classifier_with_its_own_seed(tiny, 
     assert given["estimator"].hidden_layer_sizes == (4,)
     assert given["estimator"].random_state != given["seed"]
     assert result.values["n_tried"] == 3.0
+
+
+def test_a_search_in_a_run_is_the_search_of_the_estimator(iris):
+    (spec,) = planned("forward", repeats=1)
+    (result,) = run_group([spec], iris)
+    method_seed, _, asked_seed = seeds(spec)
+    estimator = make_classifier(spec.cell.classifier, "iris", asked_seed)
+    selector = ForwardSelector(estimator=estimator, random_state=method_seed)
+    selector.fit(iris.X_train, iris.y_train, iris.X_validation, iris.y_validation)
+    assert result.values["dimensionality"] == selector.n_features_
+    for name, curve in selector.history_.items():
+        np.testing.assert_array_equal(result.history[name], curve)
 
 
 class _Majority:

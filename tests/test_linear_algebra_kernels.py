@@ -1,12 +1,10 @@
 """Linear algebra whose sums have one order: agreement with NumPy's, and digits that no processor changes."""
 
 import hashlib
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from test_registers import run
 
 from pppca_bench.compiled.linear_algebra import (
     flip_signs,
@@ -111,9 +109,5 @@ def test_every_processor_computes_the_same_digits():
     "settings", [{"OPENBLAS_CORETYPE": "Prescott"}, {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}]
 )
 def test_another_target_or_blas_computes_the_same_digits(settings, tmp_path):
-    ran = subprocess.run(
-        [sys.executable, "-c", "from test_linear_algebra_kernels import digits; print(digits())"],
-        env=os.environ | settings | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert ran.stdout.strip() == digits()
+    program = "from test_linear_algebra_kernels import digits; print(digits())"
+    assert run(program, settings, tmp_path) == [digits()]
