@@ -28,32 +28,12 @@ SYSTEMS = {
     "flgp": {"n_populations": 2, "population_size": 20, "n_generations": 5},
     "rfe_svm": {"C": [0.1, 1.0]},
 }
-BASELINES = {
-    "pca": {},
-    "pca_svd": {},
-    "kernel_pca": {},
-    "ica": {},
-    "lda": {},
-    "autoencoder": {"max_iter": 30},
-    "filter": {},
-    "forward": {},
-    "backward": {},
-    "rfe": {"n_networks": 2},
-}
-LINES = {"majority_class": {}}
+LINES = ("majority_class",)
 REDUCING = [method for method in METHODS if method not in ("dgha_speedup", "hebbian_pca", *SYSTEMS, *LINES)]
-SHORT = BASELINES | {
-    "gha": {"n_epochs": 20},
-    "dgha": {"n_epochs": 20},
-    "ne_ppca": {"n_generations": 5},
-    "all_features": {},
-    "hebbian_pca": {"n_epochs": 5},
-    "pca_like_dgha": {"n_epochs": 20},
-    "pca_like_ne_ppca": {"n_generations": 5},
-    "dgha_without_removal": {"n_epochs": 20},
-    **{name: {} for name in ("ccipca", "fsm", "adaoja", "eigengame")},
-}
-SHORT = SHORT | SYSTEMS | LINES | {"dgha_speedup": SHORT["dgha"]}
+SHORT = {name: {} for name in METHODS} | SYSTEMS
+SHORT |= {name: {"n_epochs": 20} for name in ("gha", "dgha", "pca_like_dgha", "dgha_without_removal", "dgha_speedup")}
+SHORT |= {name: {"n_generations": 5} for name in ("ne_ppca", "pca_like_ne_ppca")}
+SHORT |= {"hebbian_pca": {"n_epochs": 5}, "autoencoder": {"max_iter": 30}, "rfe": {"n_networks": 2}}
 
 
 def planned(method: str, *, repeats: int = 3, tau: float = 20.0, **parameters) -> list[RunSpec]:
