@@ -148,7 +148,7 @@ def test_data_and_configs_that_may_not_be_read_are_named(folder):
     assert_refused(as_anyone("run", "other.yaml"), r"own\.dt.*Permission denied", code=2)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", [("run", "small.yaml"), ("tables",), ("status",)], ids=" ".join)
 def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_works(folder, command):
     path = folder / "results" / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: path.stat().st_size // 2])
@@ -159,7 +159,7 @@ def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_w
     assert path.read_bytes() == before
     move = refused.stderr.split("`")[1]
     subprocess.run(move, shell=True, check=True)
-    assert pppca(*COMMANDS[0]).stderr.endswith(f"{N_RUNS} runs done, 0 were already stored.\n")
+    assert pppca("run", "small.yaml").stderr.endswith(f"{N_RUNS} runs done, 0 were already stored.\n")
 
 
 @pytest.mark.usefixtures("folder")
