@@ -8,28 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-SpectrumRule = Literal["tau", "variance", "broken_stick", "gavish_donoho"]
 KeepRule = Literal["tau", "variance", "broken_stick", "gavish_donoho", "mle", "parallel", "cross_validation"]
 
 _N_PERMUTATIONS, _SEED, _N_FOLDS = 20, 1965, 5
 _NO_VARIANCE = 1e-12
 """Share of the largest variance below which a variance is rounding error."""
-
-
-def count_by_spectrum(
-    rule: SpectrumRule | None, eigenvalues: Floats, n_samples: int, *, tau: float | None, variance_ratio: float | None
-) -> int:
-    """Count the components that a rule keeps, by variances in decreasing order.
-
-    Without a rule, ``variance_ratio`` decides if given, then ``tau``; if neither is given, all components are kept.
-    """
-    if rule == "broken_stick":
-        return count_by_broken_stick(eigenvalues)
-    if rule == "gavish_donoho":
-        return count_by_hard_threshold(eigenvalues, n_samples)
-    if rule != "tau" and variance_ratio is not None:
-        return count_by_variance(eigenvalues, variance_ratio)
-    return len(eigenvalues) if tau is None else count_by_tau(eigenvalues, tau)
 
 
 def count_by_tau(eigenvalues: Floats, tau: float) -> int:

@@ -23,9 +23,9 @@ def samples(n_samples, n_features, seed=0):
 @pytest.mark.parametrize(("n_rows", "n_features"), [(1, 1), (2, 5), (3, 17), (9, 9)])
 @pytest.mark.parametrize("rule", RULES)
 def test_updates_agree_with_the_formulas(rule, n_rows, n_features):
-    rule, expected = RULES[rule]
+    estimator, expected = RULES[rule]
     X = samples(60, n_features)
-    estimator = clone(rule).set_params(n_components=n_rows).partial_fit(X)
+    estimator = clone(estimator).set_params(n_components=n_rows).partial_fit(X)
     rows, variances = expected(X, n_rows)
     order = np.argsort(-variances)
     rows = rows[order] / np.linalg.norm(rows[order], axis=1, keepdims=True)

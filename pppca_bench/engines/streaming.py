@@ -11,17 +11,8 @@ from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
 from pppca_bench.compiled.linear_algebra import flip_signs, padded, principal_components, product, second_moments
 from pppca_bench.engines import streaming_updates
 from pppca_bench.engines.streaming_updates import Rates, Stream, learn_stream
-from pppca_bench.keep_rules import SpectrumRule, count_by_spectrum, count_by_tau
-from pppca_bench.parameters import (
-    Count,
-    NotNegative,
-    ParameterError,
-    Positive,
-    Share,
-    Tau,
-    check_parameters,
-    make_generator,
-)
+from pppca_bench.keep_rules import count_by_tau
+from pppca_bench.parameters import Count, NotNegative, Positive, Tau, check_parameters, make_generator
 from pppca_bench.projection import LinearProjection, max_variances, optimality, variance_of_span
 from pppca_bench.samples import validated_samples
 
@@ -44,16 +35,8 @@ class StreamingPCA(LinearProjection):
         Initial number of rows, in [1, n_features]; None means n_features.
     tau : float or None, default=None
         Threshold of criterion (1), >= 1; None removes no row.
-    keep : {"tau", "variance", "broken_stick", "gavish_donoho"} or None, default=None
-        Rule of `pppca_bench.keep_rules` that selects ``components_`` by the variances of the rows; other rules need all
-        samples. None selects by criterion (1), or all rows if tau is None. Only criterion (1) removes rows.
-    variance_ratio : float or None, default=None
-        Share of the variance to retain with keep = "variance", in (0, 1].
     n_samples : int or None, default=None
-        Number of samples that `fit` learns from, in a new order in each pass over X; None: a single pass.
-    memory : float or None, default=None
-        Number of samples, > 0, after which the rates no longer fall, so that the rows follow drifting data. None:
-        the rates fall without limit.
+        Number of samples that `fit` learns from, in a new random order in each pass over X; None: a single pass.
     centre : bool, default=True
         Whether to subtract the mean of the samples so far from each sample; False learns second moments.
     track_optimality : bool, default=False
@@ -79,24 +62,13 @@ class StreamingPCA(LinearProjection):
     n_components: Count | None = None
     _: KW_ONLY
     tau: Tau | None = None
-    keep: SpectrumRule | None = None
-    variance_ratio: Share | None = None
     n_samples: Count | None = None
-    memory: Positive | None = None
     centre: bool = True
     track_optimality: bool = False
     random_state: Any = None
 
     _samples_per_row: ClassVar[int] = 1
     """Smallest number of samples between the starts of two rows."""
-
-    def check_agreement(self) -> None:
-        """Raise ParameterError if a keep rule lacks its parameter, or if variance_ratio is given without its rule."""
-        if self.keep == "tau" and self.tau is None:
-            raise ParameterError("tau", "a number where keep is tau", None)
-        if (self.keep == "variance") != (self.variance_ratio is not None):
-            expected = "a number where keep is variance, else null"
-            raise ParameterError("variance_ratio", expected, self.variance_ratio)
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
         """Learn from X in random order, in one pass unless `n_samples` is given.
@@ -166,8 +138,7 @@ class StreamingPCA(LinearProjection):
     def _learn(self, X: Floats, order: Indices, *, track: bool) -> list[tuple[int, float, int]]:
         """Learn from samples, check rows after each power of two samples, and return the rows of ``history_``."""
         rule, amnesia, scale, delay = self._rule()
-        memory = float(self.memory or np.inf)
-        rates = Rates(rule, amnesia, memory, scale, delay, bool(self.centre), self._samples_per_row)
+        rates = Rates(rule, amnesia, scale, delay, bool(self.centre), self._samples_per_row)
         records, done = list[tuple[int, float, int]](), 0
         C = second_moments(X, X.mean(axis=0) if self.centre else np.zeros(X.shape[1])) if track else np.eye(1)
         most = max_variances(C)
@@ -177,7 +148,7 @@ class StreamingPCA(LinearProjection):
             self._n_started = learn_stream(X, part, seen, self._n_started, self._stream, rates)
             seen = self.n_samples_seen_ = seen + len(part)
             done += len(part)
-            if self.tau is not None and self.keep in (None, "tau") and seen & (seen - 1) == 0:
+            if self.tau is not None and seen & (seen - 1) == 0:
                 self._remove(self.tau)
             if track:
                 self._set_fitted()
@@ -216,11 +187,7 @@ class StreamingPCA(LinearProjection):
         else:
             # Choice: samples without variance have the first coordinate direction as component.
             rows, variances = np.eye(1, self._stream.rows.shape[1]), np.zeros(1)
-        # Directions without a row count as directions without variance.
-        spectrum = np.zeros(self.n_features_in_)
-        spectrum[: len(variances)] = variances
-        numbers = {"tau": self.tau, "variance_ratio": self.variance_ratio}
-        n = min(len(variances), count_by_spectrum(self.keep, spectrum, self.n_samples_seen_, **numbers))
+        n = len(variances) if self.tau is None else count_by_tau(variances, self.tau)
         self.components_ = np.ascontiguousarray(flip_signs(rows[:n, : self.n_features_in_]))
         self.n_components_ = n
         self.mean_ = self._stream.mean[0, : self.n_features_in_].copy()

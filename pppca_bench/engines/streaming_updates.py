@@ -47,13 +47,12 @@ class Stream(NamedTuple):
 class Rates(NamedTuple):
     """Learning rule, and rates at sample t: the weight of the sample in means, and the step.
 
-    weight = min(1, (1 + amnesia) / min(t, memory)); step = scale / (min(t, memory) + delay); centred: whether the mean
-    is subtracted; samples_per_row: smallest number of samples between the starts of two rows.
+    weight = min(1, (1 + amnesia) / t); step = scale / (t + delay); centred: whether the mean is subtracted;
+    samples_per_row: smallest number of samples between the starts of two rows.
     """
 
     rule: int
     amnesia: float
-    memory: float
     scale: float
     delay: float
     centred: bool
@@ -78,12 +77,11 @@ def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream:
     x = stream.x
     for s in range(len(order)):
         # x ← x − mean, with the mean of all samples so far: the first deviation is 0.
-        t = min(float(seen + s + 1), rates.memory)
-        _centre(X, order[s], stream, 1.0 / t if rates.centred else 0.0)
+        _centre(X, order[s], stream, 1.0 / float(seen + s + 1) if rates.centred else 0.0)
         n_deviations = seen + s if rates.centred else seen + s + 1
         if n_deviations == 0:
             continue
-        t = min(float(n_deviations), rates.memory)
+        t = float(n_deviations)
         weight, step = min(1.0, (1.0 + rates.amnesia) / t), rates.scale / (t + rates.delay)
         # total ← total + (‖x‖² − total) / t
         square = _dot(x, 0, x, 0)
@@ -98,7 +96,7 @@ def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream:
         else:
             left = _adaoja(stream, n_rows, weight)
             if (seen + s + 1) % BATCH == 0:
-                _step_adaoja(stream, n_rows, max(0.0, 1.0 - BATCH / t) if t == rates.memory else 1.0)
+                _step_adaoja(stream, n_rows)
         is_due = n_rows < len(stream.rows) and n_rows * rates.samples_per_row <= n_deviations
         if is_due and left > _DEPENDENT_BELOW * square:
             _start_row(stream, n_rows, weight * left, left, rates.rule)
@@ -219,16 +217,15 @@ def _adaoja(stream: Stream, n_rows: int, weight: float) -> float:
 
 
 @subroutine
-def _step_adaoja(stream: Stream, n_rows: int, retained: float) -> None:
+def _step_adaoja(stream: Stream, n_rows: int) -> None:
     """Add g_j / b_j to each row, orthonormalise the rows, and reset the gradients g_j of the batch; b_j² = Σ ‖g_j‖².
 
-    Source: Henriksen and Ward 2019, "AdaOja", algorithm 2, with a rate for each row. ``retained`` is the share of b_j²
-    retained from earlier batches.
+    Source: Henriksen and Ward 2019, "AdaOja", algorithm 2, with a rate for each row.
     """
     rows, gradients, squares = stream.rows, stream.gradients, stream.squares
-    # b_j² ← retained b_j² + ‖g_j‖², q_j ← q_j + g_j / b_j, g_j ← 0
+    # b_j² ← b_j² + ‖g_j‖², q_j ← q_j + g_j / b_j, g_j ← 0
     for j in range(n_rows):
-        squares[j] = retained * squares[j] + _dot(gradients, j, gradients, j)
+        squares[j] += _dot(gradients, j, gradients, j)
         rate = 1.0 / math.sqrt(squares[j]) if squares[j] > 0.0 else 0.0
         for k in range(0, rows.shape[1], WIDTH):
             store(rows, j, k, fma(splat(rate), load(gradients, j, k), load(rows, j, k)))

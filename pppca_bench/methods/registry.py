@@ -13,7 +13,6 @@ from pppca_bench.methods.entry import Classifier, Method
 _AUTOCORRELATION: Mapping[tuple[str, object], str] = {("centre", False): "autocor"}
 _BY_SPECTRUM = ("n_components", "variance_ratio")
 _BY_RULE = (*_BY_SPECTRUM, "keep")
-_STREAMING = ("n_components", "keep")
 _CRITERIA: Mapping[tuple[str, object], str] = {
     ("criterion", "mutual_information"): "mutual information",
     ("criterion", "conditional_mutual_information"): "conditional mutual information",
@@ -138,7 +137,7 @@ _METHODS = (
         source="Weng, Zhang & Hwang 2003",
         estimator="pppca_bench.engines.streaming:CCIPCA",
         labels=_AUTOCORRELATION,
-        instead_of_tau=_STREAMING,
+        instead_of_tau=("n_components",),
         kernels=("streaming", "linear_algebra"),
     ),
     Method(
@@ -148,7 +147,7 @@ _METHODS = (
         source="Giovannucci, Minden, Pehlevan & Chklovskii 2018",
         estimator="pppca_bench.engines.streaming:FastSimilarityMatching",
         labels=_AUTOCORRELATION,
-        instead_of_tau=_STREAMING,
+        instead_of_tau=("n_components",),
         kernels=("streaming", "linear_algebra"),
     ),
     Method(
@@ -158,7 +157,7 @@ _METHODS = (
         source="Henriksen & Ward 2019",
         estimator="pppca_bench.engines.streaming:AdaOja",
         labels=_AUTOCORRELATION,
-        instead_of_tau=_STREAMING,
+        instead_of_tau=("n_components",),
         kernels=("streaming", "linear_algebra"),
     ),
     Method(
@@ -168,7 +167,7 @@ _METHODS = (
         source="Gemp, McWilliams, Vernade & Graepel 2021",
         estimator="pppca_bench.engines.streaming:EigenGame",
         labels=_AUTOCORRELATION,
-        instead_of_tau=_STREAMING,
+        instead_of_tau=("n_components",),
         kernels=("streaming", "linear_algebra"),
     ),
     Method(

@@ -23,10 +23,13 @@ from pppca_bench.compiled.linear_algebra import (
 )
 from pppca_bench.keep_rules import (
     KeepRule,
+    count_by_broken_stick,
     count_by_cross_validation,
+    count_by_hard_threshold,
     count_by_likelihood,
     count_by_permutations,
-    count_by_spectrum,
+    count_by_tau,
+    count_by_variance,
 )
 from pppca_bench.parameters import (
     Count,
@@ -90,10 +93,12 @@ class SpectrumReducer(Projection):
         check_limit(self, "n_components", len(eigenvalues))
         if self.n_components is not None:
             return int(self.n_components)
-        if self.tau is None and self.variance_ratio is None:
-            expected = "an integer where variance_ratio and tau are null"
-            raise ParameterError("n_components", expected, None, where=type(self).__name__)
-        return count_by_spectrum(None, eigenvalues, 0, tau=self.tau, variance_ratio=self.variance_ratio)
+        if self.variance_ratio is not None:
+            return count_by_variance(eigenvalues, self.variance_ratio)
+        if self.tau is not None:
+            return count_by_tau(eigenvalues, self.tau)
+        expected = "an integer where variance_ratio and tau are null"
+        raise ParameterError("n_components", expected, None, where=type(self).__name__)
 
 
 def covariance(X: Floats) -> Floats:
@@ -168,16 +173,19 @@ class _ExactPCA(UnsupervisedReducer, LinearReducer):
             )
         if self.keep == "cross_validation" and len(X) < 3:
             raise ParameterError("keep", f"another rule for fewer than 3 samples ({len(X)})", self.keep)
-        if self.keep is None:
-            return self._count(eigenvalues)
+        if self.keep == "tau" and self.tau is not None:
+            return count_by_tau(eigenvalues, self.tau)
+        if self.keep == "broken_stick":
+            return count_by_broken_stick(eigenvalues)
+        if self.keep == "gavish_donoho":
+            return count_by_hard_threshold(eigenvalues, len(X))
         if self.keep == "mle":
             return count_by_likelihood(X)
         if self.keep == "parallel":
             return count_by_permutations(X, eigenvalues)
         if self.keep == "cross_validation":
             return count_by_cross_validation(X)
-        numbers = {"tau": self.tau, "variance_ratio": self.variance_ratio}
-        return count_by_spectrum(self.keep, eigenvalues, len(X), **numbers)
+        return self._count(eigenvalues)
 
     @abstractmethod
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
