@@ -7,8 +7,8 @@ direction of C q0, is the sum over the samples of response times sample.
 Whatever NumPy can compute in a call is a single call: the responses of all nodes are one product of matrices (BLAS),
 their variances one reduction, the crossing of two networks and the noise of a child one expression each. Gram-Schmidt
 loops over the nodes of a network, projecting each on all rows before it by two products of a matrix and a vector, and
-the population is a list of networks, because they differ in their numbers of nodes. The elite is evaluated again like
-any other network. Arrays are float64.
+the population is a list of networks, because they differ in their numbers of nodes. Arrays are
+float64.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-SETTINGS = ("population_size", "n_generations", "tournament_size", "n_elite", "crossover_probability", "mutation_scale")
+SETTINGS = ("population_size", "n_generations", "tournament_size", "crossover_probability", "mutation_scale")
 """Parameters of `pppca_bench.engines.NEpPCA` that `evolve` takes by the same names."""
 
 
@@ -38,7 +38,6 @@ def evolve(
     n_generations: int = 90,
     tau: float = 10.0,
     tournament_size: int = 11,
-    n_elite: int = 0,
     crossover_probability: float = 0.98,
     mutation_scale: float = 0.003,
     seed: int | None = None,
@@ -48,7 +47,7 @@ def evolve(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-    population_size, n_generations, tau, tournament_size, n_elite, crossover_probability, mutation_scale
+    population_size, n_generations, tau, tournament_size, crossover_probability, mutation_scale
         As in `pppca_bench.engines.NEpPCA`; every gene of a child mutates.
     seed : int or None
 
@@ -67,9 +66,8 @@ def evolve(
     history: dict[str, list[float]] = {"dimensionality": [], "fitness": []}
     _record(population, history)
     for _ in range(n_generations):
-        by_fitness = sorted(population, key=lambda network: -network.fitness)
-        offspring = [network.nodes for network in by_fitness[:n_elite]]
-        for _ in range(population_size - n_elite):
+        offspring = []
+        for _ in range(population_size):
             first, second = (_win_tournament(population, tournament_size, rng) for _ in range(2))
             child = cross(first, second) if rng.random() < crossover_probability else _fitter(first, second).nodes
             offspring.append(child + mutation_scale * rng.standard_normal(child.shape))

@@ -143,11 +143,11 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     return values
 
 
-def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) -> None:
-    """Raise ParameterError unless ``low`` is at most ``high``, or strictly below it; None sets no limit."""
+def check_order(estimator: Any, low: str, high: str) -> None:
+    """Raise ParameterError unless ``low`` is at most ``high``; None sets no limit."""
     value, limit = getattr(estimator, low), getattr(estimator, high)
-    if value is not None and limit is not None and (value > limit or (strictly and value == limit)):
-        raise ParameterError(low, f"{'below' if strictly else 'at most'} {high} ({limit})", value)
+    if value is not None and limit is not None and value > limit:
+        raise ParameterError(low, f"at most {high} ({limit})", value)
 
 
 def check_limit(estimator: Any, name: str, limit: int) -> None:

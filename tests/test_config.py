@@ -352,7 +352,6 @@ CORNERS = [
     ("dgha", "first_check", 1_000_000),
     ("dgha", "tau", 1),
     ("ne_ppca", "population_size", 2),
-    ("ne_ppca", "n_elite", 0),
     ("ne_ppca", "tournament_size", 1000),
     ("ne_ppca", "mutation_scale", 0.0),
     ("ne_ppca", "n_jobs", -1),

@@ -70,7 +70,6 @@ def named(estimator):
         (RpropMLPClassifier(step_min=2.0, step_max=1.0), "step_min", r"at most step_max \(1.0\), got 2.0"),
         (RpropMLPClassifier((4, 0)), "hidden_layer_sizes", "a list of at most 5 integers from 1 to 1000"),
         (BackpropMLPClassifier(momentum=1.0), "momentum", "a number >= 0 and < 1, got 1.0"),
-        (GAMLPClassifier(n_elite=24), "n_elite", r"below population_size \(24\), got 24"),
         (RFESVMClassifier(()), "C", r"a list of 1 to 100 numbers > 0, got \(\)"),
     ],
 )

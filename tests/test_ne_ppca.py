@@ -86,15 +86,8 @@ class TestEvolution:
         assert history["fitness"][-1] == fitted.fitness_
 
     def test_nodes_are_never_added_to_a_population(self, wine):
-        model = NEpPCA(tau=3.0, population_size=1, n_elite=0, random_state=0).fit(wine)
+        model = NEpPCA(tau=3.0, population_size=1, random_state=0).fit(wine)
         assert np.all(np.diff(model.history_["dimensionality"]) <= 0)
-
-    def test_the_elite_keeps_the_best_fitness_where_nothing_is_removed(self, wine):
-        disturbed = {"tau": 1e9, "mutation_scale": 0.5, "mutation_probability": 1.0, "random_state": 0}
-        with_elite = NEpPCA(n_elite=1, **disturbed).fit(wine).history_["fitness"]
-        without = NEpPCA(n_elite=0, **disturbed).fit(wine).history_["fitness"]
-        assert np.all(np.diff(with_elite) >= -1e-12)
-        assert np.any(np.diff(without) < -1e-3)
 
     def test_numbers_drawn_do_not_depend_on_tau(self, wine):
         after = []
@@ -207,10 +200,6 @@ class TestRefusal:
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            (
-                {"n_elite": 5, "population_size": 5},
-                r"n_elite in NEpPCA: expected below population_size \(5\), got 5\.$",
-            ),
             ({"min_components": 3, "max_components": 2}, r"min_components .* at most max_components \(2\), got 3\.$"),
             ({"n_jobs": 0}, r"^n_jobs in NEpPCA: expected a number of threads, or -1 for .*, got 0\.$"),
         ],

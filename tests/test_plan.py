@@ -295,11 +295,11 @@ def test_a_methods_tau_and_classifier_replace_those_of_the_config():
 
 
 def test_parameters_are_complete_and_sorted_by_name():
-    (spec, *_) = expanded(config(methods=[{**NE_PPCA, "n_elite": 2}]))
+    (spec, *_) = expanded(config(methods=[{**NE_PPCA, "tournament_size": 2}]))
     names = [name for name, _ in spec.cell.parameters]
     assert names == sorted(names)
     given = dict(spec.cell.parameters)
-    assert (given["n_elite"], given["population_size"], given["tau"]) == (2, 13, 5.0)
+    assert (given["tournament_size"], given["population_size"], given["tau"]) == (2, 13, 5.0)
     assert {"method", "classifier"}.isdisjoint(names)
     assert [name for name, _ in spec.cell.classifier] == sorted(name for name, _ in spec.cell.classifier)
     assert spec.cell.settings == given | {f"classifier.{name}": value for name, value in spec.cell.classifier}

@@ -3,10 +3,9 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-from annotated_types import Ge, Le
 
 from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining
 from pppca_bench.classifiers.mlp import MLPClassifier
@@ -14,15 +13,14 @@ from pppca_bench.classifiers.network import Activation, connected_inputs, pack, 
 from pppca_bench.classifiers.training import PopulationErrors, RpropLanes, Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.parameters import Count, LayerSizes, PopulationSize, Positive, Probability, check_order
+from pppca_bench.parameters import Count, LayerSizes, PopulationSize, Positive, Probability
 
-Crossover = Literal["uniform", "single_point"]
 Genes = TypeVar("Genes", Floats, Flags)
 """Strings of real numbers or of bits."""
 
 
 class _GeneticClassifier(MLPClassifier):
-    """Base of genetic algorithms: parents by tournament, crossover, mutation, elitism."""
+    """Base of genetic algorithms: parents by tournament, uniform crossover, mutation, the fittest survives."""
 
     tournament_size: int
     crossover_probability: float
@@ -35,10 +33,16 @@ class _GeneticClassifier(MLPClassifier):
     def _evolve(self, task: Task) -> TrainedNet:
         """Evolve a population until the least error has not fallen for `patience` generations."""
 
-    def _children(self, population: Genes, errors: Floats, n: int, how: Crossover, rng: np.random.Generator) -> Genes:
-        """Return n children of tournament winners, before mutation."""
+    @abstractmethod
+    def _mutate(self, children: Any, rng: np.random.Generator) -> Any:
+        """Return the children after mutation."""
+
+    def _breed(self, population: Genes, errors: Floats, rng: np.random.Generator) -> Genes:
+        """Return the next generation: the fittest, then children of tournament winners."""
+        n = len(population) - 1
         first, second = (population[select(errors, n, self.tournament_size, rng)] for _ in range(2))
-        return cross(first, second, how, self.crossover_probability, rng)
+        children = self._mutate(cross(first, second, self.crossover_probability, rng), rng)
+        return np.concatenate([population[[errors.argmin()]], children])
 
 
 @dataclass(eq=False, repr=False)
@@ -46,9 +50,9 @@ class GAMLPClassifier(_GeneticClassifier):
     """Classify with a multi-layer perceptron whose weights a genetic algorithm evolves.
 
     The textbooks' basic genetic algorithm on a string of real numbers, the weights of a network: a random population;
-    parents by tournament; crossover; mutation by additive noise, with the probability 1 / length of the string;
-    elitism. Fitness is the squared error on the training data. Slide 'Comparison', column "GA". The network
-    is the Proben1 report's: hidden activation x / (1 + |x|), targets 0 and 1, the class is the largest output.
+    parents by tournament; uniform crossover; mutation by additive noise, with the probability 1 / length of the
+    string; the fittest survives. Fitness is the squared error on the training data. Slide 'Comparison', column "GA".
+    The network is the Proben1 report's: hidden activation x / (1 + |x|), targets 0 and 1, the class is the largest output.
 
     Choice: among the fittest networks of all generations, the result has the least validation error. The evolution ends
     when this error has not fallen for `patience` generations; the report's rule would end it at the first rise. The
@@ -63,15 +67,8 @@ class GAMLPClassifier(_GeneticClassifier):
         Networks of a generation, >= 2.
     tournament_size : int, default=4
         Networks drawn, with replacement, to select a parent, the fittest of them; >= 1.
-    n_elite : int, default=1
-        Fittest networks that pass unchanged to the next generation, >= 0 and below `population_size`.
-    crossover : {"uniform", "single_point"}, default="uniform"
-        Each weight from either parent with equal probability, or the string up to a random point from the first
-        parent and the rest from the second parent.
     crossover_probability : float, default=0.9
         Probability that a child has two parents, otherwise it copies the first parent; in [0, 1].
-    mutation_probability : float or None, default=None
-        Probability of each weight to change, in [0, 1]; None is 1 / number of weights.
     mutation_scale : float, default=0.1
         Standard deviation of the Gaussian noise of a mutation; > 0.
     start : {"random", "trained"}, default="random"
@@ -109,10 +106,7 @@ class GAMLPClassifier(_GeneticClassifier):
     output_activation: Activation = "linear"
     population_size: PopulationSize = 24
     tournament_size: Count = 4
-    n_elite: Annotated[int, Ge(0), Le(100_000)] = 1
-    crossover: Crossover = "uniform"
     crossover_probability: Probability = 0.9
-    mutation_probability: Probability | None = None
     mutation_scale: Positive = 0.1
     start: Literal["random", "trained"] = "random"
     initial_weight_range: Positive = 0.1
@@ -120,10 +114,6 @@ class GAMLPClassifier(_GeneticClassifier):
     strip_length: Count = 5
     patience: Count = 100
     random_state: Any = None
-
-    def check_agreement(self) -> None:
-        """Raise ParameterError unless `n_elite` is below `population_size`."""
-        check_order(self, "n_elite", "population_size", strictly=True)
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:  # noqa: ARG002
         """Draw nothing: the evolution draws the first generation."""
@@ -178,13 +168,9 @@ class GAMLPClassifier(_GeneticClassifier):
         nets = RpropLanes(tasks, trainer._rprop_rule(), trainer._stopping_rule()).train()
         return np.array([pack(net.weights, architecture, architecture) for net in nets])
 
-    def _breed(self, population: Floats, errors: Floats, rng: np.random.Generator) -> Floats:
-        """Return the next generation, the elite first."""
-        children = self._children(population, errors, len(population) - self.n_elite, self.crossover, rng)
-        probability = 1.0 / population.shape[1] if self.mutation_probability is None else self.mutation_probability
-        mutate(children, probability, self.mutation_scale, rng)
-        elite = population[np.argsort(errors, kind="stable")[: self.n_elite]]
-        return np.concatenate([elite, children])
+    def _mutate(self, children: Floats, rng: np.random.Generator) -> Floats:
+        mutate(children, 1.0 / children.shape[1], self.mutation_scale, rng)
+        return children
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -273,11 +259,8 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
             known.update(zip(new, map(least_error, nets), strict=True))
         return np.array([known[string.tobytes()] for string in population])
 
-    def _breed(self, population: Flags, errors: Floats, rng: np.random.Generator) -> Flags:
-        """Return the next generation, the fittest string first."""
-        children = self._children(population, errors, len(population) - 1, "uniform", rng)
-        is_flipped = rng.random(children.shape) < 1.0 / population.shape[1]
-        return np.concatenate([population[[errors.argmin()]], children ^ is_flipped])
+    def _mutate(self, children: Flags, rng: np.random.Generator) -> Flags:
+        return children ^ (rng.random(children.shape) < 1.0 / children.shape[1])
 
     def _set_fitted(self, net: TrainedNet, task: Task) -> None:
         super()._set_fitted(net, task)
@@ -305,18 +288,14 @@ def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.
     return winners
 
 
-def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: np.random.Generator) -> Genes:
-    """Return a child of each pair of parents, (n_children, length): crossed, or a copy of the first parent.
+def cross(first: Genes, second: Genes, probability: float, rng: np.random.Generator) -> Genes:
+    """Return a child of each pair of parents, (n_children, length).
 
-    ``how`` is the crossover of `GAMLPClassifier`; a pair is crossed with ``probability``.
+    A pair is crossed with ``probability``: each gene is from either parent. Otherwise the child is a copy of the first.
     """
     n_children, n_weights = first.shape
-    if how == "uniform":
-        random_bytes = rng.integers(256, size=(n_children, -(-n_weights // 8)), dtype=np.uint8)
-        from_second = np.unpackbits(random_bytes, axis=1, count=n_weights).astype(bool)
-    else:
-        points = rng.integers(n_weights, size=(n_children, 1))
-        from_second = np.arange(n_weights) > points
+    random_bytes = rng.integers(256, size=(n_children, -(-n_weights // 8)), dtype=np.uint8)
+    from_second = np.unpackbits(random_bytes, axis=1, count=n_weights).astype(bool)
     is_crossed = rng.random((n_children, 1)) < probability
     children: Genes = np.where(from_second & is_crossed, second, first)
     return children

@@ -29,7 +29,7 @@ from pppca_bench.compiled.simd import (
 )
 from pppca_bench.engines.fitness import Moments, Networks, evaluate
 from pppca_bench.engines.gram_schmidt import Workspace, make_workspace
-from pppca_bench.engines.removal import Limits, sort_decreasing
+from pppca_bench.engines.removal import Limits
 
 _RADIUS_BITS = 38
 _ANGLE_BITS = 64 - _RADIUS_BITS
@@ -43,10 +43,9 @@ _SQRT_2 = math.sqrt(2.0)
 
 
 class Rules(NamedTuple):
-    """Probabilities of crossing and mutation (per gene), standard deviation of the noise, limits of removal."""
+    """Probability of crossing, standard deviation of the noise of mutations, limits of removal."""
 
     crossover_probability: float
-    mutation_probability: float
     mutation_scale: float
     limits: Limits
 
@@ -63,14 +62,13 @@ class History(NamedTuple):
 class ChildWorkspace(NamedTuple):
     """Work arrays of a thread that breeds and evaluates offspring.
 
-    panels (n_panels * depth, 8): the child; steps (2, 8); parents (n_individuals, 2); ranks (n_individuals,);
-    evaluation: work arrays of `evaluate`.
+    panels (n_panels * depth, 8): the child; steps (2, 8); parents (n_individuals, 2): at first each network is both
+    parents of its child; evaluation: work arrays of `evaluate`.
     """
 
     panels: Floats2D
     steps: Floats2D
     parents: Indices2D
-    ranks: Indices1D
     evaluation: Workspace
 
 
@@ -80,8 +78,7 @@ def make_child_workspace(networks: Networks, depth: int) -> ChildWorkspace:
     return ChildWorkspace(
         aligned_zeros(n_rows, WIDTH),
         aligned_zeros(2, WIDTH),
-        np.zeros((n_individuals, 2), dtype=np.int64),
-        np.zeros(n_individuals, dtype=np.int64),
+        np.arange(n_individuals).repeat(2).reshape(-1, 2),
         make_workspace(n_rows // depth, depth),
     )
 
@@ -103,15 +100,15 @@ def evolve(
 ) -> None:
     """Evolve generations, alternately in two populations, and record them.
 
-    Each child is bred, mutated and evaluated while it is in the first-level cache. In a generation without children
-    all networks are elite: the unchanged population is evaluated.
+    Each child is bred, mutated and evaluated while it is in the first-level cache. Without random numbers, copies of
+    the networks are evaluated.
 
     Parameters
     ----------
     networks, offspring : Networks
         Parents, evaluated unless the first generation has no children, and a population to overwrite.
     uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), in [0, 1)
-        See `select_parents`; n_children <= n_individuals. The elite precedes the children and does not mutate.
+        See `select_parents`; n_children is n_individuals, or 0 to evaluate copies.
     seed : uint64
         Seed of the random numbers for mutation.
     start : int
@@ -129,18 +126,18 @@ def evolve(
     """
     depth, panels, parents = len(moments.full), work.panels, work.parents
     n_individuals, n_children = len(networks.sizes), uniforms.shape[1]
-    n_elite, numbers = n_individuals - n_children, n_draws(len(panels))
+    numbers = n_draws(len(panels))
     for g in range(len(uniforms)):
         # Every thread selects all parents, from the same random numbers.
-        select_parents(networks.fitness, uniforms[g], rules.crossover_probability, parents, work.ranks)
+        select_parents(networks.fitness, uniforms[g], rules.crossover_probability, parents)
         for c in range(first, last):
-            # (1 + s) w_i − s w_j, then w + scale · N(0, 1) except for the elite, then q̂_i, Var(q̂_i) and f
+            # (1 + s) w_i − s w_j, then w + scale · N(0, 1), then q̂_i, Var(q̂_i) and f
             n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, work.steps)
-            if c >= n_elite:
+            if n_children > 0:
                 # The index of a child's random numbers depends neither on threads nor on the number of calls.
-                here = start + (g * n_children + c - n_elite) * numbers
+                here = start + (g * n_children + c) * numbers
                 n_rows = (n_nodes + WIDTH - 1) // WIDTH * depth
-                mutate(panels, n_rows, moments.n_features, depth, seed, here, rules, work.steps)
+                mutate(panels, n_rows, moments.n_features, depth, seed, here, rules.mutation_scale)
             evaluate(panels, n_nodes, moments, rules.limits, work.evaluation, offspring, c)
         networks, offspring = offspring, networks
         if last - first == n_individuals:
@@ -169,31 +166,24 @@ def n_draws(n_rows: int) -> int:
 
 
 @subroutine
-def select_parents(
-    fitness: Floats1D, uniforms: Floats2D, crossover_probability: float, parents: Indices2D, ranks: Indices1D
-) -> None:
-    """Select the parents of the next generation: each elite network twice, then the winners of tournaments.
+def select_parents(fitness: Floats1D, uniforms: Floats2D, crossover_probability: float, parents: Indices2D) -> None:
+    """Select the parents of the next generation, the winners of tournaments.
 
     Among networks of equal fitness the first wins.
 
     Parameters
     ----------
     fitness : float64 array of shape (n_individuals,)
-    uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
+    uniforms : float64 array of shape (n_children, 2 tournament_size + 1), in [0, 1)
         tournament_size numbers draw the contestants for the first parent, the next numbers the contestants for the
         second parent. The winners cross if the last number is below the probability.
     crossover_probability : float, 0 to 1
     parents : int64 array of shape (n_individuals, 2)
         Receives the parents; without crossing, both are the fitter winner.
-    ranks : int64 array of shape (n_individuals,), overwritten
     """
-    n_elite, size = len(fitness) - len(uniforms), uniforms.shape[1] // 2
-    if n_elite > 0:
-        sort_decreasing(fitness, len(fitness), ranks)
-    for c in range(n_elite):
-        parents[c, 0] = parents[c, 1] = ranks[c]
-    for c in range(n_elite, len(fitness)):
-        u = uniforms[c - n_elite]
+    size = uniforms.shape[1] // 2
+    for c in range(len(uniforms)):
+        u = uniforms[c]
         for k in range(2):
             # Parent k is the fittest of the contestants ⌊u_i n⌋, drawn with replacement.
             winner = int(u[k * size] * len(fitness))
@@ -288,16 +278,9 @@ def _compute_steps(
 
 @subroutine
 def mutate(
-    panels: Floats2D,
-    n_rows: int,
-    n_features: int,
-    depth: int,
-    seed: np.uint64,
-    start: int,
-    rules: Rules,
-    scales: Floats2D,
+    panels: Floats2D, n_rows: int, n_features: int, depth: int, seed: np.uint64, start: int, scale: float
 ) -> None:
-    """Add Gaussian noise to the genes that mutate, in place: w + scale · N(0, 1).
+    """Add Gaussian noise to all genes, in place: w + scale · N(0, 1).
 
     Parameters
     ----------
@@ -308,33 +291,17 @@ def mutate(
         Number of rows of a panel with weights, and of all its rows; the other rows remain zero.
     seed, start : uint64, int
         Random sequence, and index of the child's first number.
-    rules : Rules
-    scales : float64 array of shape (2, 8), overwritten
+    scale : float, >= 0
+        Standard deviation of the noise.
     """
-    if rules.mutation_probability <= 0.0:
-        return
-    for i in range(2):
-        store(scales, i, 0, splat(rules.mutation_scale))
-    # Each pair of rows has 32 numbers of the sequence: eight for the noise and sixteen to select genes are used.
+    # Each pair of rows has 32 numbers of the sequence, of which eight are used.
     for panel in range(0, n_rows, depth):
         for row in range(panel, panel + n_features, 2):
-            here = start + 2 * WIDTH * row
-            first, second = normal_pair(seed, here)
-            if rules.mutation_probability < 1.0:
-                _select_genes(scales, seed, here + WIDTH, rules)
-            store(panels, row, 0, fma(load(scales, 0, 0), first, load(panels, row, 0)))
+            first, second = normal_pair(seed, start + 2 * WIDTH * row)
+            store(panels, row, 0, fma(splat(scale), first, load(panels, row, 0)))
             # The last row of an odd number of rows has no partner.
             if row + 1 < panel + n_features:
-                store(panels, row + 1, 0, fma(load(scales, 1, 0), second, load(panels, row + 1, 0)))
-
-
-@subroutine
-def _select_genes(scales: Floats2D, seed: np.uint64, start: int, rules: Rules) -> None:
-    """Set the noise scale of each gene in two rows, 0 for genes that do not mutate."""
-    for i in range(2):
-        store(scales, i, 0, random_uniform(seed, start + i * WIDTH, 11, 53))
-        for place in range(WIDTH):
-            scales[i, place] = rules.mutation_scale if scales[i, place] < rules.mutation_probability else 0.0
+                store(panels, row + 1, 0, fma(splat(scale), second, load(panels, row + 1, 0)))
 
 
 @subroutine

@@ -64,16 +64,11 @@ class NEpPCA(LinearProjection):
     tournament_size : int, default=11
         Networks drawn, with replacement, to select a parent, the fittest of them. Choice: the slides
         name no selection; a tournament does not depend on the scale of the fitness.
-    n_elite : int, default=0
-        Number of fittest networks that pass unchanged to the next generation and are evaluated again; less than
-        `population_size`. Choice: the slides name no elite; 0 to 2 give the same dimensionality.
     crossover_probability : float, default=0.98
         Probability that a child is crossed from two parents; otherwise the fitter parent is copied. Choice: the slides
         give no value; 0.7 to 1 give the same dimensionality.
-    mutation_probability : float, default=1.0
-        Probability of each gene to mutate. Choice: the slides give no value; with 1 all genes mutate.
     mutation_scale : float, default=0.003
-        Standard deviation of the Gaussian noise of a mutation, 0 to 1e100; genes are elements of unit vectors. Choice:
+        Standard deviation of the Gaussian noise on all genes, 0 to 1e100; genes are elements of unit vectors. Choice:
         the slides give no value; several times larger values miss the published dimensionalities by a third.
     min_components : int, default=1
         Least number of nodes that an evaluation keeps, >= 1, by decreasing variance. Source: slide 'Future Research',
@@ -149,9 +144,7 @@ class NEpPCA(LinearProjection):
         n_generations: NotNegativeCount = 90,
         n_components: Count | None = None,
         tournament_size: Count = 11,
-        n_elite: Annotated[int, Ge(0), Le(100_000)] = 0,
         crossover_probability: Probability = 0.98,
-        mutation_probability: Probability = 1.0,
         mutation_scale: Annotated[float, Ge(0), Le(_LARGEST_SCALE)] = 0.003,
         min_components: Count = 1,
         max_components: Count | None = None,
@@ -169,9 +162,7 @@ class NEpPCA(LinearProjection):
         self.n_generations = n_generations
         self.n_components = n_components
         self.tournament_size = tournament_size
-        self.n_elite = n_elite
         self.crossover_probability = crossover_probability
-        self.mutation_probability = mutation_probability
         self.mutation_scale = mutation_scale
         self.min_components = min_components
         self.max_components = max_components
@@ -227,10 +218,9 @@ class NEpPCA(LinearProjection):
         return self
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if n_jobs is 0, n_elite leaves no child, or min_components exceeds max_components."""
+        """Raise ParameterError if n_jobs is 0, or min_components exceeds max_components."""
         if self.n_jobs == 0:
             raise ParameterError("n_jobs", "a number of threads, or -1 for all processors", self.n_jobs)
-        check_order(self, "n_elite", "population_size", strictly=True)
         check_order(self, "min_components", "max_components")
 
     def inverse_transform(self, X: npt.ArrayLike) -> Floats:
@@ -280,20 +270,19 @@ class NEpPCA(LinearProjection):
 
     def _evolve(self, population: Population, generator: np.random.Generator) -> None:
         """Evolve the population, in place, until the last generation or stagnation, and keep the best network."""
-        n_children, n_uniforms = self.population_size - self.n_elite, 2 * self.tournament_size + 1
+        n_uniforms = 2 * self.tournament_size + 1
         step_by_step = self.n_iter_no_change is not None or self.result == "best"
-        block = 1 if step_by_step else max(1, _UNIFORMS_PER_BLOCK // max(1, n_children * n_uniforms))
+        block = 1 if step_by_step else max(1, _UNIFORMS_PER_BLOCK // (self.population_size * n_uniforms))
         while population.n_generations < self.n_generations and not self._stagnates(population):
             n = min(block, self.n_generations - population.n_generations)
-            population.evolve(generator.random((n, n_children, n_uniforms)))
+            population.evolve(generator.random((n, self.population_size, n_uniforms)))
             if step_by_step:
                 self._best = max(self._best, population.fittest(), key=lambda individual: individual.fitness)
 
     def _rules(self, C: Floats) -> Rules:
         most, least_variance = int(self.max_components or len(C)), float(self.min_variance_ratio * np.trace(C))
         limits = Limits(float(self.tau), int(self.min_components), most, least_variance)
-        probabilities = float(self.crossover_probability), float(self.mutation_probability)
-        return Rules(*probabilities, float(self.mutation_scale), limits)
+        return Rules(float(self.crossover_probability), float(self.mutation_scale), limits)
 
     def _stagnates(self, population: Population) -> bool:
         last = population.n_generations
