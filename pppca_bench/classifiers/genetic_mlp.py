@@ -52,7 +52,8 @@ class GAMLPClassifier(_GeneticClassifier):
     The textbooks' basic genetic algorithm on a string of real numbers, the weights of a network: a random population;
     parents by tournament; uniform crossover; mutation by additive noise, with the probability 1 / length of the
     string; the fittest survives. Fitness is the squared error on the training data. Slide 'Comparison', column "GA".
-    The network is the Proben1 report's: hidden activation x / (1 + |x|), targets 0 and 1, the class is the largest output.
+    The network is the Proben1 report's: hidden activation x / (1 + |x|), targets 0 and 1; the class is the largest
+    output.
 
     Choice: among the fittest networks of all generations, the result has the least validation error. The evolution ends
     when this error has not fallen for `patience` generations; the report's rule would end it at the first rise. The
