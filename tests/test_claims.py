@@ -252,7 +252,7 @@ def test_measured_times_are_those_of_the_fitted_settings():
 def test_the_interval_of_the_speed_is_that_of_the_repeats_geometric_means_along_the_row():
     cells = {
         ("cancer1, 10%", f"tau={tau}"): TableCell(
-            "cancer1, 10%", f"tau={tau}", (), "", {}, {}, values={"speedup_operations": dict(enumerate(values))}
+            "cancer1, 10%", f"tau={tau}", (), "", {}, {}, values=lambda _, values=values: dict(enumerate(values))
         )
         for tau, values in ((5, [2.0, 4.0, 9.0]), (10, [8.0, 4.0]))
     }

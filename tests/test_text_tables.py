@@ -9,7 +9,7 @@ from stored_runs import results_by_config, run_of
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
-from pppca_bench.reporting.document import Agreement, Document, joined_agreements
+from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.index_page import not_run
 from pppca_bench.reporting.own_tables import DISTRIBUTION_CONFIGS, distribution_document, five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
@@ -61,22 +61,27 @@ class TestText:
 
 
 class TestAgreements:
-    def test_agreements_of_the_same_name_are_joined(self):
-        first, second = Agreement("same", 30, 3, 1, 0.5), Agreement("same", 12, 1, 1)
-        sheets = [Document("a", "", "", (), (), agreements=(one,)) for one in (first, second)]
-        assert joined_agreements(sheets) == [Agreement("same", 42, 4, 2, 0.5)]
-        (score,) = scores([], sheets)
-        assert (score.n_cells, score.n_run, score.share, score.share_target, score.met) == (42, 4, 0.5, 0.5, True)
+    @staticmethod
+    def score(agreement):
+        (score,) = scores([], [Document("a", "", "", (), (), agreement=agreement)])
+        return score
+
+    def test_an_agreement_is_a_score_of_the_cells_that_were_run(self):
+        score = self.score(Agreement("same", (True, None, False), 0.5))
+        assert (score.n_cells, score.n_run, score.share, score.share_target, score.met) == (3, 2, 0.5, 0.5, True)
 
     def test_a_share_below_its_target_is_not_met_and_without_runs_undefined(self):
-        agreements = Agreement("x", 42, 42, 35, 36 / 42), Agreement("y", 42, 0, 0, 1.0)
-        sheets = [Document("a", "", "", (), (), agreements=agreements)]
-        assert [score.met for score in scores([], sheets)] == [False, None]
-        assert json.loads(render_scores([], "json", sheets))[1]["share"] is None
+        assert self.score(Agreement("x", [True] * 35 + [False] * 7, 0.9)).met is False
+        assert self.score(Agreement("y", [None] * 42, 1.0)).met is None
+        sheets = [Document("a", "", "", (), (), agreement=Agreement("y", [None]))]
+        assert json.loads(render_scores([], "json", sheets))[0]["share"] is None
 
     def test_every_table_of_texts_of_the_report_is_scored(self):
-        names = [one.name for one in joined_agreements(tables().of_texts)]
-        assert names == ["P5 + P6 same best network", "P7 same pivot", "P12 same verdict"]
+        assert [score.name for score in scores([], tables().of_texts)] == [
+            "P5 + P6 same best network",
+            "P7 same pivot",
+            "P12 same verdict",
+        ]
 
 
 class TestSpread:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pppca_bench.references.proben1_tables import LINEAR, Network, published_searches
-from pppca_bench.reporting.document import EMPTY, Agreement, Document
+from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import ProblemFacts, StoredRun
 
@@ -16,18 +17,18 @@ CONFIG = "proben1_search"
 _ERRORS = ("validation_error", "validation_class_error", "test_error", "test_class_error")
 _NEEDED = ("validation_squared_error_percent", "test_squared_error_percent", "relevant_epochs")
 
-_COLUMNS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
-    "network": ("Arch", ("network",), "s"),
-    "validation_error": ("Validation err", ("validation_error",), "#.4g"),
-    "validation_class_error": ("classif. err", ("validation_class_error",), "#.4g"),
-    "test_error": ("Test err", ("test_error",), "#.4g"),
-    "test_class_error": ("classif. err", ("test_class_error",), "#.4g"),
-    "n_within_5": ("5%", ("n_within_5",), "d"),
-    "n_within_10": ("10%", ("n_within_10",), "d"),
-    "epochs": ("Epochs", ("epochs_least", "epochs_most"), "d"),
-    "test_range": ("Test range", ("test_least", "test_most"), "#.4g"),
+_COLUMNS: Mapping[str, tuple[str, str]] = {
+    "network": ("Arch", "{network}{_late}"),
+    "validation_error": ("Validation err", "{validation_error:#.4g}"),
+    "validation_class_error": ("classif. err", "{validation_class_error:#.4g}"),
+    "test_error": ("Test err", "{test_error:#.4g}"),
+    "test_class_error": ("classif. err", "{test_class_error:#.4g}"),
+    "n_within_5": ("5%", "{n_within_5}"),
+    "n_within_10": ("10%", "{n_within_10}"),
+    "epochs": ("Epochs", "{_epochs}"),
+    "test_range": ("Test range", "{_test_range}"),
 }
-"""Columns of tables 5 and 6: header, our values (two of a range) and their format; table 6 has no `class_error`."""
+"""Columns of tables 5 and 6: header, and template of our values; table 6 has no `class_error`."""
 
 
 class Trained(NamedTuple):
@@ -82,7 +83,14 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
         "epochs_most": max(epochs, default=None),
         "test_least": min(errors, default=None),
         "test_most": max(errors, default=None),
+        "_epochs": _range_text(epochs, "d"),
+        "_test_range": _range_text(errors, "#.4g"),
     }
+
+
+def _range_text(values: Sequence[float], form: str) -> str | None:
+    """Return the least and the largest value, such as ``"15-45"``; equal values once; None without values."""
+    return "-".join(format(end, form) for end in dict.fromkeys((min(values), max(values)))) if values else None
 
 
 def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Network:
@@ -106,11 +114,13 @@ def search_documents(results: Results, facts: Mapping[str, ProblemFacts]) -> lis
         for problem in published_searches()
     }
     is_of_classes = {name: search.is_classification for name, search in published_searches().items()}
-    return [
-        _best_networks("P5", "classification", {name: own for name, own in searches.items() if is_of_classes[name]}),
-        _best_networks("P6", "approximation", {name: own for name, own in searches.items() if not is_of_classes[name]}),
-        _pivots(searches, facts),
-    ]
+    first, second = (
+        _best_networks(table, {name: own for name, own in searches.items() if is_of_classes[name] == (table == "P5")})
+        for table in ("P5", "P6")
+    )
+    found = [record for document in (first, second) for record in document.records]
+    same = [record["network"] == record["published_network"] if record["network"] else None for record in found]
+    return [replace(first, agreement=Agreement("P5 + P6 same best network", same)), second, _pivots(searches, facts)]
 
 
 def _trained(runs: Sequence[StoredRun]) -> list[Trained]:
@@ -127,76 +137,70 @@ def _trained(runs: Sequence[StoredRun]) -> list[Trained]:
     return trained
 
 
-def _best_networks(table: str, task: str, searches: Mapping[str, Sequence[StoredRun]]) -> Document:
-    names = [name for name in _COLUMNS if table == "P5" or not name.endswith("class_error")]
-    rows, records = list[list[str]](), list[dict[str, Any]]()
+def _best_networks(table: str, searches: Mapping[str, Sequence[StoredRun]]) -> Document:
+    columns, records = [("Problem", "{row}")], list[dict[str, Any]]()
+    for name, (header, template) in _COLUMNS.items():
+        if table == "P5" or not name.endswith("class_error"):
+            columns += [(header, template), ("publ.", f"{{_published_{name}}}")]
     for problem, planned in searches.items():
-        runs = _trained(planned)
-        ours = describe_search(runs)
-        theirs = {name: getattr(published_searches()[problem], name, None) for name in _COLUMNS}
-        theirs["network"] = str(published_searches()[problem].best)
-        texts = {}
-        for name, (_, keys, form) in _COLUMNS.items():
-            values = dict.fromkeys(ours[key] for key in keys)
-            texts[name] = "-".join(EMPTY if value is None else format(value, form) for value in values)
-        if runs and len(runs) < len(planned):
-            texts["network"] += "*"
-        rows.append([problem, *(text for name in names for text in (texts[name], str(theirs[name]) or EMPTY))])
-        printed = {name: float(text) if text and name in _ERRORS else text for name, text in theirs.items()}
-        counts = {"row": problem, "n": len(runs), "n_planned": len(planned)}
-        published = {f"published_{name}": None if value == "" else value for name, value in printed.items()}
-        records.append(counts | ours | published)
-    n_run = sum(record["network"] is not None for record in records)
-    n_same = sum(record["network"] == record["published_network"] for record in records)
+        runs, theirs = _trained(planned), published_searches()[problem]
+        record = {"row": problem, "n": len(runs), "n_planned": len(planned)} | describe_search(runs)
+        record["_late"] = "*" if len(runs) < len(planned) else ""
+        for name in _COLUMNS:
+            text: Any = str(theirs.best) if name == "network" else getattr(theirs, name, None)
+            text = None if text == "" else text
+            record[f"_published_{name}"] = text
+            record[f"published_{name}"] = float(text) if text and name in _ERRORS else text
+        records.append(record)
     of_classes = "; classification errors in percent" if table == "P5" else ""
     note = (
         f"Network and errors (squared error percentages{of_classes}) are of the run with the least validation error."
         " 5%, 10%: numbers of other runs whose validation error is at most 5 % or 10 % above the least. Epochs: epochs"
         " of the validation minimum of the runs within 10 %. Test range: test errors of these runs without the best."
     )
-    return Document(
+    return Document.of_records(
         table,
-        f"Architecture finding results of {task} problems",
-        f"Proben1 report, table {table[1:]}",
-        ("Problem", *(header for name in names for header in (_COLUMNS[name][0], "publ."))),
-        rows,
-        (note, "Each column is followed by the published column."),
+        f"Architecture finding results of {'classification' if table == 'P5' else 'approximation'} problems",
+        columns,
         records,
-        (Agreement("P5 + P6 same best network", len(searches), n_run, n_same),),
-        any(searches.values()),
-        sum(record["n_planned"] - record["n"] for record in records),
+        place=f"Proben1 report, table {table[1:]}",
+        notes=(note, "Each column is followed by the published column."),
+        has_runs=any(searches.values()),
+        n_missing=sum(record["n_planned"] - record["n"] for record in records),
     )
 
 
 def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Mapping[str, ProblemFacts]) -> Document:
-    rows, records, agrees = list[list[str]](), list[dict[str, Any]](), list[bool | None]()
+    records = list[dict[str, Any]]()
     for problem, planned in searches.items():
         theirs, runs, known = published_searches()[problem], _trained(planned), facts.get(problem)
-        network, size, agree, texts = None, None, None, [EMPTY] * 3
+        record: dict[str, Any] = {"row": problem, "n": len(runs), "n_planned": len(planned)}
+        record |= dict.fromkeys(("network", "n_connections", "_agrees", "_same"))
         if runs and known is not None:
             ours = pivot([run.network for run in within(runs, 5.0)], known.n_features, known.n_outputs)
-            network, size = str(ours), n_connections(known.n_features, ours.hidden, known.n_outputs)
-            agree = ours == theirs.pivot
-            texts = [f"{ours}{'*' if len(runs) < len(planned) else ''}", str(size), "yes" if agree else "no"]
-        agrees.append(agree)
-        rows.append([problem, *texts[:2], str(theirs.pivot), str(theirs.n_connections), texts[2]])
-        counts = {"row": problem, "n": len(runs), "n_planned": len(planned)}
-        published = {"published_network": str(theirs.pivot), "published_n_connections": theirs.n_connections}
-        records.append(counts | {"network": network, "n_connections": size} | published)
+            record["network"], record["_agrees"] = str(ours), ours == theirs.pivot
+            record["n_connections"] = n_connections(known.n_features, ours.hidden, known.n_outputs)
+            record["_same"] = "yes" if record["_agrees"] else "no"
+        record |= {"published_network": str(theirs.pivot), "published_n_connections": theirs.n_connections}
+        records.append(record | {"_late": "*" if len(runs) < len(planned) else ""})
+    columns = (
+        *(("Problem", "{row}"), ("Pivot arch", "{network}{_late}"), ("w", "{n_connections}")),
+        *(("publ. arch", "{published_network}"), ("publ. w", "{published_n_connections}"), ("same", "{_same}")),
+    )
     note = (
         "Pivot arch: the largest network of the runs whose validation error is at most 5 % above the least; w: its"
         " number of connections, including biases and all shortcuts."
     )
-    return Document(
+    agrees = tuple(record["_agrees"] for record in records)
+    return Document.of_records(
         "P7",
         "Pivot architectures of the problems",
-        "Proben1 report, table 7",
-        ("Problem", "Pivot arch", "w", "publ. arch", "publ. w", "same"),
-        rows,
-        (note,),
+        columns,
         records,
-        (Agreement("P7 same pivot", len(agrees), len(agrees) - agrees.count(None), agrees.count(True)),),
-        any(searches.values()),
-        sum(record["n_planned"] - record["n"] for record in records),
-        tuple(agrees),
+        place="Proben1 report, table 7",
+        notes=(note,),
+        agreement=Agreement("P7 same pivot", agrees),
+        has_runs=any(searches.values()),
+        n_missing=sum(record["n_planned"] - record["n"] for record in records),
+        agrees=agrees,
     )

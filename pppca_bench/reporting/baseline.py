@@ -89,7 +89,7 @@ def _cells(tables: Iterable[Table]) -> dict[Place, tuple[TableCell, Tolerance]]:
 
 
 def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
-    return cell.values.get(_RECORDED_AS.get(place[3], place[3]), {})
+    return cell.values(_RECORDED_AS.get(place[3], place[3]))
 
 
 def regression(

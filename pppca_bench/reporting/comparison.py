@@ -27,7 +27,7 @@ from tabulate import tabulate
 from pppca_bench.files import in_markdown
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Tolerance
-from pppca_bench.reporting.document import EMPTY, SIGNED, Document, joined_agreements, none_if_nan, number, printed
+from pppca_bench.reporting.document import EMPTY, SIGNED, Document, none_if_nan, printed
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import SIZES
@@ -164,11 +164,12 @@ def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[
     """Score every group of cells that the references name, and the agreements of documents, run or not."""
     references = {table.reference.name: table.reference for table in tables if table.reference}
     groups = [score_group(group, tables) for reference in references.values() for group in reference.scored]
-    agreements = [
-        Score(item.name, item.n_cells, item.n_run, None, None, "same", None, item.share, item.target)
-        for item in joined_agreements(documents)
-    ]
-    return groups + agreements
+    for agreement in (document.agreement for document in documents if document.agreement):
+        run = [same for same in agreement.same if same is not None]
+        share = sum(run) / len(run) if run else None
+        counts = len(agreement.same), len(run)
+        groups.append(Score(agreement.name, *counts, None, None, "same", None, share, agreement.target))
+    return groups
 
 
 def score_group(group: Scored, tables: Sequence[Table]) -> Score:
@@ -250,7 +251,7 @@ def score_rows(scored: Sequence[Score]) -> list[tuple[str, ...]]:
     rows = []
     for score in scored:
         shares = [EMPTY if share is None else f"{100.0 * share:.0f} %" for share in (score.share, score.share_target)]
-        distances = number(score.score, 3), number(score.worst, 3), score.unit, number(score.target, 3)
+        distances = printed(score.score, ".3f"), printed(score.worst, ".3f"), score.unit, printed(score.target, ".3f")
         met = {True: "yes", False: "no", None: EMPTY}[score.met]
         rows.append((score.name, str(score.n_cells), str(score.n_run), *distances, *shares, met))
     return rows
@@ -259,10 +260,10 @@ def score_rows(scored: Sequence[Score]) -> list[tuple[str, ...]]:
 def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
     rows = []
     for item in comparisons:
-        interval = EMPTY if item.low is None else f"{number(item.low, 2)} to {number(item.high, 2)}"
-        difference = EMPTY if item.difference is None else printed(item.difference, SIGNED)
+        interval = EMPTY if item.low is None else f"{printed(item.low, '.2f')} to {printed(item.high, '.2f')}"
+        difference = printed(item.difference, SIGNED)
         relative = EMPTY if item.relative is None else f"{printed(100.0 * item.relative, '+.0f')} %"
-        ours = number(item.mean, 2), number(item.sd, 2), str(item.n), interval, difference, relative
+        ours = printed(item.mean, ".2f"), printed(item.sd, ".2f"), str(item.n), interval, difference, relative
         rows.append((*item.place, f"{item.published:g}", *ours, "yes" if item.searched else "no", item.verdict))
     return _grid(rows, COMPARISON_HEADERS, form)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Format = Literal["terminal", "markdown", "latex", "csv", "json"]
 EXTENSIONS: Mapping[Format, str] = {"terminal": "txt", "markdown": "md", "latex": "tex", "csv": "csv", "json": "json"}
-FORMATS: tuple[Format, ...] = tuple(EXTENSIONS)
 
 EMPTY = "–"
 """Text of a missing value."""
@@ -64,23 +63,12 @@ class Grid(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Numbers of published cells, of cells with our result, and of cells where both agree.
-
-    Agreements of the same name in several documents are a single score; ``target`` is the target of `share`.
-    """
+class Agreement(NamedTuple):
+    """Whether our result and the published result of each cell are the same, None if not run; a target of the share."""
 
     name: str
-    n_cells: int
-    n_run: int
-    n_same: int
+    same: Sequence[bool | None]
     target: float | None = None
-
-    @property
-    def share(self) -> float | None:
-        """Return the share of the cells with a result that agree; None without results."""
-        return self.n_same / self.n_run if self.n_run else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +82,7 @@ class Document:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()  # paragraphs below the rows
     records: Sequence[Mapping[str, object]] = ()  # by row, for CSV and JSON; published values as ``published_<name>``
-    agreements: tuple[Agreement, ...] = ()
+    agreement: Agreement | None = None
     has_runs: bool = False
     n_missing: int = 0  # planned runs that are not done
     agrees: tuple[bool | None, ...] = ()  # whether each row agrees with the published value; None if not run
@@ -154,28 +142,18 @@ def _has_result(record: Mapping[str, object]) -> bool:
     return any(record[key] is not None for key in own)
 
 
-def joined_agreements(documents: Iterable[Document]) -> list[Agreement]:
-    """Return the agreements of documents; agreements of the same name are added up."""
-    joined: dict[str, Agreement] = {}
-    for new in (agreement for document in documents for agreement in document.agreements):
-        old = joined.get(new.name, Agreement(new.name, 0, 0, 0))
-        counts = (old.n_cells + new.n_cells, old.n_run + new.n_run, old.n_same + new.n_same)
-        joined[new.name] = Agreement(new.name, *counts, new.target if old.target is None else old.target)
-    return list(joined.values())
-
-
 def number_text(quantity: str, value: float, sign: str = "") -> str:
     """Return a value of a quantity in the quantity's own format."""
     return printed(0.0 if abs(value) < _ROUNDING else value, f"{sign}{described(quantity).form}")
 
 
-def number(value: float | None, decimals: int) -> str:
-    """Return a number rounded to some decimals; a dash for None."""
-    return EMPTY if value is None else printed(value, f".{decimals}f")
+def printed(value: float | None, form: str) -> str:
+    """Return a number in a format such as ``"+.2f"``, with a true minus sign; a dash for None and nan.
 
-
-def printed(value: float, form: str) -> str:
-    """Return a number in a format such as ``"+.2f"``, with a true minus sign; zero after rounding has no sign."""
+    Zero after rounding has no sign.
+    """
+    if value is None or math.isnan(value):
+        return EMPTY
     text = f"{value:{form}}"
     return true_minus(text.lstrip("+-") if float(text) == 0.0 else text)
 

@@ -100,7 +100,7 @@ class Evidence(NamedTuple):
     def over_repeats(self, table: str, row: str, quantity: str) -> Summary | None:
         """Summarise the geometric means along a row of a table over repeats; None for fewer than two repeats."""
         cells = self.tables[table].cells.values() if table in self.tables else ()
-        values = [cell.values.get(quantity, {}) for cell in cells if cell.row == row]
+        values = [cell.values(quantity) for cell in cells if cell.row == row]
         repeats = set(values[0]).intersection(*values[1:]) if values else ()
         means = [geometric_mean(own[repeat] for own in values) for repeat in sorted(repeats)]
         return summarise(means) if len(means) > 1 else None

@@ -78,7 +78,7 @@ def _errors(evidence: Evidence) -> Document:
         for title, own in summaries.items():
             cell = own.get(problem, NO_RUNS)
             record |= {f"{title}, {name}": cell.mean(name) for name in ("test_error_percent", "dimensionality")}
-            n_missing += cell.n_planned - len(cell.values.get("test_error_percent", ()))
+            n_missing += cell.n_planned - len(cell.values("test_error_percent"))
         records.append(record)
     columns = [(title, f"{{{title}, test_error_percent:.2f}} ({{{title}, dimensionality:.1f}})") for title in summaries]
     note = "Test error in percent and, in brackets, number of features: means over the folds. τ = 15."
@@ -124,7 +124,7 @@ def _differences(evidence: Evidence, setting: Setting, other: Setting) -> dict[s
     ours, theirs = evidence.summaries(*setting), evidence.summaries(*other)
     differences = {}
     for problem in (problem for problem in ours if problem in theirs):
-        first, second = (own[problem].values.get("test_error_percent", {}) for own in (ours, theirs))
+        first, second = (own[problem].values("test_error_percent") for own in (ours, theirs))
         shared = {repeat: first[repeat] - second[repeat] for repeat in first if repeat in second}
         by_fold = by_split(shared, evidence.facts[problem].n_splits)
         if len(by_fold) > 1:

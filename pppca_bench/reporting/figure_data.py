@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -135,7 +135,7 @@ def _portrait(layout: PortraitLayout, reference: Reference, results: Results, st
 
 
 def _histories(
-    results: Results, store: Store, selector: Selector, configs: Collection[str], *, first_alone: bool = False
+    results: Results, store: Store, selector: Selector, configs: tuple[str, ...], *, first_alone: bool = False
 ) -> list[Mapping[str, NDArray[Any]]]:
     """Return the histories of the completed runs of a cell, or only of its first completed run."""
     done = _done(results.select(selector, configs))

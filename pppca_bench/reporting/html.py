@@ -133,7 +133,7 @@ def text_view(document: Document) -> TableView:
 def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -> CellView:
     places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
     verdicts = {name: compared[place] for name, place in places.items() if place in compared}
-    repeated = [name for name in (*cell.shows, *table.also) if name in cell.ours and len(cell.values.get(name, ())) > 1]
+    repeated = [name for name in (*cell.shows, *table.also) if name in cell.ours and len(cell.values(name)) > 1]
     first = cell.shows[0]
     return CellView(
         ours_text(cell, sd=table.spread or table.is_list),
@@ -156,14 +156,13 @@ def _published(
 
 
 def _source(source: CellSource) -> Source:
-    only = ",".join(f"{name}={value}" for name, value in source.only.items())
     versions = f"Versions {source.versions}; data" if source.versions else "Data"
-    return shlex.join([source.config, "--only", only]), f"{versions} {source.data_sha256[:12]}."
+    return shlex.join([source.config, "--only", source.selection]), f"{versions} {source.data_sha256[:12]}."
 
 
 def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Markup]:
     """Return the statistics of a quantity as text, and its histogram."""
-    ours, values = cell.ours[name], list(cell.values[name].values())
+    ours, values = cell.ours[name], list(cell.values(name).values())
     text = (
         f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
         f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"

@@ -14,7 +14,7 @@ from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import score_group
 from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
-from pppca_bench.reporting.summary import Results, source_of, summarise_runs
+from pppca_bench.reporting.summary import Results, no_values, source_of, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell, fill_tables, filling_configs
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, ProblemFacts, described
 from pppca_bench.store.columns import DONE, CellRuns
@@ -195,7 +195,7 @@ class OwnTables:
             row, source = rows[cell], source_of(cell, self._results)
             for name in columns:
                 is_first = name == columns[0]
-                own_summary = replace(summary, values={}, differing=summary.differing if is_first else ())
+                own_summary = replace(summary, values=no_values, differing=summary.differing if is_first else ())
                 table_cell = TableCell(row, name, (name,), "{}", source=source)
                 known = is_first or name in summary.quantities
                 filled[row, name] = table_cell.filled(own_summary, (name,), source) if known else table_cell

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from pppca_bench.errors import StoreError, check_known
-from pppca_bench.reporting.document import EMPTY, SIGNED, number, printed, text_table
+from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import Setting, grouped, setting_labels, settings_of
 from pppca_bench.reporting.summary import student_t_975
 from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
@@ -254,12 +254,10 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
 
 def _row(pair: Pair) -> tuple[str, ...]:
     test = pair.test
-    difference, low, high = (
-        EMPTY if math.isnan(value) else printed(value, SIGNED) for value in (test.difference, test.low, test.high)
-    )
+    difference, low, high = (printed(value, SIGNED) for value in (test.difference, test.low, test.high))
     interval = low if low == EMPTY else f"{low} to {high}"
-    sizes = ", ".join(number(size, 1) for size in pair.dimensionalities)
-    means = ", ".join(number(mean, 2) for mean in pair.means)
+    sizes = ", ".join(printed(size, ".1f") for size in pair.dimensionalities)
+    means = ", ".join(printed(mean, ".2f") for mean in pair.means)
     p_values = (EMPTY if math.isnan(p) else f"{p:.2g}" for p in (test.p, pair.p_holm))
     return (f"{pair.first} − {pair.second}", means, sizes, difference, interval, str(test.n), *p_values, pair.verdict)
 

@@ -160,7 +160,7 @@ def significance_document(results: Results) -> Document:
         records,
         place="Proben1 report, table 12",
         notes=_notes(tests),
-        agreements=(Agreement("P12 same verdict", len(agrees), len(tests), agrees.count(True), TARGET),),
+        agreement=Agreement("P12 same verdict", agrees, TARGET),
         has_runs=not published_tests().keys().isdisjoint({*pivots, *others}),
         n_missing=n_missing,
         agrees=agrees,

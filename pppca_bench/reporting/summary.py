@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
 from statistics import StatisticsError, correlation
 
 from pppca_bench.methods.lookup import stored_method
@@ -14,6 +16,7 @@ from pppca_bench.reporting.labels import grouped, value_text
 from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 
+_PROBLEM_AND_METHOD = attrgetter("problem", "method")
 _DIGITS = 12
 """Digits of a standard deviation, counted from the largest value's: further digits are rounding errors."""
 
@@ -56,31 +59,23 @@ CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")
 """Quantities whose correlation over the repeats is a quantity of the cell (Proben1 report, tables 8 to 11)."""
 
 
-class Repeats(Mapping[str, Mapping[int, float]]):
-    """Values of a cell's completed runs by quantity and number of the repeat, read from the columns on access."""
+Values = Callable[[str], Mapping[int, float]]
+"""Values of a quantity, given by its name, by number of the repeat."""
 
-    def __init__(self, runs: CellRuns) -> None:
-        self._runs = runs
 
-    def __getitem__(self, name: str) -> Mapping[int, float]:
-        if name in self._runs.values:
-            return self._runs.of_done(name)
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._runs.values)
-
-    def __len__(self) -> int:
-        return len(self._runs.values)
+def no_values(_: str) -> Mapping[int, float]:
+    """Return no values, as of a cell without runs."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
-    """Summary of the repeats of a cell, and the value of each by quantity and number of the repeat."""
+    """Summary of the repeats of a cell, and their values."""
 
     quantities: Mapping[str, Summary]
-    values: Mapping[str, Mapping[int, float]]
+    values: Values
     n_planned: int
+    n_done: int
     n_failed: int
     settings: str = ""  # digest of method, parameters, classifier and data; "" if no repeat is done
     differing: tuple[str, ...] = ()  # facts of provenance in which repeats differ, such as code, Python or libraries
@@ -90,12 +85,12 @@ class CellSummary:
         return self.quantities[quantity].mean if quantity in self.quantities else None
 
 
-NO_RUNS = CellSummary({}, {}, 0, 0)
+NO_RUNS = CellSummary({}, no_values, 0, 0, 0)
 """Summary of a cell without runs."""
 
 
 class Results:
-    """Runs by cell; the matches of a selector are cached, since several tables ask for them.
+    """Runs by cell.
 
     Attributes
     ----------
@@ -103,14 +98,19 @@ class Results:
         Planned runs and their results, in the order of the tables.
     variants : dict of str to list of list of Cell
         By config, the groups of cells with the same `place_of`, which differ in other settings.
+    matching : function of a Selector and, optionally, a tuple of configs
+        The cells that the selector matches and that some of the configs (all by default) ask for.
+    summary : function of the same arguments
+        `CellSummary` of the runs that `select` returns.
+    selections : function of a config
+        The settings that select each of its cells. These functions are cached, since several tables call them.
     """
 
     def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
         self.cells = cells
-        self._by_method = grouped(cells, _problem_and_method)
-        self._matching: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
-        self._selections: dict[str, Mapping[Cell, Mapping[str, str]]] = {}
-        self._summaries: dict[tuple[Selector, tuple[str, ...]], CellSummary] = {}
+        self._by_method = grouped(cells, _PROBLEM_AND_METHOD)
+        self.matching, self.summary = cache(self._matching), cache(self._summary)
+        self.selections = cache(lambda config: selections(self._asked(config)))
         places = {config: grouped(self._asked(config), place_of).values() for config in configs}
         several = {config: [group for group in groups if len(group) > 1] for config, groups in places.items()}
         self.variants = {config: groups for config, groups in several.items() if groups}
@@ -127,24 +127,14 @@ class Results:
     def _asked(self, *configs: str) -> list[Cell]:
         return [cell for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)]
 
-    def selections(self, config: str) -> Mapping[Cell, Mapping[str, str]]:
-        """Return the settings that select each cell of a config."""
-        if config not in self._selections:
-            self._selections[config] = selections(self._asked(config))
-        return self._selections[config]
+    def _matching(self, selector: Selector, configs: tuple[str, ...] = ()) -> list[Cell]:
+        return [
+            cell
+            for cell in self._by_method.get((selector.problem, selector.method), ())
+            if selector.matches(cell) and (not configs or not self.cells[cell].configs.isdisjoint(configs))
+        ]
 
-    def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
-        """Return the cells that a selector matches and that some of the configs (all by default) ask for."""
-        asked = selector, tuple(configs)
-        if asked not in self._matching:
-            self._matching[asked] = [
-                cell
-                for cell in self._by_method.get((selector.problem, selector.method), ())
-                if selector.matches(cell) and (not configs or not self.cells[cell].configs.isdisjoint(configs))
-            ]
-        return self._matching[asked]
-
-    def select(self, selector: Selector, configs: Collection[str] = ()) -> CellRuns | tuple[()]:
+    def select(self, selector: Selector, configs: tuple[str, ...] = ()) -> CellRuns | tuple[()]:
         """Return the runs of the only cell that matches; empty if no cell or several cells match."""
         cells = self.matching(selector, configs)
         if len(cells) != 1:
@@ -152,17 +142,9 @@ class Results:
         runs = self.cells[cells[0]]
         return runs.asked_by(configs) if configs else runs
 
-    def summary(self, selector: Selector, configs: Collection[str] = ()) -> CellSummary:
-        """Summarise the runs that `select` returns."""
-        asked = selector, tuple(configs)
-        if asked not in self._summaries:
-            runs = self.select(selector, configs)
-            self._summaries[asked] = summarise_runs(runs) if runs else NO_RUNS
-        return self._summaries[asked]
-
-
-def _problem_and_method(cell: Cell) -> tuple[str, str]:
-    return cell.problem, cell.method
+    def _summary(self, selector: Selector, configs: tuple[str, ...] = ()) -> CellSummary:
+        runs = self.select(selector, configs)
+        return summarise_runs(runs) if runs else NO_RUNS
 
 
 def place_of(cell: Cell) -> tuple[object, ...]:
@@ -174,12 +156,13 @@ def place_of(cell: Cell) -> tuple[object, ...]:
 
 def summarise_runs(runs: CellRuns) -> CellSummary:
     """Summarise the repeats of a cell."""
-    values = Repeats(runs)
-    quantities = {name: summarise(list(own.values())) for name, own in values.items()}
-    if correlation := _correlation(*(values.get(name, {}) for name in CORRELATED)):
+    quantities = {name: summarise(list(runs.of_done(name).values())) for name in runs.values}
+    if correlation := _correlation(*map(runs.of_done, CORRELATED)):
         quantities["correlation"] = correlation
-    settings = _settings(runs.cell) if runs.count_of(DONE) else ""
-    return CellSummary(quantities, values, len(runs), runs.count_of(FAILED), settings, _differing(runs.origins))
+    counts = len(runs), runs.count_of(DONE), runs.count_of(FAILED)
+    return CellSummary(
+        quantities, runs.of_done, *counts, _settings(runs.cell) if counts[1] else "", _differing(runs.origins)
+    )
 
 
 def _differing(origins: Sequence[str]) -> tuple[str, ...]:
@@ -229,14 +212,10 @@ class CellSource:
     versions: str
     data_sha256: str
 
-    def record(self) -> dict[str, object]:
-        """Return the columns of a record in CSV and JSON."""
-        only = ",".join(f"{name}={value}" for name, value in self.only.items())
-        return {"config": self.config, "only": only, "versions": self.versions, "data_sha256": self.data_sha256}
-
-
-NO_SOURCE: Mapping[str, object] = dict.fromkeys(("config", "only", "versions", "data_sha256"))
-"""Record of a cell without runs."""
+    @property
+    def selection(self) -> str:
+        """Return the settings as ``pppca run --only`` takes them."""
+        return ",".join(f"{name}={value}" for name, value in self.only.items())
 
 
 def source_of(cell: Cell, results: Results, configs: Collection[str] = ()) -> CellSource:
@@ -250,7 +229,7 @@ def source_of(cell: Cell, results: Results, configs: Collection[str] = ()) -> Ce
 def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
     """Return the settings that distinguish each cell from the others: problem, method and, where needed, more."""
     selected: dict[Cell, dict[str, str]] = {}
-    for (problem, method), group in grouped(cells, _problem_and_method).items():
+    for (problem, method), group in grouped(cells, _PROBLEM_AND_METHOD).items():
         settings = {cell: cell.settings for cell in group}
         used, first = {name for own in settings.values() for name in own}, ("tau", "data_fraction")
         names = sorted(used, key=lambda name: (name not in first, name))

@@ -10,7 +10,16 @@ from pppca_bench.methods.lookup import stored_method
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.summary import CellSource, CellSummary, Results, Summary, source_of, summarise
+from pppca_bench.reporting.summary import (
+    CellSource,
+    CellSummary,
+    Results,
+    Summary,
+    Values,
+    no_values,
+    source_of,
+    summarise,
+)
 from pppca_bench.runs import SIZES, Cell, ProblemFacts, Selector
 
 
@@ -24,8 +33,9 @@ class TableCell:
     form: str  # format string of their texts, such as "{} ({})"
     ours: Mapping[str, Summary] = field(default_factory=dict)
     published: Mapping[str, Number] = field(default_factory=dict)
-    values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)  # by quantity and number of the repeat
+    values: Values = no_values
     n_planned: int = 0
+    n_done: int = 0
     n_failed: int = 0
     selector: Selector | None = None  # selects the runs that fill it; None if no run can, or in a list
     fillable: bool = False  # whether runs or a problem's data can fill it; false for numbers that a source cites
@@ -47,7 +57,7 @@ class TableCell:
     @property
     def incomplete(self) -> bool:
         """Return whether planned repeats are missing; repeats without the cell's quantities count as done."""
-        return max(self.n, *map(len, self.values.values()), 0) < self.n_planned
+        return max(self.n, self.n_done) < self.n_planned
 
     def filled(self, summary: CellSummary, quantities: Collection[str], source: CellSource | None) -> TableCell:
         """Return the cell with the given quantities of a summary."""
@@ -56,6 +66,7 @@ class TableCell:
             ours={name: quantity for name, quantity in summary.quantities.items() if name in quantities},
             values=summary.values,
             n_planned=summary.n_planned,
+            n_done=summary.n_done,
             n_failed=summary.n_failed,
             settings=summary.settings,
             differing=summary.differing,
@@ -124,7 +135,7 @@ def fill_tables(
     facts: Mapping[str, ProblemFacts],
     references: Sequence[Reference],
     *,
-    configs: Collection[str] | None = None,
+    configs: tuple[str, ...] | None = None,
 ) -> list[Table]:
     """Fill the tables of references; see `fill_table`."""
     return [
@@ -140,7 +151,7 @@ def fill_table(
     results: Results,
     facts: Mapping[str, ProblemFacts],
     *,
-    configs: Collection[str] | None = None,
+    configs: tuple[str, ...] | None = None,
     shown_in: Callable[[], Mapping[Cell, Sequence[str]]] = dict,
 ) -> Table:
     """Fill a published table.
@@ -180,7 +191,7 @@ def fill_table(
     )
 
 
-def filling_configs(layout: Layout, reference: Reference) -> Collection[str]:
+def filling_configs(layout: Layout, reference: Reference) -> tuple[str, ...]:
     """Return the configs whose runs fill a table; empty for all of them."""
     return layout.configs if reference.configs and layout.configs else reference.configs
 
@@ -190,7 +201,7 @@ def _with_runs(
     selector: Selector,
     quantities: set[str],
     results: Results,
-    configs: Collection[str],
+    configs: tuple[str, ...],
     shown_in: Callable[[], Mapping[Cell, Sequence[str]]],
 ) -> TableCell:
     """Return a cell filled by the runs of its selector."""

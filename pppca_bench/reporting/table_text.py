@@ -21,7 +21,6 @@ from pppca_bench.reporting.document import (
     true_minus,
 )
 from pppca_bench.reporting.labels import grouped
-from pppca_bench.reporting.summary import NO_SOURCE
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Quantity, described
 
@@ -86,9 +85,9 @@ def _differences(table: Table, grid: Callable[..., Grid]) -> Grid:
 
 def records(table: Table) -> list[dict[str, object]]:
     """Return a record for each number of a table; None for missing values."""
-    listed = []
+    listed, names = [], ("config", "selection", "versions", "data_sha256")
     for cell in table.cells.values():
-        source = cell.source.record() if cell.source else dict(NO_SOURCE)
+        source = {name.replace("selection", "only"): getattr(cell.source, name, None) for name in names}
         for quantity in (*cell.shows, *table.also, *table.notes):
             ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
             if ours or theirs or cell.n_planned:
