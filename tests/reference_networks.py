@@ -149,12 +149,11 @@ def train_by_rprop(
     return run
 
 
-def train_online(matrices, data, orders, hidden, output, *, rate=0.2, decay_epochs=math.inf, momentum=0.0):
+def train_online(matrices, data, orders, hidden, output, *, rate=0.2, decay_epochs=math.inf):
     """Return the weights after an epoch for each of the given orders, and each epoch's squared error percentage."""
     X, targets = data
     network = False, output, hidden
     W = _copied(matrices)
-    moves = [[[0.0] * len(row) for row in matrix] for matrix in W]
     curve = []
     for epoch, order in enumerate(orders):
         eta, total = rate / (1.0 + epoch / decay_epochs), 0.0
@@ -163,8 +162,7 @@ def train_online(matrices, data, orders, hidden, output, *, rate=0.2, decay_epoc
             total += squared_error(W, [X[s]], [targets[s]], *network)
             for k, j in ((k, j) for k, matrix in enumerate(W) for j in range(len(matrix))):
                 for i in range(len(W[k][j])):
-                    moves[k][j][i] = momentum * moves[k][j][i] - eta * G[k][j][i]
-                    W[k][j][i] += moves[k][j][i]
+                    W[k][j][i] -= eta * G[k][j][i]
         curve.append(100.0 * total / (len(X) * len(targets[0])))
     return W, curve
 

@@ -229,7 +229,7 @@ class TestFamilies:
             estimator.fit(X)
         for classifier in (
             RpropMLPClassifier((2,), max_epochs=3),
-            BackpropMLPClassifier((2,), max_epochs=3, momentum=0.1),
+            BackpropMLPClassifier((2,), max_epochs=3),
             GAMLPClassifier((2,), max_generations=3),
         ):
             classifier.fit(X, y)

@@ -163,7 +163,7 @@ def test_each_key_has_one_validation_error(refusal):
 
 
 def test_a_key_of_another_classifier_is_named_as_such(refusal):
-    lines = refusal("{hidden: [8]}", "{hidden: [8], momentum: 0.9, n_estimators: 3, max_epoch: 2}")
+    lines = refusal("{hidden: [8]}", "{hidden: [8], learning_rate: 0.9, n_estimators: 3, max_epoch: 2}")
     assert [line.partition("input_scaling")[2] for line in lines] == [
         " (a key of rule: backprop and slides_mlp).",
         " (a key of rule: bagging and subagging and adaboost).",

@@ -69,7 +69,7 @@ def named(estimator):
         (RpropMLPClassifier(initial_step_range=(0.2, 0.1)), "initial_step_range", "two numbers, the first at most"),
         (RpropMLPClassifier(step_min=2.0, step_max=1.0), "step_min", r"at most step_max \(1.0\), got 2.0"),
         (RpropMLPClassifier((4, 0)), "hidden_layer_sizes", "a list of at most 5 integers from 1 to 1000"),
-        (BackpropMLPClassifier(momentum=1.0), "momentum", "a number >= 0 and < 1, got 1.0"),
+        (BackpropMLPClassifier(learning_rate=0.0), "learning_rate", "a number > 0, got 0.0"),
         (RFESVMClassifier(()), "C", r"a list of 1 to 100 numbers > 0, got \(\)"),
     ],
 )

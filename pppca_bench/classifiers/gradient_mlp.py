@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Gt
 
 from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
@@ -205,8 +205,6 @@ class BackpropMLPClassifier(MLPClassifier):
         The step η of the first epoch, > 0.
     decay_epochs : float or None, default=None
         > 0: η = learning_rate / (1 + epoch / decay_epochs), with epochs counted from 0. None: η is constant.
-    momentum : float, default=0.0
-        Share of the previous step in the next step, in [0, 1).
     initial_weight_range, max_epochs, strip_length : float, int, int, default=0.5, 100, 5
         Initial weights and epochs between validations, as in `RpropMLPClassifier`.
     generalisation_loss, training_progress : float, default=inf, 0.0
@@ -236,7 +234,6 @@ class BackpropMLPClassifier(MLPClassifier):
     standardise: bool = False
     learning_rate: Positive = 0.1
     decay_epochs: Positive | None = None
-    momentum: Annotated[float, Ge(0), Lt(1)] = 0.0
     initial_weight_range: Positive = 0.5
     max_epochs: Count = 100
     strip_length: Count = 5
@@ -260,5 +257,5 @@ class BackpropMLPClassifier(MLPClassifier):
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
-        rule = BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
+        rule = BackpropRule(float(self.learning_rate), decay_epochs)
         return BackpropLanes(tasks, rule, self._stopping_rule(), keeps_best=self.keep == "best").train()

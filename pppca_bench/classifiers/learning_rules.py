@@ -24,7 +24,6 @@ from pppca_bench.compiled.arrays import Floats2D, Floats3D, Indices2D, Indices3D
 from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.compiled.simd import (
     absolute,
-    add,
     copysign,
     fma,
     load,
@@ -134,22 +133,19 @@ def train_until_any_stops(
 
 
 class BackpropRule(NamedTuple):
-    """Constants of the step Δw ← μ Δw − η ∂E/∂w: η = learning_rate / (1 + epoch / decay_epochs); momentum is μ."""
+    """Constants of the step − η ∂E/∂w: η = learning_rate / (1 + epoch / decay_epochs)."""
 
     learning_rate: float
     decay_epochs: float
-    momentum: float
 
 
 class BackpropState(NamedTuple):
     """State of backpropagation: lane arrays.
 
-    weights, step: w and Δw, a row for each weight; ``step`` is unused without momentum. minus_rates: (1, LANES), −η of
-    each network in the current epoch.
+    weights: a row for each weight; minus_rates: (1, LANES), −η of each network in the current epoch.
     """
 
     weights: Floats2D
-    step: Floats2D
     minus_rates: Floats2D
 
 
@@ -165,33 +161,21 @@ class Pool(NamedTuple):
 
 
 @subroutine
-def learn(
-    network: Network, momentum: float, state: BackpropState, samples: Samples, place: int, block: Block, end: int
-) -> None:
-    """Update the weights by a sample, in place: Δw ← μ Δw − η ∂E/∂w, w ← w + Δw.
+def learn(network: Network, state: BackpropState, samples: Samples, place: int, block: Block, end: int) -> None:
+    """Update the weights by a sample, in place: w ← w − η ∂E/∂w.
 
     Rumelhart, Hinton & Williams 1986. E is half the squared error, and the gradient uses the old weights. The errors D
     of all layers are linear in the errors of the outputs, so a factor −η of the latter reaches every gradient.
 
     The block contains the values of the sample at ``place`` and the errors of the output units, which change. Layers
-    before ``end``, which is 0 with momentum, get their errors D but are not updated.
+    before ``end`` get their errors D but are not updated.
     """
     output = network.layers[len(network.layers) - 1]
     # D ← −η D of the outputs: the backward pass then gives −η ∂E/∂w.
     for row in range(output[UNIT], output[UNIT] + output[N_UNITS]):
         store(block.errors, row, 0, multiply(load(block.errors, row, 0), load(state.minus_rates, 0, 0)))
-    # Without momentum, w ← w − η ∂E/∂w at once: `backward` passes errors back before it changes a layer.
-    step = state.weights
-    if momentum > 0.0:
-        # Δw ← μ Δw, to which `backward` adds −η ∂E/∂w.
-        step = state.step
-        for k in range(len(step)):
-            store(step, k, 0, multiply(load(step, k, 0), splat(momentum)))
-    backward(network, state.weights, samples, place, 1, block, step, ADD, end)
-    if momentum > 0.0:
-        # w ← w + Δw.
-        for k in range(len(step)):
-            store(state.weights, k, 0, add(load(state.weights, k, 0), load(step, k, 0)))
+    # w ← w − η ∂E/∂w at once: `backward` passes errors back before it changes a layer.
+    backward(network, state.weights, samples, place, 1, block, state.weights, ADD, end)
 
 
 @subroutine
@@ -242,17 +226,11 @@ def learn_and_sum(network: Network, weights: Floats2D, samples: Samples, learnt:
 
 @subroutine
 def learn_epoch(
-    network: Network,
-    pool: Pool,
-    order: Indices2D,
-    momentum: float,
-    state: BackpropState,
-    samples: Samples,
-    block: Block,
+    network: Network, pool: Pool, order: Indices2D, state: BackpropState, samples: Samples, block: Block
 ) -> None:
     """Learn from every sample once, in place; the block receives the sum of the squared errors before each update.
 
-    Without momentum the first layer learns a sample while it sums the next sample, see `learn_and_sum`.
+    The first layer learns a sample while it sums the next sample, see `learn_and_sum`.
 
     ``order``, int64 (n_samples, LANES): sample indices of each network; ``samples`` is a buffer for two samples.
     """
@@ -266,8 +244,8 @@ def learn_epoch(
             learn_and_sum(network, state.weights, samples, 1 - place, place, block)
         forward(network, state.weights, samples, place, 1, block, n_late)
         compare_outputs(network, samples, place, 1, block)
-        n_late = 0 if momentum > 0.0 or position + 1 == len(order) else 1
-        learn(network, momentum, state, samples, place, block, n_late)
+        n_late = 0 if position + 1 == len(order) else 1
+        learn(network, state, samples, place, block, n_late)
     compute_percentage(block, len(order))
 
 
@@ -295,7 +273,7 @@ def train_epochs(
             # −η = −learning_rate / (1 + epoch / decay_epochs): lanes may be in different epochs.
             age = progress.epochs[lane] / rule.decay_epochs
             state.minus_rates[0, lane] = -(rule.learning_rate / (1.0 + age))
-        learn_epoch(network, pool, orders[epoch], rule.momentum, state, samples, block)
+        learn_epoch(network, pool, orders[epoch], state, samples, block)
         if end_epoch(stopping_rule, progress, block.percentage):
             measure_error(network, state.weights, validation, block)
             if end_strips(stopping_rule, progress, block.percentage, state.weights):

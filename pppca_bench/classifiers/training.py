@@ -209,8 +209,7 @@ class BackpropLanes(Lanes):
         n_inputs, targets = 1 + self.architecture.n_inputs, tasks[0].targets
         self.training = rules.Pool(np.zeros((LANES, len(targets), n_inputs)), np.zeros((LANES, *targets.shape)))
         self.samples = empty_samples(self.architecture, 2)
-        weights, step = (aligned_zeros(self.architecture.n_weights, LANES) for _ in range(2))
-        self.state = rules.BackpropState(weights, step, aligned_zeros(1, LANES))
+        self.state = rules.BackpropState(aligned_zeros(self.architecture.n_weights, LANES), aligned_zeros(1, LANES))
 
     def _load(self, lane: int, task: Task) -> None:
         self.training.inputs[lane, :, 0] = 1.0
