@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -116,12 +117,15 @@ class Document:
 
     def trimmed(self) -> Document | None:
         """Return the document without the rows that lack our result; None if no row is left."""
-        kept = [number for number, record in enumerate(self.records) if _has_result(record)]
-        if not kept:
+        others = ("row", "quantity", "n")
+        kept = [
+            any(own[key] is not None for key in own if key not in others and not key.startswith(("n_", "published_")))
+            for own in self.records
+        ]
+        if not any(kept):
             return None
-        rows, records = [self.rows[number] for number in kept], [self.records[number] for number in kept]
-        agrees = tuple(self.agrees[number] for number in kept) if self.agrees else ()
-        return replace(self, rows=rows, records=records, agrees=agrees)
+        agrees = tuple(compress(self.agrees, kept))
+        return replace(self, rows=[*compress(self.rows, kept)], records=[*compress(self.records, kept)], agrees=agrees)
 
 
 class _Printed(Formatter):
@@ -135,11 +139,6 @@ def _text(template: str, record: Mapping[str, object]) -> str:
     names = (name for _, name, _, _ in Formatter().parse(template) if name)
     is_known = all(record[name] is not None for name in names)
     return _Printed().vformat(template, (), record) if is_known else EMPTY
-
-
-def _has_result(record: Mapping[str, object]) -> bool:
-    own = (key for key in record if key not in ("row", "quantity", "n") and not key.startswith(("n_", "published_")))
-    return any(record[key] is not None for key in own)
 
 
 def number_text(quantity: str, value: float, sign: str = "") -> str:
@@ -186,10 +185,11 @@ def render_documents(documents: Sequence[Document], form: Format) -> str:
 
     In LaTeX each grid is a table with a caption and a label, such as ``tab:T4-speedup_fast``.
     """
+    records = [{"table": document.id, **record} for document in documents for record in document.records]
     if form == "csv":
-        return _csv(_records(documents))
+        return _csv(records)
     if form == "json":
-        return f"{json.dumps(_records(documents), indent=1, ensure_ascii=False)}\n"
+        return f"{json.dumps(records, indent=1, ensure_ascii=False)}\n"
     return "\n\n".join(_render(document, form) for document in documents)
 
 
@@ -208,11 +208,6 @@ def _render(document: Document, form: Format) -> str:
             caption = f"**{grid.caption}**" if form == "markdown" else f"{grid.caption}:"
             parts += [caption, text_table(grid.headers, grid.rows, form)]
     return "\n\n".join(parts) + "\n"
-
-
-def _records(documents: Sequence[Document]) -> list[dict[str, object]]:
-    """Return the records of documents, each with the document's identifier as its table."""
-    return [{"table": document.id, **record} for document in documents for record in document.records]
 
 
 def _csv(records: Sequence[Mapping[str, object]]) -> str:

@@ -32,7 +32,6 @@ from pppca_bench.reporting.own_tables import FIT_TIMES, five_numbers
 from pppca_bench.reporting.ranking import HEADERS, ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import CellSource
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import SIGNS, filled_parts, notes, ours_text, published_texts
 from pppca_bench.runs import described
@@ -134,14 +133,17 @@ def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -
     places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
     verdicts = {name: compared[place] for name, place in places.items() if place in compared}
     repeated = [name for name in (*cell.shows, *table.also) if name in cell.ours and len(cell.values(name)) > 1]
-    first = cell.shows[0]
+    first, source = cell.shows[0], None
+    if own := cell.source:
+        versions = f"Versions {own.versions}; data" if own.versions else "Data"
+        source = shlex.join([own.config, "--only", own.selection]), f"{versions} {own.data_sha256[:12]}."
     return CellView(
         ours_text(cell, sd=table.spread or table.is_list),
         verdicts[first].verdict if first in verdicts else None,
         "" if table.is_list else anchor(table.id, cell.row, cell.column),
         list(_published(table, cell, verdicts)) if cell.published else (),
         [(described(name).title, *_statistics(cell, name, verdicts.get(name))) for name in repeated],
-        _source(cell.source) if cell.source else None,
+        source,
     )
 
 
@@ -153,11 +155,6 @@ def _published(
         texts[0] += f" ± {number_text(cell.shows[0], sd)}"
     for name, (before, text) in zip([*cell.shows, ""], filled_parts(cell.form, texts), strict=False):
         yield before, text, verdicts[name].verdict if name in verdicts else None
-
-
-def _source(source: CellSource) -> Source:
-    versions = f"Versions {source.versions}; data" if source.versions else "Data"
-    return shlex.join([source.config, "--only", source.selection]), f"{versions} {source.data_sha256[:12]}."
 
 
 def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Markup]:

@@ -27,12 +27,17 @@ def render_index(
     Tables without runs, and figures without panels, are named without links.
     """
     of_means = [table for table in tables if isinstance(table, Table)]
-    compared = compare(of_means)
+    compared, repeats = compare(of_means), []
+    for table in (table for table in tables if table.has_runs):
+        cells = list(table.cells.values()) if isinstance(table, Table) else []
+        counts = {cell.n for cell in cells if cell.n}
+        shown = counts and any(cell.n_planned for cell in cells)
+        repeats.append((table, count_in_words(counts) if shown else ""))
     text = (
         environment()
         .get_template("index.md")
         .render(
-            tables=[(table, _repeats(table)) for table in tables if table.has_runs],
+            tables=repeats,
             figures=[figure for figure in figures if figure.panels],
             rankings=rankings,
             gaps=not_run(tables, figures),
@@ -80,13 +85,6 @@ def _gaps(table: Table | Document) -> Iterator[str]:
 
 def _rows(cells: Sequence[TableCell]) -> str:
     return ", ".join(dict.fromkeys(cell.row for cell in cells))
-
-
-def _repeats(table: Table | Document) -> str:
-    """Return the number of repeats of a table as text; "" for a table without repeats."""
-    cells = table.cells.values() if isinstance(table, Table) else ()
-    counts = {cell.n for cell in cells if cell.n}
-    return count_in_words(counts) if counts and any(cell.n_planned for cell in cells) else ""
 
 
 _VERBS = {

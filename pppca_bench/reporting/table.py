@@ -169,8 +169,11 @@ def fill_table(
         cell = TableCell(row.key, column.key, shows, form, published=published, selector=selector)
         if selector is None:
             problem = layout.asked(row, column).get("problem")
-            fillable = problem is not None and not set(SIZES).isdisjoint(shows)
-            cell = replace(cell, ours=_sizes(facts.get(problem or ""), shows), fillable=fillable)
+            known, sizes = facts.get(problem or ""), [name for name in shows if name in SIZES]
+            values = {name: float(getattr(known, name)) for name in sizes} if known else {}
+            # The interval of a size is the size itself.
+            ours = {name: replace(summarise([value]), low=value, high=value) for name, value in values.items()}
+            cell = replace(cell, ours=ours, fillable=problem is not None and bool(sizes))
         else:
             cell = _with_runs(cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, shown_in)
         cells[row.key, column.key] = cell
@@ -220,9 +223,3 @@ def _label(line: Line, reference: Reference, facts: Mapping[str, ProblemFacts]) 
     problem = line.runs.get("problem", "")
     known = facts[problem].n_features if problem in facts else reference.printed_size(problem)
     return line.label.replace(" ({n_features})", f" ({known})" if known else "")
-
-
-def _sizes(facts: ProblemFacts | None, names: Sequence[str]) -> dict[str, Summary]:
-    """Return the named sizes of a data set as exact summaries, whose interval is the size itself."""
-    values = {name: float(getattr(facts, name)) for name in names if name in SIZES} if facts else {}
-    return {name: replace(summarise([value]), low=value, high=value) for name, value in values.items()}

@@ -22,7 +22,7 @@ from pppca_bench.reporting.document import (
 )
 from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import Quantity, described
+from pppca_bench.runs import described
 
 SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "undecided": "?", "close": "~", "differs": "≠", "not run": EMPTY}
 """Signs of the verdicts, printed beside differences."""
@@ -46,31 +46,28 @@ def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool 
     if table.is_list and form in ("terminal", "latex"):
         known = [described(name) for name in table.column_labels]
         columns = [quantity.short or quantity.title for quantity in known]
-        words += _legend(known)
+        texts = [f"{_unitless(one.short)}: {_lower(_unitless(one.title))}" for one in known if one.short]
+        words += [f"{'; '.join(texts)}."] if texts else []
     grid, cells = partial(_grid, table, columns), table.cells.values()
     ours, others = grid("", "", partial(_ours, sd and not table.spread)), []
     rows = ours.rows
     if any(cell.published for cell in cells):
         published = grid("published", f"Published ({table.place})", _published)
         if form == "latex":
-            rows = [line for pair in zip(rows, published.rows, strict=True) for line in _joined(*pair)]
+            lines = []
+            for row, (_, *texts) in zip(rows, published.rows, strict=True):
+                lines += [row] if set(texts) <= {EMPTY, ""} else [row, [f"{INDENT}published", *texts]]
+            rows = lines
             words.append(f"Published: {table.place}.")
         else:
             others.append(published)
             if any(cell.ours and cell.published for cell in cells):
                 others.append(_differences(table, grid))
     for quantity in table.also if any(cell.ours for cell in cells) else ():
-        others.append(grid(quantity, f"Ours. {described(quantity).title}", partial(_single, quantity)))
+        others.append(grid(quantity, f"Ours. {described(quantity).title}", partial(_shown, quantity)))
     return Document(
         table.id, table.title, "", ours.headers, rows, words, records(table), has_runs=table.has_runs, others=others
     )
-
-
-def _joined(ours: Sequence[str], published: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield our line of a row, then the published line if it has any number."""
-    yield ours
-    if not set(published[1:]) <= {EMPTY, ""}:
-        yield [f"{INDENT}published", *published[1:]]
 
 
 def _differences(table: Table, grid: Callable[..., Grid]) -> Grid:
@@ -145,7 +142,7 @@ def _difference(rules: Mapping[str, Tolerance], cell: TableCell) -> list[str]:
     return line
 
 
-def _single(quantity: str, cell: TableCell) -> list[str]:
+def _shown(quantity: str, cell: TableCell) -> list[str]:
     return [number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY]
 
 
@@ -195,18 +192,12 @@ def notes(table: Table) -> list[str]:
     differing = ", ".join(sorted(set[str]().union(*mixed)))
     origins = f"In {len(mixed)} cells, the repeats were computed with different {differing}." if mixed else ""
     columns = [described(name) for name in table.column_labels] if table.is_list else []
-    meanings = [f"{_without_unit(column.title)} is {column.meaning}." for column in columns if column.meaning]
+    meanings = [f"{_unitless(column.title)} is {column.meaning}." for column in columns if column.meaning]
     paragraphs = [" ".join([*basis, *_notes_on_repeats(table)]), _note_on_settings(table), origins, *meanings]
     return list(filter(None, [*paragraphs, table.remark]))
 
 
-def _legend(columns: Sequence[Quantity]) -> list[str]:
-    """Explain the short titles of columns."""
-    texts = [f"{_without_unit(known.short)}: {_lower(_without_unit(known.title))}" for known in columns if known.short]
-    return [f"{'; '.join(texts)}."] if texts else []
-
-
-def _without_unit(title: str) -> str:
+def _unitless(title: str) -> str:
     return title.partition(",")[0]
 
 
