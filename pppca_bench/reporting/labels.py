@@ -94,10 +94,37 @@ def distinct_labels(
 
 def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
     """Name each classifier by the fewest settings that distinguish it, such as ``"rprop, hidden = 16"``."""
-    different = list(dict.fromkeys(classifiers))
-    others = {name for classifier in different for name, _ in classifier if name not in _NAMED_FIRST}
-    texts = _distinguished(different, [*_NAMED_FIRST, *sorted(others)])
-    return {classifier: ", ".join(own) for classifier, own in texts.items()}
+    different = [dict(classifier) for classifier in dict.fromkeys(classifiers)]
+    names = [*_NAMED_FIRST, *sorted({name for own in different for name in own} - {*_NAMED_FIRST})]
+    settings = {tuple(own.items()): dict.fromkeys(names, _ABSENT) | own for own in different}
+    return {
+        classifier: ", ".join(
+            value_text(own[name]) if name == "rule" else setting_text(name, own[name]) for name in own
+        )
+        for classifier, own in distinguished(settings, names).items()
+    }
+
+
+def distinguished(settings: Mapping[Key, Mapping[str, Any]], names: Sequence[str]) -> dict[Key, dict[str, Any]]:
+    """Return the first settings of each item, in the order of the names, that distinguish it from all other items.
+
+    An item that has no setting of a name is not distinguished by it.
+    """
+    parts: dict[tuple[object, ...], dict[Any, list[Key]]] = {}
+    chosen: dict[Key, dict[str, Any]] = {}
+    for item, own in settings.items():
+        rivals, shared, chosen[item] = [*settings], tuple[object, ...](), {}
+        for name in (name for name in names if name in own):
+            if len(rivals) < 2:
+                break
+            if (*shared, name) not in parts:  # rivals with the same values are split once
+                having = [rival for rival in rivals if name in settings[rival]]
+                parts[*shared, name] = grouped(having, key=lambda rival: settings[rival][name])
+            same = parts[*shared, name][own[name]]
+            if len(same) < len(rivals):
+                chosen[item][name] = own[name]
+            rivals, shared = same, (*shared, name, own[name])
+    return chosen
 
 
 def unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[dict[str, Scalar]]:
@@ -140,20 +167,6 @@ def _most_frequent(values: Sequence[Any]) -> list[Any]:
     """Return a list of the most frequent value; it is empty if several values are equally frequent."""
     ranked = Counter(values).most_common(2)
     return [ranked[0][0]] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else []
-
-
-def _distinguished(classifiers: Sequence[Parameters], names: Sequence[str]) -> dict[Parameters, list[str]]:
-    """Return for each classifier its first settings, in the order of the names, that distinguish it from the others."""
-    if len(classifiers) < 2 or not names:
-        return {classifier: [] for classifier in classifiers}
-    name, *rest = names
-    groups = grouped(classifiers, lambda classifier: dict(classifier).get(name, _ABSENT))
-    distinguished: dict[Parameters, list[str]] = {}
-    for value, group in groups.items():
-        text = value_text(value) if name == "rule" else setting_text(name, value)
-        own = [text] if len(groups) > 1 else []
-        distinguished |= {classifier: own + more for classifier, more in _distinguished(group, rest).items()}
-    return distinguished
 
 
 def _if_different(texts: Sequence[str]) -> Sequence[str]:

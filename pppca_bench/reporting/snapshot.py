@@ -28,7 +28,7 @@ from pppca_bench.reporting.own_tables import (
 from pppca_bench.reporting.significance import significance_document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_table
-from pppca_bench.runs import Cell, ProblemFacts
+from pppca_bench.runs import ProblemFacts
 from pppca_bench.store.database import Store
 
 if TYPE_CHECKING:
@@ -46,7 +46,14 @@ class Snapshot(Mapping[str, Table | Document]):
 
     def __init__(self, results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> None:
         self.results, self.facts, self.references = results, facts, references
-        own = OwnTables(results, facts, references, _cells_in_documents(results))
+        documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in DISTRIBUTION_CONFIGS}
+        shown = {
+            cell: document
+            for config, document in documents.items()
+            for cell, runs in results.cells.items()
+            if config in runs.configs and (config != SEARCH or cell.problem in published_searches())
+        }
+        own = OwnTables(results, facts, references, shown)
         searches = cache(partial(search_documents, results, facts))
         experiment = cache(lambda: experiment_documents(self._evidence({}, {}, EXPERIMENT)))
         builders: dict[str, Callable[[], Table | Document]] = {
@@ -124,17 +131,6 @@ class Snapshot(Mapping[str, Table | Document]):
 
         figures = build_figures(self.results, store, self.of_means, self.references)
         return [*figures, streaming_figure(self.results, store, self.facts)]
-
-
-def _cells_in_documents(results: Results) -> dict[Cell, str]:
-    """Return the cells that a table of texts shows, with its identifier; our own lists leave these cells out."""
-    documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in DISTRIBUTION_CONFIGS}
-    return {
-        cell: document
-        for config, document in documents.items()
-        for cell, runs in results.cells.items()
-        if config in runs.configs and (config != SEARCH or cell.problem in published_searches())
-    }
 
 
 def take_snapshot(

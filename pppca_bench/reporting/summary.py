@@ -12,7 +12,7 @@ from operator import attrgetter
 from statistics import StatisticsError, correlation
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.reporting.labels import grouped, value_text
+from pppca_bench.reporting.labels import distinguished, grouped, value_text
 from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 
@@ -233,20 +233,9 @@ def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
         settings = {cell: cell.settings for cell in group}
         used, first = {name for own in settings.values() for name in own}, ("tau", "data_fraction")
         names = sorted(used, key=lambda name: (name not in first, name))
-        parts: dict[tuple[object, ...], dict[Scalar, list[Cell]]] = {}
-        for cell, own in settings.items():
-            selected[cell] = {"problem": problem, "method": method}
-            rivals, shared = group, tuple[object, ...]()
-            for name in (name for name in names if name in own):
-                if len(rivals) < 2:
-                    break
-                if (*shared, name) not in parts:  # rivals with the same values are split once
-                    having = [rival for rival in rivals if name in settings[rival]]
-                    parts[*shared, name] = grouped(having, key=lambda rival: settings[rival][name])
-                same = parts[*shared, name][own[name]]
-                if len(same) < len(rivals):
-                    selected[cell][name] = _written(own[name])
-                rivals, shared = same, (*shared, name, own[name])
+        for cell, own in distinguished(settings, names).items():
+            texts = {name: _written(value) for name, value in own.items()}
+            selected[cell] = {"problem": problem, "method": method} | texts
     return selected
 
 
