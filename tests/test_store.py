@@ -287,6 +287,7 @@ DAMAGES = {
     "cell 1": "UPDATE cells SET parameters = '{' WHERE id = 1",
     "cell 1: 'int' object": "UPDATE cells SET changed = '3' WHERE id = 1",
     "measures or provenance of a run": "UPDATE runs SET measures = 'x' WHERE key = 'key0'",
+    "Could not decode to UTF-8": "UPDATE runs SET measures = CAST(x'ff' AS TEXT) WHERE key = 'key0'",
 }
 
 

@@ -161,7 +161,7 @@ class Database:
         except (sqlite3.Error, OSError) as error:
             cause = error.__cause__ or error  # pandas chains its own error to SQLite's
             name = getattr(cause, "sqlite_errorname", "")
-            if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "decode to UTF-8" in str(cause):
                 raise self._damaged(str(cause)) from error
             remedy = "Check the disk and the file, or name another folder with --results."
             if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
