@@ -88,7 +88,7 @@ def read_request(
     if not force:
         # A config is also expanded at its own repeats, since completed runs stay in its tables.
         counts = {source.path: max(count_runs(own), count_runs(own, repeats=repeats)) for source, own in configs}
-        check_run_count(counts)
+        _check_run_count(counts)
     plans, problems, opened = [], dict[tuple[str, str], OpenProblem](), dict[Entry, OpenProblem]()
     for source, config in configs:
         files = _find_files(source, config)
@@ -128,15 +128,15 @@ def _read_configs(
         raise ConfigError(f"with {as_options(changes)}: {error}" if changes else str(error)) from None
 
 
-def check_run_count(counts: Mapping[Path, int], fewer: str = "values or repeats") -> None:
-    """Raise ConfigError for more than `MAX_RUNS` runs in all files; ``fewer`` is part of the remedy."""
+def _check_run_count(counts: Mapping[Path, int]) -> None:
+    """Raise ConfigError for more than `MAX_RUNS` runs in all files."""
     n_all = sum(counts.values())
     if n_all > MAX_RUNS:
         path, n_most = max(counts.items(), key=lambda pair: pair[1])
         others = f" of {n_all}" if len(counts) > 1 else ""
         raise ConfigError(
             f"{path}: expected at most {MAX_RUNS} runs in one command, got {n_most}{others}."
-            f" Use fewer {fewer}, or plan all runs with --force."
+            " Use fewer values or repeats, or plan all runs with --force."
         )
 
 

@@ -14,7 +14,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, create_model
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors, with_sequences
+from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.lookup import (
@@ -332,32 +332,6 @@ def _add_candidates(
                 raise_errors([((name,), f"expected numbers to choose among, got {shown(value)}")])
         chosen |= {name: (AUTO,), f"{CHOOSE}{name}": (values,)}
     return {**grid, **chosen}
-
-
-def fill_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a valid document with all parameters of methods and classifiers, defaults included."""
-    methods = []
-    for section in (as_mapping(value, "method") for value in document["methods"]):
-        own = {"classifier": _filled_classifier(section["classifier"])} if "classifier" in section else {}
-        methods.append(_filled(find_method(section["method"]), section) | own)
-    return {**document, "methods": methods, "classifier": _filled_classifier(document.get("classifier", {}))}
-
-
-def _filled_classifier(value: str | Mapping[str, Any]) -> dict[str, Any]:
-    section = {"rule": DEFAULT_RULE, **as_mapping(value, "rule")}
-    entry = find_classifier(section["rule"])
-    base = {"base": _filled_classifier(section.get("base", {}))} if entry.is_ensemble else {}
-    return _filled(entry, section) | base
-
-
-def _filled(entry: Method | Classifier, section: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section with defaults of its parameters except the threshold, and tuples as lists."""
-    defaults: dict[str, Any] = with_sequences(_defaults(entry), list)
-    if isinstance(entry, Method):
-        defaults.pop("tau", None)
-    if entry.foreign:
-        return {**section, "parameters": defaults | section.get("parameters", {})}
-    return defaults | dict(section)
 
 
 def _defaults(entry: Method | Classifier) -> dict[str, Any]:

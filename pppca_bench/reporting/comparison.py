@@ -153,7 +153,7 @@ class Score:
         return all(reached) if reached else None
 
 
-def is_scored(group: Scored, table: Table, cell: TableCell) -> bool:
+def _is_scored(group: Scored, table: Table, cell: TableCell) -> bool:
     """Return whether a cell belongs to a group, was published, and can be filled by runs."""
     named = table.id in group.tables and (not group.rows or cell.row in group.rows)
     named = named and (not group.columns or cell.column in group.columns)
@@ -178,7 +178,7 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
     distances, inside = list[float](), list[bool]()
     for table in tables:
         rule = _rule(table, group.quantity)
-        for cell in (cell for cell in table.cells.values() if rule and is_scored(group, table, cell)):
+        for cell in (cell for cell in table.cells.values() if rule and _is_scored(group, table, cell)):
             if rule and rule.is_informative(theirs := cell.published[group.quantity]):
                 n_cells, unit = n_cells + 1, "points" if rule.unit == "points" else unit
                 if ours in cell.ours:
