@@ -16,102 +16,62 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import (
-    alternatives,
-    backprop,
-    compilation,
-    evolution,
-    hebbian,
-    large_pca,
-    limits,
-    processor,
-    rprop,
-    scale,
-    scaling,
-    streaming,
-    systems,
-    whole_run,
-)
+from benchmarks import backprop, evolution, hebbian, large_pca, limits, processor, rprop, scale, whole_run
 from benchmarks.measuring import Row
-from benchmarks.report import load, machine, merged, save, section, table
+from benchmarks.report import RESULTS, Kept, Topic, load, render, rows_of, save, table
 
-RESULT = Path(__file__).parents[1] / "results" / "benchmarks.md"
-PARTS: dict[str, Callable[[Path], Iterator[Row | str]]] = {
+PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "rprop": rprop.rows,
-    "shortcuts": rprop.shortcut_rows,
     "backprop": backprop.rows,
-    "systems": systems.rows,
     "gha": hebbian.gha_rows,
+    "streaming": hebbian.streaming_rows,
     "evolution": evolution.rows,
-    "fitness": evolution.fitness_rows,
     "threads": evolution.thread_rows,
-    "removal": hebbian.removal_rows,
-    "streaming": streaming.rows,
-    "pca": large_pca.rows,
-    "compilation": compilation.rows,
-    "plan": whole_run.rows,
-    "kept": whole_run.kept_rows,
-    "report": whole_run.report_rows,
-    "workers": whole_run.worker_rows,
-    "command": whole_run.command_rows,
+    "fitness": evolution.fitness_rows,
     "limits": limits.rows,
-    "alternatives": alternatives.rows,
-    "scaling": scaling.rows,
+    "pca": large_pca.rows,
+    "command": whole_run.command_rows,
     "scale": scale.rows,
     "tables": whole_run.tables_rows,
 }
 ON_DEMAND = frozenset({"tables"})
 """Slow parts, which are measured only when they are named."""
 
-TITLES = {
-    "rprop": "RPROP, 30 nets of a cell together",
-    "shortcuts": "RPROP with shortcuts",
-    "backprop": "Online backpropagation, 30 nets of a cell together",
-    "systems": "Systems that train or evolve many nets",
-    "gha": "GHA, fast kernel",
-    "evolution": "NE-pPCA",
-    "fitness": "NE-pPCA's time in the fitness",
-    "threads": "NE-pPCA in two threads",
-    "removal": "DGHA's projection variances and removal",
-    "streaming": "Streaming components",
-    "pca": "Twenty directions of large data",
-    "compilation": "Compilation",
-    "plan": "The whole reproduction",
-    "kept": "The kept plan",
-    "report": "The Proben1 report",
-    "workers": "Workers",
-    "command": "One config from the command line",
-    "limits": "The machine's limit",
-    "alternatives": "Slower alternatives",
-    "scaling": "Memory",
-    "scale": "A million runs",
-    "tables": "`make tables`",
-}
-INTRODUCTION = """\
-# Benchmarks
 
-Last measurements of `make bench`: one thread, float64, the same work, no compilation; each ratio is the median over
-rounds in which the contestants took turns in a process. Numbers of different processors stand apart, under their
-names. [Method and design](../benchmarks/README.md).
-"""
-FIGURES = {
-    "pca": "![Angle and variance missed against time](figures/large_pca.png)\n\n"
-    "[SVG](figures/large_pca.svg) · [numbers as CSV](figures/large_pca.csv)",
-    "scaling": "![Time and memory against sizes, repeats and workers](figures/scaling.png)\n\n"
-    "[SVG](figures/scaling.svg) · [numbers as CSV](figures/scaling.csv)",
-    "scale": "![Time and memory of planning, looking up and tables against the number of runs](figures/scale.png)\n\n"
-    "[SVG](figures/scale.svg) · [numbers as CSV](figures/scale.csv)",
-}
-
-
-def write_report() -> None:
-    """Write the last measurements of all parts on this processor; measurements of other processors stay unchanged."""
-    before = RESULT.read_text() if RESULT.exists() else ""
-    loaded = {part: load(part) for part in TITLES}
-    new = {TITLES[part]: section(TITLES[part], kept, FIGURES.get(part, "")) for part, kept in loaded.items() if kept}
-    described = "\n".join(f"- {line}" for line in machine())
-    chapters = merged(before, processor.name(), described, new, list(TITLES.values()))
-    RESULT.write_text("\n".join([INTRODUCTION, *chapters]))
+def topics(kept: Kept) -> list[Topic]:
+    """Return the tables of the page."""
+    pca = [row for name in kept for row in rows_of(kept, name, ["pca"])]
+    return [
+        Topic(
+            "Training the 30 nets of a cell",
+            ("rprop", "backprop"),
+            "All nets at once on both sides; in brackets our time for a net and epoch.",
+        ),
+        Topic(
+            "Share of the processor's peak",
+            ("limits",),
+            "The peak is of multiply-adds in registers; best rounds of processor time. In brackets the bound of other\n"
+            "operations and of lanes without a net.",
+        ),
+        Topic(
+            "Learning projections",
+            ("gha", "streaming", "evolution", "threads", "fitness"),
+            "NE-pPCA's rows are whole evolutions. The last rows are the share of the fitness (responses, variances,\n"
+            "removal) in the time of the slides' evolution in NumPy; the slides say 0.75 to 0.80.",
+        ),
+        Topic(
+            "Twenty directions of large data",
+            ("pca",),
+            f"Processor time to {large_pca.ANGLE:g}° from exact PCA of {large_pca.N_SAMPLES} samples of "
+            f"{large_pca.N_FEATURES} features.{chr(10) * 2 + large_pca.advice(pca) if pca else ''}",
+        ),
+        Topic(
+            "The whole program",
+            ("command", "tables", "scale"),
+            "Limits by what was measured: processes, with two cores at their disposal; memory of all of them, shared\n"
+            "pages counted once.",
+        ),
+    ]
 
 
 def main() -> None:
@@ -123,19 +83,12 @@ def main() -> None:
     torch.set_num_threads(1)
     for part in options.parts or [part for part in PARTS if part not in ON_DEMAND]:
         start = time.perf_counter()
-        results = list(PARTS[part](options.data))
-        rows = [result for result in results if isinstance(result, Row)]
-        text = [result for result in results if isinstance(result, str)]
-        save(part, rows, "\n\n".join(text))
-        print(f"\n{TITLES[part]} ({time.perf_counter() - start:.0f} s)\n\n{table(rows)}", flush=True)
-        write_report()
-    measured = [kept for part in PARTS if (kept := load(part)) is not None]
-    short = [row for part in measured for row in part.rows if row.verdict in ("short", "not run")]
-    print(
-        "\nShort of their targets, or not run:",
-        *(f"  {row.what}, {row.peer}: {row.verdict}" for row in short),
-        sep="\n",
-    )
+        rows = list(PARTS[part](options.data))
+        kept = save(part, rows)
+        (RESULTS / "benchmarks.md").write_text(render(kept, topics(kept)), encoding="utf-8")
+        print(f"\n{part} ({time.perf_counter() - start:.0f} s)\n\n{table({'': rows}, 'simple')}", flush=True)
+    short = [row for row in rows_of(load(), processor.name(), list(PARTS)) if row.is_short]
+    print("\nShort of their targets:", *(f"  {row.what}, {row.peer}" for row in short), sep="\n")
 
 
 if __name__ == "__main__":

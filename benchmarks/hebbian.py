@@ -1,4 +1,4 @@
-"""GHA updates against a C loop and NumPy; DGHA's variances from C against recomputed responses."""
+"""GHA's and CCIPCA's updates against C loops and scikit-learn's IncrementalPCA."""
 
 from __future__ import annotations
 
@@ -9,50 +9,25 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from sklearn.decomposition import IncrementalPCA
 
-from benchmarks.compiled import PeerMissingError, address, load_c
+from benchmarks.compiled import address, load_c
 from benchmarks.measuring import Contestant, Row, compare
 from pppca_bench.compiled.arrays import Floats, Indices
-from pppca_bench.engines.gha_blocked import fast_epoch, quadratic_variances
+from pppca_bench.engines.gha_blocked import fast_epoch
 from pppca_bench.engines.gha_epochs import make_workspace
-from pppca_bench.problems import load_problem
+from pppca_bench.engines.streaming import CCIPCA
 
 Learn = Callable[[Floats, Floats, Floats, Indices, float], object]
 
-SIZES = {9: (350, 1.5, 200.0), 58: (182, 1.0, 25.0), 200: (200, 2.0, 30.0), 512: (200, 2.0, None)}
-"""l = m: samples, ratio to reach against C and against NumPy."""
+SIZES = {9: (350, 1.5), 58: (182, 1.0), 200: (200, 2.0), 512: (200, 2.0)}
+"""l = m: samples, and ratio to reach against C."""
+
+STREAMED = {58: 60_000, 200: 20_000, 1000: 8_000}
+"""Features: samples of a pass, so many that the checks of the estimator's parameters do not count."""
 
 LEARNING_RATE = 1e-3
-TAU = 10.0
-N_CHECKS = 33
-"""Checks of a DGHA run with the estimator's defaults."""
-
-
-def c_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
-    """Update W in place by the C loop.
-
-    Raises
-    ------
-    PeerMissingError
-        A C compiler is missing.
-    """
-    arrays = (address(array) for array in (W, X, mean, order))
-    sizes = (ctypes.c_long(size) for size in (len(order), *W.shape))
-    load_c("gha_loop").learn(*arrays, *sizes, ctypes.c_double(learning_rate))
-
-
-def our_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
-    """Update W in place by the fast kernel."""
-    work = make_workspace(*W.shape).panels
-    fast_epoch(W, len(W), X, mean[np.newaxis], order, learning_rate, 0.0, work)
-
-
-def numpy_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
-    """Update W in place, ΔW = η (y xᵀ − LT(y yᵀ) W), as the formula reads in NumPy."""
-    for sample in order:
-        x = X[sample] - mean
-        y = W @ x
-        W += learning_rate * (np.outer(y, x) - np.tril(np.outer(y, y)) @ W)
+N_ROWS, AMNESIA = 10, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +40,26 @@ class Case:
     order: Indices
 
 
-def random_case(size: int, n_samples: int, n_rows: int | None = None) -> Case:
-    """Return a case with l rows, l = m = size where n_rows is not given."""
+def random_case(size: int, n_samples: int) -> Case:
+    """Return a case with l = m = size."""
     rng = np.random.default_rng(size)
-    W = rng.standard_normal((n_rows or size, size)) / size
+    W = rng.standard_normal((size, size)) / size
     X = rng.uniform(size=(n_samples, size))
     X.flags.writeable = False
     return Case(W, X, X.mean(axis=0), rng.permutation(n_samples))
+
+
+def c_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
+    """Update W in place by the C loop."""
+    arrays = (address(array) for array in (W, X, mean, order))
+    sizes = (ctypes.c_long(size) for size in (len(order), *W.shape))
+    load_c("gha_loop").learn(*arrays, *sizes, ctypes.c_double(learning_rate))
+
+
+def our_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
+    """Update W in place by the fast kernel."""
+    work = make_workspace(*W.shape).panels
+    fast_epoch(W, len(W), X, mean[np.newaxis], order, learning_rate, 0.0, work)
 
 
 def learn_passes(learn: Learn, case: Case, n_passes: int) -> Floats:
@@ -83,62 +71,38 @@ def learn_passes(learn: Learn, case: Case, n_passes: int) -> Floats:
 
 
 def gha_rows(_data: Path) -> Iterator[Row]:
-    """Measure updates of all sizes."""
-    for size, (n_samples, c_target, numpy_target) in SIZES.items():
-        what, case = f"GHA, l = m = {size}", random_case(size, n_samples)
-        peers: dict[str, tuple[Learn, float]] = {"C loop": (c_epoch, c_target)}
-        if numpy_target is not None:
-            peers["NumPy"] = numpy_epoch, numpy_target
-        try:
-            learn_passes(c_epoch, case, 1)
-        except PeerMissingError as missing:
-            yield Row(what, "C loop", "sample", peers.pop("C loop")[1], None, note=str(missing))
-        timed = {name: (_contestant(learn, case), target) for name, (learn, target) in peers.items()}
-        yield from compare(what, "sample", _contestant(our_epoch, case), timed)
+    """Measure GHA's updates of all sizes."""
+    for size, (n_samples, target) in SIZES.items():
+        case = random_case(size, n_samples)
+        n_passes = max(1, 1_000_000 // (n_samples * size**2))
+        ours, peer = (
+            Contestant(partial(learn_passes, learn, case, n_passes), n_passes * n_samples)
+            for learn in (our_epoch, c_epoch)
+        )
+        yield from compare(f"GHA, l = m = {size}, a sample", ours, {"C loop": (peer, target)})
 
 
-def _contestant(learn: Learn, case: Case) -> Contestant:
-    """Return the number of passes that takes a few milliseconds."""
-    n_passes = 1 if learn is numpy_epoch else max(1, 1_000_000 // (len(case.order) * case.W.size))
-    return Contestant(partial(learn_passes, learn, case, n_passes), n_passes * len(case.order))
+def c_components(X: Floats) -> Floats:
+    """Return the rows of CCIPCA's C loop."""
+    rows, mean = np.zeros((N_ROWS, X.shape[1])), np.zeros(X.shape[1])
+    sizes = (ctypes.c_long(size) for size in (len(X), *rows.shape))
+    load_c("ccipca_loop").learn(*(address(array) for array in (rows, mean, X)), *sizes, ctypes.c_double(AMNESIA))
+    return rows
 
 
-def variances_from_responses(W: Floats, X: Floats) -> Floats:
-    """Compute each row's projection variance from its responses to all samples, by matrix products."""
-    responses = X @ W.T
-    variances: Floats = np.einsum("nj,nj->j", responses, responses) / len(X)
-    return variances
+def our_components(X: Floats) -> Floats:
+    """Return CCIPCA's components of one pass."""
+    return CCIPCA(N_ROWS, amnesia=AMNESIA).partial_fit(X).components_
 
 
-def rows_left(variances: Floats) -> Indices:
-    """Return the rows that formula (1) keeps."""
-    return np.flatnonzero(variances.max() <= TAU * variances)
-
-
-def check_from_responses(W: Floats, X: Floats, n_checks: int) -> Indices:
-    """Make the checks of a run as the slides do: on centred data, with all responses computed again each time."""
-    centred = X - X.mean(axis=0)
-    for _ in range(n_checks):
-        kept = rows_left(variances_from_responses(W, centred))
-    return kept
-
-
-def check_from_moments(W: Floats, X: Floats, n_checks: int) -> Indices:
-    """Make the checks of a run from C, which is computed once."""
-    centred = X - X.mean(axis=0)
-    C, variances, work = centred.T @ centred / len(X), np.empty(len(W)), make_workspace(*W.shape)
-    for _ in range(n_checks):
-        quadratic_variances(W, len(W), C, variances, work.strip)
-        kept = rows_left(variances)
-    return kept
-
-
-def removal_rows(data: Path) -> Iterator[Row]:
-    """Measure the checks of a DGHA run, C included, with all rows."""
-    for name in ("cancer1", "horse1", "soybean1", "thyroid1"):
-        X = load_problem(name, data).X_train
-        W = np.linalg.qr(np.random.default_rng(0).standard_normal((X.shape[1],) * 2))[0]
-        ours = Contestant(partial(check_from_moments, W, X, N_CHECKS), N_CHECKS)
-        peer = Contestant(partial(check_from_responses, W, X, N_CHECKS), N_CHECKS)
-        peers = {"responses of all samples": (peer, 1.0)}
-        yield from compare(f"DGHA's removal, {name}", "check", ours, peers, budget_s=1.0)
+def streaming_rows(_data: Path) -> Iterator[Row]:
+    """Measure CCIPCA's pass over samples whose variances fall from feature to feature."""
+    for n_features, n_samples in STREAMED.items():
+        rng = np.random.default_rng(n_features)
+        X = rng.standard_normal((n_samples, n_features)) * 0.98 ** np.arange(n_features)
+        peers: dict[str, tuple[Contestant, float | None]] = {
+            "C loop": (Contestant(partial(c_components, X), n_samples), 1.0),
+            "IncrementalPCA": (Contestant(partial(IncrementalPCA(N_ROWS).fit, X), n_samples), 1.0),
+        }
+        what = f"CCIPCA, ten of m = {n_features}, a sample"
+        yield from compare(what, Contestant(partial(our_components, X), n_samples), peers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -25,32 +25,24 @@ class Row:
     Attributes
     ----------
     what, peer : str
-    unit : str
-        Unit of the times, such as "net and epoch".
-    target, ratio : float or None
-        Ratio to reach and ratio reached; a ratio of None was not measured, and ``note`` says why.
-    ours_us, peer_us : float or None
-        Medians of the times of one unit, in microseconds.
-    note : str
+    ratio : float or None
+        The peer's time by ours, a limit by what was measured, or a share; None if there is none.
+    ours : str
+        What was measured of ours, with its unit.
+    target : float or None
+        Ratio to reach.
     """
 
     what: str
     peer: str
-    unit: str
-    target: float | None
     ratio: float | None
-    ours_us: float | None = None
-    peer_us: float | None = None
-    note: str = ""
+    ours: str = ""
+    target: float | None = None
 
     @property
-    def verdict(self) -> str:
-        """Return "met", "short" or "not run"; "" without a target."""
-        if self.target is None:
-            return ""
-        if self.ratio is None:
-            return "not run"
-        return "met" if self.ratio >= self.target else "short"
+    def is_short(self) -> bool:
+        """Whether the ratio misses its target."""
+        return self.target is not None and (self.ratio is None or self.ratio < self.target)
 
 
 def seconds(call: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
@@ -61,7 +53,7 @@ def seconds(call: Callable[[], object], clock: Callable[[], float] = time.perf_c
 
 
 def alternate(
-    contestants: Mapping[str, Contestant], *, budget_s: float = 4.0, clock: Callable[[], float] = time.perf_counter
+    contestants: Mapping[str, Contestant], *, budget_s: float = 2.0, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
     """Time the contestants in turns, after a warm-up turn; return seconds per unit.
 
@@ -88,13 +80,17 @@ def median_ratio(peer: list[float], ours: list[float]) -> float:
     return median(theirs / own for theirs, own in zip(peer, ours, strict=True))
 
 
-def compare(
-    what: str, unit: str, ours: Contestant, peers: Mapping[str, tuple[Contestant, float | None]], **options: float
-) -> list[Row]:
-    """Measure our code against peers with their targets; return a row for each peer."""
-    times = alternate({"ours": ours} | {name: peer for name, (peer, _) in peers.items()}, **options)
-    own = 1e6 * median(times["ours"])
-    return [
-        Row(what, name, unit, target, median_ratio(times[name], times["ours"]), own, 1e6 * median(times[name]))
-        for name, (_, target) in peers.items()
-    ]
+def compare(what: str, ours: Contestant, peers: Mapping[str, tuple[Contestant, float | None]]) -> Iterator[Row]:
+    """Measure our code against peers with their targets; yield a row for each peer."""
+    times = alternate({"ours": ours} | {name: peer for name, (peer, _) in peers.items()}, budget_s=4.0)
+    own = time_text(median(times["ours"]))
+    for name, (_, target) in peers.items():
+        yield Row(what, name, median_ratio(times[name], times["ours"]), own, target)
+
+
+def time_text(taken_s: float) -> str:
+    """Return a time with three digits and the unit that suits it."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if taken_s >= size:
+            return f"{taken_s / size:.3g} {unit}"
+    return f"{1e9 * taken_s:.3g} ns"

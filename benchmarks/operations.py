@@ -11,10 +11,9 @@ from functools import partial
 from llvmlite import ir  # type: ignore[import-untyped]
 
 from benchmarks.compiled import load_c
-from benchmarks.measuring import Contestant, alternate, median_ratio, seconds
+from benchmarks.measuring import Contestant, alternate, median_ratio
 from pppca_bench.classifiers.lanes import LANES, write_slope, write_softsigns
 from pppca_bench.classifiers.network import Architecture
-from pppca_bench.classifiers.training import BLOCK_SAMPLES
 from pppca_bench.compiled.operation import VECTOR
 
 LOOPS = 20_000
@@ -120,45 +119,8 @@ def measure_places(peak: Peak) -> dict[str, float]:
     return {name: max(0.0, longer[name]) * peak.sums / n for name, n in OTHERS_A_LOOP.items()}
 
 
-@dataclass(frozen=True)
-class Machine:
-    """Costs of operations on registers: a multiply-add of a net in µs, the others as multiples of its place."""
-
-    multiply_add_us: float
-    places: Mapping[str, float]
-
-    def epoch_us(self, architecture: Architecture, n_samples: int, n_nets: int) -> float:
-        """Return the least time of an epoch of a net among others, in µs; validation and the update are left out."""
-        counts = sample_operations(architecture, BLOCK_SAMPLES)
-        share = largest_share(counts, self.places, n_nets)
-        return self.multiply_add_us * n_samples * counts.multiply_adds / share
-
-
-def measure_machine() -> Machine:
-    """Measure the machine."""
-    peak = load_peak()
-    places, loops = measure_places(peak), peak.multiply_adds()
-    # Seconds of a million operations are microseconds of a single operation.
-    return Machine(min(seconds(loops.call, time.process_time) for _ in range(40)) / loops.units, places)
-
-
 def largest_share(counts: Operations, places: Mapping[str, float], n_nets: int) -> float:
     """Return the largest possible share of multiply-adds: of all places, in lanes with a net."""
     others = (field.name for field in fields(counts) if field.name in places)
     taken = counts.multiply_adds + counts.squares + sum(places[name] * getattr(counts, name) for name in others)
-    return counts.multiply_adds / taken * n_nets / n_lanes(n_nets)
-
-
-def n_lanes(n_nets: int) -> int:
-    """Return how many lanes nets take in full registers."""
-    return LANES * -(-n_nets // LANES)
-
-
-def describe(counts: Operations, places: Mapping[str, float], n_nets: int) -> str:
-    """Describe the terms of the bound."""
-    others = {"multiply": "multiplications", "add": "additions", "divide": "divisions", "store": "stores"}
-    listed = ", ".join(f"{getattr(counts, name):.1f} {word} ({places[name]:.2f})" for name, word in others.items())
-    return (
-        f"a sample's {counts.multiply_adds:.0f} multiply-adds, {counts.squares:.0f} more of squared errors, {listed}; "
-        f"in brackets, how many places of a multiply-add one takes here; {n_nets} nets in {n_lanes(n_nets)} lanes"
-    )
+    return counts.multiply_adds / taken * n_nets / (LANES * -(-n_nets // LANES))

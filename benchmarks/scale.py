@@ -1,7 +1,7 @@
-"""Plans of up to a million runs: expansion, lookup of completed runs, recording, and tables; nothing is computed.
+"""Plans of a million runs: expansion, lookup of completed runs, recording, and tables; nothing is computed.
 
-An executor that returns at once takes the place of the workers. Run as a module it measures one size, in a process that
-imports nothing else.
+An executor that returns at once takes the place of the workers. Run as a module it makes one measurement, in a process
+that imports nothing else, so that its peak memory is that of the step.
 """
 
 from __future__ import annotations
@@ -18,19 +18,16 @@ from typing import Any
 
 from benchmarks.compiled import BUILD
 
-SIZES = (10_000, 100_000, 1_000_000)
+N_RUNS = 1_000_000
 N_RECORDED = 20_000
 """Runs that are recorded task by task; the time of a run does not depend on their number."""
 
 REPEATS = 100
 PROBLEMS = ("iris", "wine")
 FRACTIONS = (100, 50, 25, 10, 5)
-BEFORE_RUNS_A_SECOND = 260.0
-"""Runs a second before groups were handed over together, on the machine of the published results."""
-
-TARGETS = {"expand_s": 30.0, "lookup_s": 10.0, "tables_s": 30.0}
-TITLES = {"expand_s": "Expansion", "plan_s": "Planning", "lookup_s": "Looking up what is done", "tables_s": "Tables"}
-MEMORY_MB = 1024.0
+LIMITS_S = {"expand_s": 30.0, "lookup_s": 10.0, "tables_s": 30.0}
+TITLES = {"expand_s": "Expansion", "lookup_s": "Looking up what is done", "tables_s": "Tables"}
+MEMORY_LIMIT_MB = 1024.0
 
 
 class AtOnce(Executor):
@@ -74,70 +71,68 @@ def result(spec: Any) -> Any:
     return RunResult(spec.key, "done", values=values, history={"variances": np.ones((50, 4))})
 
 
-def config_text(n_runs: int, repeats: int = REPEATS) -> str:
-    """Return a config with a number of runs."""
-    n_taus = n_runs // (len(PROBLEMS) * len(FRACTIONS) * repeats)
+def write_config(n_runs: int, folder: Path) -> Path:
+    """Write a config with a number of runs."""
+    n_taus = n_runs // (len(PROBLEMS) * len(FRACTIONS) * REPEATS)
     taus = [1 + place / 8 for place in range(n_taus)]
-    return (
-        f"name: scale\nproblems: {list(PROBLEMS)}\nrepeats: {repeats}\nseed: 1\ntau: {taus}\n"
-        f"methods:\n  - {{method: dgha, data_fraction: {list(FRACTIONS)}}}\nclassifier: {{hidden: [4]}}\n"
+    path = folder / "scale.yaml"
+    path.write_text(
+        f"name: scale\nproblems: {list(PROBLEMS)}\nrepeats: {REPEATS}\nseed: 1\ntau: {taus}\n"
+        f"methods:\n  - {{method: dgha, data_fraction: {list(FRACTIONS)}}}\nclassifier: {{hidden: [4]}}\n",
+        encoding="utf-8",
     )
+    return path
 
 
-def measure(n_runs: int, folder: Path) -> dict[str, float]:
-    """Measure one size: seconds of each step, and the peak memory of the expansion and of all, in MB."""
+def plan(n_runs: int, folder: Path) -> dict[str, float]:
+    """Measure expansion and lookup: seconds, and the peak memory of the expansion, in MB."""
     from dataclasses import replace
 
     from benchmarks.processes import peak_mb
     from pppca_bench.config.request import read_request
     from pppca_bench.store.database import Store
 
-    path = folder / "scale.yaml"
-    path.write_text(config_text(n_runs), encoding="utf-8")
-    measured: dict[str, float] = {}
-    request, measured["expand_s"] = timed(lambda: read_request([path], force=True))
-    specs, plan = request.specs, request.plans[0]
-    measured["n_runs"], measured["expand_mb"] = len(specs), peak_mb()
+    path = write_config(n_runs, folder)
+    request, expand_s = timed(lambda: read_request([path], force=True))
+    specs, expand_mb = request.specs, peak_mb()
     with Store(folder / "results.sqlite") as store:
-        _, measured["plan_s"] = timed(lambda: store.plan(plan))
+        store.plan(request.plans[0])
         for start in range(0, len(specs), 20_000):
             store.record([replace(result(spec), history={}) for spec in specs[start : start + 20_000]], "{}")
     with Store(folder / "results.sqlite") as store:
-        done, measured["lookup_s"] = timed(lambda: store.done(spec.key for spec in specs))
-        _, measured["replan_s"] = timed(lambda: store.plan(plan))
-    if len(done) != len(specs):
-        raise RuntimeError(f"expected {len(specs)} runs to be done, got {len(done)}")
-    measured["database_mb"] = (folder / "results.sqlite").stat().st_size / 2**20
-    return measured
+        done, lookup_s = timed(lambda: store.done(spec.key for spec in specs))
+    if len(done) != n_runs:
+        raise RuntimeError(f"expected {n_runs} runs to be done, got {len(done)}")
+    return {"expand_s": expand_s, "expand_mb": expand_mb, "lookup_s": lookup_s}
 
 
-def tables(folder: Path) -> dict[str, float]:
-    """Measure the tables of the results of `measure`."""
+def tables(_n_runs: int, folder: Path) -> dict[str, float]:
+    """Measure the tables of the results of `plan`."""
     from benchmarks.processes import peak_mb
     from pppca_bench.references.reference import own_references
     from pppca_bench.reporting.snapshot import take_snapshot
     from pppca_bench.store.database import Store
 
     with Store(folder / "results.sqlite", read_only=True) as store:
-        filled, seconds = timed(lambda: take_snapshot(store, own_references()).with_runs)
-    return {"tables_s": seconds, "tables_mb": peak_mb(), "n_tables": len(filled)}
+        filled, taken_s = timed(lambda: take_snapshot(store, own_references()).with_runs)
+    return {"tables_s": taken_s, "tables_mb": peak_mb(), "n_tables": len(filled)}
 
 
-def record(n_runs: int, repeats: int, folder: Path) -> dict[str, float]:
+def record(n_runs: int, folder: Path) -> dict[str, float]:
     """Measure how many runs a second the loop hands over and records."""
-    from benchmarks.processes import peak_mb
     from pppca_bench.config.request import read_request
     from pppca_bench.experiments.executors import Workers
     from pppca_bench.experiments.runner import run
     from pppca_bench.store.database import Store
 
-    path = folder / "scale.yaml"
-    path.write_text(config_text(n_runs, repeats), encoding="utf-8")
-    request = read_request([path], force=True)
+    request = read_request([write_config(n_runs, folder)], force=True)
     with Store(folder / "recorded.sqlite") as store:
         store.plan(request.plans[0])
-        outcome, seconds = timed(lambda: run(request.specs, store, request.problems, backend=Workers(2, AtOnce)))
-    return {"runs_a_second": outcome.n_done / seconds, "record_mb": peak_mb()}
+        outcome, taken_s = timed(lambda: run(request.specs, store, request.problems, backend=Workers(2, AtOnce)))
+    return {"runs_a_second": outcome.n_done / taken_s}
+
+
+STEPS = {"plan": plan, "tables": tables, "record": record}
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
@@ -147,72 +142,31 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     return returned, time.perf_counter() - start
 
 
-def _in_a_process(*arguments: object) -> dict[str, float]:
-    from benchmarks.processes import watch
-
-    output = watch([sys.executable, "-m", "benchmarks.scale", *map(str, arguments)]).output
-    measured: dict[str, float] = json.loads(output)
-    return measured
-
-
 def rows(_data: Path) -> Iterator[Any]:
-    """Measure all sizes and recording, and draw them."""
+    """Measure all steps, each in a process of its own."""
     from benchmarks.measuring import Row
+    from benchmarks.processes import watch
+    from benchmarks.whole_run import memory_row, time_row
 
-    measured = {n: _in_a_process("measure", n) | _in_a_process("tables", n) for n in SIZES}
-    most = measured[SIZES[-1]]
-    draw(measured)
+    shutil.rmtree(BUILD / "scale", ignore_errors=True)
+    (BUILD / "scale").mkdir(parents=True)
+    measured: dict[str, float] = {}
+    for step in STEPS:
+        n_runs = N_RECORDED if step == "record" else N_RUNS
+        measured |= json.loads(watch([sys.executable, "-m", "benchmarks.scale", step, str(n_runs)]).output)
     for name, title in TITLES.items():
-        target, seconds = TARGETS.get(name), most[name]
-        note = f"{most['tables_mb']:.0f} MB at the peak" if name == "tables_s" else ""
-        if name == "plan_s":
-            note = f"a new plan; the same plan again takes {most['replan_s']:.1f} s"
-        peer = f"{target:.0f} s" if target else ""
-        ratio = target / seconds if target else None
-        yield Row(f"{title}, {SIZES[-1]} runs", peer, "", target and 1.0, ratio, 1e6 * seconds, note=note)
-    ratio = MEMORY_MB / most["expand_mb"]
-    yield Row("Memory of the expansion", "1 GB", "", 1.0, ratio, note=f"peak {most['expand_mb']:.0f} MB")
-    for repeats, n_runs in ((REPEATS, N_RECORDED), (1, N_RECORDED // 10)):
-        rate = _in_a_process("record", n_runs, repeats)["runs_a_second"]
-        what = f"Recording, {repeats} repeat{'s' if repeats > 1 else ''} of a cell"
-        peer_us = 1e6 / BEFORE_RUNS_A_SECOND
-        note = f"{rate:.0f} runs/s with curves of 50 steps, two workers that return at once"
-        yield Row(what, "before tasks", "run", 2.0, rate / BEFORE_RUNS_A_SECOND, 1e6 / rate, peer_us, note)
-
-
-def draw(measured: dict[int, dict[str, float]]) -> None:
-    """Draw time and memory against the number of runs, beside growth in proportion."""
-    from benchmarks.scaling import Panel, Series, write
-
-    def series(name: str, title: str) -> Series:
-        values = [of_size[name] for of_size in measured.values()]
-        return Series(title, list(measured), values, [values[-1] * n / max(measured) for n in measured])
-
-    seconds = [series(name, title) for name, title in TITLES.items()]
-    memory = [series("expand_mb", "Expansion"), series("tables_mb", "Tables"), series("database_mb", "Database file")]
-    panels = [
-        Panel("Time; lines: in proportion", "runs", "s", seconds),
-        Panel("Peak memory, and file; lines: in proportion", "runs", "MiB", memory),
-    ]
-    write(panels, "scale", f"Points: measured. Lines: in proportion to the runs, through {max(measured)}.")
+        yield time_row(f"{title}, a million runs", LIMITS_S[name], measured[name])
+    for name in ("expand", "tables"):
+        yield memory_row(f"Memory of {TITLES[f'{name}_s'].lower()}", MEMORY_LIMIT_MB, measured[f"{name}_mb"])
+    yield Row("Recording, two workers that return at once", "", None, f"{measured['runs_a_second']:.0f} runs/s")
 
 
 def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["measure", "tables", "record"])
+    parser.add_argument("step", choices=STEPS)
     parser.add_argument("n_runs", type=int)
-    parser.add_argument("repeats", type=int, nargs="?", default=REPEATS)
     options = parser.parse_args()
-    folder = BUILD / "scale" / (f"recorded{options.repeats}" if options.what == "record" else str(options.n_runs))
-    if options.what != "tables":
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-    calls = {
-        "measure": lambda: measure(options.n_runs, folder),
-        "tables": lambda: tables(folder),
-        "record": lambda: record(options.n_runs, options.repeats, folder),
-    }
-    print(json.dumps(calls[options.what]()))
+    print(json.dumps(STEPS[options.step](options.n_runs, BUILD / "scale")))
 
 
 if __name__ == "__main__":

@@ -328,8 +328,8 @@ RIGHT_TOOL = "When is each the right tool?"
 
 def advice_of(benchmarks: str) -> str:
     """Return the paragraph on when to use each method from the page of benchmarks; "" if the page lacks it."""
-    _, heading, rest = benchmarks.partition(f"**{RIGHT_TOOL}**")
-    return rest.partition("\n\nMeasured: ")[0].strip() if heading else ""
+    *_, rest = benchmarks.partition(f"**{RIGHT_TOOL}**")
+    return rest.partition("\n\n")[0].strip()
 
 
 def render_findings(findings: Sequence[Finding], links: Mapping[str, str], advice: str = "") -> str:
