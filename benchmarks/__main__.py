@@ -51,7 +51,8 @@ def topics(kept: Kept) -> list[Topic]:
             "Share of the processor's peak",
             ("limits",),
             "The peak is of multiply-adds in registers; best rounds of processor time. In brackets the bound of other\n"
-            "operations and of lanes without a net.",
+            "operations and of lanes without a net. The targets are for AVX2: where a core begins two multiply-adds of\n"
+            "AVX-512 a cycle, the peak doubles, and loads and stores do not.",
         ),
         Topic(
             "Learning projections",
@@ -63,7 +64,7 @@ def topics(kept: Kept) -> list[Topic]:
             "Twenty directions of large data",
             ("pca",),
             f"Processor time to {large_pca.ANGLE:g}° from exact PCA of {large_pca.N_SAMPLES} samples of "
-            f"{large_pca.N_FEATURES} features.{chr(10) * 2 + large_pca.advice(pca) if pca else ''}",
+            f"{large_pca.N_FEATURES} features.\n\n{large_pca.advice(pca)}",
         ),
         Topic(
             "The whole program",

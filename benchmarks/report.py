@@ -75,8 +75,8 @@ def render(kept: Kept, topics: Sequence[Topic]) -> str:
     page += [_described(letter, name, kept[name]) for name, letter in letters.items()]
     for topic in topics:
         columns = {letter: rows_of(kept, name, topic.parts) for name, letter in letters.items()}
-        page.append(f"\n## {topic.title}\n\n{topic.text}\n\n{table(columns)}\n")
-    return "\n".join(page)
+        page.append(f"\n## {topic.title}\n\n{topic.text}\n\n{table(columns)}")
+    return "\n".join(page) + "\n"
 
 
 def _described(letter: str, name: str, measured: Mapping[str, Any]) -> str:
