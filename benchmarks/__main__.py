@@ -51,8 +51,8 @@ def topics(kept: Kept) -> list[Topic]:
             "Share of the processor's peak",
             ("limits",),
             "The peak is of multiply-adds in registers; best rounds of processor time. In brackets the bound of other\n"
-            "operations and of lanes without a net. The targets are for AVX2: where a core begins two multiply-adds of\n"
-            "AVX-512 a cycle, the peak doubles, and loads and stores do not.",
+            "operations and of lanes without a net. The targets are for AVX2: where a core begins two multiply-adds\n"
+            "of AVX-512 a cycle, the peak doubles, and loads and stores do not.",
         ),
         Topic(
             "Learning projections",
