@@ -93,7 +93,6 @@ MEASURES: Mapping[str, Quantity] = {
     "failed_candidates": Quantity("Candidates that failed", ".1f", is_count=True),
     **{f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)},
     "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),
-    "disturbed_rounds": Quantity("Disturbed rounds behind the measured times", ".1f", is_count=True, is_timing=True),
 }
 """Quantities of some methods (``measures_``), by name."""
 
