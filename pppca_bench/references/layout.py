@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
-from string import ascii_lowercase
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Lt, MinLen
@@ -42,8 +41,7 @@ Settings = Annotated[dict[Text, Annotated[Any, AfterValidator(_setting)]], After
 def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
     """Expand the short form of several lines, such as ``{tau: [5, 10], label: "τ = {value}"}``; keep a list as it is.
 
-    In the patterns, ``{value}`` stands for a value of the setting, ``{letter}`` for a, b, c, ... and, in the label,
-    ``{key}`` for the key.
+    In the patterns, ``{value}`` stands for a value of the setting and, in the label, ``{key}`` for the key.
     """
     if isinstance(value, tuple) and value:
         return value
@@ -56,12 +54,10 @@ def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
         if not isinstance(pattern, str) or not pattern:
             raise_errors([((name,), f"expected text, got {as_written(pattern)}")])
     lines = []
-    for number, setting in enumerate(value[varied[0]]):
-        letter = ascii_lowercase[number : number + 1] or str(number)
+    for setting in value[varied[0]]:
         texts: dict[str, str] = {}
         for name, pattern in patterns.items():  # the key comes before the label, which may name it
-            text = pattern.replace("{letter}", letter).replace("{value}", str(setting))
-            texts[name] = text.replace("{key}", texts.get("key", "{key}"))
+            texts[name] = pattern.replace("{value}", str(setting)).replace("{key}", texts.get("key", "{key}"))
         lines.append({**texts, "runs": {varied[0]: setting}})
     return tuple(lines)
 

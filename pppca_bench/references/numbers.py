@@ -46,7 +46,6 @@ class Tolerance(Section):
     within: NotNegative  # largest difference that counts as reproduced
     close: NotNegative
     unit: Literal["points", "percent", "sd"]
-    least: NotNegative = 0.0  # smallest value of ``within`` in the number's own unit; doubled for ``close``
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -57,16 +56,15 @@ class Tolerance(Section):
     def bounds(self, number: Number) -> tuple[float, float]:
         """Return the bounds ``within`` and ``close`` for a number, in the number's own unit.
 
-        Choice: a standard deviation of 0.00 counts as half its last digit, which rounding may have cut off. Without a
-        printed standard deviation, ``least`` alone decides.
+        Choice: a standard deviation of 0.00 counts as half its last digit, which rounding may have cut off.
         """
         spread = 0.0 if number.sd is None else number.sd or number.half_unit
         scale = {"points": 1.0, "percent": abs(number.value) / 100.0, "sd": spread}[self.unit]
-        return max(self.within * scale, self.least), max(self.close * scale, 2.0 * self.least)
+        return self.within * scale, self.close * scale
 
     def is_informative(self, number: Number) -> bool:
         """Return whether a comparison is informative: not if a sd is needed that is unknown or exceeds the number."""
-        return self.unit != "sd" or self.least > 0.0 or (number.sd is not None and number.sd <= abs(number.value))
+        return self.unit != "sd" or (number.sd is not None and number.sd <= abs(number.value))
 
 
 Published = Mapping[tuple[str, str, str], Mapping[str, Number]]
