@@ -52,6 +52,9 @@ PREDICTIONS = "predictions"
 STORAGE_FLAGS = frozenset({PORTRAIT, PREDICTIONS})
 """Parameters of cells that no estimator takes."""
 
+_RESERVED = ("rule", "base", PORTRAIT, PREDICTIONS)
+"""Names of stored settings that are no parameters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Contract:
@@ -86,15 +89,9 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
         constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
     except ValueError as error:
         raise ConfigError(f"{path}: expected a class whose signatures can be read, got {error}.") from None
-    # Keys with another meaning in sections, and names of stored parameters.
-    reserved = ("rule", "base")
-    if isinstance(entry, Method):
-        reserved = (*(() if entry.foreign else ("method", "repeats", "classifier")), "portrait", "predictions")
-    if taken := [name for name in reserved if name in constructor]:
-        raise ConfigError(
-            f"{path}: expected no parameter named {' or '.join(reserved)}, which are keys of every config,"
-            f" got {' and '.join(taken)}."
-        )
+    if taken := [name for name in _RESERVED if name in constructor]:
+        expected = f"no parameter named {' or '.join(_RESERVED)}, which are keys of every config"
+        raise ConfigError(f"{path}: expected {expected}, got {' and '.join(taken)}.")
     if ("X_val" in fit) != ("y_val" in fit):
         raise ConfigError(f"{path}: expected fit to take X_val and y_val together, got one of them.")
     kinds = [argument.kind for argument in fit.values()]
