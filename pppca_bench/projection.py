@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, principal_components, project, second_moments
+from pppca_bench.parameters import check_limit
 from pppca_bench.samples import validated_samples
 
 
@@ -85,11 +86,7 @@ class LinearProjection(Projection):
 
     def _n_rows_at_start(self, n_features: int) -> int:
         """Return `n_components`, or n_features if it is None."""
-        if self.n_components is not None and self.n_components > n_features:
-            raise ValueError(
-                f"n_components in {type(self).__name__}: expected at most n_features = {n_features}, "
-                f"got {self.n_components}. Give fewer, or None for all."
-            )
+        check_limit(self, "n_components", n_features)
         return int(self.n_components or n_features)
 
 

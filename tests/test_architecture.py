@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "store": "errors runs",
     "documents": "errors parameters",
     "references": "errors runs documents",
-    "projection": "samples compiled",
+    "projection": "parameters samples compiled",
     "engines": "parameters samples keep_rules compiled projection",
     "classifiers": "parameters samples compiled",
     "reducers": "parameters samples keep_rules compiled projection classifiers",

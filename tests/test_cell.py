@@ -273,7 +273,7 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
     results = run_group(planned("dgha", repeats=2, n_components=5), iris)
     assert [result.status for result in results] == ["failed", "failed"]
     assert results[0].error.startswith("Traceback (most recent call last):")
-    assert "n_components in DGHA: expected at most n_features = 4, got 5" in results[0].error
+    assert "n_components in DGHA: expected an integer from 1 to 4 or null, got 5." in results[0].error
     assert results[0].values == {}
 
 
