@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from difflib import SequenceMatcher, get_close_matches
-from itertools import accumulate
+from difflib import get_close_matches
 
 
 class PppcaError(Exception):
@@ -52,18 +51,16 @@ class UnknownConfigError(StoreError, UnknownNameError):
     """The results database has no config of that name."""
 
 
-MAX_LIST_LENGTH = 120
-"""Largest length of a list of names in a message, in characters."""
+MAX_LISTED = 15
+"""Largest number of names in a message."""
 
 
 def listed(known: Collection[str], name: str) -> str:
     """Return the known names, separated by commas; if they are many, only the most similar to ``name``."""
-    if len(everything := ", ".join(known)) <= MAX_LIST_LENGTH:
-        return everything
-    ranked = sorted(known, key=lambda other: SequenceMatcher(None, name, other).ratio(), reverse=True)
-    n_shown = max(1, sum(length <= MAX_LIST_LENGTH for length in accumulate(len(other) + 2 for other in ranked)))
-    n_left = len(known) - n_shown
-    return ", ".join(ranked[:n_shown]) + (f" and {n_left} more" if n_left else "")
+    if len(known) <= MAX_LISTED:
+        return ", ".join(known)
+    similar = get_close_matches(name, list(known), n=MAX_LISTED, cutoff=0.0)
+    return f"{', '.join(similar)} and {len(known) - MAX_LISTED} more"
 
 
 def nearest(name: str, known: Collection[str]) -> str:
