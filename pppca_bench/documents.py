@@ -19,7 +19,6 @@ from pppca_bench.parameters import REQUIRED, describe, kind_of, shown
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20  # levels of nesting: configs have three, and far more would exhaust the stack
 MAX_BITS = 1024  # of integers, as of the largest float; Python refuses to print far larger integers
-MAX_PLAIN = 10_000  # characters of a value without quotes, whose type is resolved by patterns
 
 _OTHER_BASE = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-9.]+)+)$")
 """Numbers that YAML 1.1 does not read as decimal: 017 is 15, 1:30 is 90."""
@@ -180,13 +179,6 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
-
-    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        # All patterns of numbers would be tried, even on long values.
-        if event.implicit[0] and len(event.value) > MAX_PLAIN:
-            raise _yaml_error(f"expected values of at most {MAX_PLAIN} characters, got {event.value[:40]!r}...", event)
-        return super().compose_scalar_node(anchor)
 
 
 # PyYAML follows YAML 1.1, in which 1e-3 is text.
