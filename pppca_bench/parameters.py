@@ -12,7 +12,7 @@ import re
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -86,14 +86,9 @@ class Parameter:
     def checked(self, value: object) -> Any:
         """Return a value as Python numbers and tuples; raise ParameterError if it is not admissible."""
         try:
-            return self._adapter.validate_python(_plain(value), strict=True)
+            return adapter_of(self.annotation).validate_python(_plain(value), strict=True)
         except ValidationError:
             raise ParameterError(self.name, describe(self.annotation, value), value) from None
-
-    @cached_property
-    def _adapter(self) -> TypeAdapter[Any]:
-        # Cached here, since hashing the annotation for a look-up takes longer than the validation.
-        return adapter_of(self.annotation)
 
 
 @cache

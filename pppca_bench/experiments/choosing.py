@@ -22,9 +22,6 @@ from pppca_bench.runs import (
     failed_result,
 )
 
-_CRITERIA = {"validation_error": "validation_error_percent", "retained_variance": "retained_variance_percent"}
-"""Values by which candidates are compared."""
-
 _ROUNDING = 1e-6
 """Tolerance of the retained variance, in percent, for rounding errors."""
 
@@ -97,7 +94,7 @@ def _reduce(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunRe
 
 def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> int | None:
     """Return the index of the best candidate; None if no candidate has the value to compare."""
-    number = _CRITERIA[str(rule[CHOOSE_BY])]
+    number = f"{rule[CHOOSE_BY]}_percent"
     known = {place: values for place, values in enumerate(tried) if number in values}
     if not known:
         return None
