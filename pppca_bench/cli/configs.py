@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pppca_bench.cli._shared import FOLDER, examples, format_option
-from pppca_bench.errors import ConfigError, UnknownNameError, nearest
+from pppca_bench.errors import ConfigError, PppcaError, UnknownNameError
 
 if TYPE_CHECKING:
     from pppca_bench.methods.entry import Entry
@@ -65,16 +65,14 @@ def methods(name: str | None, form: str) -> None:
     from pppca_bench.methods.lookup import classifier_names, extend_sys_path, find_classifier, find_method, method_names
 
     extend_sys_path([Path.cwd()])
-    known = {"method": (find_method, method_names()), "classifier": (find_classifier, classifier_names())}
+    known = ("method", find_method, method_names()), ("classifier", find_classifier, classifier_names())
     entries: list[tuple[str, Entry]] = []
-    refusals: list[ConfigError] = []
-    for kind, (find, names) in known.items():
+    refusals: list[PppcaError] = []
+    for kind, find, names in known:
         for asked in names if name is None else [name]:
             try:
                 entries.append((kind, find(asked)))
-            except UnknownNameError:
-                continue
-            except ConfigError as error:  # such as a broken entry point; other entries are listed
+            except (ConfigError, UnknownNameError) as error:  # a broken entry point; other entries are listed
                 refusals.append(error)
     if name is None:
         for refusal in refusals:
@@ -82,11 +80,8 @@ def methods(name: str | None, form: str) -> None:
         _print([_described(kind, entry) for kind, entry in entries], form)
     elif entries:
         _print_parameters(entries, form)
-    elif refusals:
-        raise refusals[0]
     else:
-        hint = nearest(name, [known_name for _, names in known.values() for known_name in names])
-        raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}.")
+        raise min(refusals, key=lambda error: isinstance(error, UnknownNameError))
 
 
 def _described(kind: str, entry: Entry) -> dict[str, Any]:

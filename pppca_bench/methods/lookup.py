@@ -23,7 +23,7 @@ from importlib.metadata import Distribution, EntryPoint, distribution, entry_poi
 from pathlib import Path
 from typing import Any
 
-from pppca_bench.errors import ConfigError, UnknownNameError
+from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.protocol import contract_of, import_estimator, import_object
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -120,7 +120,8 @@ def _third_party_entry(name: str, group: str) -> Any:
     point = _entry_points(group).get(name)
     if point is None:
         if not is_path(name):
-            raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}.")
+            hint = nearest(name, [*method_names(), *classifier_names()])
+            raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}.")
         return _entry_at(name, group)
     kind = Method if group == METHOD_GROUP else Classifier
     try:
