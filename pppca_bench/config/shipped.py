@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
-from pppca_bench.errors import ConfigError
+from pppca_bench.errors import ConfigError, nearest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "configs", _PACKAGE.parent / "configs")
@@ -31,7 +30,7 @@ def find_experiment(given: Path) -> Path:
 
     Only a word without folder and suffix can be a name; other paths are returned unchanged. Choice: an existing path
     comes first, then NAME.yaml in ``configs`` of the working directory, where ``pppca init`` writes copies to edit, and
-    then the shipped file, so that edited copies take precedence. Raises ConfigError with the nearest names.
+    then the shipped file, so that edited copies take precedence. Raises ConfigError with the nearest name.
     """
     try:
         if len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists():
@@ -44,7 +43,5 @@ def find_experiment(given: Path) -> Path:
         return edited
     if name in shipped:
         return shipped[name]
-    hint = "`pppca init` writes all of them into a folder."
-    if nearest := difflib.get_close_matches(name, shipped, n=3):
-        hint = f"Did you mean {' or '.join(map(repr, nearest))}?"
-    raise ConfigError(f"run: expected the path of a file or the name of a shipped config, got {name!r}. {hint}")
+    expected = f"the path of a file or the name of a shipped config, got {name!r}{nearest(name, shipped)}"
+    raise ConfigError(f"run: expected {expected}. `pppca init` writes all of them into a folder.")
