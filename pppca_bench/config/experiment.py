@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
@@ -26,9 +27,9 @@ from pppca_bench.config.sections import (
     Context,
     Names,
     Repeats,
-    Thresholds,
     context_of,
     read_method,
+    read_thresholds,
 )
 from pppca_bench.documents import Location, Section, YamlSource, absent, as_written, broken_rule, raise_errors
 from pppca_bench.errors import nearest
@@ -143,7 +144,7 @@ class Config(Section):
     by: By = "validation_error"
     retain: Percent = 95.0
     predictions: bool = False
-    tau: Annotated[Any, Thresholds(Parameter("tau", Tau, None))] = None
+    tau: Annotated[Any, PlainValidator(partial(read_thresholds, Parameter("tau", Tau, None)))] = None
     classifier: ClassifierSection = Field({}, validate_default=True)
     methods: Annotated[Methods, MinLen(1), MaxLen(100)]
 

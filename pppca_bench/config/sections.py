@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, create_model
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors
 from pppca_bench.errors import ConfigError, nearest
@@ -27,10 +27,9 @@ from pppca_bench.methods.lookup import (
 )
 from pppca_bench.methods.protocol import PORTRAIT, PREDICTIONS, constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
-from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, adapter_of, parameters_of, shown
+from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
 
-MAX_VALUES = 1000
 MAX_VARIANTS = 10_000
 """Largest number of combinations of values in a section. Choice: listing them takes a second."""
 
@@ -87,69 +86,41 @@ def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
         yield tuple(sorted(zip(keys, values, strict=True)))
 
 
-class Values:
-    """Pydantic annotation of a key that takes a parameter's value, or a list of values for separate runs.
-
-    The validated value is a tuple of values.
-    """
-
-    def __init__(self, parameter: Parameter) -> None:
-        self._parameter = parameter
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.read)
-
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
-        single = adapter_of(self._parameter.annotation).json_schema()
-        several = {"type": "array", "items": single, "minItems": 1, "maxItems": MAX_VALUES, "uniqueItems": True}
-        if self._parameter.is_list:  # a list of numbers is a single value then
-            several["contains"] = {"type": "array"}
-        expected, default = self._parameter.expected, self._parameter.default
-        schema = {"anyOf": [single, several], "description": f"{expected[0].upper()}{expected[1:]}."}
-        is_json = default is not REQUIRED and default not in (math.inf, -math.inf)  # JSON has no infinity
-        return schema | ({"default": default} if is_json else {})
-
-    def read(self, value: Any) -> tuple[Any, ...]:
-        """Return the values, each once."""
-        is_list = self._parameter.is_list
-        if not isinstance(value, tuple) or (is_list and not any(isinstance(item, tuple) for item in value)):
-            return (self._checked(value),)
-        if not 1 <= len(value) <= MAX_VALUES:
-            raise broken_rule(f"expected 1 to {MAX_VALUES} values, got {len(value)}")
-        values: list[Any] = []
-        errors: list[tuple[Location, str]] = []
-        for index, item in enumerate(value):
-            try:
-                checked = self._checked(item)
-                if checked in values:
-                    raise broken_rule(f"expected each value once, got {as_written(item)} again")
-                values.append(checked)
-            except PydanticCustomError as error:
-                errors.append(((index,), error.message()))
-        if errors:
-            raise_errors(errors)
-        return tuple(values)
-
-    def _checked(self, value: Any) -> Any:
+def read_values(parameter: Parameter, value: Any) -> tuple[Any, ...]:
+    """Return the values of a key that takes a parameter's value or, for separate runs, a list of distinct values."""
+    is_list = parameter.is_list
+    if not isinstance(value, tuple) or (is_list and not any(isinstance(item, tuple) for item in value)):
+        return (_checked(parameter, value),)
+    if not value:
+        raise broken_rule("expected at least one value, got []")
+    values: dict[Any, None] = {}
+    errors: list[tuple[Location, str]] = []
+    for index, item in enumerate(value):
         try:
-            checked = self._parameter.checked(value)
-        except ParameterError as error:
-            raise broken_rule(f"expected {error.expected}, got {as_written(value)}") from None
-        if not is_storable(checked):
-            raise broken_rule(f"expected a number, text, true, false, null or a list, got {as_written(value)}")
-        return checked
+            checked = _checked(parameter, item)
+            if checked in values:
+                raise broken_rule(f"expected each value once, got {as_written(item)} again")
+            values[checked] = None
+        except PydanticCustomError as error:
+            errors.append(((index,), error.message()))
+    if errors:
+        raise_errors(errors)
+    return tuple(values)
 
 
-class Thresholds(Values):
-    """Pydantic annotation of thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
+def _checked(parameter: Parameter, value: Any) -> Any:
+    try:
+        checked = parameter.checked(value)
+    except ParameterError as error:
+        raise broken_rule(f"expected {error.expected}, got {as_written(value)}") from None
+    if not is_storable(checked):
+        raise broken_rule(f"expected a number, text, true, false, null or a list, got {as_written(value)}")
+    return checked
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
-        schema = super().__get_pydantic_json_schema__(core, handler)
-        return schema | {"anyOf": [*schema["anyOf"], {"type": "null"}, {"const": AUTO}]}
 
-    def read(self, value: Any) -> Any:
-        """Return the values, each once."""
-        return value if value is None or value == AUTO else super().read(value)
+def read_thresholds(parameter: Parameter, value: Any) -> Any:
+    """Return the values of a key with thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
+    return value if value is None or value == AUTO else read_values(parameter, value)
 
 
 def is_storable(value: object) -> bool:
@@ -202,13 +173,13 @@ def model_of(entry: Method | Classifier) -> type[EntrySection]:
 
 def _fields(entry: Entry) -> dict[str, Any]:
     """Return a field for each parameter, with the key as alias, since pydantic reserves names such as copy."""
-    return {
-        f"key_{number}": (
-            Annotated[Any, Thresholds(parameter) if key == "tau" and not entry.foreign else Values(parameter)],
-            Field(alias=key) if parameter.default is REQUIRED and key != "tau" else absent(alias=key),
-        )
-        for number, (key, parameter) in enumerate(section_of(entry).items())
-    }
+    fields = {}
+    for number, (key, parameter) in enumerate(section_of(entry).items()):
+        is_threshold = key == "tau" and not entry.foreign
+        read = PlainValidator(partial(read_thresholds if is_threshold else read_values, parameter))
+        is_required = parameter.default is REQUIRED and key != "tau"
+        fields[f"key_{number}"] = Annotated[Any, read], Field(alias=key) if is_required else absent(alias=key)
+    return fields
 
 
 def _find_entry(value: Any, key: str, default: str | None, info: ValidationInfo, *, in_ensemble: bool = False) -> Any:
@@ -290,8 +261,12 @@ def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tup
     place: Location = ("parameters",) if entry.foreign else ()
     if entry.foreign:
         given = given.get("parameters", {})
-    defaults = _defaults(entry)
-    grid = {key: given.get(key, (defaults.get(key),)) for key in section_of(entry) if key in given or key in defaults}
+    # Third-party defaults that the store does not accept, such as functions, are left to the constructor.
+    grid = {
+        key: given.get(key, (parameter.default,))
+        for key, parameter in section_of(entry).items()
+        if key in given or not entry.foreign or is_storable(parameter.default)
+    }
     n_variants = math.prod(map(len, grid.values()))
     if n_variants > MAX_VARIANTS:
         raise_errors([(place, f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}")])
@@ -332,12 +307,3 @@ def _add_candidates(
                 raise_errors([((name,), f"expected numbers to choose among, got {shown(value)}")])
         chosen |= {name: (AUTO,), f"{CHOOSE}{name}": (values,)}
     return {**grid, **chosen}
-
-
-def _defaults(entry: Method | Classifier) -> dict[str, Any]:
-    """Return the defaults of an entry's parameters.
-
-    Third-party defaults that the store does not accept, such as functions, are left to the constructor.
-    """
-    defaults = {key: parameter.default for key, parameter in section_of(entry).items()}
-    return {key: value for key, value in defaults.items() if is_storable(value) or not entry.foreign}
