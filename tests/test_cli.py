@@ -390,7 +390,7 @@ class TestRender:
         said = f"Wrote 26 tables, 3 figures and their index to {copied}, and {copied / 'findings.md'}.\n"
         assert (result.exit_code, result.stdout, result.stderr) == (0, said, "")
         index, findings = ((copied / name).read_text(encoding="utf-8") for name in ("README.md", "findings.md"))
-        names = re.findall(r"\| \[(\w+)\]\(tables/", index)
+        names = re.findall(r"\]\(tables/(\w+)\.md\)", index)
         assert len(names) == 26
         written = {path.name for path in (copied / "tables").iterdir()}
         assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
