@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from stored_runs import PIVOT, cell_of, results_by_config, store_runs
+from stored_runs import PIVOT, cell_of, results_by_config, run_of, store_runs
 
 from pppca_bench.references.layout import Layout
 from pppca_bench.references.numbers import Number
@@ -15,7 +16,7 @@ from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector, StoredRun, described
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, Selector, StoredRun, described
 from pppca_bench.store.database import Store
 
 REFERENCES = own_references()
@@ -24,7 +25,6 @@ CONFIG = "cancer1"
 """A config whose runs fill the slides' tables."""
 
 ERROR_STEP = 100 / 172
-_OWN = ("test_error_percent", "dimensionality", "speedup", "correlation")
 
 
 def published(table: str, row: str, column: str, quantity: str) -> Number | None:
@@ -105,52 +105,37 @@ def tables_and_figures(
         return tables, build_figures(results, store, tables, REFERENCES)
 
 
-def full_runs(n_repeats: int, seed: int = 0) -> list[tuple[RunSpec, RunResult]]:
+def full_runs(n_repeats: int, seed: int = 0) -> list[StoredRun]:
     """Return runs of every cell of the layouts, spread about the published numbers.
 
-    Errors stand on the grid of 172 test examples, dimensionalities are whole, operation ratios and all others any
-    number.
+    Errors stand on the grid of 172 test examples, counts are whole, operation ratios and all others any number.
     """
-    rng, rng_of_others = np.random.default_rng(seed), np.random.default_rng([seed, 1])
+    rng = np.random.default_rng(seed)
     centres: dict[Cell, dict[str, float]] = {}
     for layout in layouts():
-        for row in layout.rows:
-            for column in layout.columns:
-                selector = layout.selector(row, column)
-                if selector is not None:
-                    centre = centres.setdefault(selected_cell(selector), {})
-                    for quantity in layout.quantities(row, column):
-                        number = published(layout.id, row.key, column.key, quantity)
-                        if number is not None:
-                            centre.setdefault(quantity, number.value)
+        for row, column in product(layout.rows, layout.columns):
+            if selector := layout.selector(row, column):
+                centre = centres.setdefault(selected_cell(selector), {})
+                for quantity in layout.quantities(row, column):
+                    if number := published(layout.id, row.key, column.key, quantity):
+                        centre.setdefault(quantity, number.value)
+    spreads = {cell: rng.uniform(0.02, 0.15) for cell in centres}
     return [
-        (spec, with_values(result, **_others(centre, rng_of_others)))
-        for index, (cell, centre) in enumerate(centres.items())
-        for spec, result in _runs_of(cell, centre, index, n_repeats, rng)
+        run_of(cell, repeat, **_values(cell, centre, spreads[cell], rng))
+        for cell, centre in centres.items()
+        for repeat in range(n_repeats)
     ]
 
 
-def _others(centre: dict[str, float], rng: np.random.Generator) -> dict[str, float]:
-    """Return the quantities of a run that are neither errors of classes nor the method's own."""
-    drawn = {name: value * rng.normal(1, 0.05) for name, value in centre.items() if name not in _OWN}
-    return {name: round(value) if described(name).is_count else value for name, value in drawn.items()}
-
-
-def _runs_of(
-    cell: Cell, centre: dict[str, float], index: int, n_repeats: int, rng: np.random.Generator
-) -> list[tuple[RunSpec, RunResult]]:
-    error_spread, spread = rng.uniform(0.5, 3), rng.uniform(0.02, 0.15)
-    runs = []
-    for repeat in range(n_repeats):
-        spec = RunSpec(f"{index:04x}{repeat:028x}", cell, repeat, repeat)
-        error = max(0, round(rng.normal(centre.get("test_error_percent", 5), error_spread) / ERROR_STEP)) * ERROR_STEP
-        size = centre.get("dimensionality", 5)
-        operations = centre.get("speedup", 5) * rng.normal(1, spread)
-        values = {"dimensionality": max(1, round(rng.normal(size, spread * size))), "test_error_percent": error}
-        if cell.method == "dgha_speedup":
-            values = {"speedup": 1.1 * operations, "speedup_operations": operations}
-        runs.append((spec, RunResult(spec.key, "done", values=values)))
-    return runs
+def _values(cell: Cell, centre: Mapping[str, float], spread: float, rng: np.random.Generator) -> dict[str, float]:
+    usual = {"test_error_percent": 5.0, "dimensionality": 5.0}
+    drawn = {
+        name: value * rng.normal(1.0, spread) for name, value in (usual | dict(centre)).items() if name != "correlation"
+    }
+    if cell.method == "dgha_speedup":
+        return {"speedup": 1.1 * drawn["speedup"], "speedup_operations": drawn["speedup"]}
+    drawn["test_error_percent"] = round(drawn["test_error_percent"] / ERROR_STEP) * ERROR_STEP
+    return {name: max(1, round(value)) if described(name).is_count else value for name, value in drawn.items()}
 
 
 def full_tables(n_repeats: int, seed: int = 0) -> list[Table]:
