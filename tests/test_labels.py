@@ -1,19 +1,19 @@
 """Names of cells: unique within a table, and with the fewest distinguishing parameters."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from stored_runs import PIVOT, cell_of
 
 from pppca_bench.reporting.labels import distinct_labels, method_label, value_text
-from pppca_bench.runs import Cell
-
-NETWORK = (("hidden", "pivot"), ("rule", "rprop"), ("shortcuts", True))
+from pppca_bench.runs import Cell, Scalar
 
 
-def cell(method: str = "dgha", classifier: tuple = NETWORK, problem: str = "cancer1", **parameters: object) -> Cell:
-    return Cell(problem, "a" * 64, method, tuple(sorted(parameters.items())), classifier, ((method, 1),))
+def cell(method: str = "dgha", classifier: Mapping = PIVOT, problem: str = "cancer1", **parameters: Scalar) -> Cell:
+    return cell_of(problem, method, parameters, classifier, data="a" * 64)
 
 
 def names(*cells: Cell, with_tau: bool = True) -> list[str]:
@@ -80,8 +80,8 @@ def test_changed_settings_are_named_on_request():
 
 
 def test_classifiers_other_than_the_usual_are_named_by_the_fewest_parameters():
-    wide = (("hidden", (16,)), ("max_epochs", 9), ("rule", "rprop"), ("shortcuts", True))
-    online = (("hidden", (50,)), ("rule", "backprop"))
+    wide = {"hidden": (16,), "max_epochs": 9, "rule": "rprop", "shortcuts": True}
+    online = {"hidden": (50,), "rule": "backprop"}
     cells = [cell(), cell("gha"), cell(classifier=wide), cell(classifier=online)]
     assert names(*cells) == ["DGHA", "GHA", "DGHA, classifier (rprop, hidden = 16)", "DGHA, classifier (backprop)"]
 
@@ -126,11 +126,11 @@ CELLS = st.builds(
 )
 
 
-BARE = cell(classifier=())
+BARE = cell(classifier={})
 
 
-@example(cells=[BARE, cell(classifier=(("a", None),))])
-@example(cells=[BARE, cell(classifier=(), tau=None)])
+@example(cells=[BARE, cell(classifier={"a": None})])
+@example(cells=[BARE, cell(classifier={}, tau=None)])
 @given(cells=st.lists(CELLS, unique=True, max_size=8))
 @settings(max_examples=200)
 def test_names_never_coincide_within_a_problem(cells):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import required_program
 from full_results import full_runs, full_tables, tables_of
+from stored_runs import run_of
 
 from pppca_bench.reporting.document import MAX_PAGE_ROWS, Document, escaped, latex_table
 from pppca_bench.reporting.table_text import render
@@ -70,10 +71,7 @@ def test_every_table_fits_its_page(tmp_path):
     """R has several hundred rows, the columns of P8 are pairs."""
     measures = {"retained_variance_percent": 91.5, "fit_time_ms": 1234.5}
     measured = [
-        (
-            replace(spec, key=f"{spec.key}{n}", cell=replace(spec.cell, problem=f"problem{n}{spec.cell.problem}")),
-            replace(result, key=f"{spec.key}{n}", values={**result.values, **measures}),
-        )
+        run_of(replace(spec.cell, problem=f"problem{n}{spec.cell.problem}"), **result.values, **measures)
         for spec, result in full_runs(1)
         for n in range(5)
         if spec.cell.method in ("dgha", "ne_ppca")

@@ -275,8 +275,7 @@ def test_tables_are_those_of_the_references():
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "half_unit"),
-    [("1.44", 1.44, 0.005), ("35", 35.0, 0.5), ("11.0", 11.0, 0.05), ("12993.62", 12993.62, 0.005)],
+    ("text", "value", "half_unit"), [("1.44", 1.44, 0.005), ("35", 35.0, 0.5), ("11.0", 11.0, 0.05)]
 )
 def test_a_numbers_precision_is_that_of_print(text, value, half_unit):
     number = Number(text)
@@ -491,10 +490,6 @@ class TestMalformedDocuments:
             ({"scores": [SCORE | {"rows": ["glass1"]}]}, "scores[0].rows: expected some of iris; wine, got 'glass1'."),
             ({"series": {"T1": "ours"}}, "series.T1: expected one of A1, got 'T1'."),
             (
-                {"figures": [{**FIGURE, "id": "a/b"}]},
-                "figures[0].id: expected text that matches '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', got 'a/b'.",
-            ),
-            (
                 {"figures": [{**FIGURE, "curves": {"tau": [5]}}]},
                 "figures[0]: expected runs of one problem, got nothing.",
             ),
@@ -517,7 +512,6 @@ class TestMalformedDocuments:
         [
             ({"rows": []}, f"tables[0].rows: expected {LINES} key and label, got []."),
             ({"rows": {"label": "a"}}, f"tables[0].rows: expected {LINES} key and label, got {{'label': 'a'}}."),
-            ({"rows": {"problem": ["a"], "label": ""}}, "tables[0].rows.label: expected text, got ''."),
             (
                 {"columns": [{"key": "a", "runs": {"method": {}}}]},
                 "tables[0].columns[0].runs.method: expected a setting's value, got {}.",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import pppca
 from report_runs import FACTS, TOPOLOGIES, network_runs, search_runs
-from stored_runs import results_by_config, run_of
+from stored_runs import cell_of, results_by_config, run_of
 
 import pppca_bench
 from pppca_bench.methods.protocol import section_of
@@ -74,7 +74,7 @@ def test_a_search_is_two_groups_not_a_list_of_all_its_networks():
 
 def test_settings_are_split_into_grids():
     def cell(**parameters: float) -> Cell:
-        return Cell("iris", "a", "dgha", tuple(sorted(parameters.items())), (("rule", "rprop"),))
+        return cell_of("iris", "dgha", parameters, {"rule": "rprop"})
 
     grid = [cell(tau=tau, data_fraction=share, centre=True) for tau in (5, 10) for share in (100, 50)]
     alone = cell(tau=5, data_fraction=100, centre=False)
@@ -85,7 +85,7 @@ def test_settings_are_split_into_grids():
 
 def test_settings_without_a_split_into_grids_are_listed():
     cells = [
-        Cell("iris", "a", "dgha", (("n_epochs", n), ("tau", tau)), (("rule", "rprop"),))
+        cell_of("iris", "dgha", {"n_epochs": n, "tau": tau}, {"rule": "rprop"})
         for n, tau in [(1, 5), (2, 10), (1, 10), (3, 5), (3, 20)]
     ]
     text = card_of("odd", [run_of(cell, 0, test_error_percent=1.0) for cell in cells])
@@ -150,20 +150,17 @@ def test_every_entry_of_the_registry_is_described_with_all_its_settings(entry):
 
 @pytest.mark.parametrize("name", [name for name, entry in CLASSIFIERS.items() if entry.is_ensemble])
 def test_the_networks_of_an_ensemble_are_described(name):
-    base = (("base.rule", "rprop"), *((f"base.{key}", value) for key, value in usual(CLASSIFIERS["rprop"])))
-    classifier = tuple(sorted((("rule", name), *usual(CLASSIFIERS[name]), *base)))
-    text = card_of("any", [run_of(Cell("cancer1", "a", "all_features", (), classifier), 0, test_error_percent=3.0)])
+    base = {f"base.{key}": value for key, value in (("rule", "rprop"), *usual(CLASSIFIERS["rprop"]))}
+    classifier = {"rule": name, **dict(usual(CLASSIFIERS[name])), **base}
+    text = card_of("any", [run_of(cell_of("cancer1", "all_features", {}, classifier), test_error_percent=3.0)])
     assert "The member is RPROP" in text
     assert "Hidden nodes have the activation" in text
     assert "| connections |" in " ".join(text.split())
 
 
 def test_a_classifier_that_several_methods_share_is_described_once():
-    classifier = (("rule", "rprop"), *usual(CLASSIFIERS["rprop"]))
-    runs = [
-        run_of(Cell("iris", "a", name, (), tuple(sorted(classifier))), 0, test_error_percent=1.0)
-        for name in ("pca", "lda")
-    ]
+    classifier = {"rule": "rprop", **dict(usual(CLASSIFIERS["rprop"]))}
+    runs = [run_of(cell_of("iris", name, {}, classifier), test_error_percent=1.0) for name in ("pca", "lda")]
     text = card_of("two", runs)
     assert text.count("first step size") == 1
     assert "For the classifier: as in A." in text

@@ -130,9 +130,6 @@ class TestRegistry:
         registry = tables({"proben1_pivot": runs})
         assert registry["P8"].cells["cancer1", "test"].listed_in == ("D_proben1_pivot",)
 
-    def test_identifiers_are_those_of_the_tables(self):
-        assert {name: table.id for name, table in tables().items()} == {name: name for name in tables()}
-
     def test_tables_of_texts_come_after_the_references_tables_and_before_our_own(self):
         other = run_of(cell_of("cancer1", (5,)), test_error_percent=1.0)
         names = [name for name, table in tables({**RUNS, "other": [other]}).items() if table.has_runs]
