@@ -3,12 +3,12 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
-from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import second_moments
@@ -36,6 +36,7 @@ _LARGEST_SCALE = 1e100
 """Far below 1e154, above which the square of a gene overflows."""
 
 
+@dataclass(eq=False, repr=False)
 class NEpPCA(LinearProjection):
     """Reduce the number of features by neuroevolutionary pseudo-PCA (NE-pPCA).
 
@@ -136,44 +137,24 @@ class NEpPCA(LinearProjection):
     (150, 2)
     """
 
-    def __init__(
-        self,
-        tau: Tau = 10.0,
-        *,
-        population_size: Annotated[int, Ge(1), Le(100_000)] = 13,
-        n_generations: NotNegativeCount = 90,
-        n_components: Count | None = None,
-        tournament_size: Count = 11,
-        crossover_probability: Probability = 0.98,
-        mutation_scale: Annotated[float, Ge(0), Le(_LARGEST_SCALE)] = 0.003,
-        min_components: Count = 1,
-        max_components: Count | None = None,
-        min_variance_ratio: Probability = 0.0,
-        initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
-        n_iter_no_change: Count | None = None,
-        tol: NotNegative = 1e-4,
-        n_jobs: Annotated[int, Ge(-1), Le(1000)] = 1,
-        result: Literal["final", "best"] = "final",
-        centre: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.tau = tau
-        self.population_size = population_size
-        self.n_generations = n_generations
-        self.n_components = n_components
-        self.tournament_size = tournament_size
-        self.crossover_probability = crossover_probability
-        self.mutation_scale = mutation_scale
-        self.min_components = min_components
-        self.max_components = max_components
-        self.min_variance_ratio = min_variance_ratio
-        self.initial_samples = initial_samples
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.result = result
-        self.centre = centre
-        self.random_state = random_state
+    tau: Tau = 10.0
+    _: KW_ONLY
+    population_size: Annotated[int, Ge(1), Le(100_000)] = 13
+    n_generations: NotNegativeCount = 90
+    n_components: Count | None = None
+    tournament_size: Count = 11
+    crossover_probability: Probability = 0.98
+    mutation_scale: Annotated[float, Ge(0), Le(_LARGEST_SCALE)] = 0.003
+    min_components: Count = 1
+    max_components: Count | None = None
+    min_variance_ratio: Probability = 0.0
+    initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None
+    n_iter_no_change: Count | None = None
+    tol: NotNegative = 1e-4
+    n_jobs: Annotated[int, Ge(-1), Le(1000)] = 1
+    result: Literal["final", "best"] = "final"
+    centre: bool = True
+    random_state: Any = None
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
         """Evolve the networks on training inputs.
@@ -222,22 +203,6 @@ class NEpPCA(LinearProjection):
         if self.n_jobs == 0:
             raise ParameterError("n_jobs", "a number of threads, or -1 for all processors", self.n_jobs)
         check_order(self, "min_components", "max_components")
-
-    def inverse_transform(self, X: npt.ArrayLike) -> Floats:
-        """Map projections back to points in the span of the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components_)
-            Projections.
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_features)
-            Points, with the training mean.
-        """
-        check_is_fitted(self)
-        return np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
 
     def _second_moments(self, X: Floats) -> Floats:
         varies = np.any(X[0] != X[-1]) or np.any(X[0] != X) if self.centre else np.any(X != 0.0)
