@@ -151,8 +151,8 @@ def test_runs_that_choose_have_other_keys_and_the_same_seeds():
         ({"tau": "all"}, "tau: expected a number >= 1, got 'all'."),
         ({"tau": "auto", "methods": ["dgha_speedup"]}, "expected no settings to choose among, since dgha_speedup only"),
         (
-            {"tau": "auto", "methods": [{"method": "dgha", "variance": ["direction", "raw"]}], "choose": ["variance"]},
-            "methods[0].variance: expected numbers to choose among, got 'direction'.",
+            {"tau": "auto", "methods": [{"method": "ne_ppca", "result": ["final", "best"]}], "choose": ["result"]},
+            "methods[0].result: expected numbers to choose among, got 'final'.",
         ),
         ({"predictions": 1}, "predictions: expected true or false, got 1."),
     ],

@@ -25,11 +25,11 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def kept_rows(variances, rows=None, *, per_direction=False, **limits):
-    """Return what a check keeps, in order, of rows with these variances, the axes unless given, raw unless asked."""
+def kept_rows(variances, rows=None, **limits):
+    """Return what a check keeps, in order, of rows with these variances, the axes unless given."""
     n_rows = len(variances)
     defaults = {"tau": 1e9, "min_components": 1, "max_components": n_rows, "min_variance": 0.0}
-    rule = Rule(Limits(**defaults | limits), per_direction, 0)
+    rule = Rule(Limits(**defaults | limits), 0)
     rows = np.eye(n_rows) if rows is None else np.array(rows, dtype=float)
     nodes, moved, left = np.arange(n_rows), rows.copy(), np.array(variances, dtype=float)
     n_kept = remove_rows(moved, nodes, left, n_rows, rule, make_workspace(*rows.shape))
@@ -91,7 +91,7 @@ def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
 
 
 def test_a_row_of_zeros_goes():
-    assert kept_rows([2, 1], rows=[[1, 0], [0, 0]], per_direction=True, tau=1e9) == [0]
+    assert kept_rows([2, 1], rows=[[1, 0], [0, 0]], tau=1e9) == [0]
 
 
 @pytest.mark.parametrize("tau", [2.0, 5.0, 10.0])

@@ -1,9 +1,8 @@
 """Dynamical GHA (DGHA): GHA that removes rows of small projection variance while it learns."""
 
-from typing import Annotated, Any, Literal
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from annotated_types import Ge, Le
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.engines.gha import GHA
@@ -15,15 +14,17 @@ from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, P
 _DEPENDENT_BELOW = 1e-10
 
 
+@dataclass(eq=False, repr=False)
 class DGHA(GHA):
     """Learn leading subspaces by GHA and remove rows of small projection variance before epochs.
 
-    Source: slides "Dynamical GHA" and "Dynamical GHA with reduced data set". Row i is removed for good when
-    Var(q̂0) / Var(q̂i) > tau, formula (1), where q̂0 is the row of the largest variance over the whole training
-    set. A fraction of the samples, drawn without replacement, then updates the rows in random order. At least a single
-    row stays. Choice: the initial rows and the rows that a check keeps are sorted by decreasing variance, since formula
-    (1) assumes sorted estimates; the initial rows are a random orthonormal set, as in the slides' proposition, and
-    closer to the published dimensionalities than random directions.
+    Source: slides "Dynamical GHA" and "Dynamical GHA with reduced data set". Row i is removed for good when Var(q̂0) /
+    Var(q̂i) > tau, formula (1), where q̂0 is the row of the largest variance over the whole training set. A fraction of
+    the samples, drawn without replacement, then updates the rows in random order. At least a single row stays. Choice:
+    variances along the directions of the rows, wᵀ C w / ‖w‖², since q̂i is a basis vector in the slides' proposition,
+    hence of unit norm. Choice: the initial rows and the rows that a check keeps are sorted by decreasing variance,
+    since formula (1) assumes sorted estimates; the initial rows are a random orthonormal set, as in the slides'
+    proposition, and closer to the published dimensionalities than random directions.
 
     The defaults are a compromise between published dimensionalities and published speed-ups; other settings reproduce
     each of them better (docs/choices.md). "Choice" marks parameters that the slides do not give.
@@ -70,9 +71,6 @@ class DGHA(GHA):
         above about 2.2, horse1 with 10 % of the data sometimes diverges.
     track_optimality : bool, default False
         Whether ``history_`` records "optimality", which takes time in each epoch.
-    variance : {"direction", "raw"}, default "direction"
-        Variances in formula (1): wᵀ C w / ‖w‖², or wᵀ C w, the variance of the outputs. Choice: q̂i is a basis vector in
-        the slides' proposition, hence of unit norm.
     first_check : int, default 3
         First epoch that begins with a check, >= 0, as all later epochs do. Choice: after the head start, since
         variances of random rows are meaningless.
@@ -98,46 +96,18 @@ class DGHA(GHA):
         As in GHA.
     """
 
-    def __init__(
-        self,
-        tau: Tau = 10.0,
-        *,
-        data_fraction: Percent = 100.0,
-        min_components: Count = 1,
-        max_components: Count | None = None,
-        min_variance_ratio: Probability = 0.0,
-        n_components: Count | None = None,
-        learning_rate: Positive = 1.2,
-        n_epochs: Count = 36,
-        decay_epochs: Positive | None = None,
-        decay_samples: Positive | None = None,
-        head_start: NotNegativeCount = 3,
-        initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
-        initial_norm: Positive = 2.0,
-        track_optimality: bool = False,
-        variance: Literal["direction", "raw"] = "direction",
-        first_check: NotNegativeCount = 3,
-        centre: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.tau = tau
-        self.data_fraction = data_fraction
-        self.min_components = min_components
-        self.max_components = max_components
-        self.min_variance_ratio = min_variance_ratio
-        self.n_components = n_components
-        self.learning_rate = learning_rate
-        self.n_epochs = n_epochs
-        self.decay_epochs = decay_epochs
-        self.decay_samples = decay_samples
-        self.head_start = head_start
-        self.initial_samples = initial_samples
-        self.initial_norm = initial_norm
-        self.track_optimality = track_optimality
-        self.variance = variance
-        self.first_check = first_check
-        self.centre = centre
-        self.random_state = random_state
+    tau: Tau = 10.0
+    _: KW_ONLY
+    data_fraction: Percent = 100.0
+    min_components: Count = 1
+    max_components: Count | None = None
+    min_variance_ratio: Probability = 0.0
+    n_components: Count | None = None
+    learning_rate: Positive = 1.2
+    n_epochs: Count = 36
+    head_start: NotNegativeCount = 3
+    initial_norm: Positive = 2.0
+    first_check: NotNegativeCount = 3
 
     def check_agreement(self) -> None:
         """Raise ParameterError if both decays are given, or min_components exceeds max_components."""
@@ -156,7 +126,7 @@ class DGHA(GHA):
         if self._limits_vary and self._begins_with_check(np.array([self.n_epochs_]))[0]:
             n_kept = max(n_kept, self._n_rows_retaining())
         limits = Limits(float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0)
-        return super()._rule()._replace(limits=limits, per_direction=self.variance == "direction")
+        return super()._rule()._replace(limits=limits)
 
     @property
     def _limits_vary(self) -> bool:
@@ -166,8 +136,7 @@ class DGHA(GHA):
     def _n_rows_retaining(self) -> int:
         """Count the leading rows, in the order of a check, whose span retains `min_variance_ratio`."""
         variances = np.einsum("ji,ji->j", self._rows @ self._C, self._rows)
-        compared = self._per_direction(variances) if self.variance == "direction" else variances
-        ranked = self._rows[np.argsort(-compared, kind="stable")]
+        ranked = self._rows[np.argsort(-self._per_direction(variances), kind="stable")]
         return count_rows_retaining(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
 
     def _n_started(self, epochs: Indices) -> Indices:

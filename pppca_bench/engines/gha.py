@@ -263,7 +263,7 @@ class GHA(LinearProjection):
 
     def _rule(self) -> Rule:
         """Return the rule for the next epochs; GHA removes no rows."""
-        return Rule(Limits(np.inf, 1, self._n_initial_rows, 0.0), False, self._update)
+        return Rule(Limits(np.inf, 1, self._n_initial_rows, 0.0), self._update)
 
     @property
     def _limits_vary(self) -> bool:

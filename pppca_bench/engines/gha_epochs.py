@@ -34,12 +34,10 @@ class Schedule(NamedTuple):
 class Rule(NamedTuple):
     """Rule of removal and update, the same for all epochs.
 
-    limits: of removal; per_direction: whether removal compares variances along the directions of the rows, or variances
-    of outputs; update: FAST, LITERAL or IN_PLACE.
+    limits: of removal; update: FAST, LITERAL or IN_PLACE.
     """
 
     limits: Limits
-    per_direction: bool
     update: int
 
 
@@ -166,7 +164,7 @@ def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: i
     """
     compared, order = work.compared, work.order
     for j in range(n_rows):
-        compared[j] = _along_direction(variances[j], rows, j) if rule.per_direction else variances[j]
+        compared[j] = _along_direction(variances[j], rows, j)
     # Formula (1), Var(q̂_0) / Var(q̂_i) > τ, for rows i in decreasing order of variance: the first n_kept rows stay.
     sort_decreasing(compared, n_rows, order)
     for place in range(n_rows):
