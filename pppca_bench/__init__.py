@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pppca_bench.experiments.run_config import run
     from pppca_bench.methods.entry import Classifier, Method
     from pppca_bench.problems import Problem, known_problems, load_problem
+    from pppca_bench.problems.given import Table
     from pppca_bench.problems.read_table import read_table
     from pppca_bench.store.export import load_predictions, load_results
 
@@ -27,6 +28,7 @@ __all__ = [
     "NEpPCA",
     "Problem",
     "RpropMLPClassifier",
+    "Table",
     "known_problems",
     "load_predictions",
     "load_problem",
@@ -43,6 +45,7 @@ _NAMES = {
     "experiments.run_config": ("run",),
     "methods.entry": ("Classifier", "Method"),
     "problems": ("Problem", "known_problems", "load_problem"),
+    "problems.given": ("Table",),
     "problems.read_table": ("read_table",),
     "store.export": ("load_predictions", "load_results"),
 }

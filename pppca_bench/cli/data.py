@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import FOLDER, completion, data_option, examples
+from pppca_bench.cli._shared import FILE, FOLDER, completion, data_option, examples
 from pppca_bench.errors import OwnDataError
 
 if TYPE_CHECKING:
@@ -60,32 +60,47 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
 @click.option("--target", "targets", multiple=True, help="Target column, for a table that does not name its target.")
 @click.option("--task", type=click.Choice(("classification", "approximation")), help="Task of the target.")
 @click.option("--drop", "dropped", multiple=True, help="Column of a table to leave out.")
+@click.option("--read", "keys", multiple=True, metavar="KEY=VALUE", help="Key of pandas.read_csv, such as sep=';'.")
+@click.option("--html", "page", type=FILE, help="Write skrub's report on the table to FILE.")
 @data_option
 def data_describe(
-    problem: str, targets: tuple[str, ...], task: Task | None, dropped: tuple[str, ...], data_dir: Path | None
+    problem: str,
+    targets: tuple[str, ...],
+    task: Task | None,
+    dropped: tuple[str, ...],
+    keys: tuple[str, ...],
+    page: Path | None,
+    data_dir: Path | None,
 ) -> None:
     """Describe PROBLEM: types, gaps, classes, sizes and split, and the reasons why a table cannot be used.
 
-    PROBLEM is a known problem's name, a .csv, .parquet or .dt file, sklearn:NAME, proben1:FAMILY or openml:NUMBER,
-    which is downloaded if necessary. If PROBLEM is a config, all of its problems are described.
+    PROBLEM is a known problem's name, a .csv, .parquet, .arff or .dt file, sklearn:NAME, proben1:FAMILY or
+    openml:NUMBER, which is downloaded if necessary. If PROBLEM is a config, all of its problems are described.
     """
     from tabulate import tabulate
 
+    from pppca_bench.config.experiment import parse_read_keys
     from pppca_bench.config.request import problems_of
     from pppca_bench.problems import OwnData
-    from pppca_bench.problems.describe import describe_problem, own_data_of
+    from pppca_bench.problems.describe import describe_problem, own_data_of, report_table
 
+    declared = {"target": targets, "task": task, "drop": dropped, "read_keys": parse_read_keys(keys)}
     is_config = problem.endswith((".yaml", ".yml"))
-    asked = None if is_config else own_data_of(problem, targets, task, dropped)
-    if (targets or task or dropped) and not isinstance(asked, OwnData):
-        raise click.UsageError(f"expected --target, --task and --drop with a table alone, got them with {problem}.")
+    asked = None if is_config else own_data_of(problem, **declared)
+    if any((*declared.values(), page)) and not isinstance(asked, OwnData):
+        expected = "--target, --task, --drop, --read and --html with a table alone"
+        raise click.UsageError(f"expected {expected}, got them with {problem}.")
+    if page is not None and isinstance(asked, OwnData):
+        report_table(asked, page, data_dir)
+        click.echo(f"Wrote {page}.", err=True)
     mistakes = []
     for number, own in enumerate(problems_of(Path(problem)) if asked is None else [asked]):
-        facts, columns, unusable = describe_problem(own, data_dir)
+        facts, columns, notices, unusable = describe_problem(own, data_dir)
         click.echo("\n" * bool(number) + tabulate(facts, tablefmt="plain", disable_numparse=True))
         if columns:
             headers = ["column", "type", "gaps", "values"]
             click.echo("\n" + tabulate(columns, headers, tablefmt="simple", disable_numparse=True))
+        click.echo("".join(f"\nNote: {notice}" for notice in notices) + "\n" * bool(notices), nl=False)
         mistakes += [unusable] if unusable else []
     if mistakes:
         raise OwnDataError("\n".join(mistakes))

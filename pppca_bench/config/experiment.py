@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
+import yaml
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import (
     AfterValidator,
@@ -31,10 +33,20 @@ from pppca_bench.config.sections import (
     read_method,
     read_thresholds,
 )
-from pppca_bench.documents import Location, Section, YamlSource, absent, as_written, broken_rule, raise_errors
+from pppca_bench.documents import (
+    Location,
+    Section,
+    YamlSource,
+    absent,
+    as_written,
+    broken_rule,
+    raise_errors,
+    to_source,
+)
 from pppca_bench.errors import nearest
 from pppca_bench.parameters import REQUIRED, Parameter, Percent, Tau
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
+from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates
 from pppca_bench.runs import CHOOSE
 
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -44,8 +56,10 @@ _Splits = Annotated[int, Ge(1), Le(1000)]
 _Folds = Annotated[int, Ge(3), Le(100)]
 _Text = Annotated[str, MinLen(1)]
 _Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
+_Character = Annotated[str, MinLen(1), MaxLen(1)]
+_Marker = str | int | float
 
-_PLACES = ("csv", "parquet", "sklearn", "proben1", "openml", "dt")
+_PLACES = ("csv", "parquet", "arff", "sklearn", "proben1", "openml", "dt")
 """Keys for the location of a table; each table has exactly one of these keys."""
 
 
@@ -53,24 +67,50 @@ class _SplitColumn(Section):
     column: _Text
 
 
+class ReadSection(Section):
+    """Keys of `pandas.read_csv`, by their names."""
+
+    sep: _Text = absent()
+    header: Annotated[int, Ge(0), Le(10_000)] | Literal[False] | None = absent()
+    names: _Columns = absent()
+    decimal: _Character = absent()
+    thousands: _Character = absent()
+    na_values: _Marker | Annotated[tuple[_Marker, ...], MaxLen(1000)] = absent()
+    keep_default_na: bool = absent()
+    encoding: _Text = absent()
+    comment: _Character = absent()
+    compression: Literal["infer", "gzip", "bz2", "xz", "zip"] | None = absent()
+    skiprows: Annotated[int, Ge(0)] | tuple[Annotated[int, Ge(0)], ...] = absent()
+    quotechar: _Character = absent()
+    index_col: Annotated[int, Ge(0)] | _Text | Literal[False] | None = absent()
+    skip_blank_lines: bool = absent()
+    dtype: Literal["str"] = absent()
+
+
 class TableSection(Section):
     """Section of a user-defined table: key of its location, and keys of the problem."""
 
     csv: _Text = absent()
     parquet: _Text = absent()
+    arff: _Text = absent()
     sklearn: _Text = absent()
     proben1: _Text = absent()
     openml: Annotated[int, Ge(1), Le(10**9)] = absent()
     dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = absent()
+    read_section: ReadSection = absent(alias="read")
     target: _Text | _Columns = ()
     task: Task | None = None
+    inputs: _Columns = ()
     categorical: _Columns = ()
+    text: _Columns = ()
+    dates: _Columns | dict[_Text, _Text] = ()
     drop: _Columns = ()
+    duplicates: Duplicates | None = None
+    group: _Text = ""
     split: _SplitColumn = absent()
     splits: _Splits = 1
     folds: _Folds = 0
     name: _Name = ""
-    decimal: Literal[".", ","] = "."
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -87,8 +127,13 @@ class TableSection(Section):
         if place == "dt" and beside:
             rule = "expected dt alone, since a .dt file states its own targets and split"
             yield ("dt",), f"{rule}, got it beside {beside}"
-        if place != "csv" and "decimal" in self.model_fields_set:
-            yield ("decimal",), f"expected decimal only with csv, got it with {place}"
+        has_read = "read_section" in self.model_fields_set
+        keys = self.read_section.model_fields_set if has_read else set[str]()
+        if place != "csv" and (others := sorted(keys - set(VALUE_KEYS))):
+            expected = f"expected only {', '.join(VALUE_KEYS)} with {place}"
+            yield ("read", others[0]), f"{expected}, got {others[0]}, which is for CSV files"
+        if self.group and self.duplicates == "group":
+            yield ("duplicates",), "expected duplicates: drop or keep with group, got group"
         if "split" in self.model_fields_set and self.model_fields_set & {"splits", "folds"}:
             yield ("split",), "expected split: {column: …} in place of splits and folds, got both"
         if self.task == "classification" and not isinstance(self.target, str) and len(self.target) > 1:
@@ -107,8 +152,19 @@ class TableSection(Section):
         elif self.model_fields_set & {"splits", "folds"}:
             rule = SplitRule(splits=self.splits, folds=self.folds)
         target = (self.target,) if isinstance(self.target, str) else self.target
-        settings = self.model_dump(include={"task", "categorical", "drop", "name", "decimal"})
-        return OwnData(cast("Any", place), str(getattr(self, place)), target, rule=rule, **settings)
+        names = {"task", "inputs", "categorical", "text", "drop", "duplicates", "group", "name"}
+        has_read = "read_section" in self.model_fields_set
+        read = self.read_section.model_dump(exclude_unset=True) if has_read else {}
+        dates = self.dates.items() if isinstance(self.dates, dict) else ((name, "") for name in self.dates)
+        return OwnData(
+            cast("Any", place),
+            str(getattr(self, place)),
+            target,
+            rule=rule,
+            read_keys=tuple(sorted(read.items())),
+            dates=tuple(dates),
+            **self.model_dump(include=names),
+        )
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
@@ -116,7 +172,7 @@ def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
     if isinstance(value, dict):
         return TableSection.model_validate(value).problem(shared)
     if isinstance(value, str) and value in context_of(info).given:
-        return OwnData("given", str(context_of(info).given[value]), rule=shared, name=value)
+        return replace(context_of(info).given[value], rule=shared)
     if isinstance(value, str) and (value.endswith(".dt") or value in registered()):
         return value
     hint = nearest(value, registered()) if isinstance(value, str) else ""
@@ -192,6 +248,14 @@ class Config(Section):
         return self
 
 
-def parse_config(source: YamlSource, *, given: Mapping[str, Path] | None = None) -> Config:
+def parse_config(source: YamlSource, *, given: Mapping[str, OwnData] | None = None) -> Config:
     """Validate a document, whose ``problems:`` may name saved tables of the caller; raise as `Section.read`."""
     return Config.read(source, context=Context(given or {}, source.path.parent))
+
+
+def parse_read_keys(texts: Sequence[str]) -> tuple[tuple[str, Any], ...]:
+    """Return keys of `pandas.read_csv` from texts such as ``sep=;``; raise ConfigError for other texts."""
+    pairs = [text.partition("=") for text in texts]
+    document = {key: yaml.safe_load(value) if value.strip() else value for key, _, value in pairs}
+    section = ReadSection.read(to_source(document, Path("--read")))
+    return tuple(sorted(section.model_dump(exclude_unset=True).items()))

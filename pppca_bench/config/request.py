@@ -49,7 +49,7 @@ def read_request(
     changes: Sequence[str] = (),
     only_plan: bool = False,
     force: bool = False,
-    given: Mapping[str, Path] | None = None,
+    given: Mapping[str, OwnData] | None = None,
 ) -> Request:
     """Read configs and open their problems.
 
@@ -69,7 +69,7 @@ def read_request(
         Open only user-defined data, since the registry has the digests of known problems.
     force : bool, default False
         Allow more than `MAX_RUNS` runs.
-    given : mapping of str to Path, optional
+    given : mapping of str to OwnData, optional
         Saved tables of the caller, by name in configs.
 
     Raises
@@ -116,7 +116,7 @@ def problems_of(path: Path) -> list[Entry]:
 
 
 def _read_configs(
-    documents: Sequence[Path | YamlSource], changes: Mapping[str, Any], given: Mapping[str, Path]
+    documents: Sequence[Path | YamlSource], changes: Mapping[str, Any], given: Mapping[str, OwnData]
 ) -> list[tuple[YamlSource, Config]]:
     """Read and validate configs, each once, and add their folders to the module search path."""
     once = {item if isinstance(item, Path) else item.path: item for item in documents}

@@ -28,6 +28,7 @@ from pppca_bench.methods.lookup import (
 from pppca_bench.methods.protocol import PORTRAIT, PREDICTIONS, constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
+from pppca_bench.problems import OwnData
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
 
 MAX_VARIANTS = 10_000
@@ -50,7 +51,7 @@ _STORABLE = (float, int, str, type(None))
 class Context:
     """Context of a config's validation: saved tables of the caller by name, the config's folder."""
 
-    given: Mapping[str, Path]
+    given: Mapping[str, OwnData]
     folder: Path
 
 

@@ -24,7 +24,7 @@ from pppca_bench.experiments.choosing import with_choice
 from pppca_bench.experiments.measures import as_matrix, error_percent, predictions_of, probabilities_of
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
 from pppca_bench.methods.lookup import extend_sys_path, find_method
-from pppca_bench.problems import DataSet, Problem, load_data_set, load_problem, load_source, registered
+from pppca_bench.problems import DataSet, OwnData, Problem, load_data_set, load_problem, load_source, registered
 from pppca_bench.problems.encode import FrozenEstimator, RowEncoder, TrainingRange
 from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
@@ -109,7 +109,7 @@ def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
 
 
 def _opened(
-    spec: RunSpec, texts: Mapping[str, str], folder: Path, given: Mapping[str, Path], data_dir: Path | None
+    spec: RunSpec, texts: Mapping[str, str], folder: Path, given: Mapping[str, OwnData], data_dir: Path | None
 ) -> tuple[Problem, DataSet | None, int]:
     """Return a run's problem, the user-defined table or None, and the number of the run's split."""
     wanted = spec.cell.problem, spec.cell.data_sha256
@@ -164,7 +164,7 @@ def _fitted(
         )
     if data is None:
         return fitted
-    encode = RowEncoder(data.inputs, data.has_gaps, data.encoder(split), decimal=data.own.decimal, unseen=unseen)
+    encode = RowEncoder(data.inputs, data.has_gaps, data.encoder(split), data.reading, unseen=unseen)
     if data.classes:
         return Pipeline([("encode", encode), *steps, ("classify", NamedClasses(classifier, data.class_values))])
     return Pipeline([("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))])

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pppca_bench.config.experiment import NAME
 from pppca_bench.config.request import Request, read_request
 from pppca_bench.documents import YamlSource, read_yaml, to_source
-from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
-from pppca_bench.problems import registered, to_table
+from pppca_bench.problems import OwnData, registered
+from pppca_bench.problems.given import Table
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import load_results
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-GivenData = Mapping[str, tuple["pd.DataFrame | ArrayLike", "pd.DataFrame | pd.Series[Any] | ArrayLike"]]
+GivenData = Mapping[str, Table | tuple["pd.DataFrame | ArrayLike", "pd.DataFrame | pd.Series[Any] | ArrayLike"]]
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,10 @@ def run(
     ----------
     config : str, Path or mapping
         Path of a YAML file, or the document itself.
-    problems : mapping of str to (X, y), optional
+    problems : mapping of str to (X, y) or Table, optional
         Data by their names in the config's ``problems`` and in tables; a config without ``problems`` runs on all data.
-        X is a data frame, or an array of shape (n_rows, n_features), y a series or an array of shape (n_rows,), or
-        (n_rows, n_outputs) for several numbers to approximate. Text, booleans, whole numbers and categories are
-        classes, other numbers are approximated. The config's ``splits`` and ``folds`` decide how rows are split.
+        X and y are the arguments of `Table`, whose other arguments declare task and columns. The config's ``splits``
+        and ``folds`` decide how rows are split.
     results : str or Path, default "results"
         Folder of the results database; runs that are stored there are not computed again.
     data_dir : str or Path, optional
@@ -118,39 +118,17 @@ def with_given(source: YamlSource, given: Collection[str]) -> YamlSource:
 
 
 @contextmanager
-def saved(problems: GivenData) -> Iterator[dict[str, Path]]:
-    """Save given data in temporary files, which worker processes can read; yield the files by name."""
-    import pandas as pd
-
+def saved(problems: GivenData) -> Iterator[dict[str, OwnData]]:
+    """Save given data in temporary files, which worker processes can read; yield the declarations by name."""
     with tempfile.TemporaryDirectory(prefix="pppca-") as folder:
-        paths = {name: Path(folder, f"{number}.npz") for number, name in enumerate(problems)}
-        for name, path in paths.items():
+        given = {}
+        for number, (name, data) in enumerate(problems.items()):
             if name in registered() or not (isinstance(name, str) and NAME.fullmatch(name)):
                 rule = "a name of letters, digits, _ and - that is not the name of a known problem"
                 raise ConfigError(f"problems: expected {rule}, got {name!r}. Choose another name.")
-            inputs, targets = (_as_frame(name, part, prefix) for part, prefix in zip(problems[name], "xy", strict=True))
-            if len(inputs) != len(targets):
-                expected = f"as many targets as rows, {len(inputs)}"
-                raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct the inputs or the targets.")
-            joined = pd.concat([inputs, targets], axis=1)
-            to_table(joined, name, targets=tuple(targets.columns)).save(path)
-        yield paths
-
-
-def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
-    """Return inputs or targets as a data frame; the columns of an array are named x1, x2, …, a vector is named x."""
-    import numpy as np
-    import pandas as pd
-
-    if isinstance(part, pd.Series):
-        part = part.to_frame(prefix if part.name is None else part.name)
-    if isinstance(part, pd.DataFrame):
-        return part.reset_index(drop=True).rename(columns=str)
-    array = np.asanyarray(part)  # pandas knows the gaps of masked arrays
-    if array.ndim not in (1, 2):
-        raise DataError(f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it.")
-    names = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]
-    return pd.DataFrame(array).set_axis(names, axis=1)
+            table = data if isinstance(data, Table) else Table(*data)
+            given[name] = table.save(name, Path(folder, f"{number}.pickle"))
+        yield given
 
 
 def _read_runs(request: Request, folder: Path) -> pd.DataFrame:

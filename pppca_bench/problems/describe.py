@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from pppca_bench.errors import OwnDataError, UnknownProblemError
-from pppca_bench.files import printable
-from pppca_bench.problems.load import find_user_file, open_problem
-from pppca_bench.problems.own_data import DataSet, OwnData, Source
-from pppca_bench.problems.problem import Problem, Task, registered, suggest
-from pppca_bench.problems.table import Column
+from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
+from pppca_bench.files import atomic_write, printable
+from pppca_bench.problems.columns import ColumnError, infer
+from pppca_bench.problems.declaration import OwnData, Source
+from pppca_bench.problems.load import open_problem
+from pppca_bench.problems.own_data import DataSet, reading_of
+from pppca_bench.problems.proben1 import find_user_file
+from pppca_bench.problems.problem import Problem, registered, suggest
+from pppca_bench.problems.read_table import SUFFIXES, RawTable, is_compressed
 
-_SUFFIXES: dict[str, Source] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 _SHOWN_LABELS = 5
 
 Facts = list[tuple[str, str]]
 Columns = list[tuple[str, str, str, str]]
 
 
-def own_data_of(
-    text: str, target: tuple[str, ...] = (), task: Task | None = None, drop: tuple[str, ...] = ()
-) -> str | OwnData:
+def own_data_of(text: str, **declared: Any) -> str | OwnData:
     """Return the data of an argument: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY`` or
-    ``openml:NUMBER``; raise DataError for other arguments.
+    ``openml:NUMBER``; raise DataError for other arguments. ``declared`` are attributes of `OwnData`.
     """
     source, _, place = text.partition(":")
     if source in ("sklearn", "proben1") or (source == "openml" and place.isdigit()):
-        return OwnData(cast("Source", source), place, target, task, drop=drop)
-    suffix = Path(text).suffix.lower()
-    if suffix in _SUFFIXES:
-        return OwnData(_SUFFIXES[suffix], str(find_user_file(text)), target, task, drop=drop)
-    if suffix == ".dt" or text in registered():
+        return OwnData(cast("Source", source), place, **declared)
+    path = Path(text)
+    kind = "csv" if is_compressed(path) else SUFFIXES.get(path.suffix.lower())
+    if kind is not None:
+        return OwnData(cast("Source", kind), str(find_user_file(text)), **declared)
+    if path.suffix.lower() == ".dt" or text in registered():
         return text
     raise UnknownProblemError(
-        "problem: expected a name that `pppca data list` prints, a .csv, .parquet or .dt file, sklearn:NAME,"
+        "problem: expected a name that `pppca data list` prints, a .csv, .parquet, .arff or .dt file, sklearn:NAME,"
         f" proben1:FAMILY, openml:NUMBER or a config, got {text!r}. {suggest(text)}"
     )
 
 
-def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tuple[Facts, Columns, str]:
+def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tuple[Facts, Columns, list[str], str]:
     """Return facts about a problem, such as ``("task", "classification")``, and the columns of a table.
 
     Returns
@@ -50,22 +52,46 @@ def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tupl
         Name and value of each fact; only a few for tables without a target.
     list of (str, str, str, str)
         Name, type, number of gaps, and range or categories of each column; [] for other problems.
+    list of str
+        Notices of `DataSet`.
     str
         Errors of an unusable table, a line for each column; "" for a usable table.
     """
     if isinstance(asked, str):
         source, problem = open_problem(asked, data_dir)
-        return _facts(source.name, problem), [], ""
+        return _facts(source.name, problem), [], [], ""
     table = asked.read(data_dir)
-    columns = [_described(column, table.values[:, place]) for place, column in enumerate(table.columns)]
-    facts = [("problem", asked.label), ("rows", str(len(table.values)))]
+    columns = [_described(table, name, asked) for name in table.names]
+    facts = [("problem", asked.label), ("rows", str(len(table.frame)))]
     if not (asked.target or table.targets):
-        return [*facts, ("target", "unknown: name it with --target")], columns, ""
+        return [*facts, ("target", "unknown: name it with --target")], columns, [], ""
     try:
         data = DataSet(asked, table)
     except OwnDataError as error:
-        return facts, columns, str(error)
-    return _facts(asked.label, data.problem(), data), columns, ""
+        return facts, columns, [], str(error)
+    return _facts(asked.label, data.problem(), data), columns, data.notices, ""
+
+
+def report_table(own: OwnData, path: Path, data_dir: Path | None = None) -> None:
+    """Write skrub's description of a table, a page with distributions and associations of its columns.
+
+    Raises
+    ------
+    DataError
+        skrub is not installed.
+    """
+    try:
+        from skrub import TableReport
+    except ImportError:
+        raise DataError("--html: expected skrub, got none. Install it: `pip install 'pppca-bench[tables]'`.") from None
+    table, reading = own.read(data_dir), reading_of(own)
+    typed = {}
+    for name in table.names:
+        with suppress(ColumnError):
+            column, values = infer(table.frame[name], reading)
+            typed[name] = values if column.kind in ("number", "date") else table.frame[name]
+    report = TableReport(table.frame.assign(**typed), title=own.label, verbose=0)
+    atomic_write(path, report.html())
 
 
 def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
@@ -84,19 +110,27 @@ def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
     return [*facts, ("SHA-256", problem.sha256)]
 
 
-def _described(column: Column, values: np.ndarray) -> tuple[str, str, str, str]:
-    """Return name, type, number of gaps, and the range of numbers or the first categories."""
-    there = values[~np.isnan(values)]
-    content = ""
-    if column.labels:
+def _described(table: RawTable, name: str, own: OwnData) -> tuple[str, str, str, str]:
+    """Return name, type, number of gaps, and the range of numbers and dates or the first categories."""
+    try:
+        kinds = {**dict.fromkeys(own.categorical, "category"), **dict.fromkeys(own.text, "text")}
+        column, values = infer(table.frame[name], reading_of(own), kinds.get(name, ""), dict(own.dates).get(name, ""))
+    except ColumnError as error:
+        return printable(name), "mixed", "", printable(error.got)
+    there = values.dropna()
+    if column.kind == "category":
         content = ", ".join(map(printable, column.labels[:_SHOWN_LABELS]))
         n_more = len(column.labels) - _SHOWN_LABELS
         content += f" and {n_more} more" if n_more > 0 else ""
-    elif there.size:
-        low, high = there.min(), there.max()
-        content = f"{low:g}, constant" if low == high else f"{low:g} to {high:g}"
-    else:
+    elif column.kind == "boolean":
+        content = "False, True"
+    elif not len(there):
         content = "empty"
-    if column.kind in ("integer", "category") and len(np.unique(values)) == len(values) > 1:
-        content += "; all different: an identifier?"
-    return printable(column.name), column.kind, str(len(values) - len(there) or ""), content
+    elif column.kind == "text":
+        content = f"{there.nunique()} different texts"
+    else:
+        low, high = (
+            value.isoformat() if column.kind == "date" else f"{value:g}" for value in (there.min(), there.max())
+        )
+        content = f"{low}, constant" if low == high else f"{low} to {high}"
+    return printable(name), column.kind, str(len(values) - len(there) or ""), content

@@ -1,26 +1,30 @@
-"""Encoding of table columns as network inputs: imputation, one-hot encoding and scaling to [0, 1]."""
+"""Encoding of table columns as network inputs: imputation, one-hot encoding, text, dates and scaling to [0, 1]."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import MinMaxScaler
 
+from pppca_bench.errors import DataError
+from pppca_bench.problems.columns import Column, ColumnError, Reading, convert
 from pppca_bench.problems.problem import FloatArray
-from pppca_bench.problems.table import Column, to_numbers, type_texts, type_values
 
 if TYPE_CHECKING:
     import pandas as pd
     from sklearn.compose import ColumnTransformer
 
-ENCODING_VERSION = 1
+ENCODING_VERSION = 2
 """Part of the problem's digest; must be increased if a change of code changes the inputs."""
 
-_UNSEEN = -1.0
-"""Index of categories that are not in the table, as in pandas."""
+N_TEXT_INPUTS = 30
+"""Inputs for a column of text, the default of skrub's StringEncoder."""
+
+_UNKNOWN = -1.0
+"""Code of a category that is not in the table."""
 
 
 class TrainingRange(MinMaxScaler):  # type: ignore[misc]
@@ -31,42 +35,107 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return scaled float64 values of shape (n_rows, n_columns)."""
-        scaled: FloatArray = super().transform(X)
+        scaled = np.array(super().transform(X), dtype=np.float64)  # a data frame, if scikit-learn is set so
         scaled[:, self.data_range_ == 0.0] = 0.0
         return scaled
 
 
-def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[ColumnTransformer, tuple[str, ...]]:
-    """Return an unfitted encoder of table values, to be fitted on the training rows only, and names of its outputs.
+class SkrubInputs(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Encode a column of text by skrub's StringEncoder, or of dates by its DatetimeEncoder.
 
-    Numbers and booleans: missing values are replaced by the training mean, as in Proben1, then scaled by
+    Parameters
+    ----------
+    encoder : estimator
+        Unfitted skrub estimator of one column.
+    width : int
+        Number of outputs; outputs that the training rows do not yield are 0.
+    """
+
+    def __init__(self, encoder: Any, width: int) -> None:
+        self.encoder, self.width = encoder, width
+
+    def fit(self, X: pd.DataFrame, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Fit the encoder to a frame of one column."""
+        from sklearn.base import clone
+
+        self.encoder_ = clone(self.encoder).fit(X.iloc[:, 0])
+        return self
+
+    def transform(self, X: pd.DataFrame) -> FloatArray:
+        """Return float64 outputs of shape (n_rows, width)."""
+        made = np.asarray(self.encoder_.transform(X.iloc[:, 0]), dtype=np.float64)[:, : self.width]
+        return np.pad(made, ((0, 0), (0, self.width - made.shape[1])))
+
+
+def make_encoder(
+    columns: Sequence[Column], has_gaps: Sequence[bool], frame: pd.DataFrame
+) -> tuple[ColumnTransformer, tuple[str, ...]]:
+    """Return an unfitted encoder of converted values, to be fitted on the training rows only, and names of its outputs.
+
+    Numbers, booleans and dates: missing values are replaced by the training mean, as in Proben1, then scaled by
     `TrainingRange`; an indicator column marks the missing values of each column with gaps. Categories: one-hot, with a
-    column for missing values if the column has gaps.
+    column for missing values if the column has gaps. Text: `N_TEXT_INPUTS` components of its n-grams, scaled.
 
     Choice: the whole table determines the outputs, so that all splits have the same outputs; the training rows
-    determine means and ranges. Names of outputs are, for example, ``"age"``, ``"age missing"``, ``"colour = red"``.
+    determine means, ranges and components. Names of outputs are, for example, ``"age"``, ``"age missing"``,
+    ``"colour = red"``, ``"comment 1"``, ``"when year"``.
+
+    Raises
+    ------
+    DataError
+        skrub is needed and not installed.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-    numbers = [place for place, column in enumerate(columns) if column.kind != "category"]
-    gaps = [place for place in numbers if has_gaps[place]]
-    texts = [place for place, column in enumerate(columns) if column.kind == "category"]
-    names = [columns[place].name for place in numbers] + [f"{columns[place].name} missing" for place in gaps]
-    codes = []
-    for place in texts:
-        name, labels = columns[place].name, columns[place].labels
-        names += [f"{name} = {label}" for label in labels] + [f"{name} missing"] * has_gaps[place]
-        codes.append(np.array([*range(len(labels)), *[np.nan] * has_gaps[place]], dtype=np.float64))
-    fill_and_scale = make_pipeline(SimpleImputer(strategy="mean", keep_empty_features=True), TrainingRange())
-    steps: list[tuple[str, Any, list[int]]] = [
-        ("numbers", fill_and_scale, numbers),
-        ("gaps", FunctionTransformer(np.isnan), gaps),
-        ("categories", OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False), texts),
+    impute = SimpleImputer(strategy="mean", keep_empty_features=True)
+    numbers = [column.name for column in columns if column.kind in ("number", "boolean")]
+    gaps = [c.name for c, gap in zip(columns, has_gaps, strict=True) if gap and c.kind in ("number", "boolean", "date")]
+    names, codes = [*numbers, *(f"{name} missing" for name in gaps)], []
+    categories, skrub_steps = list[str](), list[tuple[str, Any, list[str]]]()
+    for column, gap in zip(columns, has_gaps, strict=True):
+        if column.kind == "category":
+            names += [f"{column.name} = {label}" for label in column.labels] + [f"{column.name} missing"] * gap
+            codes.append(np.array([*range(len(column.labels)), *[np.nan] * gap], dtype=np.float64))
+            categories.append(column.name)
+    for column in columns:
+        if column.kind in ("text", "date"):
+            encoder, outputs = _skrub_encoder(column, frame[column.name])
+            names += outputs
+            inputs = SkrubInputs(encoder, len(outputs))
+            skrub_steps.append((column.name, make_pipeline(inputs, impute, TrainingRange()), [column.name]))
+    steps: list[tuple[str, Any, list[str]]] = [
+        ("numbers", make_pipeline(impute, TrainingRange()), numbers),
+        ("gaps", FunctionTransformer(is_missing), gaps),
+        ("categories", OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False), categories),
     ]
-    return ColumnTransformer([step for step in steps if step[2]]), tuple(names)
+    return ColumnTransformer([step for step in steps if step[2]] + skrub_steps), tuple(names)
+
+
+def is_missing(X: pd.DataFrame) -> FloatArray:
+    """Return 1 for missing values and 0 for others, of the shape of X."""
+    return X.isna().to_numpy(dtype=np.float64)
+
+
+def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[str]]:
+    """Return an unfitted encoder of a column of text or dates, and the names of its outputs."""
+    try:
+        from skrub import DatetimeEncoder, StringEncoder
+    except ImportError:
+        raise DataError(
+            f"column {column.name!r}: expected skrub, which encodes text and dates, got none. Install it: `pip install"
+            " 'pppca-bench[tables]'`."
+        ) from None
+    if column.kind == "text":
+        encoder = StringEncoder(n_components=N_TEXT_INPUTS, random_state=0)
+        return encoder, [f"{column.name} {place + 1}" for place in range(N_TEXT_INPUTS)]
+    encoder = DatetimeEncoder(
+        resolution="second" if (values.dropna() != values.dropna().dt.normalize()).any() else "day"
+    )
+    outputs = encoder.fit(values).get_feature_names_out()
+    return encoder, [f"{column.name} {str(output).removeprefix(f'{column.name}_')}" for output in outputs]
 
 
 class FrozenEstimator(BaseEstimator):  # type: ignore[misc]
@@ -91,8 +160,8 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
         Whether each column has gaps in the table.
     encoder : ColumnTransformer
         Fitted on the training rows.
-    decimal : {".", ","}
-        Decimal mark of numbers in texts.
+    reading : Reading
+        Meaning of texts, as in the table.
     unseen : {"refuse", "ignore"}
         Whether a category that is not in the table is refused, or encoded as 0 in all columns of the categories.
     """
@@ -102,12 +171,12 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
         columns: Sequence[Column],
         has_gaps: Sequence[bool],
         encoder: ColumnTransformer,
+        reading: Reading,
         *,
-        decimal: str = ".",
         unseen: str = "refuse",
     ) -> None:
         self.columns, self.has_gaps, self.encoder = columns, has_gaps, encoder
-        self.decimal, self.unseen = decimal, unseen
+        self.reading, self.unseen = reading, unseen
 
     def transform(self, X: pd.DataFrame) -> FloatArray:
         """Return float64 inputs of shape (n_rows, n_features) for raw rows, such as from `read_table`.
@@ -115,52 +184,40 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
         Columns may be in any order; columns that are not inputs are ignored. Raises TypeError if X is not a data
         frame, ValueError if a column is missing, has text in place of numbers, or an unknown category.
         """
+        import pandas as pd
+
         if not hasattr(X, "columns"):
             raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")
         wanted = [column.name for column in self.columns]
         frame = X.rename(columns=str)
         if missing := [name for name in wanted if name not in frame.columns]:
             raise ValueError(f"X of RowEncoder: expected the columns {', '.join(wanted)}, got no {', '.join(missing)}")
-        values = [self._values(place, frame[name]) for place, name in enumerate(wanted)]
-        encoded: FloatArray = self.encoder.transform(np.column_stack(values))
+        values = {column.name: self._values(place, frame[column.name]) for place, column in enumerate(self.columns)}
+        encoded: FloatArray = np.asarray(self.encoder.transform(pd.DataFrame(values)), dtype=np.float64)
         return encoded
 
-    def _values(self, place: int, series: pd.Series[Any]) -> FloatArray:
-        """Return the numbers of a new column, or the indices of its texts among the labels of the table's column."""
-        import pandas as pd
-
-        column, there = self.columns[place], series.notna().to_numpy()
-        is_text = pd.api.types.infer_dtype(series, skipna=True) == "string"
-        kind, labels, values = type_texts(series, self.decimal) if is_text else type_values(series)
-        is_number = kind not in ("category", "other")
+    def _values(self, place: int, series: pd.Series[Any]) -> pd.Series[Any]:
+        """Return the values of a new column, converted to the type of the table's column."""
+        column = self.columns[place]
+        try:
+            values = convert(column, series, self.reading)
+        except ColumnError as error:
+            row = "" if error.row is None else f"{series.index.name or 'row'} {series.index[error.row]}, "
+            raise ValueError(f"{row}column {column.name!r} of X: expected {error.expected}, got {error.got}.") from None
         if column.kind != "category":
-            if there.any() and not (is_number and (kind == "boolean") == (column.kind == "boolean")):
-                expected = "true/false" if column.kind == "boolean" else "numbers"
-                raise ValueError(
-                    f"column {column.name!r} of X: expected {expected}, got {kind} {_shown(labels)}".strip()
-                )
             return values
-        if kind == "other" and not is_text:
-            raise ValueError(f"column {column.name!r} of X: expected text, got {_shown(labels)}")
-        new = Column(column.name, kind, labels)
-        texts = series[there].astype(object) if is_text else pd.Series(list(map(new.text, values[there])), dtype=object)
-        known = pd.Index(column.labels)
-        indices = known.get_indexer(pd.Index(texts))
-        unknown, number = indices == _UNSEEN, Column(column.name, "real")
-        # A number may be written differently in the table.
-        numbers = to_numbers(texts[unknown].astype(str), self.decimal)
-        written = ["" if np.isnan(value) else number.text(value) for value in numbers]
-        indices[unknown] = known.get_indexer(pd.Index(written, dtype=object))
-        values = np.full(len(series), np.nan if self.has_gaps[place] else _UNSEEN)
-        values[there] = indices
-        if self.unseen == "refuse" and (values == _UNSEEN).any():
-            row = int(np.argmax(values == _UNSEEN))
+        if not self.has_gaps[place]:
+            values = values.fillna(_UNKNOWN)
+        unknown = np.flatnonzero(values == _UNKNOWN)
+        if self.unseen == "refuse" and unknown.size:
+            row = int(unknown[0])
             where = f"{series.index.name or 'row'} {series.index[row]}, column {column.name!r} of X"
-            got = repr(series.iloc[row]) if there[row] else "a gap"
+            known = ", ".join(map(repr, column.labels[:10])) + (" …" if len(column.labels) > 10 else "")
+            got = (
+                "a gap"
+                if pd.isna(series.iloc[row]) or series.iloc[row] in self.reading.nulls
+                else repr(series.iloc[row])
+            )
             remedy = "Set `unseen: ignore` to encode them as 0."
-            raise ValueError(f"{where}: expected one of the table's {_shown(column.labels)}, got {got}. {remedy}")
+            raise ValueError(f"{where}: expected one of the table's {known}, got {got}. {remedy}")
         return values
-
-
-def _shown(labels: Sequence[str]) -> str:
-    return ", ".join(map(repr, labels[:10])) + (" …" if len(labels) > 10 else "")

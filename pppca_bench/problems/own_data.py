@@ -1,143 +1,54 @@
-"""User-defined tables: specification, validation and splits."""
+"""User-defined tables as problems: task, inputs, leaks and splits."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.errors import OwnDataError, listed, nearest
 from pppca_bench.files import printable
-from pppca_bench.problems.problem import FloatArray, Problem, Targets, Task
-from pppca_bench.problems.table import Column, Table, load_saved
+from pppca_bench.problems.columns import (
+    FEW_CATEGORIES,
+    MAX_CATEGORIES,
+    Column,
+    ColumnError,
+    Reading,
+    infer,
+    two_spellings,
+)
+from pppca_bench.problems.declaration import OwnData
+from pppca_bench.problems.problem import Problem, Targets, Task
+from pppca_bench.problems.read_table import RawTable, read_own
+from pppca_bench.problems.splits import SPLITS, Indices, split_at_random, split_by_column
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.compose import ColumnTransformer
 
     from pppca_bench.problems.encode import TrainingRange
 
-Source = Literal["csv", "parquet", "sklearn", "proben1", "openml", "given"]
-Indices = NDArray[np.int64]
-
-MAX_CATEGORIES = 256
-"""Largest number of categories, each an input. Choice: columns with more are mostly names or identifiers."""
-
 _LARGEST = 1e150
 """Larger values overflow float64 when squared."""
-
-_QUARTERS = 4
-"""Parts of a split by share: two quarters for training, a quarter for validation and testing each, as in Proben1."""
-
-_SPLITS = ("train", "validation", "test")
-_SEED = 1994
-
-
-@dataclass(frozen=True, slots=True)
-class SplitRule:
-    """Rule that splits the rows of a table.
-
-    Attributes
-    ----------
-    column : str
-        Column with ``train``, ``validation`` or ``test`` for each row; "" for random splits.
-    folds : int
-        Number of folds, at least 3, where each fold is the test split once; 0 for shares of 50, 25 and 25 percent.
-    splits : int
-        Number of random partitions.
-    """
-
-    column: str = ""
-    folds: int = 0
-    splits: int = 1
-
-    @property
-    def n_splits(self) -> int:
-        """Return the number of splits; repeat r uses split r modulo this number."""
-        return self.splits * max(1, self.folds)
-
-    @property
-    def n_parts(self) -> int:
-        """Return the number of parts of a random partition."""
-        return self.folds or _QUARTERS
-
-    def __str__(self) -> str:
-        """Return a description for tables."""
-        if self.column:
-            return f"by the column {self.column!r}"
-        if self.folds:
-            again = f", repeated {self.splits} times" if self.splits > 1 else ""
-            return f"{self.folds} folds: one for testing, the next for validation, the others for training{again}"
-        return f"50 / 25 / 25 %, {f'{self.splits} random splits' if self.splits > 1 else 'a single random split'}"
-
-
-@dataclass(frozen=True, slots=True)
-class OwnData:
-    """Specification of a table, and of the problem from this table.
-
-    Attributes
-    ----------
-    source : {"csv", "parquet", "sklearn", "proben1", "openml", "given"}
-        Kind of table; ``"given"`` is a data frame of the caller, saved in a file.
-    place : str
-        Path of the file, name of the scikit-learn data set, Proben1 family, or number of the openml.org data set.
-    target : tuple of str
-        Target columns; () for the declared targets of the data set.
-    task : {"classification", "approximation"} or None
-        None infers the task from the type of the target: text, booleans and integers are classes, other numbers
-        are approximated.
-    categorical : tuple of str
-        Numeric columns to treat as categories.
-    drop : tuple of str
-        Columns to leave out.
-    rule : SplitRule
-        Rule that splits the rows.
-    name : str
-        Name of the problem in tables; "" for the name of the file.
-    decimal : {".", ","}
-        Decimal mark of a CSV file.
-    """
-
-    source: Source
-    place: str
-    target: tuple[str, ...] = ()
-    task: Task | None = None
-    categorical: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    rule: SplitRule = SplitRule()
-    name: str = ""
-    decimal: str = "."
-
-    @property
-    def is_file(self) -> bool:
-        """Return whether `place` is the path of a file."""
-        return self.source in ("csv", "parquet")
-
-    @property
-    def label(self) -> str:
-        """Return the problem's name in tables: `name`, the file's name, or for example ``"sklearn:digits"``."""
-        return self.name or (Path(self.place).name if self.is_file else f"{self.source}:{self.place}")
-
-    def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
-        """Read the table; see the readers for their exceptions."""
-        from pppca_bench.problems.read_table import read_csv, read_openml, read_parquet, read_proben1, read_sklearn
-
-        if self.source == "openml":
-            return read_openml(self.place, data_dir, only_local=only_local)
-        if self.source == "csv":
-            return read_csv(self.place, self.decimal)
-        readers = {"parquet": read_parquet, "sklearn": read_sklearn, "proben1": read_proben1, "given": load_saved}
-        return readers[self.source](self.place)
 
 
 class DataSet:
     """A validated table, which provides the problem of each split.
+
+    A target of text, true/false or few whole numbers (at most 40, and at most half as many as rows) has classes; other
+    numbers are approximated. A declared task decides.
+
+    Parameters
+    ----------
+    own : OwnData
+        Declaration.
+    table : RawTable, optional
+        Rows; read if not given.
 
     Attributes
     ----------
@@ -153,6 +64,8 @@ class DataSet:
         Classes in the type of the table: text, number or boolean.
     y : int64 array of shape (n_rows,) or float64 array of shape (n_rows, n_outputs)
         Class indices, or unscaled targets.
+    notices : list of str
+        Lines on what was inferred, and on possible leaks.
 
     Raises
     ------
@@ -160,57 +73,69 @@ class DataSet:
         If a column is missing or unusable.
     """
 
-    def __init__(self, own: OwnData, table: Table) -> None:
+    def __init__(self, own: OwnData, table: RawTable | None = None) -> None:
+        import pandas as pd
+
         from pppca_bench.problems.encode import make_encoder
 
-        self.own, self.table = own, table
-        self.targets = own.target or table.targets
-        self._check_names()
-        self.task: Task = own.task or self._infer_task()
+        self.own, self.table = own, read_own(own) if table is None else table
+        self.reading = reading_of(own)
+        self.targets = own.target or self.table.targets
+        self.notices: list[str] = []
         self.classes: tuple[str, ...] = ()
         self.class_values: NDArray[Any] = np.empty(0)
-        self.y: Targets = np.empty(0)
-        errors, inputs = [*table.wrong_lines], list[tuple[Column, FloatArray]]()
+        self._check_names()
+        errors, columns, values = list[str](), list[Column](), dict[str, Any]()
         try:
-            self.y = self._classes() if self.task == "classification" else self._numbers()
+            self.task, self.y = self._read_targets()
         except OwnDataError as error:
             errors.append(str(error))
-        left_out = {*self.targets, *own.drop, own.rule.column}
-        for name in (name for name in table.names if name not in left_out):
+        for name in self._input_names():
             try:
-                inputs.append(self._input(name))
+                column, values[name] = self._input(name)
+                columns.append(column)
             except OwnDataError as error:
                 errors.append(str(error))
         if errors:
             raise OwnDataError("\n".join(errors))
-        if not inputs:
-            raise table.error("at least one column beside the target", "none", "Drop fewer columns.")
-        columns, values = zip(*inputs, strict=True)
-        self.inputs: tuple[Column, ...] = columns
-        self._values = np.column_stack(values)
-        self.has_gaps: list[bool] = np.isnan(self._values).any(axis=0).tolist()
-        self._encoder, self.feature_names = make_encoder(columns, self.has_gaps)
+        if not columns:
+            raise self.table.error("at least one column beside the target", "none", "Drop fewer columns.")
+        self.inputs = tuple(columns)
+        self.frame = pd.DataFrame(values)
+        self.has_gaps: list[bool] = self.frame.isna().any().tolist()
+        self._groups = self._find_groups()
+        self._look_for_leaks()
         if own.rule.column:
             self._check_split_column()
         else:
             self._check_counts()
+        self._encoder, self.feature_names = make_encoder(self.inputs, self.has_gaps, self.frame)
 
     @cached_property
     def sha256(self) -> str:
-        """Return the digest of table, settings that affect the numbers, and encoding version."""
+        """Return the digest of names, types and values, and of the settings and code that affect the numbers.
+
+        It is independent of the source and its format.
+        """
         from pppca_bench.problems.encode import ENCODING_VERSION
 
-        settings = asdict(self.own)
-        for name in ("source", "place", "name", "decimal"):
-            del settings[name]
-        settings |= {"target": self.targets, "task": self.task, "encoding": ENCODING_VERSION}
-        return hashlib.sha256(f"{self.table.sha256} {json.dumps(settings, sort_keys=True)}".encode()).hexdigest()
+        settings = {name: getattr(self.own, name) for name in ("text", "duplicates")}
+        settings |= {"rule": asdict(self.own.rule), "encoding": ENCODING_VERSION, "task": self.task}
+        settings |= {"targets": self.targets, "classes": self.classes}
+        settings |= {"columns": [[column.name, column.kind, column.labels] for column in self.inputs]}
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+        for column, values in self.frame.items():
+            digest.update(str(column).encode() + _bytes_of(values))
+        digest.update(np.asarray(self.y + 0, dtype="<f8").tobytes())
+        for words in (self._groups, self._split_words):
+            digest.update("\n".join(map(str, [] if words is None else words)).encode())
+        return digest.hexdigest()
 
     def problem(self, number: int = 0) -> Problem:
         """Return the problem of a split, encoded by statistics of its training rows; number < ``own.rule.n_splits``."""
         parts, encoder, n_features = self.rows(number), self.encoder(number), len(self.feature_names)
         # A split column may leave a split empty; the encoder rejects an empty split.
-        X = [encoder.transform(self._values[part]) if len(part) else np.empty((0, n_features)) for part in parts]
+        X = [encoder.transform(self.frame.iloc[part]) if len(part) else np.empty((0, n_features)) for part in parts]
         y: list[Targets] = [self.y[part] for part in parts]
         if self.task == "approximation":
             scaler = self.target_range(number)
@@ -222,7 +147,7 @@ class DataSet:
         """Return the encoder of the inputs, fitted on the training rows of a split."""
         from sklearn.base import clone
 
-        return clone(self._encoder).fit(self._values[self.rows(number)[0]])
+        return clone(self._encoder).fit(self.frame.iloc[self.rows(number)[0]])
 
     def target_range(self, number: int) -> TrainingRange:
         """Return the scaler of the targets of an approximation, fitted on the training rows of a split."""
@@ -233,150 +158,263 @@ class DataSet:
 
     def rows(self, number: int) -> tuple[Indices, Indices, Indices]:
         """Return the indices of training, validation and test rows of a split."""
+        if self._split_words is not None:
+            return split_by_column(self._split_words)
+        stratified = self.task == "classification"
+        return split_at_random(self.own.rule, self.y, number, stratified=stratified, groups=self._groups)
+
+    @cached_property
+    def _split_words(self) -> NDArray[Any] | None:
+        """Return the split of each row by the split column, or None."""
         if not self.own.rule.column:
-            return split_at_random(self.own.rule, self.y, number, stratified=self.task == "classification")
-        column, codes = self.table.column(self.own.rule.column)
-        words = np.array([column.text(code).lower() for code in codes])
-        return _shuffled([np.flatnonzero(words == split) for split in _SPLITS], _SEED)
+            return None
+        words = self.table.frame[self.own.rule.column].astype(object).map(str, na_action="ignore")
+        return words.str.strip().str.lower().fillna("").to_numpy(dtype=str)
+
+    def _input_names(self) -> list[str]:
+        """Return the names of the input columns; other targets of the source are no inputs unless declared."""
+        own = self.own
+        if own.inputs:
+            return list(own.inputs)
+        left_out = {*self.targets, *own.drop, own.rule.column, own.group}
+        if siblings := [name for name in self.table.targets if name not in left_out]:
+            advice = own.key("inputs", [name for name in self.table.names if name not in left_out])
+            self.notices.append(
+                f"other targets of the data set are no inputs: {', '.join(siblings)}. {advice} takes them."
+            )
+        return [name for name in self.table.names if name not in left_out and name not in siblings]
 
     def _check_names(self) -> None:
-        """Raise DataError if a named column or the target is missing."""
-        own, names = self.own, self.table.names
-        for name in (*own.target, *own.categorical, *own.drop, *filter(None, [own.rule.column])):
+        """Raise DataError if a named column or the target is missing, or a column has two uses."""
+        table, names = self.table, self.table.names
+        for name in (name for columns in self.own.columns.values() for name in columns):
             if name not in names:
                 known = listed(list(map(printable, names)), name) + nearest(name, names)
-                raise self.table.error(f"a column {name!r}", f"the columns {known}", "Correct the name.")
-        if dropped := [name for name in self.targets if name in own.drop]:
-            raise self.table.error("a target that is not dropped", f"drop: [{dropped[0]}]", "Take it out of `drop`.")
+                raise table.error(f"a column {name!r}", f"the columns {known}", "Correct the name.")
+        for key in ("drop", "inputs", "group"):
+            if twice := [name for name in self.targets if name in self.own.columns[key]]:
+                got = f"{key}: [{twice[0]}]"
+                raise table.error(f"a target that is not in {key}", got, f"Take it out of `{key}`.")
         if not self.targets:
-            remedy = f"Name it, such as `target: {printable(names[-1])}`."
-            raise self.table.error("the name of the target's column", "none", remedy)
+            remedy = f"Name it, such as {self.own.key('target', printable(names[-1]))}."
+            raise table.error("the name of the target's column", "none", remedy)
 
-    def _infer_task(self) -> Task:
-        column, _ = self.table.column(self.targets[0])
-        are_labels = column.kind in ("category", "boolean", "integer") or column.name in self.own.categorical
-        return "classification" if len(self.targets) == 1 and are_labels else "approximation"
-
-    def _classes(self) -> NDArray[np.int64]:
-        """Return the class indices, and set the classes; raise DataError for fewer than two."""
-        if len(self.targets) > 1:
+    def _read_targets(self) -> tuple[Task, Targets]:
+        """Return the task, and class indices or numbers; raise DataError for unusable targets."""
+        own, table, name = self.own, self.table, self.targets[0]
+        if own.task == "classification" and len(self.targets) > 1:
             got = f"{len(self.targets)}: {', '.join(self.targets)}"
-            raise self.table.error("one column of classes", got, "Name a single column as target.")
-        column, values = self._target(self.targets[0])
-        codes, y = np.unique(values, return_inverse=True)
+            raise table.error("one column of classes", got, "Name a single column as target.")
+        if own.task == "classification" or (len(self.targets) == 1 and self._has_classes(name)):
+            return "classification", self._classes(name)
+        return "approximation", np.column_stack([self._numbers(target) for target in self.targets])
+
+    def _has_classes(self, name: str) -> bool:
+        """Return whether a target has classes by its values, unless the task is declared."""
+        own, series = self.own, self.table.frame[name]
+        if own.task is not None or name in own.categorical:
+            return own.task != "approximation"
+        try:
+            column, values = infer(series, self.reading)
+        except ColumnError as error:
+            remedy = f"{error.remedy}, or set {own.key('task', 'classification')}."
+            raise self._explained(error, name, remedy) from None
+        if column.kind != "number":
+            return column.kind != "date"
+        numbers = np.unique(values.dropna())
+        is_whole = bool((numbers == np.round(numbers)).all()) and len(numbers) > 1
+        is_few = len(numbers) <= min(FEW_CATEGORIES, len(series) / 2)
+        if is_whole:
+            kind, other = ("classes", "approximation") if is_few else ("numbers to approximate", "classification")
+            found = f"the {len(numbers)} whole numbers of {name!r} are {kind}"
+            self.notices.append(f"{found}. {own.key('task', other)} decides otherwise.")
+        return is_whole and is_few
+
+    def _classes(self, name: str) -> NDArray[np.int64]:
+        """Return the class indices, and set the classes; raise DataError for fewer than two."""
+        series = self.table.frame[name]
+        try:
+            column, values = infer(series, self.reading, "category" if name in self.own.categorical else "")
+        except ColumnError:
+            column = None
+        if column is None or column.kind not in ("number", "boolean"):  # None and NA are names of classes
+            column, values = infer(series, self.reading.of_classes, "category")
+        self._check_gaps(values, name)
+        self._check_values(column, values)
+        codes, first, y = np.unique(values, return_index=True, return_inverse=True)
         self.classes = tuple(map(column.text, codes))
         if len(codes) < 2:
-            got = f"one, {self.classes[0]!r}"
-            raise self.table.error("at least two classes", got, "Is it the right column?", column=column.name)
-        types = {"integer": np.int64, "boolean": np.bool_, "real": np.float64}
-        self.class_values = codes.astype(types[column.kind]) if column.kind in types else np.array(self.classes)
+            raise self.table.error(
+                "at least two classes", f"one, {self.classes[0]!r}", "Is it the right column?", column=name
+            )
+        self.class_values = _in_own_type(column, series, codes, first)
         return y.astype(np.int64)
 
-    def _numbers(self) -> FloatArray:
+    def _numbers(self, name: str) -> NDArray[np.float64]:
         """Return the targets of an approximation; raise DataError for text and constant targets."""
-        targets = []
-        for column, values in map(self._target, self.targets):
-            if column.kind == "category":
-                remedy = "Set `task: classification`, with a single target."
-                raise self.table.error("numbers to approximate", "text", remedy, column=column.name)
-            if np.ptp(values) == 0.0:
-                got = f"{values[0]:g} alone"
-                raise self.table.error("at least two values", got, "Is it the right column?", column=column.name)
-            targets.append(values)
-        return np.column_stack(targets)
+        try:
+            column, values = infer(self.table.frame[name], self.reading)
+        except ColumnError as error:
+            raise self._explained(error, name, f"{error.remedy}.") from None
+        if column.kind not in ("number", "boolean"):
+            remedy = f"Set {self.own.key('task', 'classification')}, with a single target."
+            raise self.table.error("numbers to approximate", column.kind, remedy, column=name)
+        self._check_gaps(values, name)
+        self._check_values(column, values)
+        if values.min() == values.max():
+            raise self.table.error(
+                "at least two values", f"{values.iloc[0]:g} alone", "Is it the right column?", column=name
+            )
+        return values.to_numpy(np.float64)
 
-    def _target(self, name: str) -> tuple[Column, FloatArray]:
-        """Return a target and its values; raise DataError if it is unusable or has gaps."""
-        column, values = self._usable(name)
-        gaps = np.flatnonzero(np.isnan(values))
+    def _check_gaps(self, values: pd.Series[Any], name: str) -> None:
+        gaps = np.flatnonzero(values.isna())
         if gaps.size:
             remedy = f"There are {gaps.size} such rows: take them out, or fill them in."
             raise self.table.error("a target", "a gap", remedy, row=int(gaps[0]), column=name)
-        return column, values
 
-    def _input(self, name: str) -> tuple[Column, FloatArray]:
+    def _input(self, name: str) -> tuple[Column, pd.Series[Any]]:
         """Return an input column and its values; raise DataError if it is unusable."""
-        column, values = self._usable(name)
-        if name in self.own.categorical and column.kind in ("integer", "real"):
-            is_there = ~np.isnan(values)
-            numbers, values[is_there] = np.unique(values[is_there], return_inverse=True)
-            column = Column(name, "category", tuple(map(column.text, numbers)))
-        elif column.kind == "category" and name not in self.own.categorical:
-            self.table.check_text(column, values, self.own.decimal)
-        if column.kind == "category" and len(column.labels) > MAX_CATEGORIES:
-            expected, got = f"at most {MAX_CATEGORIES} categories, each an input", f"{len(column.labels)}"
-            raise self.table.error(expected, got, f"Leave it out: `drop: [{name}]`.", column=name)
+        own = self.own
+        declared = next((key for key in ("categorical", "text", "dates") if name in own.columns[key]), "")
+        kind = {"categorical": "category", "text": "text", "dates": "date"}.get(declared, "")
+        leave_out = own.key("drop", [name])
+        try:
+            column, values = infer(self.table.frame[name], self.reading, kind, dict(own.dates).get(name, ""))
+        except ColumnError as error:
+            remedy = f"{error.remedy}, or t" if error.remedy else "T"
+            remedy += f"ake it for categories, {own.key('categorical', [name])}, or leave it out, {leave_out}."
+            raise self._explained(error, name, remedy) from None
+        if column.kind == "date" and not declared:
+            remedy = f"Encode them, {own.key('dates', [name])}, or leave it out, {leave_out}."
+            raise self.table.error("numbers or text", f"dates ({column.form or 'typed'})", remedy, column=name)
+        n_labels, most = len(column.labels), MAX_CATEGORIES if declared else FEW_CATEGORIES
+        if n_labels > most and not _is_declared(self.table.frame[name]):
+            remedy = f"Encode them as text, {own.key('text', [name])}, or leave it out, {leave_out}."
+            if n_labels <= MAX_CATEGORIES:
+                remedy = f"Take them for categories, {own.key('categorical', [name])}. {remedy}"
+            raise self.table.error(f"at most {most} categories, each an input", str(n_labels), remedy, column=name)
+        self._check_values(column, values)
         return column, values
 
-    def _usable(self, name: str) -> tuple[Column, FloatArray]:
-        """Return a column and its values; raise DataError for unusable types, two spellings and too large numbers."""
-        column, values = self.table.column(name)
-        if column.kind == "other":
-            remedy = f"Turn it into numbers, or leave it out: `drop: [{name}]`."
-            raise self.table.error("numbers, text or true/false", column.labels[0], remedy, column=name)
-        if column.kind == "category":
-            self.table.check_spelling(column, values)
-        wrong = np.flatnonzero(np.abs(values) > _LARGEST)  # NaN, a gap, compares as False
+    def _check_values(self, column: Column, values: pd.Series[Any]) -> None:
+        """Raise DataError for two spellings of a label and for too large numbers."""
+        if column.kind == "category" and (pair := two_spellings(column.labels)) is not None:
+            row = int(np.flatnonzero(values == column.labels.index(pair[1]))[0])
+            expected = f"one spelling of {pair[0]!a}"
+            raise self.table.error(expected, ascii(pair[1]), "Correct one of them.", row=row, column=column.name)
+        wrong = np.flatnonzero(np.abs(values) > _LARGEST) if column.kind == "number" else np.empty(0)
         if wrong.size:
-            expected, got = f"a number within ±{_LARGEST:g}", f"{values[wrong[0]]:g}"
+            expected, got = f"a number within ±{_LARGEST:g}", f"{values.iloc[wrong[0]]:g}"
             remedy = "Correct it, or leave it empty as a gap."
-            raise self.table.error(expected, got, remedy, row=int(wrong[0]), column=name)
-        return column, values
+            raise self.table.error(expected, got, remedy, row=int(wrong[0]), column=column.name)
+
+    def _explained(self, error: ColumnError, name: str, remedy: str) -> OwnDataError:
+        return self.table.error(error.expected, error.got, remedy, row=error.row, column=name)
+
+    def _find_groups(self) -> Indices | None:
+        """Return the number of each row's group, or None; drop copies of rows or make them groups, if declared."""
+        import pandas as pd
+
+        rows = self.frame.assign(**{f" y{place}": part for place, part in enumerate(np.atleast_2d(self.y.T))})
+        copies = rows.duplicated().to_numpy()
+        if self.own.duplicates == "drop":
+            kept = np.flatnonzero(~copies)
+            lines = None if self.table.lines is None else self.table.lines[kept]
+            self.table = replace(self.table, frame=self.table.frame.iloc[kept].reset_index(drop=True), lines=lines)
+            self.frame, self.y = self.frame.iloc[kept].reset_index(drop=True), self.y[kept]
+        elif self.own.duplicates is None and copies.any():
+            ways = " or ".join(self.own.key("duplicates", way) for way in ("drop", "group", "keep"))
+            self.notices.append(
+                f"{copies.sum()} of {len(copies)} rows are copies of other rows, so that test rows may be training rows."
+                f" Set {ways}."
+            )
+        if self.own.duplicates == "group":
+            return rows.groupby(list(rows.columns), dropna=False, sort=False).ngroup().to_numpy(np.int64)
+        if not self.own.group:
+            return None
+        codes, _ = pd.factorize(self.table.frame[self.own.group].astype(object).map(str, na_action="ignore"))
+        if (codes < 0).any():
+            row = int(np.argmin(codes))
+            raise self.table.error("a group", "a gap", "Fill it in.", row=row, column=self.own.group)
+        return codes.astype(np.int64)
+
+    def _look_for_leaks(self) -> None:
+        """Add notices on identifiers, and on rows that are sorted by an input."""
+        for column in self.inputs:
+            values = self.frame[column.name]
+            is_name = column.kind in ("category", "text") or (
+                column.kind == "number" and not values.isna().any() and bool((values == np.round(values)).all())
+            )
+            if is_name and values.is_unique and len(values) > 1:
+                advice = self.own.key("drop", [column.name])
+                self.notices.append(f"{column.name!r} differs in every row: an identifier? {advice} leaves it out.")
+            elif column.kind in ("number", "date") and values.is_monotonic_increasing and values.nunique() > 2:
+                if self._groups is None and not self.own.rule.column:
+                    self.notices.append(
+                        f"rows are sorted by {column.name!r}: random splits put neighbours into training and test. A"
+                        " split column or `group` keeps them apart."
+                    )
 
     def _check_split_column(self) -> None:
         """Raise DataError for invalid names of splits, and for too few training rows."""
-        column, codes = self.table.column(self.own.rule.column)
-        for row, code in enumerate(codes):
-            if np.isnan(code) or column.text(code).lower() not in _SPLITS:
-                got = "a gap" if np.isnan(code) else repr(column.text(code))
-                raise self.table.error(" or ".join(_SPLITS), got, "Correct it.", row=row, column=column.name)
+        name, words = self.own.rule.column, self._split_words
+        for row, word in enumerate([] if words is None else words):
+            if word not in SPLITS:
+                got = repr(str(word)) if word else "a gap"
+                raise self.table.error(" or ".join(SPLITS), got, "Correct it.", row=row, column=name)
         train = self.rows(0)[0]
         if not len(train):
-            raise self.table.error("rows to train on", "none", "Split again.", column=column.name)
+            raise self.table.error("rows to train on", "none", "Split again.", column=name)
         if self.classes and len(np.unique(self.y[train])) < 2:
-            raise self.table.error("at least two classes to train on", "one", "Split again.", column=column.name)
+            raise self.table.error("at least two classes to train on", "one", "Split again.", column=name)
 
     def _check_counts(self) -> None:
-        """Raise DataError if the table or a class has too few rows for a random split."""
+        """Raise DataError if the table, a class or the groups are too few for a random split."""
         n_parts = self.own.rule.n_parts
         if len(self.y) < n_parts:
             expected = f"at least {n_parts} rows, one for each part of a split"
             raise self.table.error(expected, f"{len(self.y)}", "Add rows.")
+        if self._groups is not None and (n_groups := len(np.unique(self._groups))) < n_parts:
+            expected = f"at least {n_parts} groups, one for each part of a split"
+            raise self.table.error(expected, f"{n_groups}", "Take another column, or fewer folds.")
         if not self.classes:
             return
         counts = np.bincount(self.y.astype(np.int64))
         if counts.min() < n_parts:
-            column, _ = self.table.column(self.targets[0])
-            got = f"{counts.min()} of {self.classes[int(counts.argmin())]!r}"
+            name, least = self.targets[0], int(counts.argmin())
+            got = f"{counts.min()} of {self.classes[least]!r}"
             remedy = "Take its rows out, or join it to another class"
-            remedy += ", or say `task: approximation`." if column.kind == "integer" else "."
+            if self.class_values.dtype.kind in "if":
+                remedy += f", or set {self.own.key('task', 'approximation')}"
             expected = f"at least {n_parts} rows of each class, one for each part of a split"
-            raise self.table.error(expected, got, remedy, column=column.name)
+            raise self.table.error(expected, got, f"{remedy}.", column=name)
 
 
-def split_at_random(rule: SplitRule, y: Targets, number: int, *, stratified: bool) -> tuple[Indices, Indices, Indices]:
-    """Split rows at random into training, validation and test examples.
-
-    The rows are partitioned into equal parts (scikit-learn's StratifiedKFold or KFold): quarters or folds. A part is
-    the test split, the next part the validation split, and the others are the training split.
-
-    Choice: the seed is 1994 plus the number of the partition, independent of the config's seed, so that all configs and
-    methods use the same splits of the same data.
-
-    Returns the rows of split ``number``, below ``rule.n_splits``, in random order, since methods that use a fraction
-    of the training split take the first rows. With ``stratified``, each class has at least ``rule.n_parts`` rows.
-    """
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    partition, test = divmod(number, rule.folds) if rule.folds else (number, _QUARTERS - 1)
-    folds = (StratifiedKFold if stratified else KFold)(rule.n_parts, shuffle=True, random_state=_SEED + partition)
-    parts = [part for _, part in folds.split(np.zeros(len(y)), y if stratified else None)]
-    validation = (test + 1) % rule.n_parts
-    train = np.concatenate([part for place, part in enumerate(parts) if place not in (test, validation)])
-    return _shuffled([train, parts[validation], parts[test]], _SEED + number)
+def reading_of(own: OwnData) -> Reading:
+    """Return the meaning of texts that a table declares."""
+    return Reading.of(dict(own.read_keys))
 
 
-def _shuffled(parts: Sequence[Indices], seed: int) -> tuple[Indices, Indices, Indices]:
-    rng = np.random.RandomState(seed)  # frozen stream: the same split in all NumPy versions
-    train, validation, test = (rng.permutation(np.sort(part)) for part in parts)
-    return train, validation, test
+def _is_declared(series: pd.Series[Any]) -> bool:
+    """Return whether the source declares a column of categories."""
+    return str(series.dtype) == "category" and series.nunique() <= MAX_CATEGORIES
+
+
+def _in_own_type(column: Column, series: pd.Series[Any], codes: Any, first: Indices) -> NDArray[Any]:
+    """Return the classes in the type that the source gives them; numbers of texts are whole numbers if they can."""
+    if column.kind == "boolean":
+        return np.asarray(codes, dtype=np.bool_)
+    if column.kind == "number":
+        is_whole = bool((codes == np.round(codes)).all()) and series.dtype.kind != "f"
+        return np.asarray(codes, dtype=np.int64 if is_whole else np.float64)
+    raw = series.iloc[first].tolist()
+    return np.array(column.labels) if any(isinstance(value, str) for value in raw) else np.array(raw)
+
+
+def _bytes_of(values: pd.Series[Any]) -> bytes:
+    """Return the same bytes for the same values on all machines."""
+    if values.dtype == np.float64:
+        numbers = values.to_numpy() + 0.0  # no negative zero
+        return np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes()
+    return json.dumps(values.astype(str).tolist()).encode()

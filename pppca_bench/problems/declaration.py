@@ -1,0 +1,128 @@
+"""Declaration of a user-defined table: location, columns, values and splits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import yaml
+
+from pppca_bench.problems.problem import Task
+from pppca_bench.problems.splits import SplitRule
+
+if TYPE_CHECKING:
+    from pppca_bench.problems.read_table import RawTable
+
+Source = Literal["csv", "parquet", "arff", "sklearn", "proben1", "openml", "given"]
+Duplicates = Literal["keep", "drop", "group"]
+
+FILES = ("csv", "parquet", "arff")
+"""Sources whose place is the path of a file."""
+
+VALUE_KEYS = ("decimal", "thousands", "na_values", "keep_default_na")
+"""Keys of ``read`` that apply to the texts of every source; the other keys are for CSV files."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnData:
+    """Declaration of a table, and of the problem from this table.
+
+    Attributes
+    ----------
+    source : {"csv", "parquet", "arff", "sklearn", "proben1", "openml", "given"}
+        Kind of table; ``"given"`` is a data frame of the caller, saved in a file.
+    place : str
+        Path of the file, name of the scikit-learn data set, Proben1 family, or number of the openml.org data set.
+    target : tuple of str
+        Target columns; () for the declared targets of the data set.
+    task : {"classification", "approximation"} or None
+        None infers the task from the target, see `DataSet`.
+    inputs : tuple of str
+        Input columns; () for all columns that have no other use.
+    categorical : tuple of str
+        Columns to treat as categories.
+    drop : tuple of str
+        Columns to leave out.
+    rule : SplitRule
+        Rule that splits the rows.
+    name : str
+        Name of the problem in tables; "" for the name of the file.
+    read_keys : tuple of (str, value)
+        Keys of `pandas.read_csv`, sorted by name; lists as tuples.
+    text : tuple of str
+        Columns of free text, encoded by their n-grams.
+    dates : tuple of (str, str)
+        Columns of dates, and their formats; "" infers the format.
+    duplicates : {"keep", "drop", "group"} or None
+        What to do with copies of rows: keep them, keep the first, or keep all copies of a row in the same part. None
+        keeps them with a notice.
+    group : str
+        Column whose values are kept in the same part; "" for none.
+    """
+
+    source: Source
+    place: str
+    target: tuple[str, ...] = ()
+    task: Task | None = None
+    inputs: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    rule: SplitRule = SplitRule()
+    name: str = ""
+    read_keys: tuple[tuple[str, Any], ...] = ()
+    text: tuple[str, ...] = ()
+    dates: tuple[tuple[str, str], ...] = ()
+    duplicates: Duplicates | None = None
+    group: str = ""
+
+    @property
+    def is_file(self) -> bool:
+        """Return whether `place` is the path of a file."""
+        return self.source in FILES
+
+    @property
+    def label(self) -> str:
+        """Return the problem's name in tables: `name`, the file's name, or for example ``"sklearn:digits"``."""
+        return self.name or (Path(self.place).name if self.is_file else f"{self.source}:{self.place}")
+
+    def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> RawTable:
+        """Read the table; see the readers for their exceptions."""
+        from pppca_bench.problems.read_table import read_own
+
+        return read_own(self, data_dir, only_local=only_local)
+
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """Return the declared columns by key."""
+        return {
+            "target": self.target,
+            "inputs": self.inputs,
+            "categorical": self.categorical,
+            "drop": self.drop,
+            "text": self.text,
+            "dates": tuple(name for name, _ in self.dates),
+            "group": (self.group,) if self.group else (),
+            "split": (self.rule.column,) if self.rule.column else (),
+        }
+
+    def key(self, name: str, value: object) -> str:
+        """Return the text that sets a key: a line of the config or, for given data, an argument of `Table`."""
+        if self.source == "given":
+            return f"`pppca_bench.Table(X, y, {name}={value!r})`"
+        return f"`{name}: {_yaml(value)}`"
+
+
+def read_key(**keys: object) -> str:
+    """Return the text of ``read`` with some keys, as it stands in a config."""
+    return f"`read: {{{', '.join(f'{name}: {_yaml(value)}' for name, value in keys.items())}}}`"
+
+
+def _yaml(value: object) -> str:
+    """Return a value as flow YAML, with texts in quotation marks where they would be read otherwise."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_yaml, value))}]"
+    if isinstance(value, str) and not (value.isidentifier() and yaml.safe_load(value) == value):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,103 @@
+"""Tables of a caller: inputs and targets in memory, with their declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pppca_bench.errors import DataError
+from pppca_bench.problems.declaration import Duplicates, OwnData
+from pppca_bench.problems.problem import Task
+from pppca_bench.problems.read_table import RawTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Inputs and targets in memory, with the keys of a table in a config.
+
+    Parameters
+    ----------
+    X : data frame, or array of shape (n_rows, n_features)
+    y : series, data frame, or array of shape (n_rows,) or (n_rows, n_outputs)
+        If X and y both have an index, the index must be the same.
+    task : {"classification", "approximation"}, optional
+        None infers the task from the target, see `DataSet`.
+    inputs, categorical, text, drop : sequence of str
+        Input columns (all by default), columns to treat as categories or as text, columns to leave out.
+    dates : sequence of str, or mapping of str to str
+        Columns of dates, or their formats.
+    duplicates : {"keep", "drop", "group"}, optional
+        What to do with copies of rows.
+    group : str
+        Column whose values are kept in the same part of a split; "" for none.
+    read : mapping
+        ``decimal``, ``thousands``, ``na_values`` and ``keep_default_na`` of `pandas.read_csv`, for columns of text.
+    """
+
+    X: pd.DataFrame | ArrayLike
+    y: pd.DataFrame | pd.Series[Any] | ArrayLike
+    task: Task | None = None
+    inputs: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    text: Sequence[str] = ()
+    dates: Sequence[str] | Mapping[str, str] = ()
+    duplicates: Duplicates | None = None
+    group: str = ""
+    read: Mapping[str, Any] = field(default_factory=dict)
+
+    def save(self, name: str, path: Path) -> OwnData:
+        """Save the rows for worker processes, and return the declaration; raise DataError for wrong shapes."""
+        import pandas as pd
+
+        inputs, targets = _as_frame(name, self.X, "x"), _as_frame(name, self.y, "y")
+        if len(inputs) != len(targets):
+            expected = f"as many targets as rows, {len(inputs)}"
+            raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct the inputs or the targets.")
+        if _has_index(self.X) and _has_index(self.y) and not inputs.index.equals(targets.index):
+            raise DataError(
+                f"{name}: expected the same index in X and y, got other labels or another order. Align them, such as by"
+                " `y.loc[X.index]`, or pass arrays to pair rows by their positions."
+            )
+        joined = pd.concat([part.reset_index(drop=True) for part in (inputs, targets)], axis=1)
+        pd.to_pickle(RawTable(name, joined, tuple(targets.columns)), path)
+        dates = self.dates.items() if isinstance(self.dates, Mapping) else ((column, "") for column in self.dates)
+        lists = {key: tuple(getattr(self, key)) for key in ("inputs", "categorical", "drop", "text")}
+        return OwnData(
+            "given",
+            str(path),
+            task=self.task,
+            name=name,
+            read_keys=tuple(sorted(self.read.items())),
+            dates=tuple(dates),
+            duplicates=self.duplicates,
+            group=self.group,
+            **lists,
+        )
+
+
+def _has_index(part: Any) -> bool:
+    return hasattr(part, "index") and hasattr(part, "iloc")
+
+
+def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
+    """Return inputs or targets as a data frame; the columns of an array are named x1, x2, …, a vector is named x."""
+    import pandas as pd
+
+    if isinstance(part, pd.Series):
+        part = part.to_frame(prefix if part.name is None else part.name)
+    if isinstance(part, pd.DataFrame):
+        return part.rename(columns=str)
+    array = np.asanyarray(part)  # pandas knows the gaps of masked arrays
+    if array.ndim not in (1, 2):
+        raise DataError(f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it.")
+    names = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]
+    return pd.DataFrame(array).set_axis(names, axis=1)

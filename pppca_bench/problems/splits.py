@@ -1,0 +1,112 @@
+"""Splits of a table's rows: by a column, at random shares, or in folds, with whole groups on one side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.int64]
+
+SPLITS = ("train", "validation", "test")
+"""Values of a split column."""
+
+_QUARTERS = 4
+"""Parts of a split by share: two quarters for training, a quarter for validation and testing each, as in Proben1."""
+
+_SEED = 1994
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRule:
+    """Rule that splits the rows of a table.
+
+    Attributes
+    ----------
+    column : str
+        Column with ``train``, ``validation`` or ``test`` for each row; "" for random splits.
+    folds : int
+        Number of folds, at least 3, where each fold is the test split once; 0 for shares of 50, 25 and 25 percent.
+    splits : int
+        Number of random partitions.
+    """
+
+    column: str = ""
+    folds: int = 0
+    splits: int = 1
+
+    @property
+    def n_splits(self) -> int:
+        """Return the number of splits; repeat r uses split r modulo this number."""
+        return self.splits * max(1, self.folds)
+
+    @property
+    def n_parts(self) -> int:
+        """Return the number of parts of a random partition."""
+        return self.folds or _QUARTERS
+
+    def __str__(self) -> str:
+        """Return a description for tables."""
+        if self.column:
+            return f"by the column {self.column!r}"
+        if self.folds:
+            again = f", repeated {self.splits} times" if self.splits > 1 else ""
+            return f"{self.folds} folds: one for testing, the next for validation, the others for training{again}"
+        return f"50 / 25 / 25 %, {f'{self.splits} random splits' if self.splits > 1 else 'a single random split'}"
+
+
+def split_by_column(words: NDArray[Any]) -> tuple[Indices, Indices, Indices]:
+    """Return the rows of each split, in random order, where ``words`` names the split of each row."""
+    return _shuffled([np.flatnonzero(words == split) for split in SPLITS], _SEED)
+
+
+def split_at_random(
+    rule: SplitRule, y: NDArray[Any], number: int, *, stratified: bool, groups: Indices | None = None
+) -> tuple[Indices, Indices, Indices]:
+    """Split rows at random into training, validation and test examples.
+
+    The rows are partitioned into equal parts: quarters or folds, by scikit-learn's StratifiedKFold or KFold, or, with
+    ``groups``, StratifiedGroupKFold or GroupKFold. A part is the test split, the next part the validation split, and
+    the others are the training split.
+
+    Choice: the seed is 1994 plus the number of the partition, independent of the config's seed, so that all configs and
+    methods use the same splits of the same data.
+
+    Parameters
+    ----------
+    rule : SplitRule
+    y : array of shape (n_rows,) or (n_rows, n_outputs)
+        Class indices or targets; with ``stratified``, each class has at least ``rule.n_parts`` rows.
+    number : int
+        Number of the split, below ``rule.n_splits``.
+    stratified : bool
+        Whether the parts have the same shares of the classes.
+    groups : int64 array of shape (n_rows,), optional
+        Rows of a group stay in one part.
+
+    Returns
+    -------
+    tuple of three int64 arrays
+        Rows of each split in random order, since methods that use a fraction of the training split take the first rows.
+    """
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    partition, test = divmod(number, rule.folds) if rule.folds else (number, _QUARTERS - 1)
+    if groups is None:
+        folds = StratifiedKFold if stratified else KFold
+    else:
+        folds = StratifiedGroupKFold if stratified else GroupKFold
+    made = folds(rule.n_parts, shuffle=True, random_state=_SEED + partition)
+    parts = [part for _, part in made.split(np.zeros(len(y)), y if stratified else None, groups)]
+    validation = (test + 1) % rule.n_parts
+    train = np.concatenate([part for place, part in enumerate(parts) if place not in (test, validation)])
+    return _shuffled([train, parts[validation], parts[test]], _SEED + number)
+
+
+def _shuffled(parts: Sequence[Indices], seed: int) -> tuple[Indices, Indices, Indices]:
+    rng = np.random.RandomState(seed)  # frozen stream: the same split in all NumPy versions
+    train, validation, test = (rng.permutation(np.sort(part)) for part in parts)
+    return train, validation, test
