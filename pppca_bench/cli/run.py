@@ -148,6 +148,8 @@ def run(
                 only_plan=dry_run,
                 force=force,
             )
+            for notice in () if quiet else request.notices:
+                click.echo(f"Note: {notice}", err=True)
             specs = request.specs if shard is None else queue.shard(request.specs, *shard)
             if dry_run:
                 _print_dry_run(specs, results, fresh)

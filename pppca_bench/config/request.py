@@ -35,6 +35,11 @@ class Request:
     problems: Mapping[tuple[str, str], OpenProblem]
 
     @property
+    def notices(self) -> list[str]:
+        """Return what was inferred from tables, and possible leaks."""
+        return [f"{name}: {text}" for (name, _), (source, _) in self.problems.items() for text in source.notices]
+
+    @property
     def specs(self) -> list[RunSpec]:
         """Return every run once, in the order of the configs."""
         return list({spec.key: spec for plan in self.plans for spec in plan.specs}.values())

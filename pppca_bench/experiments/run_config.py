@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -86,6 +87,12 @@ def run(
     StoreError
         The results cannot be written.
 
+    Warns
+    -----
+    UserWarning
+        Something was inferred from the data, or a test split may have leaked into training: copies of rows, an
+        identifier, sorted rows.
+
     Examples
     --------
     >>> document = {"name": "mine", "seed": 1, "splits": 10, "methods": [{"method": "pca"}]}
@@ -106,6 +113,8 @@ def run(
                 f"{source.path}: expected {min(unused)!r} among the problems of the config, since data were given"
                 " for it, got no such name. Add it, or leave `problems` out."
             )
+        for notice in request.notices:
+            warnings.warn(notice, stacklevel=2)
         outcome = runner.run(request.specs, store, request.problems, plans=request.plans, workers=workers)
         return Completed(_read_runs(request, Path(results)), outcome)
 

@@ -202,8 +202,10 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
         try:
             values = convert(column, series, self.reading)
         except ColumnError as error:
-            row = "" if error.row is None else f"{series.index.name or 'row'} {series.index[error.row]}, "
-            raise ValueError(f"{row}column {column.name!r} of X: expected {error.expected}, got {error.got}.") from None
+            where = f"column {column.name!r} of X"
+            if error.row is not None:
+                where = f"{series.index.name or 'row'} {series.index[error.row]}, {where}"
+            raise ValueError(f"{where}: expected {error.expected}, got {error.got}.") from None
         if column.kind != "category":
             return values
         if not self.has_gaps[place]:
@@ -213,11 +215,7 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
             row = int(unknown[0])
             where = f"{series.index.name or 'row'} {series.index[row]}, column {column.name!r} of X"
             known = ", ".join(map(repr, column.labels[:10])) + (" …" if len(column.labels) > 10 else "")
-            got = (
-                "a gap"
-                if pd.isna(series.iloc[row]) or series.iloc[row] in self.reading.nulls
-                else repr(series.iloc[row])
-            )
+            got = "a gap" if str(series.iloc[row]) in self.reading.nulls else repr(series.iloc[row])
             remedy = "Set `unseen: ignore` to encode them as 0."
             raise ValueError(f"{where}: expected one of the table's {known}, got {got}. {remedy}")
         return values

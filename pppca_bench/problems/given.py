@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,9 +69,9 @@ class Table:
                 " `y.loc[X.index]`, or pass arrays to pair rows by their positions."
             )
         joined = pd.concat([part.reset_index(drop=True) for part in (inputs, targets)], axis=1)
-        pd.to_pickle(RawTable(name, joined, tuple(targets.columns)), path)
+        path.write_bytes(pickle.dumps(RawTable(name, joined, tuple(targets.columns))))
         dates = self.dates.items() if isinstance(self.dates, Mapping) else ((column, "") for column in self.dates)
-        lists = {key: tuple(getattr(self, key)) for key in ("inputs", "categorical", "drop", "text")}
+        lists: dict[str, Any] = {key: tuple(getattr(self, key)) for key in ("inputs", "categorical", "drop", "text")}
         return OwnData(
             "given",
             str(path),

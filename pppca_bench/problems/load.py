@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -66,6 +66,8 @@ class ProblemSource:
         Specification of a user-defined table.
     split : int
         Number of the split.
+    notices : tuple of str
+        Notices of `DataSet`, for the user.
     """
 
     name: str
@@ -73,6 +75,7 @@ class ProblemSource:
     sha256: str
     own: OwnData | None = None
     split: int = 0
+    notices: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def is_own(self) -> bool:
@@ -106,7 +109,7 @@ def open_problem(
         problem = load_problem(asked, data_dir)
         return ProblemSource(asked, data_dir, problem.sha256), problem
     data = DataSet(asked, read_own(asked, data_dir, only_local=only_local))
-    return ProblemSource(asked.label, data_dir, data.sha256, asked), data.problem()
+    return ProblemSource(asked.label, data_dir, data.sha256, asked, notices=tuple(data.notices)), data.problem()
 
 
 @lru_cache(maxsize=_N_CACHED)

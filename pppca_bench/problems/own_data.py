@@ -330,7 +330,7 @@ class DataSet:
                 f" Set {ways}."
             )
         if self.own.duplicates == "group":
-            return rows.groupby(list(rows.columns), dropna=False, sort=False).ngroup().to_numpy(np.int64)
+            return rows.groupby(list(rows.columns), dropna=False, sort=False).ngroup().to_numpy().astype(np.int64)
         if not self.own.group:
             return None
         codes, _ = pd.factorize(self.table.frame[self.own.group].astype(object).map(str, na_action="ignore"))

@@ -12,6 +12,7 @@ import hashlib
 import io
 import lzma
 import os
+import pickle
 import re
 import zipfile
 import zlib
@@ -350,9 +351,7 @@ def read_arff(path: str | Path) -> RawTable:
 
 def load_given(path: str | Path) -> RawTable:
     """Return the data frame that a caller gave, from a file of this process's temporary folder."""
-    import pandas as pd
-
-    table: RawTable = pd.read_pickle(path)
+    table: RawTable = pickle.loads(Path(path).read_bytes())
     return table
 
 
