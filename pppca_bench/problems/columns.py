@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 Kind = Literal["number", "boolean", "category", "text", "date"]
 
 NULLS = frozenset(
-    ("", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan", "None", "<NA>", "#NA", "#N/A")
-    + ("#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN")
+    (
+        *("", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan", "None", "<NA>", "#NA", "#N/A"),
+        *("#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    )
 )
 """Texts that mark missing values: the markers of pandas, and ``?``, as in UCI files."""
 
@@ -46,8 +48,9 @@ _SIGN, _CURRENCY = "[-+\u2212\u2013]?", "[$€£¥]?"  # minus and dash of text 
 _DIGITS = rf"{_SIGN}\s*{_CURRENCY}\s*{_SIGN}\d[\d.,'_\s]*(?:[eE][-+]?\d+)?"
 _LIKE_A_NUMBER = rf"{_DIGITS}\s*[%$€£¥]?|0[xX][0-9a-fA-F]+"
 _WITH_UNIT = rf"{_DIGITS}\s*(?!(?:st|nd|rd|th)$)[^\W\d_]{{1,12}}"
-_READABLE = ("string", "empty", "boolean", "integer", "floating", "mixed-integer", "mixed-integer-float") + (
-    ("decimal", "date", "datetime", "categorical")
+_READABLE = (
+    *("string", "empty", "boolean", "integer", "floating", "mixed-integer", "mixed-integer-float"),
+    *("decimal", "date", "datetime", "categorical"),
 )
 _TRIED: tuple[dict[str, Any], ...] = (
     {"thousands": ","},
@@ -148,7 +151,7 @@ def infer(series: Series, reading: Reading, declared: str = "", form: str = "") 
     name, values = str(series.name), _plain(series, reading.nulls)
     if isinstance(series.dtype, pd.CategoricalDtype):
         declared = declared or "category"
-    unique = values.dropna().drop_duplicates()
+    there = values.dropna()
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         column = Column(name, "date")
     elif not declared and pd.api.types.is_numeric_dtype(values.dtype):
@@ -156,12 +159,12 @@ def infer(series: Series, reading: Reading, declared: str = "", form: str = "") 
     elif declared == "text":
         column = Column(name, "text")
     elif declared == "category":
-        column = Column(name, "category", tuple(_labels(unique, reading)))
+        column = Column(name, "category", tuple(_labels(there, reading)))
     elif declared == "date":
-        column = Column(name, "date", form=form or _date_format(unique))
+        column = Column(name, "date", form=form or _date_format(there))
     else:
-        column = _decide(name, unique, values, reading)
-    return column, convert(column, series, reading)
+        column = _decide(name, there, reading)
+    return column, _converted(column, values, reading)
 
 
 def convert(column: Column, series: Series, reading: Reading) -> Series:
@@ -174,9 +177,13 @@ def convert(column: Column, series: Series, reading: Reading) -> Series:
     ColumnError
         A value does not have the type.
     """
+    return _converted(column, _plain(series, reading.nulls), reading)
+
+
+def _converted(column: Column, values: Series, reading: Reading) -> Series:
+    """Return the values of `_plain`, converted to the type of a column; see `convert`."""
     import pandas as pd
 
-    values = _plain(series, reading.nulls)
     is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
     if column.kind == "date":
         dates = values if is_date else pd.to_datetime(values, format=column.form or None, errors="coerce", utc=True)
@@ -187,29 +194,25 @@ def convert(column: Column, series: Series, reading: Reading) -> Series:
     if column.kind == "number" and pd.api.types.is_numeric_dtype(values.dtype):
         if pd.api.types.is_integer_dtype(values.dtype):
             _check_exact((values.abs() > EXACT).fillna(False), values)
-        return pd.Series(values.to_numpy(dtype=np.float64, na_value=np.nan), series.index)
-    texts, codes = _unique_texts(values)
+        return pd.Series(values.to_numpy(dtype=np.float64, na_value=np.nan), values.index)
+    texts, codes = _unique_texts(values) if column.kind in ("text", "category") else (values, np.empty(0, np.int64))
     if column.kind == "text":
-        return pd.Series(np.append(texts.to_numpy(object), "")[codes], series.index, dtype=object)
-    if column.kind == "boolean":
-        converted, expected = texts.map(_BOOLEANS).to_numpy(float), "true/false"
-    elif column.kind == "number":
-        converted, expected = _to_numbers(texts, reading), "numbers"
-    else:
+        return pd.Series(np.append(texts.to_numpy(object), "")[codes], values.index, dtype=object)
+    if column.kind == "category":
         known = pd.Index(column.labels, dtype=object)
-        converted, expected = known.get_indexer(pd.Index(texts, dtype=object)).astype(float), ""
+        converted = known.get_indexer(pd.Index(texts, dtype=object)).astype(float)
         # A number may be written differently in the table.
         numbers = _to_numbers(texts, reading)
         other = (converted < 0) & ~np.isnan(numbers)
         converted[other] = known.get_indexer(pd.Index(list(map(number_text, numbers[other])), dtype=object))
-    by_row = np.append(converted, np.nan)[codes]
-    if expected:
-        _check_all(np.isnan(by_row) & (codes >= 0), values, expected)
-    if column.kind == "number":
-        large = np.flatnonzero(np.abs(converted) >= EXACT)
-        wrong = [n for n in large if _INTEGER.fullmatch(texts[n].strip()) and abs(int(texts[n])) > EXACT]
-        _check_exact(np.isin(codes, wrong), values)
-    return pd.Series(by_row, series.index)
+        return pd.Series(np.append(converted, np.nan)[codes], values.index)
+    is_boolean = column.kind == "boolean"
+    numbers = values.map(_BOOLEANS).to_numpy(np.float64) if is_boolean else _to_numbers(values, reading)
+    _check_all(np.isnan(numbers) & values.notna(), values, "true/false" if is_boolean else "numbers")
+    large = np.flatnonzero(np.abs(numbers) >= EXACT)
+    is_inexact = [bool(_INTEGER.fullmatch(t := values.iloc[row].strip())) and abs(int(t)) > EXACT for row in large]
+    _check_exact(np.isin(np.arange(len(values)), large[np.array(is_inexact, bool)]), values)
+    return pd.Series(numbers, values.index)
 
 
 def _plain(series: Series, nulls: Iterable[str]) -> Series:
@@ -225,7 +228,9 @@ def _plain(series: Series, nulls: Iterable[str]) -> Series:
         return series.mask(series.isin(marked)) if len(marked) else series
     if (inferred := types.infer_dtype(series, skipna=True)) not in _READABLE:
         raise ColumnError("numbers, text, dates or true/false", inferred, "Convert it")
-    texts = series.astype(object).map(str, na_action="ignore").str.lstrip(" ")
+    texts = series.astype(object)
+    if inferred not in ("string", "empty"):
+        texts = texts.map(str, na_action="ignore")
     is_null = texts.isin(list(nulls))
     if len(marked):
         is_null |= pd.to_numeric(texts, errors="coerce").isin(marked)
@@ -237,24 +242,25 @@ def _unique_texts(values: Series) -> tuple[Series, NDArray[np.int64]]:
     import pandas as pd
 
     codes, unique = pd.factorize(values)
-    return pd.Series(unique, dtype=object).map(str), codes.astype(np.int64)
+    return pd.Series(unique, dtype=object).map(str).str.lstrip(" "), codes.astype(np.int64)
 
 
 def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
     """Convert texts, such as -1, 2.50 or 1e-3, to numbers; NaN for other texts, and for numbers that underflow."""
     import pandas as pd
 
-    plain, mark, point = texts.str.strip(), re.escape(reading.thousands), re.escape(reading.decimal)
+    plain, mark, point = texts, re.escape(reading.thousands), re.escape(reading.decimal)
     if reading.thousands:
-        grouped = plain.str.fullmatch(rf"[+-]?\d{{1,3}}(?:{mark}\d{{3}})+(?:{point}\d*)?")
+        plain = plain.str.strip()
+        grouped = plain.str.fullmatch(rf"[+-]?\d{{1,3}}(?:{mark}\d{{3}})+(?:{point}\d*)?", na=False)
         plain = plain.where(~grouped, plain.str.replace(reading.thousands, "", regex=False))
     if reading.decimal != ".":
-        plain = plain.where(~plain.str.contains(".", regex=False), "")
+        plain = plain.where(~plain.str.contains(".", regex=False, na=False), "")
         plain = plain.str.replace(reading.decimal, ".", regex=False)
-    is_number = pd.to_numeric(plain, errors="coerce").notna().to_numpy()
-    numbers = np.full(len(plain), np.nan)
-    numbers[is_number] = plain[is_number].astype(np.float64)
-    numbers[(numbers == 0.0) & plain.str.match("[^eE]*[1-9]").to_numpy(bool)] = np.nan
+    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, copy=True)
+    for row in np.flatnonzero(numbers == 0.0):
+        if re.match("[^eE]*[1-9]", plain.iloc[row]):
+            numbers[row] = np.nan
     return numbers
 
 
@@ -272,28 +278,28 @@ def _check_exact(is_inexact: Any, values: Series) -> None:
         )
 
 
-def _decide(name: str, unique: Series, values: Series, reading: Reading) -> Column:
-    """Return the type of the different values; raise ColumnError for a mixture."""
-    texts, _ = _unique_texts(unique)
-    if len(texts) and texts.isin(list(_BOOLEANS)).all():
+def _decide(name: str, there: Series, reading: Reading) -> Column:
+    """Return the type of values that are not missing; raise ColumnError for a mixture."""
+    if len(there) and there.isin(list(_BOOLEANS)).all():
         return Column(name, "boolean")
-    numbers = _to_numbers(texts, reading)
-    if not np.isnan(numbers).any():
-        if texts.str.match(_LEADING_ZERO).any():
-            return Column(name, "category", tuple(sorted(texts)))
+    if not np.isnan(_to_numbers(there, reading)).any():
+        if there.str.match(_LEADING_ZERO).any():
+            return Column(name, "category", tuple(sorted(_unique_texts(there)[0])))
         return Column(name, "number")
+    texts, _ = _unique_texts(there)
     if form := _date_format(texts):
         return Column(name, "date", form=form)
+    numbers = _to_numbers(texts, reading)
     is_like = texts.str.fullmatch(_LIKE_A_NUMBER).to_numpy(bool) | ~np.isnan(numbers)
     if not is_like.any() and not texts.str.fullmatch(_WITH_UNIT).all():
         return Column(name, "category", tuple(sorted(texts)))
-    raise _mixed(texts, numbers, values, reading)
+    raise _mixed(texts, numbers, there, reading)
 
 
 def _mixed(texts: Series, numbers: NDArray[np.float64], values: Series, reading: Reading) -> ColumnError:
     """Return the error of a mixed column, with its most frequent other values and the keys that read it."""
     others = texts[np.isnan(numbers)]
-    counts = values[values.isin(others)].value_counts()
+    counts = values[values.str.lstrip(" ").isin(others)].value_counts()
     shown = ", ".join(f"{str(text)[:40]!r} ({n})" for text, n in counts.iloc[:3].items())
     n_numbers = int(values.notna().sum() - counts.sum())
     keys: list[dict[str, Any]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -69,7 +69,7 @@ class OwnData:
     inputs: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    rule: SplitRule = SplitRule()
+    rule: SplitRule = field(default_factory=SplitRule)
     name: str = ""
     read_keys: tuple[tuple[str, Any], ...] = ()
     text: tuple[str, ...] = ()

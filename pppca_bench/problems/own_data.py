@@ -341,6 +341,7 @@ class DataSet:
 
     def _look_for_leaks(self) -> None:
         """Add notices on identifiers, and on rows that are sorted by an input."""
+        is_random = self._groups is None and not self.own.rule.column
         for column in self.inputs:
             values = self.frame[column.name]
             is_name = column.kind in ("category", "text") or (
@@ -349,12 +350,12 @@ class DataSet:
             if is_name and values.is_unique and len(values) > 1:
                 advice = self.own.key("drop", [column.name])
                 self.notices.append(f"{column.name!r} differs in every row: an identifier? {advice} leaves it out.")
-            elif column.kind in ("number", "date") and values.is_monotonic_increasing and values.nunique() > 2:
-                if self._groups is None and not self.own.rule.column:
-                    self.notices.append(
-                        f"rows are sorted by {column.name!r}: random splits put neighbours into training and test. A"
-                        " split column or `group` keeps them apart."
-                    )
+            is_ordered = column.kind in ("number", "date") and values.nunique() > 2
+            if is_random and is_ordered and values.is_monotonic_increasing:
+                self.notices.append(
+                    f"rows are sorted by {column.name!r}: random splits put neighbours into training and test. A split"
+                    " column or `group` keeps them apart."
+                )
 
     def _check_split_column(self) -> None:
         """Raise DataError for invalid names of splits, and for too few training rows."""

@@ -164,14 +164,18 @@ def read_csv(path: str | Path, read: Mapping[str, Any] | None = None) -> RawTabl
     options = {name: value for name, value in keys.items() if name not in VALUE_KEYS}
     if (header := keys.get("header", None if "names" in keys else 0)) is False:
         header = None
-    records = list(_records(text, keys))
-    if not records:
+    first: list[str] = []
+    rows = list[tuple[int, int]]()  # last line and number of fields of each record
+    for line, fields in _records(text, keys):
+        if len(rows) == (header or 0):
+            first = fields
+        rows.append((line, len(fields)))
+    if not first:
         raise OwnDataError(
             f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
         )
     _check_first_line(path, text.partition("\n")[0].strip(), keys)
-    first = records[header or 0][1]
-    rows = records if header is None else records[header + 1 :]
+    rows = rows if header is None else rows[header + 1 :]
     _check_names(path, first if header is not None else [], keys)
     _check_fields(path, rows, len(keys.get("names", first)), has_row_names=keys.get("index_col") not in (None, False))
     options |= {"header": header, "skipinitialspace": True, "dtype": str, "na_filter": False}
@@ -270,18 +274,16 @@ def _check_names(path: str | Path, names: list[str], keys: Mapping[str, Any]) ->
         raise OwnDataError(f"{path}: expected a name for each column, got none for column {place + 1}. {remedy}")
 
 
-def _check_fields(
-    path: str | Path, rows: Sequence[tuple[int, list[str]]], n_names: int, *, has_row_names: bool
-) -> None:
+def _check_fields(path: str | Path, rows: Sequence[tuple[int, int]], n_names: int, *, has_row_names: bool) -> None:
     """Raise OwnDataError for rows whose number of fields differs from the number of names."""
-    counts = {len(row) for _, row in rows}
+    counts = {n for _, n in rows}
     if counts <= {n_names} or (has_row_names and counts == {n_names + 1}):
         return
     if counts == {n_names + 1}:
         got = f"{n_names + 1} in each of the {len(rows)} rows"
         remedy = f"If the first field is the name of the row, set {read_key(index_col=0)}."
     else:
-        wrong = [(line, len(row)) for line, row in rows if len(row) != n_names]
+        wrong = [(line, n) for line, n in rows if n != n_names]
         got = f"another number in {len(wrong)} of {len(rows)} rows: " + ", ".join(
             f"{n} in line {line}" for line, n in wrong[:3]
         )
