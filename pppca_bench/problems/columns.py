@@ -207,7 +207,7 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
         converted[other] = known.get_indexer(pd.Index(list(map(number_text, numbers[other])), dtype=object))
         return pd.Series(np.append(converted, np.nan)[codes], values.index)
     is_boolean = column.kind == "boolean"
-    numbers = values.map(_BOOLEANS).to_numpy(np.float64) if is_boolean else _to_numbers(values, reading)
+    numbers = np.asarray(values.map(_BOOLEANS), np.float64) if is_boolean else _to_numbers(values, reading)
     _check_all(np.isnan(numbers) & values.notna(), values, "true/false" if is_boolean else "numbers")
     large = np.flatnonzero(np.abs(numbers) >= EXACT)
     is_inexact = [bool(_INTEGER.fullmatch(t := values.iloc[row].strip())) and abs(int(t)) > EXACT for row in large]

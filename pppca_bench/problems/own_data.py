@@ -326,8 +326,8 @@ class DataSet:
         elif self.own.duplicates is None and copies.any():
             ways = " or ".join(self.own.key("duplicates", way) for way in ("drop", "group", "keep"))
             self.notices.append(
-                f"{copies.sum()} of {len(copies)} rows are copies of other rows, so that test rows may be training rows."
-                f" Set {ways}."
+                f"{copies.sum()} of {len(copies)} rows are copies of other rows: test rows may be training rows. Set"
+                f" {ways}."
             )
         if self.own.duplicates == "group":
             return rows.groupby(list(rows.columns), dropna=False, sort=False).ngroup().to_numpy().astype(np.int64)
@@ -350,8 +350,7 @@ class DataSet:
             if is_name and values.is_unique and len(values) > 1:
                 advice = self.own.key("drop", [column.name])
                 self.notices.append(f"{column.name!r} differs in every row: an identifier? {advice} leaves it out.")
-            is_ordered = column.kind in ("number", "date") and values.nunique() > 2
-            if is_random and is_ordered and values.is_monotonic_increasing:
+            elif is_random and column.kind in ("number", "date") and _is_sorted(values):
                 self.notices.append(
                     f"rows are sorted by {column.name!r}: random splits put neighbours into training and test. A split"
                     " column or `group` keeps them apart."
@@ -395,6 +394,11 @@ class DataSet:
 def reading_of(own: OwnData) -> Reading:
     """Return the meaning of texts that a table declares."""
     return Reading.of(dict(own.read_keys))
+
+
+def _is_sorted(values: pd.Series[Any]) -> bool:
+    """Return whether more than two different values are sorted."""
+    return bool(values.is_monotonic_increasing and values.nunique() > 2)
 
 
 def _is_declared(series: pd.Series[Any]) -> bool:
