@@ -181,7 +181,7 @@ def test_a_plan_needs_no_data_of_known_problems(tmp_path, monkeypatch):
     write_dt(tmp_path / "own.dt")
     path = write(tmp_path, problems="[wine, own.dt, iris]")
     whole = read_request([path])
-    monkeypatch.setattr("pppca_bench.problems.load.read_packaged", None)
+    monkeypatch.setattr("pppca_bench.problems.proben1.read_packaged", None)
     plan = read_request([path], only_plan=True)
     assert plan.plans == whole.plans
     assert {name for name, _ in plan.problems} == {"own.dt"}

@@ -255,7 +255,11 @@ def parse_config(source: YamlSource, *, given: Mapping[str, OwnData] | None = No
 
 def parse_read_keys(texts: Sequence[str]) -> tuple[tuple[str, Any], ...]:
     """Return keys of `pandas.read_csv` from texts such as ``sep=;``; raise ConfigError for other texts."""
-    pairs = [text.partition("=") for text in texts]
-    document = {key: yaml.safe_load(value) if value.strip() else value for key, _, value in pairs}
+    document: dict[str, Any] = {}
+    for key, _, value in (text.partition("=") for text in texts):
+        try:
+            document[key] = yaml.safe_load(value) if value.strip() else value
+        except yaml.YAMLError:  # such as a comma
+            document[key] = value
     section = ReadSection.read(to_source(document, Path("--read")))
     return tuple(sorted(section.model_dump(exclude_unset=True).items()))

@@ -217,7 +217,7 @@ class DataSet:
         try:
             column, values = infer(series, self.reading)
         except ColumnError as error:
-            remedy = f"{error.remedy}, or set {own.key('task', 'classification')}."
+            remedy = f"{error.remedy or 'Correct it'}, or set {own.key('task', 'classification')}."
             raise self._explained(error, name, remedy) from None
         if column.kind != "number":
             return column.kind != "date"

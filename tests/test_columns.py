@@ -1,0 +1,354 @@
+"""Types of columns: the same for the same values from every source; what cannot be read is refused with its remedy."""
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from command_line import pppca, printed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pppca_bench
+from pppca_bench.errors import DataError, OwnDataError
+from pppca_bench.problems import DataSet, OwnData
+from pppca_bench.problems.columns import ColumnError, Reading, convert, infer
+
+BIG = 2**53
+MARKERS = ["", "?", "NA", "None", "null"]
+
+
+def kind_of(values, declared="", **read):
+    return infer(pd.Series(values, name="x", dtype=object), Reading.of(read), declared)[0].kind
+
+
+def refusal(values, **read) -> ColumnError:
+    with pytest.raises(ColumnError) as refused:
+        infer(pd.Series(values, name="x", dtype=object), Reading.of(read))
+    return refused.value
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "-2.5", "1e3", ".5", "+1", " 3 "], "number"),
+        ([1, 2.5, None], "number"),
+        (["00012", "501"], "category"),
+        (["TRUE", "False", "true", None], "boolean"),
+        ([True, False], "boolean"),
+        (["2020-01-02", "2020-12-31"], "date"),
+        (["13.1.2020", "2.3.2020"], "date"),
+        (["red", "blue"], "category"),
+        (["4wd", "fwd"], "category"),
+        (["1st", "2nd", "3rd"], "category"),
+        (["10-14", "15-19"], "category"),
+        (MARKERS, "number"),
+    ],
+)
+def test_all_values_decide_the_type(values, kind):
+    assert kind_of(values) == kind
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *(["1", "2", odd] for odd in ("na", "1_000", "0x1f", "5 %", "1e-400", "\u22125", "8,480", "1.234,5", "x")),
+        ["$1,221.90", "$3"],
+        ["100 min", "82 min"],
+        ["5 %", "7 %"],
+    ],
+    ids="-".join,
+)
+def test_numbers_beside_other_texts_are_refused_and_the_remedies_read_them(values):
+    refused = refusal(values)
+    assert refused.expected == "numbers or text"
+    for read in (yaml.safe_load(part)["read"] for part in refused.remedy.split("`")[1::2]):
+        assert kind_of(values, **read) == "number"
+    assert kind_of(values, "category") == "category"
+
+
+def test_marks_of_thousands_separate_groups_of_three_digits_only():
+    read = {"thousands": ","}
+    assert infer(pd.Series(["1,046", "229", "1,234,567.5"]), Reading.of(read))[1].tolist() == [1046, 229, 1234567.5]
+    refusal(["1,04", "229"], **read)
+
+
+def test_declared_markers_are_missing_as_text_and_as_number():
+    for values in (["-200.0", "-200", "3"], [-200.0, -200, 3]):
+        assert infer(pd.Series(values), Reading.of({"na_values": [-200]}))[1].isna().tolist() == [True, True, False]
+    assert kind_of(["NA", "a"], keep_default_na=False) == "category"
+
+
+@pytest.mark.parametrize("values", [[BIG + 1, 2], [str(BIG + 1), "2"], pd.array([BIG + 1, None], dtype="Int64")])
+def test_whole_numbers_that_float64_merges_are_refused_unless_categories(values):
+    series = pd.Series(values, name="x")
+    with pytest.raises(ColumnError, match="whole numbers within ±2⁵³"):
+        infer(series, Reading())
+    assert str(BIG + 1) in infer(series, Reading(), "category")[0].labels
+
+
+CELLS = {
+    "number": st.floats(-1e9, 1e9).map(lambda value: float(f"{value:.6g}")),
+    "whole": st.integers(-BIG, BIG),
+    "text": st.sampled_from(["red", "dark blue", "été", "B"]),
+    "flag": st.booleans(),
+}
+
+
+@st.composite
+def frames(draw) -> pd.DataFrame:
+    n_rows = draw(st.integers(8, 12))
+    kinds = draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=4))
+    columns = {
+        f"{kind}{place}": [draw(st.none() | CELLS[kind]) if row > 1 else draw(CELLS[kind]) for row in range(n_rows)]
+        for place, kind in enumerate(kinds)
+    }
+    return pd.DataFrame(columns).convert_dtypes().assign(y=["u", "v"] * (n_rows // 2) + ["u"] * (n_rows % 2))
+
+
+def written(frame: pd.DataFrame, folder: Path) -> list[OwnData]:
+    """Return declarations of the same rows as CSV, Parquet, ARFF and a frame of Python values."""
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_parquet(folder / "t.parquet")
+    lines = ["@relation t", *(f"@attribute {name} {_attribute(frame[name])}" for name in frame), "@data"]
+    lines += [",".join("?" if pd.isna(cell) else _quoted(cell) for cell in row) for row in frame.to_numpy(object)]
+    (folder / "t.arff").write_text("\n".join(lines) + "\n")
+    sources = [OwnData(source, str(folder / f"t.{source}"), ("y",)) for source in ("csv", "parquet", "arff")]
+    given_rows = pppca_bench.Table(frame.drop(columns="y").astype(object), frame["y"]).save("t", folder / "t.pickle")
+    return [*sources, given_rows]
+
+
+def _attribute(series: pd.Series) -> str:
+    return "numeric" if pd.api.types.is_numeric_dtype(series) and series.dtype != "boolean" else "string"
+
+
+def _quoted(cell: object) -> str:
+    return f"'{cell}'" if isinstance(cell, str | bool | np.bool_) else repr(cell)
+
+
+@settings(max_examples=25, deadline=None)
+@given(frame=frames())
+def test_the_same_rows_have_the_same_inputs_and_digest_from_every_source(tmp_path_factory, frame):
+    results = set()
+    for own in written(frame, tmp_path_factory.mktemp("rows")):
+        data = DataSet(replace(own, duplicates="keep"))
+        problem = data.problem()
+        results.add((data.feature_names, data.sha256, problem.X_train.tobytes(), problem.y_test.tobytes()))
+    assert len(results) == 1
+
+
+@given(st.lists(st.text(max_size=6) | CELLS["number"].map(str) | st.sampled_from(MARKERS), min_size=1, max_size=8))
+def test_every_value_is_read_back_or_the_column_is_refused(values):
+    series = pd.Series(values, name="x", dtype=object)
+    try:
+        column, converted = infer(series, Reading())
+    except ColumnError:
+        return
+    pd.testing.assert_series_equal(convert(column, series, Reading()), converted)
+    for text, value in zip(values, converted, strict=True):
+        if pd.isna(value):
+            assert text in MARKERS or text.lstrip(" ") in MARKERS
+        elif column.kind == "number":
+            assert float(text) == value
+        elif column.kind == "category":
+            assert column.text(value) == text.lstrip(" ")
+
+
+def data_of(folder: Path, content: str, *, target: str = "y", **settings) -> DataSet:
+    (folder / "t.csv").write_text(content)
+    return DataSet(OwnData("csv", str(folder / "t.csv"), (target,), **settings))
+
+
+ROWS = "".join(f"{row},{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20))
+
+
+@pytest.mark.parametrize(
+    ("content", "remedies"),
+    [
+        (("z,x,y\n" + ROWS).replace(",", ";").encode(), 1),
+        (("sep=;\nz,x,y\n" + ROWS).replace(",", ";").encode(), 1),
+        (("z,x,y\n" + ROWS).replace(",", "\t").encode("utf-16"), 2),
+        (("z,x°,y\n" + ROWS).encode("cp1252"), 1),
+        (("# from an archive\n#\nz,x,y\n" + ROWS).encode(), 1),
+        ("".join(f"{row}.5,{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20)).encode(), 1),
+        (("x,y\n" + ROWS).encode(), 1),
+        ((",x,y\n" + ROWS).encode(), 1),
+    ],
+    ids=["semicolons", "sep=", "utf-16", "latin", "comments", "headerless", "row names", "unnamed row names"],
+)
+def test_a_file_that_looks_otherwise_is_refused_with_the_key_that_reads_it(tmp_path, content, remedies):
+    (tmp_path / "t.csv").write_bytes(content)
+    read = {}
+    for _ in range(remedies):
+        with pytest.raises(OwnDataError) as refused:
+            OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())).read()
+        read |= yaml.safe_load(str(refused.value).split("`")[1])["read"]
+    table = OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())).read()
+    assert len(table.frame) == 20
+    assert table.frame.iloc[:, -1].tolist() == ["u", "v"] * 10
+
+
+def test_many_wrong_lines_are_one_line_with_their_count(tmp_path):
+    with pytest.raises(OwnDataError) as refused:
+        data_of(tmp_path, "x,z,y\n" + "1,2,u\n" + "1,u\n" * 599)
+    assert str(refused.value).count("\n") == 0
+    assert "in 599 of 600 rows: 2 in line 3, 2 in line 4, 2 in line 5 …" in str(refused.value)
+
+
+@pytest.mark.parametrize("compression", ["gz", "bz2", "xz", "zip"])
+def test_compressed_files_are_read(tmp_path, compression):
+    plain = data_of(tmp_path, "z,x,y\n" + ROWS)
+    pd.read_csv(tmp_path / "t.csv").to_csv(tmp_path / f"t.csv.{compression}", index=False)
+    assert DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",))).sha256 == plain.sha256
+
+
+def test_a_sparse_arff_file_has_zeros_where_nothing_is_written(tmp_path):
+    rows = "".join(f"{{{'0 1.5, ' if row % 3 else ''}1 {'vu'[row % 2]}}}\n" for row in range(12))
+    (tmp_path / "t.arff").write_text(f"@relation t\n@attribute x numeric\n@attribute y {{u,v}}\n@data\n{rows}")
+    data = DataSet(OwnData("arff", str(tmp_path / "t.arff"), ("y",)))
+    assert data.frame["x"].tolist() == [1.5 if row % 3 else 0.0 for row in range(12)]
+    assert data.classes == ("u", "v")
+
+
+def test_none_and_na_are_classes_and_missing_inputs(tmp_path):
+    text = "x,y\n" + "".join(f"{['NA', row][row % 2]},{['None', 'NA', 'Apnoea'][row % 3]}\n" for row in range(24))
+    data = data_of(tmp_path, text)
+    assert data.classes == ("Apnoea", "NA", "None")
+    assert data.feature_names == ("x", "x missing")
+
+
+@pytest.mark.parametrize("labels", [["1.0", "2.0", "3.0"], ["1", "2", "3"]])
+def test_few_whole_numbers_are_classes_and_said(tmp_path, labels):
+    text = "x,y\n" + "".join(f"{row * 7 % 23},{labels[row % 3]}\n" for row in range(24))
+    data = data_of(tmp_path, text)
+    assert (data.task, data.classes) == ("classification", ("1", "2", "3"))
+    assert data.notices == ["the 3 whole numbers of 'y' are classes. `task: approximation` decides otherwise."]
+    assert data_of(tmp_path, text, task="approximation").notices == []
+
+
+def test_copies_of_rows_are_said_dropped_or_kept_together(tmp_path):
+    rows = [f"{row * 7 % 20}.5,{row * row % 7},{'uv'[row % 2]}" for row in range(20)]
+    text = "\n".join(["a,b,y", *rows, *rows[:10]]) + "\n"
+    (notice,) = data_of(tmp_path, text).notices
+    assert notice.startswith("10 of 30 rows are copies of other rows")
+    for remedy in notice.split("`")[1::2]:
+        data = data_of(tmp_path, text, **yaml.safe_load(remedy))
+        assert data.notices == []
+    assert len(data_of(tmp_path, text, duplicates="drop").y) == 20
+    grouped = data_of(tmp_path, text, duplicates="group")
+    for one, other in itertools.combinations(grouped.rows(0), 2):
+        assert not {row % 20 for row in one} & {row % 20 for row in other}
+
+
+def test_groups_stay_in_one_part_and_are_no_input(tmp_path):
+    text = "patient,x,y\n" + "".join(f"p{row // 3},{row * 7 % 11},{'uv'[row // 3 % 2]}\n" for row in range(48))
+    data = data_of(tmp_path, text, group="patient")
+    assert data.feature_names == ("x",)
+    for one, other in itertools.combinations(data.rows(0), 2):
+        assert not {row // 3 for row in one} & {row // 3 for row in other}
+    with pytest.raises(DataError, match="expected at least 4 groups"):
+        data_of(tmp_path, text.replace("p1", "p0"), group="y", target="x", task="approximation")
+
+
+def test_identifiers_and_sorted_rows_are_said(tmp_path):
+    text = "name,t,y\n" + "".join(f"n{row * 7 % 20},{row // 2}.5,{'uv'[row % 2]}\n" for row in range(20))
+    notices = data_of(tmp_path, text).notices
+    assert [notice.partition(":")[0] for notice in notices] == ["'name' differs in every row", "rows are sorted by 't'"]
+
+
+def test_other_targets_are_no_inputs_unless_declared():
+    data = DataSet(OwnData("sklearn", "linnerud", ("Weight",)))
+    assert data.feature_names == ("Chins", "Situps", "Jumps")
+    inputs = yaml.safe_load(data.notices[-1].split("`")[1])["inputs"]
+    assert len(DataSet(OwnData("sklearn", "linnerud", ("Weight",), inputs=tuple(inputs))).feature_names) == 5
+
+
+def test_text_of_many_values_is_encoded_by_its_components(tmp_path):
+    words = ["red door", "blue window", "old chair", "small table"]
+    notes = [f"{words[row % 4]} no {'abcdefghij'[row % 10]}{row}" for row in range(60)]
+    text = "note,y\n" + "".join(f"{note},{'uv'[row % 2]}\n" for row, note in enumerate(notes))
+    with pytest.raises(DataError, match=r"expected at most 40 categories, .*`text: \[note\]`"):
+        data_of(tmp_path, text)
+    problem = data_of(tmp_path, text, text=("note",)).problem()
+    assert problem.feature_names[:2] == ("note 1", "note 2")
+    assert (problem.X_train.min(), problem.X_train.max()) == (0.0, 1.0)
+
+
+CONFIG = {
+    "name": "own",
+    "seed": 1,
+    "splits": 2,
+    "methods": ["all_features"],
+    "classifier": {"hidden": [], "max_epochs": 2},
+}
+
+
+def test_indices_of_given_data_must_agree(tmp_path):
+    X = pd.DataFrame({"a": np.arange(20) * 7 % 20 / 2, "b": np.arange(20) % 3}, index=range(10, 30))
+    y = pd.Series(["u", "v"] * 10, index=X.index)
+    with pytest.raises(DataError, match=r"expected the same index in X and y"):
+        pppca_bench.run(CONFIG, {"mine": (X, y[::-1])}, results=tmp_path)
+    done = pppca_bench.run(CONFIG, {"mine": (X, y[::-1].loc[X.index])}, results=tmp_path)
+    assert done.outcome.n_failed == 0
+
+
+def test_remedies_for_given_data_are_arguments_of_a_table(tmp_path):
+    X = pd.DataFrame({"a": np.arange(20) * 7 % 20 / 2, "t": pd.date_range("2020", periods=20)[::-1]})
+    y = np.arange(20) % 2
+    with pytest.raises(DataError, match="got dates") as refused:
+        pppca_bench.run(CONFIG, {"mine": (X, y)}, results=tmp_path)
+    for remedy in str(refused.value).split("`")[1::2]:
+        table = eval(remedy, {"pppca_bench": pppca_bench, "X": X, "y": y})
+        with pytest.warns(UserWarning, match="whole numbers of 'y' are classes"):
+            done = pppca_bench.run(CONFIG, {"mine": table}, results=tmp_path)
+        assert done.outcome.n_failed == 0
+
+
+@pytest.mark.parametrize("labels", [["u", "v"], [3, 5], [True, False], [1.0, 2.0]])
+def test_predicted_classes_have_the_type_of_the_target(tmp_path, labels):
+    X, y = pd.DataFrame({"a": np.arange(20) * 7 % 20 / 2}), pd.Series(labels * 10, name="y")
+    table = pppca_bench.Table(X, y, task="classification")
+    pppca_bench.run(CONFIG, {"mine": table}, results=tmp_path)
+    fitted = pppca_bench.pipeline("own/mine/all_features/0", tmp_path, problems={"mine": table})
+    assert set(fitted.predict(X).tolist()) <= set(labels)
+    assert fitted.predict(X).dtype.kind == np.array(labels).dtype.kind
+
+
+def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{1000 + row};0,{row * 7 % 13};{'red' if row % 2 else 'blue'};0{row % 3};1,{row % 4}" for row in range(40)]
+    Path("messy.csv").write_text("\n".join(["id;size;colour;code;price", *rows]))
+    refused = pppca("data", "describe", "messy.csv", "--target", "colour", "--read", "sep=;")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 2)
+    described = printed("data", "describe", "messy.csv", "--target", "colour", "--read", "sep=;", "--read", "decimal=,")
+    assert "Note: 'id' differs in every row: an identifier? `drop: [id]` leaves it out." in described
+    table = "{csv: messy.csv, target: colour, drop: [id], read: {sep: ';', decimal: ','}}"
+    Path("own.yaml").write_text(yaml.safe_dump(CONFIG | {"name": "messy", "problems": [yaml.safe_load(table)]}))
+    printed("run", "own.yaml", "--workers", "0", "--quiet", "--no-tables")
+    fitted = pppca_bench.pipeline("messy/messy.csv/all_features/0")
+    joblib.dump(fitted, "fitted.joblib")
+    new = ["id;size;colour;code;price", "7;0,5;;00;1,3", "8;?;;02;1,0"]
+    Path("new.csv").write_text("\n".join(new))
+    read = {"sep": ";", "decimal": ","}
+    assert set(joblib.load("fitted.joblib").predict(pppca_bench.read_table("new.csv", **read))) <= {"red", "blue"}
+    for line, said in (
+        ("9;1;;07;1,0", "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got '07'"),
+        ("9;1;;;1,0", "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got a gap"),
+        ("9;1;;00;1.0", "line 4, column 'price' of X: expected numbers, got '1.0'"),
+    ):
+        Path("odd.csv").write_text("\n".join([*new, line]))
+        with pytest.raises(ValueError, match=said):
+            fitted.predict(pppca_bench.read_table("odd.csv", **read))
+    Path("odd.csv").write_text("\n".join([*new, "9;1;;07;1,0"]))
+    lenient = pppca_bench.pipeline("messy/messy.csv/all_features/0", unseen="ignore")
+    assert len(lenient.predict(pppca_bench.read_table("odd.csv", **read))) == 3
+
+
+def test_labels_that_look_alike_are_refused(tmp_path):
+    for one, two in (("a", "a "), ("caf\u00e9", "cafe\u0301")):
+        with pytest.raises(OwnDataError, match="expected one spelling of"):
+            data_of(tmp_path, "x,y\n" + "".join(f"{row},{(one, two)[row % 2]}\n" for row in range(8)))
