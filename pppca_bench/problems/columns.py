@@ -252,7 +252,7 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
     plain, mark, point = texts, re.escape(reading.thousands), re.escape(reading.decimal)
     if reading.thousands:
         plain = plain.str.strip()
-        grouped = plain.str.fullmatch(rf"[+-]?\d{{1,3}}(?:{mark}\d{{3}})+(?:{point}\d*)?", na=False)
+        grouped = plain.str.fullmatch(rf"[+-]?[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:{point}\d*)?", na=False)
         plain = plain.where(~grouped, plain.str.replace(reading.thousands, "", regex=False))
     if reading.decimal != ".":
         plain = plain.where(~plain.str.contains(".", regex=False, na=False), "")

@@ -177,7 +177,7 @@ def read_csv(path: str | Path, read: Mapping[str, Any] | None = None) -> RawTabl
     _check_first_line(path, text.partition("\n")[0].strip(), keys)
     rows = rows if header is None else rows[header + 1 :]
     _check_names(path, first if header is not None else [], keys)
-    _check_fields(path, rows, len(keys.get("names", first)), has_row_names=keys.get("index_col") not in (None, False))
+    _check_fields(path, rows, len(keys.get("names", first)), has_row_names=type(keys.get("index_col")) in (int, str))
     options |= {"header": header, "skipinitialspace": True, "dtype": str, "na_filter": False}
     try:
         frame = pd.read_csv(io.StringIO(text), **options)
