@@ -28,7 +28,7 @@ from pppca_bench.problems import (
     registered,
 )
 from pppca_bench.problems.bundled import load_bundled, scale_to_unit_interval, split_sizes
-from pppca_bench.problems.load import user_folders
+from pppca_bench.problems.proben1 import user_folders
 from pppca_bench.problems.read_table import download_folders
 
 ROOT = Path(__file__).parents[1]

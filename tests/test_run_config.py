@@ -199,8 +199,8 @@ def test_the_worked_example_prints_what_the_document_shows():
             ["sklearn:iris", "--target", "targt"],
             "sepal width (cm), petal length (cm), petal width (cm), target (did you",
         ),
-        (["iris", "--target", "y"], "expected --target, --task and --drop with a table alone"),
-        (["demo.yaml", "--drop", "y"], "expected --target, --task and --drop with a table alone"),
+        (["iris", "--target", "y"], "expected --target, --task, --drop, --read and --html with a table alone"),
+        (["demo.yaml", "--drop", "y"], "expected --target, --task, --drop, --read and --html with a table alone"),
         (["sklearn:iris", "--target", "z"], "sklearn:iris: expected a column 'z'"),
     ],
 )

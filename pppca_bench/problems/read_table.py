@@ -44,6 +44,7 @@ SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet
 _DECOMPRESS: Mapping[str, Any] = {"gzip": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress}
 _COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 _SEPARATORS = ",;\t|"
+_NUMERIC_ATTRIBUTE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer)\b""", re.I | re.M)
 _RETRIES, _PAUSE_S = 3, 1.0
 
 
@@ -334,6 +335,8 @@ def read_arff(path: str | Path) -> RawTable:
     import pandas as pd
 
     text = _text_of(path, "utf-8", "infer")
+    # Numbers stay texts: liac-arff rounds whole numbers beyond 2⁵³, and cuts the decimals of INTEGER.
+    text = _NUMERIC_ATTRIBUTE.sub(r"\1STRING", text)
     is_sparse = re.search(r"^@data\s*(?:%.*\s*)*\{", text, re.MULTILINE | re.IGNORECASE) is not None
     try:
         document = arff.loads(text, return_type=arff.LOD if is_sparse else arff.DENSE)
@@ -342,7 +345,7 @@ def read_arff(path: str | Path) -> RawTable:
     attributes = document["attributes"]
     rows = document["data"]
     if is_sparse:  # a value that is not written is 0, or the first nominal value
-        zeros = [kind[0] if isinstance(kind, list) else 0.0 for _, kind in attributes]
+        zeros = [kind[0] if isinstance(kind, list) else "0" for _, kind in attributes]
         rows = [[row.get(place, zero) for place, zero in enumerate(zeros)] for row in rows]
     frame = pd.DataFrame(rows, columns=[name for name, _ in attributes])
     for place, (_, kind) in enumerate(attributes):
