@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem, load_source, open_problem
-from pppca_bench.problems.own_data import split_at_random
+from pppca_bench.problems.splits import split_at_random
 
 MIXED = """\
 size,colour,works,constant,kind
@@ -195,7 +195,7 @@ def test_semicolons_tabs_quotes_and_blank_lines_are_read(tmp_path):
         text = (
             f"a{separator}b, or c{separator}y\n\n" + f"1{separator}2.5{separator}k\n3{separator} 4.5{separator}l\n" * 4
         )
-        assert data_set(tmp_path, text, "y").sha256 == plain.sha256
+        assert data_set(tmp_path, text, "y", read_keys=(("sep", separator),)).sha256 == plain.sha256
 
 
 def test_scikit_learn_data_sets_declare_their_targets():
@@ -207,18 +207,17 @@ def test_scikit_learn_data_sets_declare_their_targets():
 GOOD = "x,y\n" + "1,a\n2,b\n" * 5
 FOLD = "x,fold,y\n" + "1,train,a\n2,train,b\n3,validation,a\n4,test,b\n"
 
+WRONG_FIELDS = (
+    ": expected 2 fields, as in the header, got another number in 1 of 11 rows: {} in line 12. Correct the lines."
+)
+
 MISTAKES = [
     ("", {}, ": expected a first line with the columns' names, got an empty file. Is it the right file?"),
     ("x,y\n", {}, ": expected at least one row and one column, got 0 rows of 2 columns. Is it the right data?"),
     ("x,x,y\n1,2,a\n", {}, ": expected each column's name once, got 'x' again. Rename one of them."),
-    (
-        "x,,y\n1,2,a\n",
-        {},
-        ": expected a name for each column, got none for column 2. Name it, or leave it out, as pandas does with"
-        " `to_csv(index=False)`.",
-    ),
-    (GOOD + "3,b,4\n", {}, ", line 12: expected 2 fields, as in the first line, got 3. Correct the line."),
-    (GOOD + '"3,b\n', {}, ", line 12: expected CSV, got unexpected end of data. Correct the line."),
+    ("x,,y\n1,2,a\n", {}, ": expected a name for each column, got none for column 2. Name it."),
+    (GOOD + "3,b,4\n", {}, WRONG_FIELDS.format(3)),
+    (GOOD + '"3,b\n', {}, WRONG_FIELDS.format(1)),
     (GOOD, {"target": ("z",)}, ": expected a column 'z', got the columns x, y. Correct the name."),
     (GOOD, {"drop": ("x",)}, ": expected at least one column beside the target, got none. Drop fewer columns."),
     (GOOD, {"target": ()}, ": expected the name of the target's column, got none. Name it, such as `target: y`."),
@@ -232,7 +231,7 @@ MISTAKES = [
     (
         GOOD,
         {"task": "approximation"},
-        ", column 'y': expected numbers to approximate, got text. Set `task: classification`, with a single target.",
+        ", column 'y': expected numbers to approximate, got category. Set `task: classification`, with a single target.",
     ),
     (
         GOOD + "3,c\n",
@@ -248,9 +247,9 @@ MISTAKES = [
     ),
     (
         "x,y\n" + "".join(f"{row},{row}\n" for row in range(9)),
-        {},
+        {"task": "classification"},
         ", column 'y': expected at least 4 rows of each class, one for each part of a split, got 1 of '0'. Take its"
-        " rows out, or join it to another class, or say `task: approximation`.",
+        " rows out, or join it to another class, or set `task: approximation`.",
     ),
     ("x,y\n1,0.5\n2,1.5\n", {}, ": expected at least 4 rows, one for each part of a split, got 2. Add rows."),
     (
@@ -261,7 +260,8 @@ MISTAKES = [
     (
         "x,y\n" + "".join(f"id{row},{row % 2}\n" for row in range(300)),
         {},
-        ", column 'x': expected at most 256 categories, each an input, got 300. Leave it out: `drop: [x]`.",
+        ", column 'x': expected at most 40 categories, each an input, got 300. Encode them as text, `text: [x]`, or"
+        " leave it out, `drop: [x]`.",
     ),
     (
         FOLD + "5,tset,a\n",
@@ -296,7 +296,7 @@ def test_an_error_in_a_csv_file_names_file_line_and_column(tmp_path, text, setti
 
 def test_unreadable_files_and_unknown_data_sets_are_refused(tmp_path):
     (tmp_path / "latin.csv").write_bytes(b"x,y\n1,\xfc\n")
-    with pytest.raises(DataError, match=r"latin\.csv, line 2: expected UTF-8 text, got the byte 0xfc\."):
+    with pytest.raises(DataError, match=r"latin\.csv, line 2: expected utf-8 text, got the byte 0xfc\."):
         OwnData("csv", str(tmp_path / "latin.csv")).read()
     (tmp_path / "own.parquet").write_text(GOOD)
     with pytest.raises(
@@ -325,14 +325,14 @@ def test_dates_are_refused_unless_dropped(tmp_path):
     frame.to_parquet(tmp_path / "own.parquet")
     own = OwnData("parquet", str(tmp_path / "own.parquet"), ("y",))
     with pytest.raises(
-        DataError, match=r"column 'when': expected numbers, text or true/false, got datetime64.* `drop: \[when\]`"
+        DataError, match=r"column 'when': expected numbers or text, got dates \(typed\).* `drop: \[when\]`"
     ):
         DataSet(own, own.read())
     assert open_problem(OwnData("parquet", own.place, ("y",), drop=("when",)))[1].feature_names == ("x",)
     frame.to_csv(tmp_path / "own.csv", index=False)
     own = OwnData("csv", str(tmp_path / "own.csv"), ("y",))
     with pytest.raises(
-        DataError, match=r"column 'when': expected numbers, text or true/false, got dates.* `drop: \[when\]`"
+        DataError, match=r"column 'when': expected numbers or text, got dates \(%Y-%m-%d\).* `drop: \[when\]`"
     ):
         DataSet(own, own.read())
 
@@ -376,13 +376,15 @@ def test_a_column_without_a_value_in_the_training_rows_becomes_0(tmp_path):
 
 def test_a_proben1_family_has_all_examples_of_its_permutations():
     data = DataSet(own := OwnData("proben1", "cancer", rule=SplitRule(folds=10)), own.read())
-    assert (own.label, data.table.values.shape, data.classes) == ("proben1:cancer", (699, 10), ("0", "1"))
+    assert (own.label, data.table.frame.to_numpy().shape, data.classes) == ("proben1:cancer", (699, 10), ("0", "1"))
     for name in ("cancer1", "cancer2", "cancer3"):
         problem = load_problem(name)
         X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])
         y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
         rows = np.column_stack([X, y])
-        assert np.array_equal(rows[np.lexsort(rows.T)], data.table.values[np.lexsort(data.table.values.T)])
+        assert np.array_equal(
+            rows[np.lexsort(rows.T)], data.table.frame.to_numpy()[np.lexsort(data.table.frame.to_numpy().T)]
+        )
     assert OwnData("proben1", "flare").read().targets == ("out1", "out2", "out3")
 
 

@@ -189,7 +189,7 @@ class TestArchives:
         folder = tmp_path / "data"
         folder.mkdir()
         shutil.copy(ROOT / "data" / "glass.tar.xz", folder)
-        monkeypatch.setattr("pppca_bench.problems.load._FOLDERS", (tmp_path / "nowhere", folder))
+        monkeypatch.setattr("pppca_bench.problems.proben1._FOLDERS", (tmp_path / "nowhere", folder))
         return folder
 
     @pytest.mark.usefixtures("places")

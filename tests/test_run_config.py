@@ -128,12 +128,12 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
     path = config_file(tmp_path / "a", "{csv: own.csv, target: kind}, iris")
     flowers().to_csv(tmp_path / "a" / "own.csv", index=False)
     done = pppca("run", path, "--dry-run")
-    assert (done.exit_code, done.output) == (0, "2 runs planned, 0 done, 2 to run in 2 cells.\n")
+    assert (done.exit_code, done.stdout) == (0, "2 runs planned, 0 done, 2 to run in 2 cells.\n")
     assert ": 16 trainings, " in pppca("run", path, "--set", "tau=auto", "--dry-run").output
-    assert pppca("run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run").output.startswith("6 runs pl")
+    assert pppca("run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run").stdout.startswith("6 runs pl")
     (tmp_path / "a" / "own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
     done = pppca("run", path)
-    said = f"{tmp_path}/a/own.csv, line 10: expected 2 fields, as in the first line, got 3. Correct the line."
+    said = f"{tmp_path}/a/own.csv: expected 2 fields, as in the header, got another number in 1 of 9 rows: 3 in line 10. Correct the lines."
     assert (done.exit_code, done.output.strip().splitlines()) == (2, [f"Error: {said}"])
 
 
@@ -229,7 +229,9 @@ def test_all_problems_of_a_config_are_described_and_all_that_is_wrong_with_them(
     done = pppca("data", "describe", str(config_file(folder, problems)))
     assert done.exit_code == 2
     assert re.findall(r"^problem +(\S+)", done.output, re.MULTILINE) == ["a.csv", "iris", "b.csv"]
-    assert all(f"{name}, column 'when': expected numbers, text or" in done.stderr for name in ("a.csv", "b.csv"))
+    assert all(
+        f"{name}, column 'when': expected numbers or text, got dates" in done.stderr for name in ("a.csv", "b.csv")
+    )
 
 
 @pytest.mark.slow

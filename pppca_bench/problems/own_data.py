@@ -217,7 +217,8 @@ class DataSet:
         try:
             column, values = infer(series, self.reading)
         except ColumnError as error:
-            remedy = f"{error.remedy or 'Correct it'}, or set {own.key('task', 'classification')}."
+            remedy = f"{error.remedy}, or s" if error.remedy else "S"
+            remedy += f"et {own.key('task', 'classification')}."
             raise self._explained(error, name, remedy) from None
         if column.kind != "number":
             return column.kind != "date"
@@ -255,7 +256,7 @@ class DataSet:
         try:
             column, values = infer(self.table.frame[name], self.reading)
         except ColumnError as error:
-            raise self._explained(error, name, f"{error.remedy}.") from None
+            raise self._explained(error, name, f"{error.remedy or 'Correct it'}.") from None
         if column.kind not in ("number", "boolean"):
             remedy = f"Set {self.own.key('task', 'classification')}, with a single target."
             raise self.table.error("numbers to approximate", column.kind, remedy, column=name)

@@ -44,7 +44,9 @@ SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet
 _DECOMPRESS: Mapping[str, Any] = {"gzip": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress}
 _COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 _SEPARATORS = ",;\t|"
-_NUMERIC_ATTRIBUTE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer)\b""", re.I | re.M)
+_NUMERIC_ATTRIBUTE = re.compile(
+    r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer)\b""", re.I | re.M
+)
 _RETRIES, _PAUSE_S = 3, 1.0
 
 
