@@ -74,7 +74,8 @@ def test_numbers_beside_other_texts_are_refused_and_the_remedies_read_them(value
 def test_marks_of_thousands_separate_groups_of_three_digits_only():
     read = {"thousands": ","}
     assert infer(pd.Series(["1,046", "229", "1,234,567.5"]), Reading.of(read))[1].tolist() == [1046, 229, 1234567.5]
-    refusal(["1,04", "229"], **read)
+    for wrong in ("1,04", "0,123"):
+        refusal([wrong, "229"], **read)
 
 
 def test_declared_markers_are_missing_as_text_and_as_number():

@@ -231,7 +231,8 @@ MISTAKES = [
     (
         GOOD,
         {"task": "approximation"},
-        ", column 'y': expected numbers to approximate, got category. Set `task: classification`, with a single target.",
+        ", column 'y': expected numbers to approximate, got category. Set `task: classification`, with a single"
+        " target.",
     ),
     (
         GOOD + "3,c\n",

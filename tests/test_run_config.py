@@ -133,7 +133,8 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
     assert pppca("run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run").stdout.startswith("6 runs pl")
     (tmp_path / "a" / "own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
     done = pppca("run", path)
-    said = f"{tmp_path}/a/own.csv: expected 2 fields, as in the header, got another number in 1 of 9 rows: 3 in line 10. Correct the lines."
+    got = "another number in 1 of 9 rows: 3 in line 10"
+    said = f"{tmp_path}/a/own.csv: expected 2 fields, as in the header, got {got}. Correct the lines."
     assert (done.exit_code, done.output.strip().splitlines()) == (2, [f"Error: {said}"])
 
 
@@ -244,7 +245,9 @@ def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gai
     X[rng.integers(0, 600, 12), np.arange(12)] = -60.0  # so that the other values of a feature lie near 1
     methods = [{"method": "all_features"}, {"method": "pca", "variance_ratio": 1.0}]
     document = {"name": "ten", "seed": 1, "splits": 20, "methods": methods, "classifier": {"input_scaling": scaling}}
-    runs = pppca_bench.run(document, {"ten": (X, y.astype(str))}, results="results").runs
+    runs = pppca_bench.run(
+        document, {"ten": pppca_bench.Table(X, y.astype(str), task="classification")}, results="results"
+    ).runs
     errors = runs.groupby("method").test_error_percent.mean()
     if gains:
         assert errors["pca"] < errors["all_features"] - 10.0

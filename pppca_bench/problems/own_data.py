@@ -327,8 +327,8 @@ class DataSet:
         elif self.own.duplicates is None and copies.any():
             ways = " or ".join(self.own.key("duplicates", way) for way in ("drop", "group", "keep"))
             self.notices.append(
-                f"{copies.sum()} of {len(copies)} rows are copies of other rows: test rows may be training rows. Set"
-                f" {ways}."
+                f"{copies.sum()} of {len(copies)} rows are copies of other rows, so that test rows may be training"
+                f" rows. Set {ways}."
             )
         if self.own.duplicates == "group":
             return rows.groupby(list(rows.columns), dropna=False, sort=False).ngroup().to_numpy().astype(np.int64)
