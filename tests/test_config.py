@@ -221,7 +221,7 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
     [
         (
             "{target: y}",
-            "problems[0]: expected one of the keys csv, parquet, sklearn, proben1, openml, dt, got target.",
+            "problems[0]: expected one of the keys csv, parquet, arff, sklearn, proben1, openml, dt, got target.",
         ),
         ("{openml: iris}", "problems[0].openml: expected an integer from 1 to 1000000000, got 'iris'."),
         (
@@ -246,8 +246,9 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
             "problems[0].split: expected split: {column: …} in place of splits and folds, got both.",
         ),
         (
-            "{parquet: a.parquet, decimal: ','}",
-            "problems[0].decimal: expected decimal only with csv, got it with parquet.",
+            "{parquet: a.parquet, read: {sep: ';'}}",
+            "problems[0].read.sep: expected only decimal, thousands, na_values, keep_default_na with parquet, got sep,"
+            " which is for CSV files.",
         ),
         ("{sklearn: iris}, {sklearn: iris}", "problems[1]: expected each problem once, got {'sklearn': 'iris'} again."),
     ],

@@ -21,7 +21,7 @@ ENCODING_VERSION = 2
 """Part of the problem's digest; must be increased if a change of code changes the inputs."""
 
 N_TEXT_INPUTS = 30
-"""Inputs for a column of text, the default of skrub's StringEncoder."""
+"""Most inputs for a column of text, the default of skrub's StringEncoder; a quarter of the rows if they are few."""
 
 _UNKNOWN = -1.0
 """Code of a category that is not in the table."""
@@ -129,8 +129,9 @@ def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[st
             " 'pppca-bench[tables]'`."
         ) from None
     if column.kind == "text":
-        encoder = StringEncoder(n_components=N_TEXT_INPUTS, random_state=0)
-        return encoder, [f"{column.name} {place + 1}" for place in range(N_TEXT_INPUTS)]
+        width = max(1, min(N_TEXT_INPUTS, len(values) // 4))  # half as many as training rows, at most
+        encoder = StringEncoder(n_components=width, random_state=0)
+        return encoder, [f"{column.name} {place + 1}" for place in range(width)]
     encoder = DatetimeEncoder(
         resolution="second" if (values.dropna() != values.dropna().dt.normalize()).any() else "day"
     )
