@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn, Self, get_args, get_origin
 
@@ -131,7 +133,7 @@ class Section(BaseModel):
             else:  # an alternative of a union, which has a single rule
                 break
             value, depth = value[part], depth + 1
-        return location[:depth], f"expected {describe(annotation, value)}, got {as_written(value)}"
+        return location[:depth], expected_but_got(describe(annotation, value), value)
 
 
 def absent(**options: Any) -> Any:
@@ -150,6 +152,13 @@ def raise_errors(errors: Iterable[tuple[Location, str]]) -> NoReturn:
         {"type": broken_rule(text), "loc": location, "input": None} for location, text in errors
     ]
     raise ValidationError.from_exception_data("", details)
+
+
+def expected_but_got(expected: str, value: object) -> str:
+    """Return the rule and the given value as a message, with the remedy for text that YAML reads as another value."""
+    is_unquoted = isinstance(value, bool | int | float) and re.search(r"\btext\b", expected)
+    remedy = ". If it is text, put it in quotation marks" if is_unquoted else ""
+    return f"expected {expected}, got {as_written(value)}{remedy}"
 
 
 def with_sequences(value: Any, kind: type[list[Any]] | type[tuple[Any, ...]]) -> Any:
@@ -261,15 +270,25 @@ def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Locatio
     return result
 
 
+def _is_misread(text: str, value: object) -> bool:
+    """Return whether YAML 1.1 reads unquoted text as a value that its reader does not see: a date, off, 017, 1:30."""
+    if isinstance(value, bool):
+        return text.lower() not in ("true", "false")
+    return isinstance(value, date) or (isinstance(value, int | float) and bool(_OTHER_BASE.match(text)))
+
+
 def _plain_scalar(loader: _Loader, node: yaml.ScalarNode) -> Any:
     start = repr(node.value[:40])
     try:
         value = loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
         raise _yaml_error(f"expected a value that Python can represent, got {start} ({error})", node) from None
-    if node.style is None and isinstance(value, int | float) and _OTHER_BASE.match(node.value):
-        problem = f"expected a decimal number, got {start}, which YAML reads as {value}"
-        raise _yaml_error(f"{problem}. Write {value}, or put it in quotes if it is text", node)
+    if node.style is None and _is_misread(node.value, value):
+        read = "a date" if isinstance(value, date) else json.dumps(value)
+        problem = f"expected a value that YAML reads as it is written, got {start}, which it reads as {read}"
+        raise _yaml_error(f"{problem}. If it is text, put it in quotation marks; otherwise write its value", node)
+    if not isinstance(value, str | int | float | None):
+        raise _yaml_error(f"expected plain values, got the tag {node.tag!r}", node)
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise _yaml_error(f"expected numbers of at most {MAX_BITS} bits, got {start}...", node)
     return value

@@ -307,7 +307,11 @@ def test_a_list_may_hold_words_and_lists(load):
     ("old", "new", "message"),
     [
         ("rate: 0.01", "rate: [1, 1.0]", "8: methods[0].learning_rate[1]: expected each value once, got 1.0 again."),
-        ("rate: 0.01", "rate: [0.1, no]", "8: methods[0].learning_rate[1]: expected a number > 0 or null, got False."),
+        (
+            "rate: 0.01",
+            "rate: [0.1, false]",
+            "8: methods[0].learning_rate[1]: expected a number > 0 or null, got False.",
+        ),
         ("[8]", "[[8], [4], [8]]", "11: classifier.hidden[2]: expected each value once, got [8] again."),
         ("[8]", "[[8], 4]", "11: classifier.hidden[1]: expected 'pivot' or a list of at most 5 integers from 1 to"),
         ("rate: 0.01", "rate: []", "8: methods[0].learning_rate: expected at least one value, got []."),
@@ -432,3 +436,36 @@ def test_a_damaged_config_is_refused_with_file_and_line_or_still_valid(tmp_path,
 @settings(max_examples=5000)
 def test_thousands_of_damaged_configs_are_refused_with_file_and_line_or_still_valid(tmp_path, text):
     _check_refused_or_valid(tmp_path / "c.yaml", text)
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong", "got"),
+    [
+        ("target: 2013", "target", "2013"),
+        ("target: true", "target", "True"),
+        ("target: t, drop: [1.5]", "drop[0]", "1.5"),
+    ],
+)
+def test_columns_that_yaml_reads_as_other_values_get_the_remedy_and_no_second_error(tmp_path, given, wrong, got):
+    (tmp_path / "own.csv").write_text(
+        "t,1.5,2013,true\n" + "".join(f"{n % 2},{n},{n % 2},{n % 2}\n" for n in range(40))
+    )
+    document = tmp_path / "c.yaml"
+    text = "name: c\nproblems:\n  - {csv: own.csv, %s}\nsplits: 3\nseed: 1\nmethods: [all_features]\n"
+    document.write_text(text % given)
+    with pytest.raises(ConfigError) as caught:
+        parse_config(read_yaml(document))
+    (line,) = str(caught.value).splitlines()
+    assert f"c.yaml:3: problems[0].{wrong}: expected text" in line
+    assert line.endswith(f"got {got}. If it is text, put it in quotation marks.")
+    quoted = given.replace("true", "'true'").replace("2013", "'2013'").replace("1.5", "'1.5'")
+    document.write_text(text % quoted)
+    assert parse_config(read_yaml(document)).repeats == 3
+
+
+@pytest.mark.parametrize("wrong", ["splits: 0", "folds: 1", "splits: x"])
+def test_a_wrong_number_of_splits_is_the_only_error(tmp_path, wrong):
+    document = tmp_path / "c.yaml"
+    document.write_text(f"name: c\nproblems: [{{csv: a.csv}}]\n{wrong}\nseed: 1\nmethods: [all_features]\n")
+    with pytest.raises(ConfigError, match=r"^[^\n]*c.yaml:3: (splits|folds): expected an integer[^\n]*$"):
+        parse_config(read_yaml(document))

@@ -227,7 +227,10 @@ def test_a_document_is_validated_without_conversions_but_lists_become_tuples():
             "seed: 1\nparts:\n- {}\n- 3",
             "a.yaml:4: parts[1]: expected a mapping with the keys names, type, size, got 3.",
         ),
-        ("seed: 1\nparts: [{names: [x, 3]}]", "a.yaml:2: parts[0].names[1]: expected text, got 3."),
+        (
+            "seed: 1\nparts: [{names: [x, 3]}]",
+            "a.yaml:2: parts[0].names[1]: expected text, got 3. If it is text, put it in quotation marks.",
+        ),
         ("seed: 1\nparts: [{kind: a}]", "a.yaml:2: parts[0].kind: unknown key, expected one of names, type, size."),
         ("seed: 1\nmore: {a: {type: c}}", "a.yaml:2: more.a.type: expected 'a' or 'b', got 'c'."),
         (

@@ -61,6 +61,23 @@ class TestRunFilter:
         with pytest.raises(UnknownNameError, match=r"centre is true, false\.$"):
             plan(path, only=("centre=1",))
 
+    @pytest.mark.parametrize(
+        "name", ["a,b.csv", "2020.csv", "2024-01-01.csv", "no", "2020", "2024-01-01", "null", "017"]
+    )
+    def test_names_are_compared_as_texts(self, path, tmp_path, name):
+        (tmp_path / "t.csv").write_text("a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40)))
+        (tmp_path / name).write_text((tmp_path / "t.csv").read_text())
+        path.write_text(CONFIG.replace("[iris, wine]", f"[{{csv: {name!r}, target: target}}, iris]"))
+        assert {problem for problem, *_ in taken(path, f"tau=5,problem='{name}',method=dgha")} == {name}
+        if "," not in name:
+            assert {problem for problem, *_ in taken(path, f"problem={name}")} == {name}
+
+    @pytest.mark.parametrize("value", ["2024-01-01", "!!binary aGVsbG8=", "017", "[5", "off", "2024-01-01 10:00"])
+    @pytest.mark.parametrize("key", ["problem", "tau"])
+    def test_a_value_that_is_no_value_of_its_key_is_refused_in_a_line(self, path, key, value):
+        with pytest.raises((ConfigError, UnknownNameError), match="^--only.*$"):
+            plan(path, only=(f"{key}={value}",))
+
     def test_a_plan_lists_the_runs_that_the_filter_leaves_out(self, path):
         filtered = plan(path, only=("method=gha",))
         assert {spec.cell.method for spec in filtered.left_out} == {"dgha"}

@@ -80,19 +80,32 @@ def yaml_value(tmp_path: Path, text: str) -> object:
 
 
 @pytest.mark.parametrize(
-    ("text", "read_as"), [("017", 15), ("-010", -8), ("1:30", 90), ("1:30:00.5", 5400.5), ("0_7", 7), ("00", 0)]
+    ("text", "read_as"),
+    [
+        *[("017", 15), ("-010", -8), ("1:30", 90), ("1:30:00.5", 5400.5), ("0_7", 7), ("00", 0)],
+        *[("on", "true"), ("No", "false"), ("OFF", "false"), ("yes", "true")],
+        *[("2024-01-01", "a date"), ("2024-01-01 10:00:00", "a date")],
+    ],
 )
-def test_trust_a_number_that_yaml_reads_in_another_base_is_refused(tmp_path, text, read_as):
+def test_trust_text_that_yaml_reads_as_another_value_is_refused(tmp_path, text, read_as):
     with pytest.raises(ConfigError) as caught:
         yaml_value(tmp_path, text)
-    assert f"a.yaml:1: not valid YAML: expected a decimal number, got '{text}', which YAML reads as {read_as}." in (
+    problem = f"expected a value that YAML reads as it is written, got '{text}', which it reads as {read_as}."
+    assert f"a.yaml:1: not valid YAML: {problem} If it is text, put it in quotation marks" in (
         str(caught.value).replace(f"{tmp_path}/", "")
     )
+    assert yaml_value(tmp_path, f"'{text}'") == text
+
+
+@pytest.mark.parametrize("text", ["!!binary aGVsbG8=", "!!timestamp '2024-01-01'", "!!set {a}"])
+def test_trust_a_value_that_json_lacks_is_refused(tmp_path, text):
+    with pytest.raises(ConfigError, match="a.yaml:1: not valid YAML: expected plain values, got the tag"):
+        yaml_value(tmp_path, text)
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("0", 0), ("-0", 0), ("0.5", 0.5), ("00.5", 0.5), ("0x17", 23), ("1_000", 1000), ("'017'", "017"), ("170", 170)],
+    [("0", 0), ("-0", 0), ("0.5", 0.5), ("00.5", 0.5), ("0x17", 23), ("1_000", 1000), ("170", 170), ("true", True)],
 )
 def test_trust_other_numbers_are_read_as_ever(tmp_path, text, value):
     assert yaml_value(tmp_path, text) == value

@@ -221,6 +221,8 @@ class Config(Section):
         """Return the largest number of splits of a table if the config states no repeats."""
         if value is not REQUIRED:
             return value
+        if not info.data.keys() >= {"splits", "folds", "problems"}:  # an error of theirs is reported already
+            return 1
         tables = [problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)]
         most = max((table.rule.n_splits for table in tables), default=1)
         if most == 1:

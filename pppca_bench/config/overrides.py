@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,20 @@ from pppca_bench.runs import Cell, Plan
 MAX_NAME_LENGTH = 120  # characters of a changed config's name, which names a folder of tables
 
 _CONFIG_KEYS = [key for key in Config.known_keys() if key not in ("name", "classifier", "methods")]
-_COMMA_BETWEEN_CONDITIONS = re.compile(r",(?![^\[]*\])")
+_PART = re.compile(r"""(?:"[^"]*"|'[^']*'|\[[^\]]*\]|[^,])+|(?<![^,])(?=,|$)""")
+"""Text between the commas of conditions; commas in quotation marks or brackets do not separate."""
 
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Filter of runs: values by key, which is ``problem``, ``method``, or a setting in `Cell.settings`.
+    """Filter of runs: values as text by key, which is ``problem``, ``method``, or a setting in `Cell.settings`.
+
+    A name is compared as text, any other setting as the value that YAML reads.
 
     A run matches if, for each key, it has one of the values; without keys all runs match.
     """
 
-    wanted: Mapping[str, tuple[Any, ...]]
+    wanted: Mapping[str, tuple[str, ...]]
 
     def matches(self, cell: Cell) -> bool:
         """Return whether the runs of a cell match."""
@@ -65,7 +69,7 @@ class RunFilter:
                     f"--only {key}: expected one of {listed(sorted(values), key)}, got {key!r}{nearest(key, values)}."
                 )
         if not any(map(self.matches, cells)):
-            known = [f"{key} is {listed(values[key], _written(asked[0]))}" for key, asked in self.wanted.items()]
+            known = [f"{key} is {listed(values[key], asked[0])}" for key, asked in self.wanted.items()]
             raise UnknownNameError(f"--only: no run of the configs matches. In the configs {'; '.join(known)}.")
 
 
@@ -74,15 +78,16 @@ def parse_filter(options: Sequence[str]) -> RunFilter:
 
     Values of the same key are alternatives; runs match the conditions on all keys, in a single or several options.
     """
-    wanted: dict[str, tuple[Any, ...]] = {}
+    wanted: dict[str, tuple[str, ...]] = {}
     for option in options:
         key = ""
-        for part in _COMMA_BETWEEN_CONDITIONS.split(option):
+        for part in _PART.findall(option):
             before, equals, after = part.partition("=")
-            key, text = (before.strip(), after) if equals else (key, part)
+            is_value = not equals or part.lstrip().startswith(("'", '"'))
+            key, text = (key, part) if is_value else (before.strip(), after)
             if not key or not text.strip():
                 raise ConfigError(f"--only {option}: expected KEY=VALUE, such as method=dgha,tau=15, got {part!r}.")
-            wanted[key] = (*wanted.get(key, ()), parse_yaml(Path("--only"), text).value)
+            wanted[key] = (*wanted.get(key, ()), text.strip())
     return RunFilter(wanted)
 
 
@@ -176,8 +181,16 @@ def _settings(cell: Cell) -> dict[str, Any]:
     return {"problem": cell.problem, "method": cell.method, **cell.settings}
 
 
-def _is_same(value: Any, asked: Any) -> bool:
+@cache
+def _read(text: str) -> Any:
+    return parse_yaml(Path("--only"), text).value
+
+
+def _is_same(value: Any, text: str) -> bool:
     """Return whether a value equals the requested value; a list of one item equals the item, and true is not 1."""
+    if isinstance(value, str):
+        return value == (_read(text) if text[0] in "'\"" else text)
+    asked = _read(text)
     if isinstance(value, tuple):
         return list(value) == (asked if isinstance(asked, list) else [asked])
     return bool(value == asked) and isinstance(value, bool) == isinstance(asked, bool)

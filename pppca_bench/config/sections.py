@@ -14,7 +14,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, create_model
 from pydantic_core import PydanticCustomError
 
-from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors
+from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, expected_but_got, raise_errors
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.lookup import (
@@ -113,7 +113,7 @@ def _checked(parameter: Parameter, value: Any) -> Any:
     try:
         checked = parameter.checked(value)
     except ParameterError as error:
-        raise broken_rule(f"expected {error.expected}, got {as_written(value)}") from None
+        raise broken_rule(expected_but_got(error.expected, value)) from None
     if not is_storable(checked):
         raise broken_rule(f"expected a number, text, true, false, null or a list, got {as_written(value)}")
     return checked
