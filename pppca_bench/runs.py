@@ -190,9 +190,16 @@ _FOLDERS = re.compile(r"""(?<=["'])/([^"'/\n]+/)+|(?<![\w.:/…])/([^\s"'/]+/)+"
 """Folders in absolute paths, which contain names of users and machines; paths with spaces are in quotation marks."""
 
 
+MAX_ERROR = 10_000
+"""Largest number of bytes of a stored error; the middle of a longer error is left out."""
+
+
 def failed_result(spec: RunSpec, cause: str) -> RunResult:
     """Return the result of a failed run; its cause is stored as valid UTF-8, without folders of absolute paths."""
-    return RunResult(spec.key, "failed", error=_FOLDERS.sub("…/", cause).encode("utf-8", "backslashreplace").decode())
+    error = _FOLDERS.sub("…/", cause).encode("utf-8", "backslashreplace")
+    if (n_more := len(error) - MAX_ERROR) > 0:
+        error = error[: MAX_ERROR // 2] + f"\n… {n_more} bytes more …\n".encode() + error[-MAX_ERROR // 2 :]
+    return RunResult(spec.key, "failed", error=error.decode("utf-8", "ignore"))
 
 
 def cause_of(error: str | None) -> str:

@@ -13,7 +13,9 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
+from command_line import pppca_process
 
+from pppca_bench.errors import PppcaError
 from pppca_bench.experiments import executors
 from pppca_bench.experiments.executors import Workers
 
@@ -161,3 +163,58 @@ def test_a_worker_does_not_import_the_command_line_that_its_parent_was_started_w
     program = "import sys, pppca_bench.__main__; print(*sorted({'click', 'pppca_bench.cli.main'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_modules_of_the_working_directory_replace_none_of_pythons(tmp_path):
+    for name in ("random", "queue", "numpy", "signal", "socket", "threading", "tempfile"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
+    document = "name: c\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [all_features]\nclassifier: {hidden: []}\n"
+    (tmp_path / "c.yaml").write_text(document)
+    done = pppca_process("run", "c.yaml", "--no-tables", "--workers", 1, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "1 runs done, 0 were already stored.\n")
+
+
+def test_a_long_temporary_folder_starts_workers(tmp_path):
+    folder = tmp_path / ("t" * 110)
+    folder.mkdir()
+    code = (
+        "from pppca_bench.experiments import executors\n"
+        "executors.PRELOADED = []\n"
+        "with executors.Workers(1) as one:\n    print(one.submit(len, 'abc').result(60))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(folder)}, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+def test_semaphores_that_the_system_refuses_are_named_with_a_remedy(monkeypatch):
+    def refuse_semaphores(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(executors, "ProcessPoolExecutor", refuse_semaphores)
+    monkeypatch.setattr(executors, "start_server", lambda: None)
+    message = r"/dev/shm\), got Read-only file system\. Make it writable, or compute without workers \(--workers 0\)\.$"
+    with pytest.raises(PppcaError, match=message):
+        Workers(1).submit(len, "abc")
+    assert Workers(0).submit(len, "abc").result() == 3
+
+
+CALL = "executors.check_main_guard()"
+
+
+@pytest.mark.parametrize(
+    ("script", "is_refused"),
+    [
+        (CALL, True),
+        (f"def call():\n    {CALL}\nif True:\n    call()", True),
+        (f"if __name__ == '__main__':\n    {CALL}", False),
+        (f"def call():\n    {CALL}\n\n\nif '__main__' == __name__:\n    call()", False),
+    ],
+)
+def test_a_script_whose_workers_would_run_it_again_is_refused(tmp_path, script, is_refused):
+    path = tmp_path / "s.py"
+    path.write_text(f"from pppca_bench.experiments import executors\n{script}\n")
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert done.returncode == is_refused
+    assert ('expected `if __name__ == "__main__":` before a call with worker' in done.stderr) == is_refused

@@ -75,7 +75,7 @@ class TestRunFilter:
     @pytest.mark.parametrize("value", ["2024-01-01", "!!binary aGVsbG8=", "017", "[5", "off", "2024-01-01 10:00"])
     @pytest.mark.parametrize("key", ["problem", "tau"])
     def test_a_value_that_is_no_value_of_its_key_is_refused_in_a_line(self, path, key, value):
-        with pytest.raises((ConfigError, UnknownNameError), match="^--only.*$"):
+        with pytest.raises((ConfigError, UnknownNameError), match=r"^--only.*$"):
             plan(path, only=(f"{key}={value}",))
 
     def test_a_plan_lists_the_runs_that_the_filter_leaves_out(self, path):

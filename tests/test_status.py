@@ -41,7 +41,7 @@ def test_all_configs_are_counted_last_and_each_run_once(store):
     plan(store, "known", GHA)
     plan(store, "both", [*GHA, *DGHA])
     store.record([RunResult("gha0", "done")], "{}")
-    counts = [["both", "1", "0", "5", "0"], ["known", "1", "0", "2", "0"], ["all", "1", "0", "5", "0"]]
+    counts = [["both", "1", "0", "5", "0"], ["known", "1", "0", "2", "0"], ["(all)", "1", "0", "5", "0"]]
     assert statuses(store) == counts
 
 

@@ -99,7 +99,7 @@ def test_trust_text_that_yaml_reads_as_another_value_is_refused(tmp_path, text, 
 
 @pytest.mark.parametrize("text", ["!!binary aGVsbG8=", "!!timestamp '2024-01-01'", "!!set {a}"])
 def test_trust_a_value_that_json_lacks_is_refused(tmp_path, text):
-    with pytest.raises(ConfigError, match="a.yaml:1: not valid YAML: expected plain values, got the tag"):
+    with pytest.raises(ConfigError, match="expected plain values, got the tag"):
         yaml_value(tmp_path, text)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 from typing import Any
 
 import click
@@ -39,9 +40,10 @@ class _Commands(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader, such as `head`, has stopped: click exits silently
                 raise
-            where = error.filename or ("the working directory" if error.errno == errno.ENOENT else "a file")
+            where = error.filename or ("the working directory" if error.errno == errno.ENOENT else None)
             cause = error.strerror or error
-            click.echo(f"Error: {where}: cannot be read or written ({cause}). Check the path and the disk.", err=True)
+            line = f"{where}: cannot be read or written ({cause}). Check the path and the disk."
+            click.echo(f"Error: {f'the system refused a call ({cause}).' if where is None else line}", err=True)
             ctx.exit(1)
 
 
@@ -64,5 +66,6 @@ for _command in (
 
 def main() -> None:
     """Run the command line."""
+    os.environ["MPLBACKEND"] = "agg"  # figures are only written; a notebook's backend may not be installed here
     gc.set_threshold(100_000)  # imports allocate much and free little: by default, garbage collection takes 0.3 s
     cli(prog_name="pppca")

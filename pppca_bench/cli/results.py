@@ -16,7 +16,6 @@ from pppca_bench.cli._shared import (
     configs_argument,
     data_option,
     examples,
-    format_option,
     read_store,
     results_option,
     stoppable,
@@ -42,7 +41,7 @@ def status(results: Path) -> None:
         rows = store.rows(
             "SELECT config, sum(status = 'done'), sum(status = 'failed'), sum(status = 'planned'),"
             " sum(status != 'done' AND key IN (SELECT value FROM json_each(?)))"
-            " FROM (SELECT config, key, 0 AS is_sum FROM plans UNION SELECT 'all', key, 1 FROM plans)"
+            " FROM (SELECT config, key, 0 AS is_sum FROM plans UNION SELECT '(all)', key, 1 FROM plans)"
             " JOIN runs USING (key) GROUP BY is_sum, config ORDER BY is_sum, config",
             under_way,
         )
@@ -69,7 +68,7 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
         if text is not None:
             texts = store.config_texts()
             check_known("config", [text], texts)
-            click.echo(texts[text], nl=False)
+            shown = texts[text].removesuffix("\n")
         elif only_failed:
             rows = store.rows(
                 "SELECT key, problem, method, repeat, error FROM runs JOIN cells ON cells.id = cell"
@@ -77,7 +76,7 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
             )
             failures = [(*row, cause_of(error)) for *row, error in rows]
             headers = ("key", "problem", "method", "repeat", "error")
-            click.echo(tabulate(failures, headers, disable_numparse=True) if failures else "No run failed.")
+            shown = tabulate(failures, headers, disable_numparse=True) if failures else "No run failed."
         else:
             rows = store.rows(
                 "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem),"
@@ -85,7 +84,8 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
                 " FROM configs JOIN plans ON plans.config = name JOIN runs ON runs.key = plans.key"
                 " JOIN cells ON cells.id = cell GROUP BY name ORDER BY planned_at"
             )
-            click.echo(tabulate(rows, ("config", "last run (UTC)", "problems", "methods", "settings", "runs")))
+            shown = tabulate(rows, ("config", "last run (UTC)", "problems", "methods", "settings", "runs"))
+    click.echo(shown)
 
 
 @click.command(epilog=examples("pppca show 3f2a", "pppca show cancer1/cancer1/gha/0", "pppca list --failed"))
@@ -109,14 +109,12 @@ def show(run: str, results: Path) -> None:
         click.echo("error: |\n" + textwrap.indent(error.rstrip(), "  "))
 
 
-@click.command(
-    epilog=examples("pppca export --out runs.csv", "pppca export cancer1 --format parquet --out cancer1.parquet")
-)
+@click.command(epilog=examples("pppca export --out runs.csv", "pppca export cancer1 --out cancer1.parquet"))
 @configs_argument
 @results_option
-@format_option("csv", "parquet")
+@click.option("--format", "form", type=click.Choice(("csv", "parquet")), help="[default: by the suffix of --out]")
 @click.option("--out", type=FILE, help="File to write to [default: print the CSV].")
-def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None) -> None:
+def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path | None) -> None:
     """Write all runs as a table with a row for each run.
 
     Settings, numbers, seed, status and provenance have a column each. CONFIGS are names of configs that were run (all
@@ -126,6 +124,9 @@ def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None)
 
     from pppca_bench.store.export import load_results
 
+    form = form or ("csv" if out is None else out.suffix.lower().removeprefix("."))
+    if form not in ("csv", "parquet"):
+        raise click.UsageError(f"expected --out FILE.csv or FILE.parquet, got {out}. Rename it, or add --format.")
     if form == "parquet" and out is None:
         raise click.UsageError("Parquet cannot be printed: name a file with --out.")
     if form == "parquet" and find_spec("pyarrow") is None:

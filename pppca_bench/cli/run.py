@@ -156,7 +156,7 @@ def run(
                 return
             with Store(results / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
                 if not quiet:
-                    _print_superseded(store, specs)
+                    click.echo(_superseded(store, specs), err=True, nl=False)
                 outcome = runner.run(
                     specs,
                     store,
@@ -183,10 +183,10 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: b
     """Return the workers for the options; local workers start to import at once, a cluster starts at the first call."""
     from pppca_bench.experiments.executors import Workers, available_cores, start_server
 
+    if executor == "processes" and workers != 0:
+        start_server()  # first, since counting cores takes imports
     n_workers = available_cores() if workers is None else workers
     if executor == "processes":
-        if n_workers:
-            start_server()
         return Workers(n_workers)
     try:
         from pppca_bench.experiments.dask_cluster import DaskCluster
@@ -227,24 +227,23 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         click.echo(end, err=True)
 
 
-def _print_superseded(store: Store, specs: Sequence[RunSpec]) -> None:
+def _superseded(store: Store, specs: Sequence[RunSpec]) -> str:
     from pppca_bench.experiments.provenance import superseded_lines
     from pppca_bench.runs import by_cell
 
     done = store.done(spec.key for spec in specs)
     missing = by_cell(spec for spec in specs if spec.key not in done)
-    for line in superseded_lines(store.superseded(missing)):
-        click.echo(line, err=True)
+    return "".join(f"{line}\n" for line in superseded_lines(store.superseded(missing)))
 
 
 def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
     from pppca_bench.runs import n_trainings
 
-    done: set[str] = set()
+    done, superseded = set[str](), ""
     if (results / DATABASE).exists() and not fresh:
         with read_store(results) as store:
-            done = store.done(spec.key for spec in specs)
-            _print_superseded(store, specs)
+            done, superseded = store.done(spec.key for spec in specs), _superseded(store, specs)
+    click.echo(superseded, err=True, nl=False)
     missing = [spec for spec in specs if spec.key not in done]
     n_cells, n_trained = len({spec.cell for spec in missing}), sum(n_trainings(spec.cell) for spec in missing)
     text = f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {n_cells} cells"

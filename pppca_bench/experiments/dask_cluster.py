@@ -17,7 +17,7 @@ from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_wo
 from pppca_bench import __version__
 from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.errors import ClusterError
-from pppca_bench.experiments.executors import Workers, uninterrupted_children
+from pppca_bench.experiments.executors import Workers, installed_modules_first, uninterrupted_children
 from pppca_bench.experiments.provenance import LIBRARIES
 from pppca_bench.problems import Problem, ProblemSource, load_source
 
@@ -126,7 +126,7 @@ class DaskCluster(Workers):
             for handler in logging.getLogger("distributed").handlers:  # shared by all of its loggers
                 handler.setLevel(logging.CRITICAL + 1)  # errors are raised instead
             if not self.address:
-                with uninterrupted_children():
+                with installed_modules_first(), uninterrupted_children():
                     self._cluster = LocalCluster(
                         n_workers=n_workers,
                         threads_per_worker=1,

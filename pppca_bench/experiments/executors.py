@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import multiprocessing
+import multiprocessing.util
 import os
 import signal
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.context import BaseContext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+from pppca_bench.errors import ConfigError, PppcaError
 
 if TYPE_CHECKING:
     from pppca_bench.problems import Problem, ProblemSource
@@ -19,12 +27,32 @@ if TYPE_CHECKING:
 PRELOADED = ["pppca_bench.experiments.choosing", "pppca_bench.experiments.worker"]
 """Modules that the server of the workers imports before it forks them: everything that a run calls."""
 
+MAX_TEMPORARY = 70
+"""Largest length of a temporary folder in bytes: addresses of sockets, which have 32 more, have at most 103."""
+
 
 def available_cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Return the number of processor cores that this process may use, also by the limits of its container."""
+    import joblib
+
+    return int(joblib.cpu_count())
+
+
+def check_main_guard() -> None:
+    """Raise ConfigError if a script calls this at its top level: workers import the script, and would call it, too."""
+    main, frame = sys.modules["__main__"], inspect.currentframe()
+    while frame is not None and (frame.f_globals is not vars(main) or frame.f_code.co_name != "<module>"):
+        frame = frame.f_back
+    path = getattr(main, "__file__", None)
+    if frame is None or path is None or not Path(path).is_file():
+        return
+    statements = ast.parse(Path(path).read_bytes()).body
+    (here, *_) = [each for each in statements if (each.end_lineno or 0) >= frame.f_lineno] or statements[-1:]
+    if not (isinstance(here, ast.If) and "__name__" in ast.dump(here.test)):
+        raise ConfigError(
+            f'{path}:{frame.f_lineno}: expected `if __name__ == "__main__":` before a call with worker processes, which'
+            " import this script, got none. Put the call below it, or compute with workers=0."
+        )
 
 
 class Workers:
@@ -114,6 +142,19 @@ class _InProcess(Executor):
 
 
 @contextmanager
+def installed_modules_first() -> Iterator[None]:
+    """Let processes that are started in the block import no modules of the working directory in place of Python's."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONSAFEPATH"]
+        if before is not None:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
+@contextmanager
 def uninterrupted_children() -> Iterator[None]:
     """Let processes that are started in the block ignore Ctrl-C, which a terminal sends to all of them."""
     if not hasattr(signal, "pthread_sigmask"):
@@ -134,9 +175,14 @@ def start_server() -> BaseContext:
         from multiprocessing import forkserver, resource_tracker
 
         context.set_forkserver_preload(PRELOADED)
-        resource_tracker.ensure_running()  # first, since starting it later would let Ctrl-C through to the server
-        with uninterrupted_children():
-            forkserver.ensure_running()
+        if len(os.fsencode(tempfile.gettempdir())) > MAX_TEMPORARY:
+            before, tempfile.tempdir = tempfile.tempdir, "/tmp"
+            multiprocessing.util.get_temp_dir()  # creates the folder of addresses
+            tempfile.tempdir = before
+        with installed_modules_first():
+            resource_tracker.ensure_running()  # first, since starting it later would let Ctrl-C through to the server
+            with uninterrupted_children():
+                forkserver.ensure_running()
     return context
 
 
@@ -156,12 +202,20 @@ def _stop_server() -> None:
 
 
 def _process_pool(n_workers: int) -> Executor:
-    return ProcessPoolExecutor(n_workers, mp_context=start_server(), initializer=_prepare_worker)
+    context = start_server()
+    try:
+        return ProcessPoolExecutor(n_workers, mp_context=context, initializer=_prepare_worker)
+    except OSError as error:
+        raise PppcaError(
+            f"worker processes: expected semaphores in shared memory (/dev/shm), got {error.strerror}. Make it"
+            " writable, or compute without workers (--workers 0)."
+        ) from None
 
 
 def _prepare_worker() -> None:
     """Ignore Ctrl-C, and end this worker with its parent, even if the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.pop("PYTHONSAFEPATH", None)
     parent: Any = multiprocessing.parent_process()
 
     def end_with_parent() -> None:

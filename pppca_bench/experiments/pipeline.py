@@ -120,7 +120,8 @@ def _opened(
             return problem, None, 0
         texts = {}  # configs have no other data for it
     for name, text in texts.items():
-        document = with_given(parse_yaml(folder / f"{name}.yaml", text), given)
+        # Names of changed configs (--set) are not names of configs.
+        document = with_given(parse_yaml(folder / f"{name}.yaml", text), given, name=name.partition("+")[0])
         try:
             opened = read_request([document], data_dir=data_dir, given=given, force=True).problems
         except (ConfigError, DataError) as error:

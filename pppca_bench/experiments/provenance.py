@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pppca_bench import __version__
 
@@ -64,11 +64,11 @@ def code_version() -> str:
     if not (root / ".git").exists():
         return __version__
     commands = ("rev-parse --short=12 HEAD", "status --porcelain --untracked-files=no -- pppca_bench")
+    # GIT_DIR and the like, which a hook of git sets, name another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    options: Any = {"cwd": root, "env": environment, "capture_output": True, "text": True, "timeout": 10}
     try:
-        commit, changed = (
-            subprocess.run(["git", *command.split()], cwd=root, capture_output=True, text=True, timeout=10, check=True)
-            for command in commands
-        )
+        commit, changed = (subprocess.run(["git", *command.split()], check=True, **options) for command in commands)
     except (OSError, subprocess.SubprocessError):
         return __version__
     return f"{__version__}+{commit.stdout.strip()}{'.dirty' if changed.stdout else ''}"

@@ -15,6 +15,7 @@ from pppca_bench.config.request import Request, read_request
 from pppca_bench.documents import YamlSource, read_yaml, to_source
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
+from pppca_bench.experiments.executors import check_main_guard
 from pppca_bench.problems import OwnData, registered
 from pppca_bench.problems.given import Table
 from pppca_bench.store import DATABASE
@@ -99,6 +100,8 @@ def run(
     >>> done = pppca_bench.run(document, {"flowers": (X, y)})  # doctest: +SKIP
     >>> done.runs.groupby("method").test_error_percent.mean()  # doctest: +SKIP
     """
+    if workers:
+        check_main_guard()
     names = list(problems or {})
     if isinstance(config, Mapping):
         more = {"problems": names} if names and "problems" not in config else {}
@@ -119,11 +122,11 @@ def run(
         return Completed(_read_runs(request, Path(results)), outcome)
 
 
-def with_given(source: YamlSource, given: Collection[str]) -> YamlSource:
-    """Return a document, with the given problems if it names no problems."""
+def with_given(source: YamlSource, given: Collection[str], **changes: object) -> YamlSource:
+    """Return a document with changed keys, and with the given problems if it names no problems."""
     if given and isinstance(source.value, dict) and "problems" not in source.value:
-        return replace(source, value=source.value | {"problems": list(given)})
-    return source
+        changes["problems"] = list(given)
+    return replace(source, value=source.value | changes) if isinstance(source.value, dict) else source
 
 
 @contextmanager
