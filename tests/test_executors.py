@@ -55,8 +55,8 @@ def workers(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not limit a process to some cores")
 def test_the_cores_are_those_that_this_process_may_use(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7})
-    assert executors.available_cores() == 3
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3})
+    assert executors.available_cores() == 1
 
 
 def test_without_workers_this_process_computes_a_call_at_once():
@@ -183,7 +183,11 @@ def test_a_long_temporary_folder_starts_workers(tmp_path):
         "with executors.Workers(1) as one:\n    print(one.submit(len, 'abc').result(60))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(folder)}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        env=os.environ | {"TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.stdout, done.stderr) == ("3\n", "")
 

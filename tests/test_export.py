@@ -119,6 +119,17 @@ class TestExport:
             "Error: Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.\n"
         )
 
+    @pytest.mark.parametrize(("name", "start"), [("a.parquet", b"PAR1"), ("a.PARQUET", b"PAR1"), ("a.csv", b"key,")])
+    def test_the_suffix_decides_the_format(self, results, tmp_path, name, start):
+        assert pppca("export", "--results", results, "--out", tmp_path / name).exit_code == 0
+        assert (tmp_path / name).read_bytes().startswith(start)
+
+    def test_another_suffix_needs_a_format(self, results, tmp_path):
+        done = pppca("export", "--results", results, "--out", tmp_path / "a.xlsx")
+        assert done.exit_code == 2
+        assert "a.xlsx. Rename it, or add --format." in done.stderr
+        assert pppca("export", "--results", results, "--out", tmp_path / "a.xlsx", "--format", "csv").exit_code == 0
+
     def test_parquet_is_not_printed(self, results):
         done = pppca("export", "--results", results, "--format", "parquet")
         assert (done.exit_code, "name a file with --out" in done.stderr) == (2, True)

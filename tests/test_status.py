@@ -1,11 +1,15 @@
 """Numbers of runs of each config by status."""
 
 import os
+import sqlite3
+from contextlib import closing
+from typing import Any
 
+import click
 import pytest
-from command_line import printed
+from command_line import pppca, printed
 
-from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
+from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import machine_digest
 
@@ -52,3 +56,31 @@ def test_reservations_of_running_processes_count_as_under_way(store):
         connection.execute("INSERT INTO reservations VALUES (?, ?)", ("gha1", f"{2**30} {machine_digest()}"))
         connection.execute("INSERT INTO reservations VALUES (?, ?)", ("gha2", f"{os.getpid()} elsewhere"))
     assert statuses(store) == [["c", "0", "0", "3", "2"]]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["status"], ["list"], ["list", "--failed"], ["list", "--text", "c"], ["show", "gha0"], ["export"]),
+        *(["tables"], ["tables", "--format", "json"], ["compare"], ["rank"], ["rules", "c"]),
+    ],
+)
+def test_no_command_prints_while_it_reads(store, monkeypatch, command):
+    """Otherwise a pager that waits would keep the lock, and stop a `pppca run` that writes."""
+    plan(store, "c", [*GHA, *DGHA])
+    facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
+    store.describe_problems([facts])
+    values = {"test_error_percent": 1.0}
+    done = [RunResult(spec.key, "done", values=values) for spec in (*GHA, *DGHA[1:])]
+    store.record([*done, RunResult("dgha0", "failed", "no")], '{"pppca": "0.1.0"}')
+    echo, texts = click.echo, []
+
+    def echo_under_lock(text: str, **options: Any) -> None:
+        with closing(sqlite3.connect(store.path, timeout=0)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+        texts.append(text)
+        echo(text, **options)
+
+    monkeypatch.setattr(click, "echo", echo_under_lock)
+    pppca(*command, "--results", store.path.parent)
+    assert texts

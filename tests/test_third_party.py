@@ -10,7 +10,7 @@ from command_line import pppca_process, printed
 
 from pppca_bench import load_results
 from pppca_bench.methods.lookup import find_method, version_of
-from pppca_bench.runs import Cell, RunSpec, failed_result
+from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
 from pppca_bench.store.columns import pack, unpack
 
 MODULE = '''
@@ -248,3 +248,13 @@ def test_a_stored_error_names_no_folder():
     assert (
         failed_result(spec, cause).error == """File "…/mine.py", line 4\nOSError: …/x.csv: 'https://a.org/b/c', 1/2"""
     )
+
+
+def test_a_huge_error_is_cut_where_it_is_stored():
+    spec = RunSpec("k", Cell("iris", "a", "gha", (), (), ()), 0, 1)
+    error = failed_result(spec, 'Traceback:\n  File "a.py", line 1, in fit\nValueError: ' + "é" * 20_000_000).error
+    assert error is not None
+    assert len(error.encode()) <= 10_100
+    assert cause_of(error).startswith("ValueError: éé")
+    assert "bytes more" in error
+    assert failed_result(spec, "x" * 10_000).error == "x" * 10_000
