@@ -30,12 +30,17 @@ PRELOADED = ["pppca_bench.experiments.choosing", "pppca_bench.experiments.worker
 MAX_TEMPORARY = 70
 """Largest length of a temporary folder in bytes: addresses of sockets, which have 32 more, have at most 103."""
 
+CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
+"""Limit of a container: microseconds of processor time, or "max", in a period of microseconds."""
+
 
 def available_cores() -> int:
-    """Return the number of processor cores that this process may use, also by the limits of its container."""
-    import joblib
-
-    return int(joblib.cpu_count())
+    """Return the number of processor cores that this process may use, also by the limit of its control group."""
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):  # no such file, or "max"
+        quota, period = map(int, CPU_MAX.read_text(encoding="ascii").split())
+        n_cores = min(n_cores, max(1, -(-quota // period)))
+    return n_cores
 
 
 def check_main_guard() -> None:
