@@ -1,5 +1,6 @@
 """Overrides by ``--set``, and filters by ``--only``."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,11 @@ class TestRunFilter:
 
 
 class TestSet:
+    def test_a_file_name_that_is_no_utf_8_is_escaped(self, tmp_path):
+        path = tmp_path / os.fsdecode(b"b\xff.yaml")
+        path.write_text(CONFIG)
+        assert plan(path, "tau=5").text.startswith("# b\\udcff.yaml, changed by --set tau=5")
+
     def test_a_value_of_the_classifier_of_a_method_and_of_the_config_is_changed(self, path):
         changed = plan(path, "classifier.hidden=[5]", "dgha.n_epochs=7", "repeats=1", "dgha.tau=10")
         assert {spec.repeat for spec in changed.specs} == {0}

@@ -122,7 +122,8 @@ def apply_changes(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
     for key, new in changes.items():
         _apply_change(value, key, new)
     name = changed_name(str(value.get("name", "")), changes)
-    head = f"# {source.path.name}, changed by {as_options(changes)}; as a file it needs a name of its own."
+    file = source.path.name.encode("utf-8", "backslashreplace").decode()
+    head = f"# {file}, changed by {as_options(changes)}; as a file it needs a name of its own."
     text = yaml.safe_dump({**value, "name": name}, sort_keys=False, allow_unicode=True)
     return replace(source, value=value, text=f"{head}\n{text}")
 

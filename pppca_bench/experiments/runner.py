@@ -93,7 +93,11 @@ def run(
         ``stage`` is called with the name of a slow step before the runs, then with ""; ``warn`` with each warning.
     """
     for plan in plans:
-        store.plan(plan)
+        if n_dropped := store.plan(plan):
+            warn(
+                f"{plan.name}: the tables leave out {n_dropped} completed runs, which another text of this name asked"
+                " for. Rename the config to have both."
+            )
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     by_key = {spec.key: spec for spec in missing}

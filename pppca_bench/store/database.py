@@ -43,8 +43,13 @@ class Span(NamedTuple):
 class Store(Database):
     """A results database, opened for reading and, unless ``read_only``, for appending; see `Database`."""
 
-    def plan(self, plan: Plan) -> None:
+    def plan(self, plan: Plan) -> int:
         """Record the runs that a config asks for now; results stay untouched.
+
+        Returns
+        -------
+        int
+            Number of completed runs that another text under this name asked for, and this text does not.
 
         Raises
         ------
@@ -53,6 +58,7 @@ class Store(Database):
         """
         kept = self.done(spec.key for spec in plan.all_repeats)
         before = dict(self.rows("SELECT key, place FROM plans WHERE config = ?", plan.name))
+        last = self.rows("SELECT sha256 FROM configs WHERE name = ?", plan.name)
         kept |= before.keys() & {spec.key for spec in plan.left_out}
         others = (spec for spec in (*plan.all_repeats, *plan.left_out) if spec.key in kept)
         wanted = {spec.key: spec for spec in (*plan.specs, *others)}
@@ -80,6 +86,8 @@ class Store(Database):
             connection.execute(
                 f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW}, ?, ?)", (plan.name, plan.sha256, plan.text)
             )
+        dropped = before.keys() - wanted.keys() if last not in ([], [(plan.sha256,)]) else ()
+        return len(self.done(dropped)) if dropped else 0
 
     def check_seeds(self, cells: Iterable[int]) -> None:
         """Raise ConfigError if plans ask for a repeat of a cell with several seeds: a table could show either."""
