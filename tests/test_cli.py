@@ -545,3 +545,22 @@ def test_invalid_calls_are_detected():
         parse(["tables", "--tabel", "T5"])
     with pytest.raises(click.BadParameter):
         parse(["export", "--format", "xml"])
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OSError(24, "Too many open files"), "the system refused a call (Too many open files)."),
+        (
+            FileNotFoundError(2, "No such file or directory", "x.csv"),
+            "x.csv: cannot be read or written (No such file or directory). Check the path and the disk.",
+        ),
+    ],
+)
+def test_an_error_of_the_system_names_its_own_file_or_none(monkeypatch, error, line):
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("pppca_bench.cli.results.read_store", fail)
+    done = pppca("status")
+    assert (done.exit_code, done.stderr) == (1, f"Error: {line}\n")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import pppca
 from planning import flowers
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, r2_score
@@ -170,3 +171,16 @@ def test_runs_without_a_pipeline_or_predictions_are_refused():
     with pytest.raises(UnknownNameError, match="no run 'own/iris/lda/0'"):
         pppca_bench.pipeline("own/iris/lda/0")
     assert "accuracy_percent" not in pppca_bench.load_results()
+
+
+def test_a_run_of_a_changed_config_has_a_pipeline(tmp_path):
+    (tmp_path / "own.csv").write_text("a,b,y\n" + "".join(f"{n},{n * 7 % 13},c{n % 2}\n" for n in range(60)))
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        "name: own\nproblems: [{csv: own.csv, target: y}]\nrepeats: 1\nseed: 1\nmethods: [all_features]\n"
+        "classifier: {hidden: [], max_epochs: 5}\n"
+    )
+    change = ("--set", "classifier.max_epochs=9")
+    assert pppca("run", path, *change, "--results", tmp_path, "--workers", 0, "--quiet").exit_code == 0
+    run = "own+classifier.max_epochs=9/own.csv/all_features/0"
+    assert pppca_bench.pipeline(run, tmp_path, folder=tmp_path).steps[-1][0] == "classify"
