@@ -283,3 +283,18 @@ class TestContests:
     def test_too_few_methods_give_no_ranking(self):
         assert self.rankings(permutations=runs({"gha": ERRORS["gha"]})) == {}
         assert self.rankings() == {}
+
+
+def test_equal_differences_are_tied_whatever_their_last_bit():
+    wrong = [10, 11, 5, 6, 7, 0, 2, 10], [12, 13, 7, 8, 9, 2, 4, 8]
+    first, second = (
+        {f"set_{name}": 100.0 * (n / 30) for name, n in zip("abcdefgh", method, strict=True)} for method in wrong
+    )
+    assert ranked({"gha": first, "pca": second}).p("gha", "pca") == pytest.approx(18 / 256)
+
+
+def test_means_that_differ_by_rounding_share_their_rank():
+    first = {f"set_{name}": 10.0 for name in "abcdefgh"}
+    result = ranked({"gha": first, "pca": {name: error + 4e-15 for name, error in first.items()}})
+    assert result.mean_ranks.tolist() == [1.5, 1.5]
+    assert result.p("gha", "pca") == 1.0

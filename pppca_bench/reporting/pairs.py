@@ -29,7 +29,7 @@ EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
 TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
 HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
 
-_DECIMALS = 9
+DECIMALS = 9
 """Decimals of a difference that count; further decimals are rounding errors, which would break ties."""
 
 
@@ -64,7 +64,7 @@ def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
     if n < 2:
         return PairedTest(n, mean, math.nan, math.nan, math.nan)
     error = math.sqrt(1.0 / n + ratio) * stdev(differences)
-    if error <= 10.0**-_DECIMALS:  # constant differences: their spread is unknown
+    if error <= 10.0**-DECIMALS:  # constant differences: their spread is unknown
         return PairedTest(n, mean, mean, mean, 1.0) if abs(mean) <= error else PairedTest(n, mean, *[math.nan] * 3)
     half = student_t_975(n - 1) * error
     return PairedTest(n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
@@ -78,7 +78,7 @@ def signed_rank(differences: Sequence[float]) -> PairedTest:
     from scipy.stats import wilcoxon
 
     student = corrected_t(differences, 0.0)
-    rounded = [round(value, _DECIMALS) for value in differences]
+    rounded = [round(value, DECIMALS) for value in differences]
     if len(rounded) < 2:
         return student
     return replace(student, p=float(wilcoxon(rounded, zero_method="zsplit").pvalue) if any(rounded) else 1.0)

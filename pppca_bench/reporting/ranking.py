@@ -15,7 +15,7 @@ import pandas as pd
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting.document import Format, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
-from pppca_bench.reporting.pairs import ALPHA, holm
+from pppca_bench.reporting.pairs import ALPHA, DECIMALS, holm
 from pppca_bench.runs import Cell, ProblemFacts
 from pppca_bench.store.columns import FAILED, CellRuns
 
@@ -107,14 +107,14 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
             f" (the permutations of a problem are a single data set), got {n_methods} on {n_data_sets}."
             " Run `pppca run permutations`, or name other configs."
         )
-    ranks = data_sets.rank(axis=1).mean().sort_values(kind="stable")
+    ranks = data_sets.round(DECIMALS).rank(axis=1).mean().sort_values(kind="stable")
     data_sets = data_sets[ranks.index]
     unit = math.sqrt(n_methods * (n_methods + 1) / (6.0 * n_data_sets))
     critical, nemenyi, wilcoxon = _pairwise_tests(data_sets, ranks, unit)
     return Ranking(
         data_sets,
         ranks,
-        *_friedman(data_sets),
+        *_friedman(data_sets.round(DECIMALS)),
         critical,
         nemenyi,
         wilcoxon,
@@ -159,7 +159,7 @@ def _pairwise_tests(
     critical = float(studentized_range.ppf(1.0 - ALPHA, n_methods, np.inf)) / math.sqrt(2.0) * unit
     ranges = np.abs(ranks.to_numpy()[first] - ranks.to_numpy()[second]) / unit * math.sqrt(2.0)
     signed_rank = [
-        float(wilcoxon(errors[:, i], errors[:, j], zero_method="zsplit").pvalue)
+        float(wilcoxon((errors[:, i] - errors[:, j]).round(DECIMALS), zero_method="zsplit").pvalue)
         for i, j in zip(first, second, strict=True)
     ]
     matrices = []
