@@ -191,3 +191,20 @@ def test_the_majority_class_is_predicted_whatever_the_features():
     assert fitted.n_features_ == 0
     # Three of six.
     assert fitted.score(np.zeros((6, 2)), y) == 0.5
+
+
+class _FirstSampleWrong(StumpClassifier):
+    def fit(self, X, y, *args, **kwargs):  # noqa: ARG002
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("n_samples", [4, 5, 6, 7, 9, 10, 20, 30, 40])
+def test_adaboost_ends_at_an_error_of_exactly_one_half(n_samples: int):
+    y = np.arange(n_samples) % 2
+    X = y[:, None].astype(float)
+    X[0] = 1.0 - X[0]
+    assert len(AdaBoostClassifier(_FirstSampleWrong(), 10, random_state=0).fit(X, y, X, y).estimators_) == 1

@@ -164,7 +164,7 @@ class AdaBoostClassifier(_Ensemble):
             member = self._fit_next(split, weights, rng)
             wrong = member.predict(split.X) != split.y
             error = float(weights[wrong].sum())
-            no_better_than_chance = error >= 1.0 - 1.0 / n_classes
+            no_better_than_chance = error >= 1.0 - 1.0 / n_classes - 1e-9  # allows for rounding
             if no_better_than_chance and alphas:
                 break
             self.estimators_.append(member)
