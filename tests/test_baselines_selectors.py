@@ -23,6 +23,7 @@ from pppca_bench.reducers.filter_selection import (
     contingency_table,
     discretise,
     mutual_information,
+    score_features,
     variance_ratios,
 )
 from pppca_bench.reducers.wrapper_selection import (
@@ -309,3 +310,25 @@ def test_classifier_keeps_a_seed_of_its_own():
     assert candidate_classifier(RpropMLPClassifier(), rng).random_state is not None
     assert candidate_classifier(KNeighborsClassifier(3), rng).n_neighbors == 3
     assert candidate_classifier(None, rng).hidden_layer_sizes == (16,)
+
+
+@given(st.sampled_from(["least", "greatest"]), st.integers(2, 20), st.floats(0.55, 0.95), st.integers(0, 1000))
+def test_a_value_that_most_samples_have_is_an_interval_of_its_own(end: str, n_bins: int, share: float, seed: int):
+    rng = np.random.default_rng(seed)
+    rare = np.arange(200) >= round(200 * share)
+    column = np.where(rare, 1.0 + rng.random(200), 0.0) * (1.0 if end == "least" else -1.0)
+    codes = discretise(column, n_bins)
+    assert set(codes[~rare]).isdisjoint(codes[rare])
+    assert codes.max() < n_bins
+
+
+def test_filter_scores_a_sparse_count_by_all_its_information():
+    y = (np.arange(300) % 11 == 0).astype(int)
+    X = np.where(y == 1, np.random.default_rng(0).integers(1, 60, 300), 0.0)[:, None]
+    scores, _ = score_features(X, y, "mutual_information", 10)
+    assert scores[0] == pytest.approx(mutual_info_score(y, y), abs=1e-12)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 40), st.integers(1, 40))
+def test_mutual_information_of_independent_features_is_zero(a: int, b: int, c: int, d: int):
+    assert mutual_information(np.outer([a, b], [c, d]).astype(float)) == 0.0

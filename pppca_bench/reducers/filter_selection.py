@@ -88,9 +88,11 @@ def discretise(column: Floats, n_bins: int) -> Indices:
     values, codes = np.unique(column, return_inverse=True)
     if len(values) <= n_bins:
         return codes
-    # A value that fills several intervals is a repeated bound; empty intervals are removed.
-    bounds = np.unique(np.quantile(column, np.arange(1, n_bins) / n_bins))
-    return np.unique(np.searchsorted(bounds, column, side="right"), return_inverse=True)[1]
+    # A value that fills an interval is a repeated edge, and has an interval of its own; empty intervals are removed.
+    edges = np.quantile(column, np.arange(n_bins + 1) / n_bins)
+    full = np.unique(edges[1:][edges[1:] == edges[:-1]])
+    places = np.searchsorted(np.unique(edges[1:-1]), column, side="right") + np.searchsorted(full, column)
+    return np.unique(places, return_inverse=True)[1]
 
 
 def contingency_table(*codes: Indices) -> Floats:
@@ -105,7 +107,8 @@ def mutual_information(counts: Floats) -> float:
     joint = counts / counts.sum()
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     there = joint > 0.0
-    return float(np.sum(joint[there] * np.log(joint[there] / independent[there])))
+    # Rounding: the information of independent features is 0, not -3e-17 or 2e-16.
+    return max(0.0, round(float(np.sum(joint[there] * np.log(joint[there] / independent[there]))), 12))
 
 
 def conditional_mutual_information(counts: Floats) -> float:
