@@ -119,6 +119,11 @@ class Cell:
     algorithms: tuple[tuple[str, int | str], ...] = ()  # versions by name; texts for third-party algorithms
 
     @property
+    def is_third_party(self) -> bool:
+        """Whether runs call third-party code."""
+        return any(isinstance(version, str) for _, version in self.algorithms)
+
+    @property
     def settings(self) -> dict[str, Scalar]:
         """Return all parameters by name, and parameters of the classifier as ``classifier.<name>``."""
         return dict(self.parameters) | {f"classifier.{name}": value for name, value in self.classifier}

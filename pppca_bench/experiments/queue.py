@@ -38,9 +38,13 @@ def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator
     """Yield runs in groups of at most GROUP_SIZE, in the order of the first runs of each cell.
 
     A group has runs of one cell, or all runs of up to MAX_CELLS cells with the same settings and equal ``data_of``.
+    A run of third-party code, which may be slow, is a group of its own, so that it is saved when it is done.
     """
     alike: dict[Hashable, list[list[RunSpec]]] = {}
     for cell, own in by_cell(specs).items():
+        if cell.is_third_party:
+            yield from ((spec,) for spec in own)
+            continue
         splits: dict[Hashable, list[RunSpec]] = {}
         for spec in own:
             splits.setdefault(data_of(spec), []).append(spec)
