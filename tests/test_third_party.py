@@ -1,14 +1,26 @@
 """Third-party code that misbehaves is contained: it gets copies, and what it returns is checked."""
 
+import importlib
+import os
+import py_compile
+import random
+import signal
 import sys
+import warnings
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from command_line import pppca_process, printed
 
 from pppca_bench import load_results
+from pppca_bench.config.request import read_request
+from pppca_bench.errors import ConfigError
+from pppca_bench.experiments.queue import groups
+from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_method, version_of
 from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
 from pppca_bench.store.columns import pack, unpack
@@ -258,3 +270,73 @@ def test_a_huge_error_is_cut_where_it_is_stored():
     assert cause_of(error).startswith("ValueError: éé")
     assert "bytes more" in error
     assert failed_result(spec, "x" * 10_000).error == "x" * 10_000
+
+
+LEAKS = {
+    "chdir": "os.chdir('/')",
+    "warnings": "warnings.simplefilter('always')",
+    "environment": "os.environ['PPPCA_LEAK'] = '1'",
+    "errors": "np.seterr(all='raise')",
+    "options": "np.set_printoptions(precision=1)",
+    "draws": "np.random.seed(1), random.seed(1)",
+    "signals": "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+    "configuration": "sklearn.set_config(transform_output='pandas')",
+    "backend": "matplotlib.rcParams.update(backend='svg')",
+}
+
+
+def process_state():
+    return (
+        Path.cwd(),
+        list(warnings.filters),
+        dict(os.environ),
+        np.geterr(),
+        np.get_printoptions(),
+        np.random.get_state()[1].tolist(),
+        random.getstate(),
+        signal.getsignal(signal.SIGTERM),
+        sklearn.get_config(),
+        dict.__getitem__(matplotlib.rcParams, "backend"),
+    )
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_what_third_party_code_changes_in_the_process_is_restored(leak):
+    before = process_state()
+    with isolated():
+        exec(LEAKS[leak])
+        assert process_state() != before
+    assert process_state() == before
+
+
+def test_the_code_of_a_main_module_is_refused():
+    with pytest.raises(ConfigError, match=r"got a class of a script or notebook\. Move it into a module"):
+        version_of(type("M", (), {"__module__": "__main__"}))
+
+
+@pytest.mark.parametrize("how", ["edited", "reloaded", "stale bytecode"])
+def test_the_code_that_runs_is_that_of_its_version(module, how):
+    Path("own.yaml").write_text(CONFIG.format(methods=f'"{module}:Measured"'))
+    helper = Path(f"{module}_helper.py")
+    if how == "stale bytecode":
+        os.utime(helper, (1, 1))
+        py_compile.compile(str(helper))
+    else:
+        read_request([Path("own.yaml")])
+    before = version_of_half(module) if how != "stale bytecode" else None
+    helper.write_text("def half(X):\n    return X[:, :3].copy()\n")
+    os.utime(helper, (1, 1))
+    if how == "reloaded":
+        importlib.reload(sys.modules[helper.stem])
+    read_request([Path("own.yaml")])
+    assert sys.modules[module].Measured().transform(np.zeros((2, 4))).shape == (2, 3)
+    assert version_of_half(module) != before
+
+
+def version_of_half(module: str) -> str:
+    return find_method(f"{module}:Measured").version
+
+
+def test_each_run_of_third_party_code_is_saved_when_it_is_done():
+    theirs = [RunSpec(str(i), Cell("iris", "a", "pca", (), (), (("own:M", "c0de"),)), i, i) for i in range(3)]
+    assert list(groups(theirs)) == [(spec,) for spec in theirs]

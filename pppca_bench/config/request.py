@@ -12,7 +12,7 @@ from pppca_bench.config.overrides import apply_changes, as_options, changed_name
 from pppca_bench.config.plan import Identity, count_runs, expand
 from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
-from pppca_bench.methods.lookup import extend_sys_path
+from pppca_bench.methods.lookup import extend_sys_path, refresh
 from pppca_bench.problems import OwnData, Problem, ProblemSource, find_user_file, open_problem, registered
 from pppca_bench.problems.problem import ProblemInfo
 from pppca_bench.runs import Plan, RunSpec, by_cell
@@ -127,6 +127,7 @@ def _read_configs(
     once = {item if isinstance(item, Path) else item.path: item for item in documents}
     sources = [apply_changes(read_yaml(item) if isinstance(item, Path) else item, changes) for item in once.values()]
     extend_sys_path([*(source.path.parent for source in sources), Path.cwd()])
+    refresh()
     try:
         return [(source, parse_config(source, given=given)) for source in sources]
     except ConfigError as error:

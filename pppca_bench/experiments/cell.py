@@ -25,6 +25,7 @@ from pppca_bench.experiments.measures import (
     recordable,
     score_predictions,
 )
+from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import (
     PIVOT,
@@ -164,9 +165,9 @@ def _isolated(compute: Callable[[Sequence[AnyJob]], Sequence[Made]], jobs: Seque
 
 def _learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
     """Fit methods on the training split, and on the validation split where the protocol includes it."""
-    methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
     (spec, problem), *others = jobs
-    with seeded_generators(spec, 0):
+    with contained(spec, 0):
+        methods = [make_method(job.spec, job.problem.task, n_outputs=job.problem.n_outputs) for job in jobs]
         start = time.perf_counter()
         if others:
             _fit_networks(methods, [(job.problem, _inputs(job.problem)) for job in jobs])
@@ -180,31 +181,22 @@ def _inputs(problem: Problem) -> Splits:
     return problem.X_train, problem.X_validation, problem.X_test
 
 
-def is_third_party(spec: RunSpec) -> bool:
-    """Return whether a run calls third-party code, whose versions are texts."""
-    return any(isinstance(version, str) for _, version in spec.cell.algorithms)
-
-
 def copy_for_third_party(array: NDArray[Any], spec: RunSpec) -> NDArray[Any]:
     """Return a copy of an array if a run calls third-party code, which may change it; otherwise return the array."""
-    return array.copy() if is_third_party(spec) else array
+    return array.copy() if spec.cell.is_third_party else array
 
 
 @contextmanager
-def seeded_generators(spec: RunSpec, stage: int) -> Iterator[None]:
-    """Seed the global generators of Python and NumPy for a stage of a run of third-party code, and restore them."""
-    if not is_third_party(spec):
+def contained(spec: RunSpec, stage: int) -> Iterator[None]:
+    """Isolate a stage of a run of third-party code, with the global generators of Python and NumPy seeded."""
+    if not spec.cell.is_third_party:
         yield
         return
-    states = random.getstate(), np.random.get_state()
-    seed = seeds(spec)[stage]
-    random.seed(seed)
-    np.random.seed(seed)
-    try:
+    with isolated():
+        seed = seeds(spec)[stage]
+        random.seed(seed)
+        np.random.seed(seed)
         yield
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
 
 
 def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> list[MLP]:
@@ -306,20 +298,19 @@ def _classify(jobs: Sequence[Learned]) -> list[Learned]:
 
 def _train(jobs: Sequence[Learned]) -> Sequence[Any]:
     """Return trained classifiers, networks trained side by side."""
-    classifiers = [
-        make_classifier(
-            *(job.spec.cell.classifier, job.spec.cell.problem, seeds(job.spec)[1], job.problem.task),
-            n_outputs=job.problem.n_outputs,
-        )
-        for job in jobs
-    ]
-    if classifiers and all(isinstance(classifier, MLP) for classifier in classifiers):
+    classifiers = []
+    for job in jobs:
+        with contained(job.spec, 1):
+            classifier = make_classifier(
+                *(job.spec.cell.classifier, job.spec.cell.problem, seeds(job.spec)[1], job.problem.task),
+                n_outputs=job.problem.n_outputs,
+            )
+            classifiers.append(classifier)
+            if not isinstance(classifier, MLP):
+                contract = contract_of(find_classifier(str(dict(job.spec.cell.classifier)["rule"])), job.problem.task)
+                _fit_alone(classifier, contract, job.spec, job.problem, job.splits)
+    if classifiers and isinstance(classifiers[0], MLP):
         return _fit_networks(classifiers, [(job.problem, job.splits) for job in jobs])
-    for job, classifier in zip(jobs, classifiers, strict=True):
-        rule = str(dict(job.spec.cell.classifier)["rule"])
-        with seeded_generators(job.spec, 1):
-            contract = contract_of(find_classifier(rule), job.problem.task)
-            _fit_alone(classifier, contract, job.spec, job.problem, job.splits)
     return classifiers
 
 
@@ -333,7 +324,7 @@ def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
             values[name] = n_epochs
     values |= getattr(classifier, "measures_", {})
     targets = (problem.y_train, problem.y_validation, problem.y_test)
-    with seeded_generators(spec, 2):
+    with contained(spec, 2):
         for split, X, y in zip(("train", "validation", "test"), job.splits, targets, strict=True):
             predicted = predictions_of(classifier, copy_for_third_party(X, spec), y, problem.n_classes)
             values[f"{split}_error_percent"] = error_percent(predicted, y, problem.n_classes)

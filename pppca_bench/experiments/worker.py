@@ -20,6 +20,7 @@ from pppca_bench.compiled import cache
 from pppca_bench.config.plan import algorithms_of
 from pppca_bench.experiments.queue import Group, is_timed, same_problem
 from pppca_bench.files import open_shared
+from pppca_bench.methods.lookup import refresh
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, candidates, failed_result
@@ -78,6 +79,9 @@ def _results(group: Group, loads: Loads) -> list[RunResult]:
 def check_versions(cell: Cell) -> None:
     """Raise ValueError if the third-party code in this process differs from the code with which runs were planned."""
     now = dict(algorithms_of(cell.method, cell.classifier))
+    if any(now.get(name) != version for name, version in cell.algorithms if isinstance(version, str)):
+        refresh()  # this process has loaded the code before it was edited
+        now = dict(algorithms_of(cell.method, cell.classifier))
     for name, version in cell.algorithms:
         if isinstance(version, str) and version != (loaded := now.get(name)):
             raise ValueError(

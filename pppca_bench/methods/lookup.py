@@ -25,11 +25,16 @@ from typing import Any
 
 from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
+from pppca_bench.methods.isolation import SourceLoader, executed, is_changed, isolated, record_sources
 from pppca_bench.methods.protocol import contract_of, import_estimator, import_object
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 METHOD_GROUP, CLASSIFIER_GROUP = "pppca_bench.methods", "pppca_bench.classifiers"
 _HEX_DIGITS = 12
+_MOVE = "Move it into a module beside the config."
+_versioned: dict[str, tuple[Path, str]] = {}
+"""The sources in `executed` of which versions were made; a reload elsewhere changes `executed`."""
+
 _owners = cache(packages_distributions)  # takes half a second
 
 
@@ -117,6 +122,7 @@ def _entry_points(group: str) -> dict[str, EntryPoint]:
 @cache
 def _third_party_entry(name: str, group: str) -> Any:
     """Return the registry entry for an entry point or a dotted path."""
+    record_sources()
     point = _entry_points(group).get(name)
     if point is None:
         if not is_path(name):
@@ -172,15 +178,51 @@ def version_of(estimator: type) -> str:
     within functions too; all Python files of a package count. Computed import names are not detected.
     """
     name = estimator.__module__
-    file = getattr(sys.modules[name], "__file__", None)
-    if file is None:
-        return "unknown"
-    top = name.partition(".")[0]
+    file = getattr(sys.modules.get(name), "__file__", None)
+    where = f"{name}:{estimator.__qualname__}"
+    if name == "__main__" or file is None:
+        got = "a class of a script or notebook" if name == "__main__" else "a class of a module without a file"
+        raise ConfigError(f"{where}: expected a class of a module, whose code has a version, got {got}. {_MOVE}")
+    top, is_package = name.partition(".")[0], Path(file).stem == "__init__"
     owner = _distribution_with(Path(file), top)
     if owner is not None:
         return f"{owner.version} {_digest([Path(file)])}"
-    is_package = Path(file).stem == "__init__"
-    return _digest(_imported_files(top, Path(file).parents[name.count(".") + is_package]))
+    try:
+        files = _imported_files(top, Path(file).parents[name.count(".") + is_package])
+        if Path(file) not in files:
+            raise ConfigError(
+                f"{where}: expected a module named as its file, got {name} from {Path(file).name}. {_MOVE}"
+            )
+        _execute_again({Path(file) for file in files})
+        _versioned.update(executed)
+        return _digest(files)
+    except (OSError, IndexError) as error:
+        raise ConfigError(f"{where}: expected source that can be read, got {file} ({error}). {_MOVE}") from None
+
+
+def refresh() -> None:
+    """Execute third-party modules again if one of their files has changed, so that the code that runs is the file's."""
+    if any(map(is_changed, executed)) or any(executed.get(name, known) != known for name, known in _versioned.items()):
+        _execute_again(set(), all_recorded=True)
+        _third_party_entry.cache_clear()
+
+
+def _execute_again(files: set[Path], *, all_recorded: bool = False) -> None:
+    """Execute loaded modules of these files that were not executed from their present source, and what imports them."""
+    loaded = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    names = [name for name, file in loaded.items() if file and Path(file) in files and file.endswith(".py")]
+    if not all_recorded and all(name in executed and not is_changed(name) for name in names if name != "__main__"):
+        return
+    unrecorded = [name for name in reversed(names) if name not in executed and name != "__main__"]
+    for name in [*unrecorded, *(name for name in executed if name in loaded and executed[name][0].is_file())]:
+        file = str(loaded[name])
+        try:
+            with isolated():
+                SourceLoader(name, file).exec_module(sys.modules[name])
+        except (Exception, SystemExit) as error:  # noqa: BLE001 a third-party module may raise anything
+            raise ConfigError(
+                f"{file}: expected a module that can be imported, got {type(error).__name__}: {error}."
+            ) from None
 
 
 def _imported_files(top: str, folder: Path) -> list[Path]:

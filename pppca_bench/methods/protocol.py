@@ -24,7 +24,9 @@ import importlib
 import inspect
 import json
 import re
+import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -32,6 +34,7 @@ from typing import Any, Literal, get_args
 
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
+from pppca_bench.methods.isolation import isolated
 from pppca_bench.parameters import REQUIRED, Parameter, checkable, parameters_of
 
 RUNNER_PARAMETERS = frozenset({"random_state", "estimator", "validation_fraction"})
@@ -120,7 +123,10 @@ def import_object(path: str) -> Any:
     """Import any object by dotted path, as `import_estimator` does."""
     module_name, _, name = path.partition(":")
     try:
-        module = importlib.import_module(module_name)
+        module = sys.modules.get(module_name)
+        if module is None:
+            with nullcontext() if module_name.startswith("pppca_bench.") else isolated():
+                module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 importing a third-party module may raise anything
         cause = str(error) if isinstance(error, ImportError | ValueError) else f"{type(error).__name__}: {error}"
         cause = cause.partition("\n")[0]
