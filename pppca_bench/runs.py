@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,9 +36,9 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dimensionality": Quantity("Dimensionality", ".1f", is_count=True, short="Dim."),
     "fit_time_ms": Quantity("Fit, ms", ".1f", is_timing=True),
     "classifier_time_ms": Quantity("Classifier, ms", ".1f", is_timing=True),
-    "train_squared_error_percent": Quantity("Least training error, squared error percentage"),
-    "validation_squared_error_percent": Quantity("Least validation error, squared error percentage"),
-    "test_squared_error_percent": Quantity("Test error at the validation minimum, squared error percentage"),
+    "train_squared_error_percent": Quantity("Training squared error, %"),
+    "validation_squared_error_percent": Quantity("Validation squared error, %"),
+    "test_squared_error_percent": Quantity("Squared error, %"),
     "correlation": Quantity("Correlation of validation and test error over the repeats"),
     "overfit_percent": Quantity("Overfit: generalisation loss at the end, %"),
     "connection_traversals": Quantity("Connection traversals", ".3g"),
@@ -62,6 +62,19 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dgha_time_ms": Quantity("Time of DGHA, ms", is_timing=True),
 }
 """Quantities that the package measures, by name; methods may add others (``measures_``)."""
+
+ERRORS = ("test_error_percent", "test_squared_error_percent")
+"""Errors of runs on the test split: the misclassification of classes, and the squared error of numbers."""
+
+
+def error_of(known: Container[str], split: str = "test") -> str:
+    """Return the name of the error of a split, given the names of the values of a run.
+
+    Every run on classes has the misclassification; networks have the squared error of their outputs, too.
+    """
+    error, squared = (name.replace("test", split) for name in ERRORS)
+    return squared if squared in known and error not in known else error
+
 
 SCORES: Mapping[str, Quantity] = {
     "accuracy_percent": Quantity("Accuracy, %", more_is_better=True),
@@ -251,6 +264,7 @@ class ProblemFacts:
     n_validation: int
     n_test: int
     n_splits: int = 1  # of user-defined data: repeat r uses split r modulo this number; sizes differ by a few examples
+    classes: tuple[str | int | float | bool, ...] = ()  # labels in the order of their numbers; () for numbers alone
 
     @property
     def test_ratio(self) -> float:

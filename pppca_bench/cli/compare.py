@@ -19,10 +19,7 @@ from pppca_bench.cli._shared import (
     references_option,
     results_option,
 )
-from pppca_bench.runs import SCORES
-
-PERCENT = ("test_error_percent", "test_squared_error_percent")
-"""Quantities for which a difference above 1 percentage point matters by default."""
+from pppca_bench.runs import ERRORS, SCORES
 
 
 @click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))
@@ -98,10 +95,8 @@ def compare(
 @click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 percentage point].")
 @click.option(
     "--quantity",
-    type=click.Choice((*PERCENT, *SCORES)),
-    default=PERCENT[0],
-    show_default=True,
-    help="Quantity to compare on one problem.",
+    type=click.Choice((*ERRORS, *SCORES)),
+    help="Error to rank by, or quantity to compare on one problem [default: the error of the problems' task].",
 )
 @click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`.")
 @format_option("terminal", "markdown", "json")
@@ -110,7 +105,7 @@ def rank(
     results: Path,
     within: str | None,
     matters: float | None,
-    quantity: str,
+    quantity: str | None,
     only: tuple[str, ...],
     form: Literal["terminal", "markdown", "json"],
 ) -> None:
@@ -137,11 +132,11 @@ def rank(
     if within is None and len(problems := {cell.problem for cell in cells}) == 1:
         (within,) = problems
     if within is None:
-        if matters is not None or quantity != PERCENT[0]:
-            raise click.UsageError("--matters and --quantity compare methods on one problem: name it with --within.")
-        click.echo(ranking.render(ranking.rank(cells, facts), form))
+        if matters is not None or quantity in SCORES:
+            raise click.UsageError("--matters and scores compare methods on one problem: name it with --within.")
+        click.echo(ranking.render(ranking.rank(cells, facts, quantity), form))
         return
-    if matters is None and quantity not in PERCENT:
+    if matters is None and quantity in SCORES:
         raise click.UsageError(f"{quantity} has no default for the difference that matters: give it with --matters.")
     compared = pairs.compare_pairs(cells, facts, within, quantity=quantity, matters=1.0 if matters is None else matters)
     click.echo(pairs.render_pairs(compared, form))

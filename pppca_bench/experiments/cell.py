@@ -324,11 +324,15 @@ def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
             values[name] = n_epochs
     values |= getattr(classifier, "measures_", {})
     targets = (problem.y_train, problem.y_validation, problem.y_test)
+    is_network = hasattr(classifier, "squared_error_percent")
     with contained(spec, 2):
         for split, X, y in zip(("train", "validation", "test"), job.splits, targets, strict=True):
             predicted = predictions_of(classifier, copy_for_third_party(X, spec), y, problem.n_classes)
-            values[f"{split}_error_percent"] = error_percent(predicted, y, problem.n_classes)
-        if hasattr(classifier, "squared_error_percent"):
+            name, error = error_percent(predicted, y, problem.n_classes)
+            # A network's own squared errors stand: the least training error, and the same validation error.
+            stands = is_network and problem.n_classes is None
+            values[f"{split}_{name}"] = values.get(f"{split}_{name}", error) if stands else error
+        if is_network:
             given = copy_for_third_party(X, spec), copy_for_third_party(y, spec)
             values["test_squared_error_percent"] = classifier.squared_error_percent(*given)
         if dict(spec.cell.parameters).get(PREDICTIONS):

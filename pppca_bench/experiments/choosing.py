@@ -19,6 +19,7 @@ from pppca_bench.runs import (
     RunSpec,
     Scalar,
     candidates,
+    error_of,
     failed_result,
 )
 
@@ -94,11 +95,13 @@ def _reduce(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunRe
 
 def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> int | None:
     """Return the index of the best candidate; None if no candidate has the value to compare."""
-    number = f"{rule[CHOOSE_BY]}_percent"
+    by_error = rule[CHOOSE_BY] == "validation_error"
+    names = set().union(*tried)
+    number = error_of(names, "validation") if by_error else f"{rule[CHOOSE_BY]}_percent"
     known = {place: values for place, values in enumerate(tried) if number in values}
     if not known:
         return None
-    if number == "validation_error_percent":
+    if by_error:
         return min(known, key=lambda place: (known[place][number], known[place]["dimensionality"], place))
     retain = cast("float", rule[CHOOSE_RETAIN])
     enough = [place for place, values in known.items() if values[number] >= retain - _ROUNDING]

@@ -28,9 +28,11 @@ _DECIMALS = 13
 """Decimals of the lost share of the variance: further decimals are rounding errors, which depend on the processor."""
 
 
-def error_percent(predicted: NDArray[Any], y: NDArray[Any], n_classes: int | None) -> float:
-    """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
-    return squared_error_percent(predicted, y) if n_classes is None else 100.0 * float(np.mean(predicted != y))
+def error_percent(predicted: NDArray[Any], y: NDArray[Any], n_classes: int | None) -> tuple[str, float]:
+    """Return name and value of the share of wrong classes, or of the squared error of numbers (Proben1 report, 2.7)."""
+    if n_classes is None:
+        return "squared_error_percent", squared_error_percent(predicted, y)
+    return "error_percent", 100.0 * float(np.mean(predicted != y))
 
 
 def score_predictions(

@@ -26,7 +26,7 @@ from pppca_bench.experiments.run_config import GivenData, saved, with_given
 from pppca_bench.methods.lookup import extend_sys_path, find_method
 from pppca_bench.problems import DataSet, OwnData, Problem, load_data_set, load_problem, load_source, registered
 from pppca_bench.problems.encode import FrozenEstimator, RowEncoder, TrainingRange
-from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.runs import RunResult, RunSpec, error_of
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import find_run
@@ -155,8 +155,8 @@ def _fitted(
             steps.append(("matrix", FunctionTransformer(as_matrix)))
         fitted = Pipeline([*steps, ("classify", classifier)])
         predicted = predictions_of(fitted, problem.X_test, problem.y_test, problem.n_classes)
-        error = error_percent(predicted, problem.y_test, problem.n_classes)
-    stored = result.values["test_error_percent"]
+        _, error = error_percent(predicted, problem.y_test, problem.n_classes)
+    stored = result.values[error_of(result.values)]
     if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
         warnings.warn(
             f"run {spec.key}: its test error is {stored:.6g} %, the pipeline's {error:.6g} %. The run was computed by"

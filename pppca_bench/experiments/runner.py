@@ -170,6 +170,7 @@ def _facts(name: str, source: ProblemSource, problem: Problem) -> ProblemFacts:
         n_validation=len(problem.X_validation),
         n_test=len(problem.X_test),
         n_splits=source.n_splits,
+        classes=problem.classes,
     )
 
 

@@ -140,8 +140,9 @@ class DataSet:
         if self.task == "approximation":
             scaler = self.target_range(number)
             y = [scaler.transform(part.astype(np.float64)) if len(part) else part for part in y]
-        about = {"name": self.own.label, "task": self.task, "n_classes": len(self.classes) or None}
-        return Problem.of_splits(X, y, **about, sha256=self.sha256, feature_names=self.feature_names)
+        about: dict[str, Any] = {"name": self.own.label, "task": self.task, "n_classes": len(self.classes) or None}
+        about |= {"feature_names": self.feature_names, "classes": tuple(self.class_values.tolist())}
+        return Problem.of_splits(X, y, **about, sha256=self.sha256)
 
     def encoder(self, number: int) -> ColumnTransformer:
         """Return the encoder of the inputs, fitted on the training rows of a split."""

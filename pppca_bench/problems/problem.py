@@ -42,6 +42,8 @@ class Problem:
         Digest of the source, stored with each run.
     feature_names : tuple of str or None
         Names of the inputs, if the source has any.
+    classes : tuple of str, int, float or bool
+        Labels of the classes, in the order of their indices; () if the indices are the labels.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Problem:
     n_classes: int | None
     sha256: str
     feature_names: tuple[str, ...] | None = None
+    classes: tuple[str | int | float | bool, ...] = ()
 
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self) if field.name.startswith(("X_", "y_"))):

@@ -38,8 +38,8 @@ def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Co
     Choice: if both kinds of inputs are declared, bool columns precede real columns, as do their keys in the
     header (no Proben1 file declares both). Bool values are 0 or 1, as in all files; the -1 and 1 of gene are
     declared real.
-    Choice: two or more bool outputs are classes in 1-of-n code; a single output is a number to approximate,
-    as in hearta and heartac, with levels from 0.1 to 0.9.
+    Bool outputs are classes: two or more in 1-of-n code, a single output as the classes 0 and 1. Real outputs are
+    numbers to approximate, as in hearta and heartac, with levels from 0.1 to 0.9.
     Choice: real values are within [-1.1, 1.1]. Proben1 scales to [0, 1] or [-1, 1], and the largest value is
     1.05066 in glass; larger values are damaged or not scaled.
     Choice: the last line must end in a line feed, as in all files, to detect a cut within the last value.
@@ -90,7 +90,7 @@ class _Reader:
                 places = np.arange(len(row))
                 is_bool = (places < n_bool_inputs) | ((places >= n_inputs) & are_classes)
             self._check_row(row, tokens, is_bool)
-            if are_classes and (n_ones := row[n_inputs:].sum()) != 1:
+            if are_classes and n_outputs > 1 and (n_ones := row[n_inputs:].sum()) != 1:
                 raise self._error(f"exactly one 1 among the {n_outputs} outputs", str(int(n_ones)))
             rows.append(row)
         if line := self._next():
@@ -100,10 +100,10 @@ class _Reader:
         outputs = [split[:, n_inputs:] for split in splits]
         return Problem.of_splits(
             [split[:, :n_inputs] for split in splits],
-            [split.argmax(axis=1) for split in outputs] if are_classes else outputs,
+            [_class_indices(split) for split in outputs] if are_classes else outputs,
             name=self._path.stem,
             task="classification" if are_classes else "approximation",
-            n_classes=n_outputs if are_classes else None,
+            n_classes=max(2, n_outputs) if are_classes else None,
             sha256=self._sha256.hexdigest(),
         )
 
@@ -136,7 +136,7 @@ class _Reader:
             raise self._error("outputs of one kind, bool for classes or real for numbers", got, line=4)
         if sizes[0] == 0:
             raise self._error("at least one training example", "0", line=5)
-        return bool_in, bool_in + real_in, bool_out + real_out, bool_out > 1, sizes
+        return bool_in, bool_in + real_in, bool_out + real_out, bool_out > 0, sizes
 
     def _read_row(
         self, n_inputs: int, n_outputs: int, sizes: list[int], *, is_last: bool
@@ -164,6 +164,10 @@ class _Reader:
         if not math.isfinite(row[place]):
             expected = "a finite decimal number"
         raise self._error(f"as value {place + 1} {expected}", _shown(tokens[place]))
+
+
+def _class_indices(outputs: FloatArray) -> NDArray[np.int64]:
+    return outputs.argmax(axis=1) if outputs.shape[1] > 1 else outputs[:, 0].astype(np.int64)
 
 
 @lru_cache(maxsize=2**10)  # files repeat few texts

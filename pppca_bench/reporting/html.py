@@ -29,7 +29,7 @@ from pppca_bench.reporting.document import EMPTY, Document, environment, number_
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
 from pppca_bench.reporting.own_tables import FIT_TIMES, five_numbers
-from pppca_bench.reporting.ranking import HEADERS, ranking_remarks, ranking_rows
+from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table import Table, TableCell
@@ -211,7 +211,7 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
     rankings = []
     for contest, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
-        ranks = Document(f"{contest.id}-ranks", contest.title, "", HEADERS, rows, remarks)
+        ranks = Document(f"{contest.id}-ranks", contest.title, "", ranking.headers, rows, remarks)
         rankings.append((contest.id, contest.title, page_svg(draw_ranking, contest, ranking), text_view(ranks)))
     groups = score_rows(scores(means, snapshot.of_texts))
     templates = environment(autoescape=True)

@@ -14,6 +14,7 @@ from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.runs import ERRORS
 
 
 def render_index(
@@ -137,23 +138,24 @@ def least_errors(table: Table) -> list[str]:
 
     The cells of the table have errors and dimensionalities, as in X.
     """
-    cells = [
-        (cell.source.only["problem"], cell.ours["test_error_percent"].mean, cell.ours["dimensionality"].mean, cell)
-        for cell in table.cells.values()
-        if cell.source and cell.ours.keys() >= {"test_error_percent", "dimensionality"}
-    ]
-    best, fewest = [], []
-    for own in grouped(cells, itemgetter(0)).values():
-        _, error, _, least = min(own, key=itemgetter(1))
-        _, _, size, smallest = min((item for item in own if item[1] <= error + MARGIN), key=itemgetter(2))
-        best.append(f"{number_text('test_error_percent', error)} % ({_place(table, least)})")
-        fewest.append(f"{number_text('dimensionality', size)} ({_place(table, smallest)})")
-    if not best:
-        return []
-    return [
-        f"Least test error: {'; '.join(best)}.",
-        f"Fewest features with an error at most {MARGIN:g} point higher: {'; '.join(fewest)}.",
-    ]
+    sentences = []
+    for name, text in zip(ERRORS, ("error", "squared error"), strict=True):
+        cells = [
+            (cell.source.only["problem"], cell.ours[name].mean, cell.ours["dimensionality"].mean, cell)
+            for cell in table.cells.values()
+            if cell.source and cell.ours.keys() >= {name, "dimensionality"}
+        ]
+        best, fewest = [], []
+        for own in grouped(cells, itemgetter(0)).values():
+            _, error, _, least = min(own, key=itemgetter(1))
+            _, _, size, smallest = min((item for item in own if item[1] <= error + MARGIN), key=itemgetter(2))
+            best.append(f"{number_text(name, error)} % ({_place(table, least)})")
+            fewest.append(f"{number_text('dimensionality', size)} ({_place(table, smallest)})")
+        if best:
+            sentences.append(f"Least test {text}: {'; '.join(best)}.")
+            higher = f"{'an' if name == ERRORS[0] else 'a'} {text} at most {MARGIN:g} point higher"
+            sentences.append(f"Fewest features with {higher}: {'; '.join(fewest)}.")
+    return sentences
 
 
 def _place(table: Table, cell: TableCell) -> str:

@@ -16,17 +16,22 @@ from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
 from pppca_bench.reporting.summary import Results, no_values, source_of, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell, fill_tables, filling_configs
-from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, ProblemFacts, described
+from pppca_bench.runs import (
+    AUTO,
+    CHOOSE,
+    CHOOSE_BY,
+    CHOOSE_RETAIN,
+    CHOSEN,
+    ERRORS,
+    Cell,
+    ProblemFacts,
+    described,
+    error_of,
+)
 from pppca_bench.store.columns import DONE, CellRuns
 
-LISTED = (
-    "test_error_percent",
-    "dimensionality",
-    "retained_variance_percent",
-    "optimality_percent",
-    "reconstruction_error",
-)
-"""Columns of the tables that list cells; methods that only measure have other columns."""
+LISTED = ("dimensionality", "retained_variance_percent", "optimality_percent", "reconstruction_error")
+"""Columns after the errors of tables that list cells; methods that only measure have other columns."""
 
 RETAINED, FIT_TIMES, VARIANTS = "R", "fit_times", "variants_"
 """Identifiers of the tables of retained variance and of times, and the prefix of tables that compare settings.
@@ -137,17 +142,22 @@ class OwnTables:
 
     def _other_runs(self) -> Table:
         """Return X: a row for each method and problem, a column for each threshold."""
-        cells, shows = self._sorted(self._lists["X"]), ("test_error_percent", "dimensionality")
+        cells = self._sorted(self._lists["X"])
         rows, labels, remark = _rows(cells, self._names(with_tau=False), self._facts, with_tau=False)
         taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
         given = sorted(set(taus.values()) - {None}, key=lambda tau: (isinstance(tau, str), tau))
-        columns = {"no tau": "no τ"} if None in taus.values() else {}
-        columns |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
+        at = {"no tau": "no τ"} if None in taus.values() else {}
+        at |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
+        squared = {f"{key}, squared error": f"{label}, squared error, %" for key, label in at.items()}
         table: dict[tuple[str, str], TableCell] = {}
         for cell, tau in taus.items():
-            place = rows[cell], "no tau" if tau is None else f"tau={value_text(tau)}"
             summary, source = summarise_runs(self._results.cells[cell]), source_of(cell, self._results)
+            shows = error_of(summary.quantities), "dimensionality"
+            column = "no tau" if tau is None else f"tau={value_text(tau)}"
+            place = rows[cell], column if shows[0] == ERRORS[0] else f"{column}, squared error"
             table[place] = TableCell(*place, shows, "{} ({})").filled(summary, shows, source)
+        filled = {column for _, column in table}
+        columns = {key: label for key, label in (at | squared).items() if key in filled}
         whole = self._config and set(cells) == set(self._results.cells)
         title = f"Results of {self._config}" if whole else "Runs beyond the published tables"
         return Table("X", title, "", "Problem, method", labels, columns, table, remark=remark)
@@ -187,18 +197,24 @@ class OwnTables:
         names = distinct_labels(cells, with_tau=True) if alone else self._names(with_tau=True)
         summaries = {cell: summarise_runs(self._results.cells[cell]) for cell in cells}
         own = dict.fromkeys(name for cell in summaries if only_measures(cell) for name in summaries[cell].quantities)
-        usual = quantities or ((*LISTED, "fit_time_ms") if self._config else LISTED)
+        errors = {cell: error_of(own.quantities) for cell, own in summaries.items() if not only_measures(cell)}
+        known = [name for name in ERRORS if name in {errors[cell] for cell in errors if summaries[cell].n_done}]
+        listed_too = (*LISTED, "fit_time_ms") if self._config else LISTED
+        usual = quantities or (*(known or ERRORS[:1]), *listed_too)
         columns = [*(() if all(map(only_measures, cells)) else usual), *own]
         rows, labels, remark = _rows(summaries, names, {} if alone else self._facts, with_tau=True)
         filled = {}
         for cell, summary in summaries.items():
             row, source = rows[cell], source_of(cell, self._results)
+            first = errors[cell] if errors.get(cell) in columns else columns[0]
             for name in columns:
-                is_first = name == columns[0]
+                is_first = name == first
                 own_summary = replace(summary, values=no_values, differing=summary.differing if is_first else ())
                 table_cell = TableCell(row, name, (name,), "{}", source=source)
-                known = is_first or name in summary.quantities
-                filled[row, name] = table_cell.filled(own_summary, (name,), source) if known else table_cell
+                is_own = name in summary.quantities and (name not in ERRORS or cell not in errors)
+                filled[row, name] = (
+                    table_cell.filled(own_summary, (name,), source) if is_first or is_own else table_cell
+                )
         titles = {name: described(name).title for name in columns}
         return Table(table, title, "", "Problem, method", labels, titles, filled, is_list=True, remark=remark)
 
@@ -310,15 +326,18 @@ def choices_document(results: Results) -> Document:
             "row": f"{cell.problem}, {labels[cell]}",
             "by": "validation error" if retain is None else f"retained variance, {value_text(retain)} %",
             "chosen": _chosen(runs) or EMPTY,
-            **{name: summary.mean(name) for name in ("test_error_percent", "dimensionality")},
+            **{name: summary.mean(name) for name in (error_of(summary.quantities), "dimensionality")},
             "n": n_done,
         }
         records.append(record)
+    errors = [name for name in ERRORS if any(name in own for own in records)]
+    for own in records:
+        own.update((name, own.get(name)) for name in errors)
     columns = (
         ("Problem, method", "{row}"),
         ("by", "{by}"),
         ("chosen (runs)", "{chosen}"),
-        ("Error, %", "{test_error_percent:.2f}"),
+        *((described(name).title, f"{{{name}:.2f}}") for name in errors),
         ("Features", "{dimensionality:.1f}"),
         ("n", "{n}"),
     )

@@ -16,7 +16,7 @@ from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import Setting, grouped, setting_labels, settings_of
 from pppca_bench.reporting.summary import student_t_975
-from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
+from pppca_bench.runs import AUTO, ERRORS, Cell, ProblemFacts, described, error_of
 from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
@@ -126,12 +126,12 @@ def compare_pairs(
     facts: Mapping[str, ProblemFacts],
     problem: str,
     *,
-    quantity: str = "test_error_percent",
+    quantity: str | None = None,
     matters: float = 1.0,
 ) -> Pairs:
     """Compare settings of equal threshold, and settings of equal dimensionality, on a problem; see `Pairs`.
 
-    Cells of other problems do not count. Choice: settings with the same tau have equal thresholds. A setting that
+    Cells of other problems do not count; the quantity is, by default, the error of the problem's task. Choice: settings with the same tau have equal thresholds. A setting that
     chooses tau, or whose method has no tau, is compared with all settings; a setting with a given number of features
     instead of tau is not compared at equal tau. Settings of two methods (or of a method with other parameters) have
     equal dimensionality if their mean dimensionalities are mutually nearest and differ by at most 0.5 features or 5 %.
@@ -151,6 +151,7 @@ def compare_pairs(
             f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."
             " Name a single config, or run it again."
         )
+    quantity = quantity or error_of({name for runs in own.values() for name in runs.values})
     settings = settings_of(own)
     by_name = dict(zip(setting_labels(settings), settings, strict=True))
     values = {
@@ -181,7 +182,7 @@ def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_
     if n_settings < 2:
         unit = "splits" if n_splits > 1 else "repeats"
         remedy = "Run more, or name other configs."
-        if quantity != "test_error_percent":
+        if quantity not in ERRORS:
             remedy = "Set `predictions: true` in the config, and choose a score for its type of targets."
         raise StoreError(
             f"{problem}: expected at least two methods, or settings of a method, with two {unit} or more that have"

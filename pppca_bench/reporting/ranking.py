@@ -16,13 +16,11 @@ from pppca_bench.errors import StoreError
 from pppca_bench.reporting.document import Format, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.pairs import ALPHA, DECIMALS, holm
-from pppca_bench.runs import Cell, ProblemFacts
+from pppca_bench.runs import ERRORS, Cell, ProblemFacts, described, error_of
 from pppca_bench.store.columns import FAILED, CellRuns
 
 MAX_NAMES = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""
-
-HEADERS = ("Method", "Mean rank", "Mean error, %", "p against the best")
 
 
 class Contest(NamedTuple):
@@ -72,14 +70,25 @@ class Ranking:
     n_problems: int  # number of problems, counting the permutations of data sets
     left_out: tuple[str, ...]  # methods that were not run on every problem
     shortfalls: tuple[Shortfall, ...]  # cells of methods that were planned on every problem
+    quantity: str = ERRORS[0]  # the error that is ranked
+    other_problems: tuple[str, ...] = ()  # problems with the other error, which are not ranked
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """Return the headers of the ranking's table."""
+        title = described(self.quantity).title
+        return ("Method", "Mean rank", f"Mean {title[0].lower()}{title[1:]}", "p against the best")
 
     def p(self, first: object, second: object) -> float:
         """Return the p value of Wilcoxon's test of two methods."""
         return float(self.wilcoxon[str(second)][str(first)])
 
 
-def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> Ranking:
+def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts], quantity: str | None = None) -> Ranking:
     """Rank the methods that were run on all of the largest set of problems that two or more methods share.
+
+    Choice: the misclassification of classes and the squared error of numbers are no common scale, so only problems
+    with one error are ranked: ``quantity`` or, by default, the error of the largest such set.
 
     Choice: the permutations of a problem share their examples, so they are not independent data sets: their errors are
     averaged first, and a data set counts once, whatever the number of its permutations.
@@ -92,11 +101,12 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
         Fewer than two methods have the problems in common, or these are fewer than two data sets.
     """
     settings = settings_of(cells)
-    means = [setting.means("test_error_percent") for setting in settings]
-    # The largest set of problems on which a setting and at least another setting were run.
-    shared = (list(own) for own in means if sum(own.keys() <= other.keys() for other in means) > 1)
-    problems: list[str] = max(shared, key=len, default=[])
-    errors = pd.DataFrame(means, columns=problems).dropna()
+    of_error = {name: [_means(setting, name) for setting in settings] for name in ERRORS}
+    shared = {name: _shared_problems(means) for name, means in of_error.items()}
+    quantity = quantity or max(shared, key=lambda name: len(shared[name]))
+    problems = shared[quantity]
+    others = dict.fromkeys(problem for name in ERRORS if name != quantity for own in of_error[name] for problem in own)
+    errors = pd.DataFrame(of_error[quantity], columns=problems).dropna()
     names = setting_labels(settings, of=[settings[place] for place in errors.index])
     families = [facts[problem].family if problem in facts else problem for problem in problems]
     data_sets = errors.T.set_axis([names[place] for place in errors.index], axis=1).groupby(families, sort=False).mean()
@@ -121,7 +131,21 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
         len(problems),
         tuple(name for name in names if name not in data_sets),
         _shortfalls(names, settings, problems),
+        quantity,
+        tuple(others),
     )
+
+
+def _shared_problems(means: Sequence[Mapping[str, float]]) -> list[str]:
+    """Return the largest set of problems on which a setting and at least another setting were run."""
+    shared = (list(own) for own in means if sum(own.keys() <= other.keys() for other in means) > 1)
+    return max(shared, key=len, default=[])
+
+
+def _means(setting: Setting, quantity: str) -> dict[str, float]:
+    """Return a setting's mean errors on the problems whose error is the quantity."""
+    means = setting.means(quantity)
+    return {problem: mean for problem, mean in means.items() if error_of(setting.cells[problem].values) == quantity}
 
 
 def _shortfalls(names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]) -> tuple[Shortfall, ...]:
@@ -129,7 +153,7 @@ def _shortfalls(names: Sequence[str], settings: Sequence[Setting], problems: Seq
     for name, setting in zip(names, settings, strict=True):
         for problem in problems if setting.cells.keys() >= set(problems) else ():
             runs = setting.cells[problem]
-            n_done = len(runs.of_done("test_error_percent"))
+            n_done = len(runs.of_done(error_of(runs.values)))
             if n_done < len(runs):
                 shortfalls.append(Shortfall(name, problem, len(runs), runs.count_of(FAILED), n_done))
     return tuple(shortfalls)
@@ -174,11 +198,11 @@ def render(ranking: Ranking, form: Format = "terminal") -> str:
     """Render a ranking as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
         return json.dumps(_plain(ranking), indent=1, ensure_ascii=False)
-    return "\n\n".join([text_table(HEADERS, ranking_rows(ranking), form), *ranking_remarks(ranking)])
+    return "\n\n".join([text_table(ranking.headers, ranking_rows(ranking), form), *ranking_remarks(ranking)])
 
 
 def ranking_rows(ranking: Ranking) -> list[list[str]]:
-    """Return the rows of a ranking's table below `HEADERS`, as printed."""
+    """Return the rows of a ranking's table below its headers, as printed."""
     best = ranking.mean_ranks.index[0]
     means = zip(ranking.mean_ranks.items(), ranking.errors.mean(), strict=True)
     return [
@@ -197,6 +221,10 @@ def ranking_remarks(ranking: Ranking) -> list[str]:
     remarks = [_explanation(ranking), f"Differing pairs (Wilcoxon, Holm): {'; '.join(differing) or 'none'}."]
     if ranking.shortfalls:
         remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.shortfalls)))}.")
+    if ranking.other_problems:
+        (other,) = {*ERRORS} - {ranking.quantity}
+        names = _first(list(ranking.other_problems))
+        remarks.append(f"Not ranked, since they have another error: {names}. Rank them with `--quantity {other}`.")
     if ranking.left_out:
         remarks.append(f"Not ranked, since not run on all of these data sets: {_first(ranking.left_out)}.")
     return remarks
@@ -226,6 +254,7 @@ def _plain(ranking: Ranking) -> dict[str, object]:
     finite = math.isfinite(ranking.friedman_p)
     return {
         "mean_ranks": ranking.mean_ranks.to_dict(),
+        "quantity": ranking.quantity,
         "errors_percent": ranking.errors.to_dict(orient="index"),
         "friedman": {"statistic": ranking.friedman_statistic, "p": ranking.friedman_p} if finite else None,
         "critical_difference": ranking.critical_difference,

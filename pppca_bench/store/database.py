@@ -107,13 +107,13 @@ class Store(Database):
     def describe_problems(self, facts: Sequence[ProblemFacts]) -> None:
         """Store the sizes of problems as read from their data."""
         with self.transaction() as connection:
-            rows = [astuple(fact) for fact in facts]
-            connection.executemany("INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            rows = [(*astuple(fact)[:-1], json.dumps(fact.classes)) for fact in facts]
+            connection.executemany("INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def problems(self) -> dict[str, ProblemFacts]:
         """Return the sizes of every stored problem by name; if it has several data, of the data that were run last."""
         rows = self.rows("SELECT * FROM problems ORDER BY rowid")
-        return {row[0]: ProblemFacts(*row) for row in rows}
+        return {name: ProblemFacts(name, *facts, tuple(json.loads(classes))) for name, *facts, classes in rows}
 
     def record(
         self, results: Sequence[RunResult], provenance: str, *, replace: bool = False, span: Span | None = None

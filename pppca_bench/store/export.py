@@ -203,9 +203,9 @@ def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each test example, in the split's order: ``target`` and ``predicted`` (class numbers or targets), and
-        ``probability_0`` and so on if there are class probabilities. With several targets, ``target_0``,
-        ``predicted_0`` and so on.
+        A row for each test example, in the split's order: ``target`` and ``predicted`` (targets, or classes: labels
+        of a table in its type, otherwise class numbers), and ``probability_<class>`` if there are class probabilities.
+        With several targets, ``target_0``, ``predicted_0`` and so on.
 
     Raises
     ------
@@ -219,16 +219,24 @@ def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
     with Store(Path(results) / DATABASE, read_only=True) as store:
         key = find_run(store, run)
         arrays = store.histories([key]).get(key, {})
+        known = store.rows(
+            "SELECT classes FROM runs JOIN cells ON cells.id = cell"
+            " JOIN problems ON problems.name = problem AND problems.data_sha256 = cells.data_sha256 WHERE key = ?",
+            key,
+        )
     if TARGETS not in arrays:
         raise StoreError(
             f"run {key}: expected predictions, got none. Set `predictions: true` in the config to store them."
         )
+    labels = [label for (text,) in known for label in json.loads(text)]
     columns = {}
     for name, array in (("target", arrays[TARGETS]), ("predicted", arrays[PREDICTED])):
         if array.ndim == 1:
-            columns[name] = array.astype(np.int64)
+            numbers = array.astype(np.int64)
+            columns[name] = pd.Series(labels).take(numbers).to_numpy() if labels else numbers
         else:
             several = array.shape[1] > 1
             columns |= {f"{name}_{place}" if several else name: column for place, column in enumerate(array.T)}
-    columns |= {f"probability_{place}": column for place, column in enumerate(arrays.get(PROBABILITIES, np.empty(0)).T)}
+    probabilities = enumerate(arrays.get(PROBABILITIES, np.empty(0)).T)
+    columns |= {f"probability_{labels[place] if labels else place}": column for place, column in probabilities}
     return pd.DataFrame(columns)

@@ -15,7 +15,7 @@ from typing import Any, Self
 from pppca_bench.errors import StoreError
 from pppca_bench.runs import QUANTITIES
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 BUSY_TIMEOUT_S = 60.0
 
 _TABLES = f"""
@@ -35,7 +35,8 @@ CREATE TABLE problems (
     name TEXT NOT NULL, data_sha256 TEXT NOT NULL, task TEXT NOT NULL, family TEXT NOT NULL,
     n_features INTEGER NOT NULL, n_outputs INTEGER NOT NULL,
     n_train INTEGER NOT NULL, n_validation INTEGER NOT NULL, n_test INTEGER NOT NULL,
-    n_splits INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (name, data_sha256)
+    n_splits INTEGER NOT NULL DEFAULT 1,
+    classes TEXT NOT NULL DEFAULT '[]', PRIMARY KEY (name, data_sha256)
 ) STRICT;
 CREATE TABLE histories (key TEXT PRIMARY KEY REFERENCES runs (key), curves BLOB NOT NULL) STRICT;
 CREATE TABLE provenances (id INTEGER PRIMARY KEY, description TEXT NOT NULL UNIQUE) STRICT;
