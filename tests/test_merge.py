@@ -233,7 +233,7 @@ def test_a_source_of_another_version_or_that_is_the_target_is_refused(store, mad
     path = made("old", [])
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(StoreError, match="expected a results database of version 4, got version 2"):
+    with pytest.raises(StoreError, match="expected a results database of version 5, got version 2"):
         merge(store, [path])
     with pytest.raises(StoreError, match="expected another database than the target of the merge"):
         merge(store, [store.path])

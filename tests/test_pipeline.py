@@ -63,9 +63,10 @@ def test_every_run_s_pipeline_has_its_test_error_and_its_predictions(flower_runs
         rows = raw.iloc[data.rows(1)[2]]
         predicted = fitted.predict(rows.drop(columns="kind")[::-1])[::-1]
         assert 100 * np.mean(predicted != rows["kind"]) == pytest.approx(run.test_error_percent)
-        np.testing.assert_array_equal(predicted, fitted.classes_[kept.predicted])
-        np.testing.assert_array_equal(rows["kind"], fitted.classes_[kept.target])
-        if "probability_0" in kept:
+        np.testing.assert_array_equal(predicted, kept.predicted)
+        np.testing.assert_array_equal(rows["kind"], kept.target)
+        if any(kept.columns.str.startswith("probability")):
+            assert list(kept.columns[2:]) == [f"probability_{name}" for name in fitted.classes_]
             np.testing.assert_allclose(fitted.predict_proba(rows), kept.filter(like="probability"), atol=1e-6)
 
 
@@ -85,6 +86,18 @@ def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs)
             assert run.log_loss == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize("labels", [["no", "yes"], [3, 7], [False, True]])
+def test_stored_predictions_have_the_labels_of_the_table_in_their_own_type(labels):
+    y = pd.Series(np.array(labels)[np.arange(60) % 2], name="kind")
+    X = pd.DataFrame({"a": np.arange(60) % 2 + np.linspace(0, 0.5, 60), "b": np.linspace(0, 1, 60)})
+    document = DOCUMENT | {"methods": ["pca"], "splits": 1, "repeats": 1}
+    (key,) = pppca_bench.run(document, {"own": (X, y)}).runs.key
+    kept = pppca_bench.load_predictions(key)
+    assert sorted(kept.target.unique().tolist()) == labels
+    assert {type(label) for label in kept.predicted.tolist()} == {type(labels[0])}
+    assert list(kept.columns[2:]) == [f"probability_{label}" for label in labels]
+
+
 def test_numbers_are_predicted_in_the_targets_own_unit():
     frame = load_diabetes(as_frame=True).frame.rename(columns={"target": "progression"})
     X, y = frame.drop(columns="progression"), frame["progression"]
@@ -100,7 +113,7 @@ def test_numbers_are_predicted_in_the_targets_own_unit():
         predicted = fitted.predict(X.iloc[test])
         assert predicted.shape == (len(test),)
         error = 100 * np.mean(np.square((predicted - y.iloc[test]) / np.ptp(y.iloc[data.rows(2)[0]])))
-        assert error == pytest.approx(run.test_error_percent)
+        assert error == pytest.approx(run.test_squared_error_percent)
         assert run.r2 == pytest.approx(r2_score(y.iloc[test], predicted))
         assert np.isnan(getattr(run, "accuracy_percent", np.nan))
     with pytest.raises(DataError, match=r"own: expected the data of run .* Name the config's folder, or give the data"):

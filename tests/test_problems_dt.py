@@ -92,6 +92,24 @@ class TestAccepted:
         assert problem.task == "approximation"
         np.testing.assert_array_equal(problem.y_test, [[0.9]])
 
+    @pytest.mark.parametrize(("first", "last"), [("0", "1"), ("1", "0"), ("0", "0.0")])
+    def test_a_single_bool_output_of_0_and_1_is_two_classes(self, tmp_path, first, last):
+        content = NUMBERS.replace("bool_out=0", "bool_out=1").replace("real_out=2", "real_out=0")
+        problem = read_dt(write(tmp_path, content.replace(" 0.25 -1", f" {first}").replace(" 0.75 1", f" {last}")))
+        assert (problem.task, problem.n_classes) == ("classification", 2)
+        assert (problem.y_train.tolist(), problem.y_test.tolist()) == ([int(first)], [int(float(last))])
+        assert problem.y_train.dtype == np.int64
+
+    @pytest.mark.parametrize(
+        ("first", "last", "expected"), [("0", "0.3", "0 or 1"), ("0.3", "1", "other than 0 and 1")]
+    )
+    def test_a_single_bool_output_is_0_or_1_in_all_examples_or_in_none(self, tmp_path, first, last, expected):
+        content = NUMBERS.replace("bool_out=0", "bool_out=1").replace("real_out=2", "real_out=0")
+        message = error_of(tmp_path, content.replace(" 0.25 -1", f" {first}").replace(" 0.75 1", f" {last}"))
+        assert message.startswith("own.dt, line 9: expected as ")
+        assert f"{expected}" in message
+        assert f"got '{last}'" in message
+
     @pytest.mark.parametrize("content", [CLASSES, NUMBERS])
     def test_arrays_are_contiguous_typed_and_read_only(self, tmp_path, content):
         problem = read_dt(write(tmp_path, content))

@@ -15,6 +15,7 @@ from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, StoredRun
 from pppca_bench.store.columns import runs_by_cell
 
+OF_METHODS = {"gha": 1.0, "pca": 2.0}
 NETWORK = (("hidden", (4,)),)
 
 # Demšar 2006, table 6: AUC of C4.5 without and with tuned parameters on 14 data sets.
@@ -298,3 +299,23 @@ def test_means_that_differ_by_rounding_share_their_rank():
     result = ranked({"gha": first, "pca": {name: error + 4e-15 for name, error in first.items()}})
     assert result.mean_ranks.tolist() == [1.5, 1.5]
     assert result.p("gha", "pca") == 1.0
+
+
+def test_the_two_errors_share_no_ranking():
+    found = runs({method: {"cancer1": error, "iris": error, "wine": error} for method, error in OF_METHODS.items()})
+    numbers = runs({method: {"building1": 9 - error, "flare1": 9 - error} for method, error in OF_METHODS.items()})
+    for spec, result in numbers:
+        values = dict(result.values)
+        values["test_squared_error_percent"] = values.pop("test_error_percent")
+        found.append((spec, replace(result, values=values)))
+    both = rank(found)
+    assert (both.quantity, list(both.errors.index)) == ("test_error_percent", ["cancer", "iris", "wine"])
+    assert both.headers[2] == "Mean error, %"
+    assert (
+        "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
+        in ranking.render(both)
+    )
+    squared = ranking.rank(runs_by_cell(found), facts(found), "test_squared_error_percent")
+    assert list(squared.errors.index) == ["building", "flare"]
+    assert squared.headers[2] == "Mean squared error, %"
+    assert list(squared.mean_ranks.index) == list(both.mean_ranks.index)[::-1]

@@ -144,3 +144,12 @@ def test_of_each_problem_the_least_error_and_the_fewest_features_near_it_are_nam
         "Fewest features with an error at most 1 point higher: 1.0 (a, τ = 5); 9.0 (w, τ = 5).",
     ]
     assert least_errors(replace(table, cells={})) == []
+    squared = {
+        place: replace(cell, ours={name.replace("_error", "_squared_error"): own for name, own in cell.ours.items()})
+        for place, cell in table.cells.items()
+        if cell.row == "w"
+    }
+    assert least_errors(replace(table, cells=squared)) == [
+        "Least test squared error: 9.00 % (w, τ = 5).",
+        "Fewest features with a squared error at most 1 point higher: 9.0 (w, τ = 5).",
+    ]

@@ -38,8 +38,9 @@ def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Co
     Choice: if both kinds of inputs are declared, bool columns precede real columns, as do their keys in the
     header (no Proben1 file declares both). Bool values are 0 or 1, as in all files; the -1 and 1 of gene are
     declared real.
-    Bool outputs are classes: two or more in 1-of-n code, a single output as the classes 0 and 1. Real outputs are
-    numbers to approximate, as in hearta and heartac, with levels from 0.1 to 0.9.
+    Choice: bool outputs are classes, two or more in 1-of-n code, a single output with the classes 0 and 1. If the
+    first example has another number as single output, none may be 0 or 1, and the output is a number to approximate:
+    hearta and heartac declare levels from 0.1 to 0.9 as bool.
     Choice: real values are within [-1.1, 1.1]. Proben1 scales to [0, 1] or [-1, 1], and the largest value is
     1.05066 in glass; larger values are damaged or not scaled.
     Choice: the last line must end in a line feed, as in all files, to detect a cut within the last value.
@@ -82,14 +83,17 @@ class _Reader:
 
     def problem(self) -> Problem:
         """Return the content of the file."""
-        n_bool_inputs, n_inputs, n_outputs, are_classes, sizes = self._read_header()
+        n_bool_inputs, n_inputs, n_outputs, is_bool_output, sizes = self._read_header()
         rows = list[FloatArray]()
         for number in range(1, sum(sizes) + 1):
             row, tokens = self._read_row(n_inputs, n_outputs, sizes, is_last=number == sum(sizes))
             if not rows:  # only now is it known that the header does not promise a billion columns
                 places = np.arange(len(row))
+                are_classes = is_bool_output and (n_outputs > 1 or row[-1] in (0, 1))
                 is_bool = (places < n_bool_inputs) | ((places >= n_inputs) & are_classes)
             self._check_row(row, tokens, is_bool)
+            if is_bool_output and not are_classes and row[-1] in (0, 1):
+                raise self._error("as output a level other than 0 and 1, as in the first example", _shown(tokens[-1]))
             if are_classes and n_outputs > 1 and (n_ones := row[n_inputs:].sum()) != 1:
                 raise self._error(f"exactly one 1 among the {n_outputs} outputs", str(int(n_ones)))
             rows.append(row)
@@ -118,7 +122,7 @@ class _Reader:
         return line
 
     def _read_header(self) -> tuple[int, int, int, bool, list[int]]:
-        """Return the numbers of bool inputs, inputs and outputs, whether outputs are classes, and split sizes."""
+        """Return the numbers of bool inputs, inputs and outputs, whether outputs are bool, and split sizes."""
         counts = []
         for expected in _HEADER_KEYS:
             line = self._next().rstrip()
