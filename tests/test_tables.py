@@ -15,6 +15,7 @@ from golden_numbers import installed_versions, pinned_versions
 from stored_runs import PIVOT, cell_of, results_by_config, run_of, store_runs
 
 from pppca_bench.reporting.document import EXTENSIONS, Format, escaped, printed
+from pppca_bench.reporting.own_tables import OwnTables
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results, summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -383,3 +384,33 @@ if __name__ == "__main__":
         built = build(Path(folder))
     for form in EXTENSIONS:
         (GOLDEN / f"tables.{EXTENSIONS[form]}").write_text(everything(built, form), encoding="utf-8")
+
+
+def test_own_tables_have_a_column_for_each_error():
+    squared = {"test_squared_error_percent": 3.0, "dimensionality": 2.0, "retained_variance_percent": 90.0}
+    plain = {"test_error_percent": 5.0, "test_squared_error_percent": 4.0, "retained_variance_percent": 80.0}
+    cells = {"own_numbers": squared, "own_classes": plain | {"dimensionality": 3.0}}
+    runs = [
+        run_of(cell_of(problem, "pca", {"tau": 15.0}), repeat, **values)
+        for problem, values in cells.items()
+        for repeat in (0, 1)
+    ]
+    results = Results.of_runs(runs)
+    tables = {name: build() for name, build in OwnTables(results, {}, (), {}).builders().items()}
+    shown = {
+        (cell.row.split(",")[0], cell.column): [cell.ours[name].mean for name in cell.shows]
+        for cell in tables["X"].cells.values()
+    }
+    assert shown == {("own_numbers", "tau=15, squared error"): [3.0, 2.0], ("own_classes", "tau=15"): [5.0, 3.0]}
+    assert tables["X"].column_labels["tau=15, squared error"] == "τ = 15, squared error, %"
+    retained = tables["R"]
+    assert list(retained.column_labels.values())[:2] == ["Error, %", "Squared error, %"]
+    means = {
+        (row.split(",")[0], name): own.ours[name].mean
+        for (row, name), own in retained.cells.items()
+        if name in own.ours
+    }
+    assert {place: mean for place, mean in means.items() if "error" in place[1]} == {
+        ("own_numbers", "test_squared_error_percent"): 3.0,
+        ("own_classes", "test_error_percent"): 5.0,
+    }

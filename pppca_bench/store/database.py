@@ -113,7 +113,7 @@ class Store(Database):
     def problems(self) -> dict[str, ProblemFacts]:
         """Return the sizes of every stored problem by name; if it has several data, of the data that were run last."""
         rows = self.rows("SELECT * FROM problems ORDER BY rowid")
-        return {row[0]: ProblemFacts(*row[:-1], classes=tuple(json.loads(row[-1]))) for row in rows}
+        return {name: ProblemFacts(*(name, *facts, tuple(json.loads(text)))) for name, *facts, text in rows}
 
     def record(
         self, results: Sequence[RunResult], provenance: str, *, replace: bool = False, span: Span | None = None
