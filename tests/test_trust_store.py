@@ -141,7 +141,7 @@ class TestAtomicWrite:
         assert list(tmp_path.iterdir()) == [path]
 
     def test_trust_an_export_onto_a_full_disk_leaves_the_old_file(self, path, monkeypatch):
-        out = path.parent / "runs"
+        out = path.parent / "runs.csv"
         out.write_text("old")
 
         def full(_: int) -> None:
