@@ -89,9 +89,10 @@ def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs)
 @pytest.mark.parametrize("labels", [["no", "yes"], [3, 7], [False, True]])
 def test_stored_predictions_have_the_labels_of_the_table_in_their_own_type(labels):
     y = pd.Series(np.array(labels)[np.arange(60) % 2], name="kind")
-    X = pd.DataFrame({"a": np.arange(60) % 2 + np.linspace(0, 0.5, 60), "b": np.linspace(0, 1, 60)})
+    X = pd.DataFrame({"a": np.arange(60) % 2 + np.linspace(0, 0.5, 60), "b": np.linspace(1, 0, 60)})
     document = DOCUMENT | {"methods": ["pca"], "splits": 1, "repeats": 1}
-    (key,) = pppca_bench.run(document, {"own": (X, y)}).runs.key
+    table = pppca_bench.Table(X, y, task="classification")
+    (key,) = pppca_bench.run(document, {"own": table}).runs.key
     kept = pppca_bench.load_predictions(key)
     assert sorted(kept.target.unique().tolist()) == labels
     assert {type(label) for label in kept.predicted.tolist()} == {type(labels[0])}
