@@ -33,8 +33,8 @@ results = Path(tempfile.mkdtemp())
 
 # %%
 # A trial is a config: `pppca_bench.run` runs it, the reference's tables take its runs by their settings, and
-# `score_group` returns the mean distance, |ln(ours / published)| for dimensionalities. A single epoch of the classifier
-# is enough where only dimensionalities are scored.
+# `score_group` returns the mean distance: for dimensionalities the absolute logarithm of ours / published. A single
+# epoch of the classifier is enough where only dimensionalities are scored.
 def distance(trial):
     """Run a trial, and return its distance from the published dimensionalities."""
     settings = {

@@ -123,7 +123,7 @@ def test_tests_pass_from_the_sdist(built, tmp_path):
     with tarfile.open(sdist) as tar:
         tar.extractall(tmp_path, filter="data")
     (folder,) = tmp_path.iterdir()
-    names = ("shipped", "schema", "references", "baseline")
+    names = ("shipped", "config", "references", "baseline")
     files = [f"tests/test_{name}.py" for name in names]
     where = call(sys.executable, "-c", "import pppca_bench; print(pppca_bench.__file__)", folder=folder)
     assert Path(where).is_relative_to(folder)

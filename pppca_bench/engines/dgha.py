@@ -33,19 +33,6 @@ class DGHA(GHA):
     ----------
     tau : float, default 10.0
         Threshold of formula (1), >= 1. The slides use 5, 10, 15 and 20.
-    data_fraction : float, default 100.0
-        Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number of samples is
-        rounded to the nearest integer, halves upwards, and is at least 1.
-    min_components : int, default 1
-        Smallest number of rows that a check keeps, >= 1, by decreasing variance. Source: slide "Future Research",
-        constraints.
-    max_components : int or None, default None
-        Largest number of rows that a check keeps, >= min_components, by decreasing variance; None sets no limit.
-        Choice: it takes precedence over the other constraints.
-    min_variance_ratio : float, default 0.0
-        Smallest share of the total variance, in [0, 1], that the span of the kept rows retains: a check keeps further
-        rows by decreasing variance until the share is reached. Source: slide "Future Research", "criteria from PCA".
-        Choice: the span, since rows that still learn overlap, and a sum of their variances counts overlaps twice.
     n_components : int or None, default None
         Initial number of rows, in [1, n_features]; None means n_features.
     learning_rate : float, default 1.2
@@ -60,10 +47,6 @@ class DGHA(GHA):
     decay_samples : float or None, default None
         A c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs; not together
         with decay_epochs. See GHA.
-    head_start : int, default 3
-        Epochs in which only the first row learns, >= 0; the other rows do not change. Choice: otherwise horse1 does
-        not reach a single dimension at tau = 5, as published, at the published speed. The first row converges while
-        the variances of the other rows are still about the mean eigenvalue.
     initial_samples : int or None, default None
         Number of samples, >= 2, whose principal components are the initial rows. See `GHA`.
     initial_norm : float, default 2.0
@@ -71,14 +54,31 @@ class DGHA(GHA):
         above about 2.2, horse1 with 10 % of the data sometimes diverges.
     track_optimality : bool, default False
         Whether ``history_`` records "optimality", which takes time in each epoch.
-    first_check : int, default 3
-        First epoch that begins with a check, >= 0, as all later epochs do. Choice: after the head start, since
-        variances of random rows are meaningless.
     centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are ("autocor" on the slides), and each
         "variance" is a second moment.
     random_state : int, Generator, RandomState or None, default None
         Source of all randomness: initial rows, the samples drawn and their order.
+    data_fraction : float, default 100.0
+        Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number of samples is
+        rounded to the nearest integer, halves upwards, and is at least 1.
+    min_components : int, default 1
+        Smallest number of rows that a check keeps, >= 1, by decreasing variance. Source: slide "Future Research",
+        constraints.
+    max_components : int or None, default None
+        Largest number of rows that a check keeps, >= min_components, by decreasing variance; None sets no limit.
+        Choice: it takes precedence over the other constraints.
+    min_variance_ratio : float, default 0.0
+        Smallest share of the total variance, in [0, 1], that the span of the kept rows retains: a check keeps further
+        rows by decreasing variance until the share is reached. Source: slide "Future Research", "criteria from PCA".
+        Choice: the span, since rows that still learn overlap, and a sum of their variances counts overlaps twice.
+    head_start : int, default 3
+        Epochs in which only the first row learns, >= 0; the other rows do not change. Choice: otherwise horse1 does
+        not reach a single dimension at tau = 5, as published, at the published speed. The first row converges while
+        the variances of the other rows are still about the mean eigenvalue.
+    first_check : int, default 3
+        First epoch that begins with a check, >= 0, as all later epochs do. Choice: after the head start, since
+        variances of random rows are meaningless.
 
     Attributes
     ----------

@@ -27,12 +27,13 @@ class Table:
     Parameters
     ----------
     X : data frame, or array of shape (n_rows, n_features)
+        Inputs; columns of any type that a table may have.
     y : series, data frame, or array of shape (n_rows,) or (n_rows, n_outputs)
         If X and y both have an index, the index must be the same.
     task : {"classification", "approximation"}, optional
         None infers the task from the target, see `DataSet`.
-    inputs, categorical, text, drop : sequence of str
-        Input columns (all by default), columns to treat as categories or as text, columns to leave out.
+    inputs, categorical, drop, text : sequence of str
+        Input columns (all by default), columns to treat as categories, to leave out, or to treat as text.
     dates : sequence of str, or mapping of str to str
         Columns of dates, or their formats.
     duplicates : {"keep", "drop", "group"}, optional
@@ -56,7 +57,25 @@ class Table:
     read: Mapping[str, Any] = field(default_factory=dict)
 
     def save(self, name: str, path: Path) -> OwnData:
-        """Save the rows for worker processes, and return the declaration; raise DataError for wrong shapes."""
+        """Save the rows for worker processes, and return the declaration.
+
+        Parameters
+        ----------
+        name : str
+            Name of the problem.
+        path : Path
+            File to write, in a private folder.
+
+        Returns
+        -------
+        OwnData
+            Declaration of the saved rows.
+
+        Raises
+        ------
+        DataError
+            X and y differ in their numbers of rows or their indices, or an array has more than two dimensions.
+        """
         import pandas as pd
 
         inputs, targets = _as_frame(name, self.X, "x"), _as_frame(name, self.y, "y")
