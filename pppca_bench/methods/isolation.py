@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -73,16 +73,15 @@ def is_changed(name: str) -> bool:
 def isolated() -> Iterator[None]:
     """Restore what the block changes in this process.
 
-    These are the working directory, environment, warnings filters, signal handlers and timer, random states, NumPy's
-    error state and print options, scikit-learn's configuration, and matplotlib's settings with its backend.
+    These are the working directory, environment, warnings filters, signal handlers, random states, NumPy's error state
+    and print options, scikit-learn's configuration, and matplotlib's settings with its backend.
     """
     import numpy as np
     import sklearn
 
-    restore: list[Callable[[], Any]] = []
+    folder: Path | None = None
     with suppress(OSError):  # the working directory was removed
         folder = Path.cwd()
-        restore.append(lambda: os.chdir(folder))
     environment, config = dict(os.environ), sklearn.get_config()
     states = random.getstate(), np.random.get_state(), np.geterrcall()
     settings = dict(sys.modules["matplotlib"].rcParams) if "matplotlib" in sys.modules else None
@@ -95,8 +94,8 @@ def isolated() -> Iterator[None]:
         for number, handler in handlers.items():
             if handler is not None and signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
-        for action in restore:
-            action()
+        if folder is not None:
+            os.chdir(folder)
         if dict(os.environ) != environment:
             os.environ.clear()
             os.environ.update(environment)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -193,7 +193,7 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
         raise ColumnError({"number": "numbers", "boolean": "true/false"}.get(column.kind, "text"), "dates")
     if column.kind == "number" and pd.api.types.is_numeric_dtype(values.dtype):
         if pd.api.types.is_integer_dtype(values.dtype):
-            _check_exact((values.abs() > EXACT).fillna(False), values)
+            _check_exact(np.flatnonzero((values.abs() > EXACT).fillna(False)), values)
         return pd.Series(values.to_numpy(dtype=np.float64, na_value=np.nan), values.index)
     texts, codes = _unique_texts(values) if column.kind in ("text", "category") else (values, np.empty(0, np.int64))
     if column.kind == "text":
@@ -209,9 +209,11 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     is_boolean = column.kind == "boolean"
     numbers = np.asarray(values.map(_BOOLEANS), np.float64) if is_boolean else _to_numbers(values, reading)
     _check_all(np.isnan(numbers) & values.notna(), values, "true/false" if is_boolean else "numbers")
-    large = np.flatnonzero(np.abs(numbers) >= EXACT)
-    is_inexact = [bool(_INTEGER.fullmatch(t := values.iloc[row].strip())) and abs(int(t)) > EXACT for row in large]
-    _check_exact(np.isin(np.arange(len(values)), large[np.array(is_inexact, bool)]), values)
+    large = np.flatnonzero(np.abs(numbers) >= EXACT).tolist()
+    _check_exact(
+        [row for row in large if _INTEGER.fullmatch(text := values.iloc[row].strip()) and abs(int(text)) > EXACT],
+        values,
+    )
     return pd.Series(numbers, values.index)
 
 
@@ -270,9 +272,9 @@ def _check_all(wrong: Any, values: Series, expected: str) -> None:
         raise ColumnError(expected, repr(str(values.iloc[rows[0]])[:40]), row=int(rows[0]))
 
 
-def _check_exact(is_inexact: Any, values: Series) -> None:
-    """Raise ColumnError for the first whole number beyond 2⁵³, which float64 merges with its neighbours."""
-    if (rows := np.flatnonzero(is_inexact)).size:
+def _check_exact(rows: Sequence[int] | NDArray[np.int64], values: Series) -> None:
+    """Raise ColumnError for the first row of a whole number beyond 2⁵³, which float64 merges with its neighbours."""
+    if len(rows):
         raise ColumnError(
             "whole numbers within ±2⁵³, which float64 represents", str(values.iloc[rows[0]]), row=int(rows[0])
         )
@@ -327,9 +329,9 @@ def _date_format(texts: Series) -> str:
     return ""
 
 
-def _labels(unique: Series, reading: Reading) -> list[str]:
+def _labels(there: Series, reading: Reading) -> list[str]:
     """Return the labels of a declared category: numbers in their order if float64 represents them, or sorted texts."""
-    texts, _ = _unique_texts(unique)
+    texts, _ = _unique_texts(there)
     numbers = _to_numbers(texts, reading)
     has_codes = texts.str.match(_LEADING_ZERO).any() or (np.abs(numbers) >= EXACT).any()
     if np.isnan(numbers).any() or has_codes or texts.isin(list(_BOOLEANS)).all():

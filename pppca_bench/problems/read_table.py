@@ -169,7 +169,7 @@ def read_csv(path: str | Path, read: Mapping[str, Any] | None = None) -> RawTabl
         header = None
     first: list[str] = []
     rows = list[tuple[int, int]]()  # last line and number of fields of each record
-    for line, fields in _records(text, keys):
+    for line, fields in _records(path, text, keys):
         if len(rows) == (header or 0):
             first = fields
         rows.append((line, len(fields)))
@@ -226,7 +226,7 @@ def _text_of(path: str | Path, encoding: str, compression: str | None) -> str:
         ) from None
 
 
-def _records(text: str, keys: Mapping[str, Any]) -> Iterator[tuple[int, list[str]]]:
+def _records(path: str | Path, text: str, keys: Mapping[str, Any]) -> Iterator[tuple[int, list[str]]]:
     """Yield the last line and the fields of each record: pandas neither counts missing fields nor names lines."""
     skipped, comment, separator = keys.get("skiprows", 0), keys.get("comment"), keys["sep"]
     is_skipped = (lambda n: n in skipped) if isinstance(skipped, list) else (lambda n: n < skipped)
@@ -243,7 +243,7 @@ def _records(text: str, keys: Mapping[str, Any]) -> Iterator[tuple[int, list[str
     try:
         yield from ((reader.line_num, row) for row in reader if row)
     except csv.Error as error:
-        raise OwnDataError(f"line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
 
 
 def _check_first_line(path: str | Path, line: str, keys: Mapping[str, Any]) -> None:
