@@ -1,7 +1,8 @@
-"""Online backpropagation, the slides' network: 30 nets of a cell at once, against JAX."""
+"""Online backpropagation, the slides' network: 30 nets of a cell, against a C loop and JAX."""
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.compiled import address, load_c
 from benchmarks.measuring import Contestant, Row, compare
 from benchmarks.rprop import check_agreement, stacked
 from pppca_bench.classifiers.early_stopping import StoppingRule
@@ -81,13 +83,30 @@ def jax_trainer(tasks: Sequence[Task], n_epochs: int) -> Callable[[], list[Any]]
     return backprop(*stacked(tasks), orders, **rates)
 
 
+def train_c(tasks: Sequence[Task], n_epochs: int) -> list[list[Floats]]:
+    """Train the nets one after another by the C loop; return their matrices."""
+    learn, rate, decay = load_c("backprop_loop").learn, settings()["learning_rate"], settings()["decay_epochs"]
+    trained = []
+    for k, task in enumerate(tasks):
+        rng, layers = np.random.default_rng(k), [matrix.copy() for matrix in task.weights]
+        sizes = [ctypes.c_long(size) for size in (*task.X.shape, len(layers[0]), len(layers[1]))]
+        for epoch in range(n_epochs):
+            arrays = (*layers, task.X, task.targets, rng.permutation(len(task.X)))
+            learn(*map(address, arrays), *sizes, ctypes.c_double(rate / (1.0 + epoch / decay)))
+        trained.append(layers)
+    return trained
+
+
 def rows(data: Path) -> Iterator[Row]:
     """Measure each problem."""
     for problem in PROBLEMS:
         theirs, tasks = jax_trainer(cell(problem, data), 1)(), cell(problem, data)
         check_agreement("JAX", theirs, train_ours(tasks, 1), 1e-6)
+        in_c = [np.stack(matrices) for matrices in zip(*train_c(cell(problem, data), 1), strict=True)]
+        check_agreement("C loop", in_c, train_ours(cell(problem, data), 1), 1e-6)
         n_epochs = epochs_of_a_turn(tasks)
+        calls = {"C loop": partial(train_c, tasks, n_epochs), "JAX, float64": jax_trainer(tasks, n_epochs)}
         ours = Contestant(partial(train_ours, tasks, n_epochs), N_NETS * n_epochs)
-        peer = Contestant(jax_trainer(tasks, n_epochs), N_NETS * n_epochs)
+        peers = {name: (Contestant(call, N_NETS * n_epochs), None) for name, call in calls.items()}
         what = f"Backpropagation, {problem}, {'+'.join(map(str, tasks[0].architecture.hidden_layer_sizes))}"
-        yield from compare(what, ours, {"JAX, float64": (peer, None)})
+        yield from compare(what, ours, peers)
