@@ -210,9 +210,13 @@ def in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any] = Mapping
             return f"text{count and f' of {count}characters'}{pattern}"
     noun = _NOUNS.get(schema.get("type", ""), "a value")
     if "minimum" in schema and "maximum" in schema:
-        return f"{noun} from {schema['minimum']} to {schema['maximum']}"
-    bounds = [f"{sign} {schema[key]}" for key, sign in _SIGNS.items() if key in schema]
+        return f"{noun} from {_bound(schema['minimum'])} to {_bound(schema['maximum'])}"
+    bounds = [f"{sign} {_bound(schema[key])}" for key, sign in _SIGNS.items() if key in schema]
     return f"{noun} {' and '.join(bounds)}".rstrip()
+
+
+def _bound(number: float) -> str:
+    return str(number).removesuffix(".0")  # versions of pydantic differ in the type of bounds
 
 
 def _count(schema: Mapping[str, Any], of: str) -> str:
