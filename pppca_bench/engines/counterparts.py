@@ -66,6 +66,7 @@ class DGHAWithoutRemoval(DGHA):
         learnt = DGHA(**(self.get_params() | {"n_components": kept, "min_components": kept})).fit(X, y)
         for name in vars(learnt).keys() - self.get_params().keys():
             setattr(self, name, getattr(learnt, name))
+        self._first_parameters = check_parameters(self)
         return self
 
 

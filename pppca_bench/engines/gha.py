@@ -12,10 +12,10 @@ from sklearn.utils import gen_batches
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
 from pppca_bench.engines.gha_epochs import DIVERGED_WEIGHT, FAST, History, Rule, Schedule, learn_epochs, make_workspace
+from pppca_bench.engines.incremental import IncrementalProjection
 from pppca_bench.engines.removal import Limits
-from pppca_bench.parameters import Count, ParameterError, Positive, check_parameters, make_generator
-from pppca_bench.projection import LinearProjection, max_variances, optimality, principal_directions, variance_of_span
-from pppca_bench.samples import validated_samples
+from pppca_bench.parameters import Count, ParameterError, Positive, make_generator
+from pppca_bench.projection import max_variances, optimality, principal_directions, variance_of_span
 
 # Factors of the default rate η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²).
 _SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5
@@ -25,7 +25,7 @@ _ORDERED_SAMPLES_PER_BLOCK = 4_000_000
 
 
 @dataclass(eq=False, repr=False)
-class GHA(LinearProjection):
+class GHA(IncrementalProjection):
     """Learn principal components by the generalized Hebbian algorithm, sample by sample.
 
     Source: Sanger 1989; slide "Generalized Hebbian Algorithm": ΔW = η (y xᵀ − LT(y yᵀ) W), y = W x. Each epoch takes
@@ -128,16 +128,20 @@ class GHA(LinearProjection):
         ValueError, TypeError
             If a parameter or X is out of its range, or the rows diverge.
         """
-        return self._fit(X, self.n_epochs, first=True)
+        return self._fit(self._next_samples(X, first=True, min_samples=2), self.n_epochs, first=True)
 
     def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn from a chunk of samples, in a single pass that counts as an epoch; raises as `fit` does.
+        """Learn from a chunk of samples, at least a single sample, in a pass that counts as an epoch; raises as `fit`.
 
-        The mean and C are moments of all chunks so far, so the first chunks are centred less exactly.
+        The mean and C are moments of all chunks so far, so the first chunks are centred less exactly. Other numbers for
+        rates and rules of removal take effect with the next chunk; other changed parameters raise ValueError.
+
+        Since a chunk is an epoch, decay_epochs, DGHA's head_start and first_check count chunks, and its learning_rate
+        is the sum of the steps in a chunk: the smaller the chunks, the smaller the rate. decay_samples counts samples.
 
         Parameters
         ----------
-        X : array-like, shape (n_samples, n_features), n_samples >= 2
+        X : array-like, shape (n_samples, n_features)
             Training samples.
         y : None
             Ignored.
@@ -147,16 +151,16 @@ class GHA(LinearProjection):
         self
             The fitted estimator.
         """
-        return self._fit(X, 1, first=not hasattr(self, "components_"))
+        first = not hasattr(self, "components_")
+        return self._fit(self._next_samples(X, first=first), 1, first=first)
 
     def check_agreement(self) -> None:
         """Raise ParameterError if both decays are given."""
         if self.decay_epochs is not None and self.decay_samples is not None:
             raise ParameterError("decay_samples", "null where decay_epochs is given", self.decay_samples)
 
-    def _fit(self, X: ArrayLike, n_epochs: int, *, first: bool) -> Self:
-        check_parameters(self)
-        samples = np.asarray(validated_samples(self, X, reset=first, min_samples=2)).view()
+    def _fit(self, X: Floats, n_epochs: int, *, first: bool) -> Self:
+        samples = np.asarray(X).view()
         # A read-only view as a plain array, since kernels reject memory maps.
         samples.flags.writeable = False
         if first:
@@ -183,8 +187,8 @@ class GHA(LinearProjection):
         self.mean_ = np.zeros(self.n_features_in_)
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
         self._largest_squared_norm = 0.0
-        self._optimality: list[float] = []
-        self._records: tuple[list[Any], ...] = [], [], []
+        self._optimality: tuple[float, ...] = ()
+        self._records: tuple[History, ...] = ()
 
     def _update_moments(self, X: Floats) -> None:
         """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
@@ -226,15 +230,14 @@ class GHA(LinearProjection):
         block = 1 if one_by_one else max(1, _ORDERED_SAMPLES_PER_BLOCK // len(X))
         for first in range(0, n_epochs, block):
             if self.track_optimality:
-                self._optimality.append(self._current_optimality())
+                self._optimality = *self._optimality, self._current_optimality()
             schedule = self._schedule(len(X), min(block, n_epochs - first))
-            self._at_end, n_made, n_operations, time_ms = self._make_epochs(X, schedule)
+            history, n_made, n_operations, time_ms = self._make_epochs(X, schedule)
             self.learning_time_ms_ += time_ms
             self.n_epochs_ += n_made
             self._n_learnt += n_made * schedule.orders.shape[1]
             self.n_operations_ += n_operations
-            for records, values in zip(self._records, self._at_end, strict=True):
-                records.extend(values[:-1])
+            self._records = *self._records, history
             self._check_divergence(X)
 
     def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[History, int, int, float]:
@@ -334,16 +337,20 @@ class GHA(LinearProjection):
         return float(optimality(variance_of_span(self._rows, self._C), len(self._rows), self._max_variances))
 
     def _set_fitted(self) -> None:
-        """Set the fitted attributes; the history ends with the current rows, a record that the next chunk replaces."""
         self.components_ = self._rows.copy()
         self.n_components_ = len(self._rows)
-        self.explained_variance_ = self._per_direction(self._at_end.variances[-1, self.nodes_])
+        self.explained_variance_ = self._per_direction(self._records[-1].variances[-1, self.nodes_])
         total = float(np.trace(self._C))
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
-        names = "dimensionality", "variances", "direction_variances"
-        self.history_ = {
-            name: np.array([*records, values[-1]])
-            for name, records, values in zip(names, self._records, self._at_end, strict=True)
+
+    @property
+    def history_(self) -> dict[str, Any]:
+        """Return the records, which end with the current rows."""
+        # Choice: collected on demand, since many small chunks would copy a long history again and again.
+        history = {
+            name: np.concatenate([*(values[:-1] for values in records[:-1]), records[-1]])
+            for name, records in zip(History._fields, zip(*self._records, strict=True), strict=True)
         }
         if self.track_optimality:
-            self.history_["optimality"] = np.array([*self._optimality, self._current_optimality()])
+            history["optimality"] = np.array([*self._optimality, self._current_optimality()])
+        return history

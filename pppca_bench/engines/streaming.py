@@ -10,18 +10,18 @@ from numpy.typing import ArrayLike
 from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
 from pppca_bench.compiled.linear_algebra import flip_signs, padded, principal_components, product, second_moments
 from pppca_bench.engines import streaming_updates
+from pppca_bench.engines.incremental import IncrementalProjection
 from pppca_bench.engines.streaming_updates import Rates, Stream, learn_stream
 from pppca_bench.keep_rules import count_by_tau
-from pppca_bench.parameters import Count, NotNegative, Positive, Tau, check_parameters, make_generator
-from pppca_bench.projection import LinearProjection, max_variances, optimality, variance_of_span
-from pppca_bench.samples import validated_samples
+from pppca_bench.parameters import Count, NotNegative, Positive, Tau, make_generator
+from pppca_bench.projection import max_variances, optimality, variance_of_span
 
 _SAMPLES_PER_ROW = 4
 """Number of samples per row before the first check."""
 
 
 @dataclass(eq=False, repr=False)
-class StreamingPCA(LinearProjection):
+class StreamingPCA(IncrementalProjection):
     """Base of streaming PCA, which learns from single samples in a single pass.
 
     Each new row starts along the residual of a sample after its projection on the earlier rows. With `tau`, rows are
@@ -84,8 +84,7 @@ class StreamingPCA(LinearProjection):
         ValueError, TypeError
             If a parameter or X is out of its range.
         """
-        check_parameters(self)
-        samples = validated_samples(self, X, reset=True, min_samples=2)
+        samples = self._next_samples(X, first=True, min_samples=2)
         self._start()
         rng, size = make_generator(self.random_state), len(samples)
         n = self.n_samples or size
@@ -98,6 +97,8 @@ class StreamingPCA(LinearProjection):
     def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
         """Learn from further samples, in their order; the result does not depend on the chunk size.
 
+        Other numbers for rates and tau take effect with the next chunk; other changed parameters raise ValueError.
+
         Parameters
         ----------
         X : array-like, shape (n_samples, n_features)
@@ -109,9 +110,8 @@ class StreamingPCA(LinearProjection):
         ValueError, TypeError
             If a parameter or X is out of its range.
         """
-        check_parameters(self)
         first = not hasattr(self, "components_")
-        samples = validated_samples(self, X, reset=first)
+        samples = self._next_samples(X, first=first)
         if first:
             self._start()
         self._learn(samples, np.arange(len(samples)), track=False)

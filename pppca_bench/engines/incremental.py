@@ -1,0 +1,70 @@
+"""Base of linear projections that learn from one chunk of samples after another."""
+
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.parameters import check_parameters
+from pppca_bench.projection import LinearProjection
+from pppca_bench.samples import validated_samples
+
+_ADJUSTABLE = frozenset(
+    {
+        "learning_rate",
+        "decay_epochs",
+        "decay_samples",
+        "amnesia",
+        "tau",
+        "data_fraction",
+        "min_components",
+        "max_components",
+        "min_variance_ratio",
+    }
+)
+"""Parameters that each chunk reads, so that another number takes effect; all others shape the first chunk."""
+
+
+class IncrementalProjection(LinearProjection):
+    """Base of linear projections with ``partial_fit``.
+
+    Attributes
+    ----------
+    n_samples_seen_ : int
+        Number of samples in the mean and the variances.
+    """
+
+    def __copy__(self) -> Self:
+        # Kernels change learned arrays in place, so a copy must not share them.
+        return deepcopy(self)
+
+    def _next_samples(self, X: ArrayLike, *, first: bool, min_samples: int = 1) -> Floats:
+        """Validate parameters and samples, and prepare the learned state for changes in place.
+
+        Raises ValueError, besides that of the validation, if a parameter that is not adjustable differs from its value
+        in the first chunk. Choice: a number may not replace None, nor None a number, since this changes the rule.
+        """
+        parameters = check_parameters(self)
+        samples = validated_samples(self, X, reset=first, min_samples=min_samples)
+        if first:
+            self._first_parameters = parameters
+            return samples
+        for name, value in parameters.items():
+            before = self._first_parameters[name]
+            if value != before and (name not in _ADJUSTABLE or None in (value, before)):
+                raise ValueError(
+                    f"{name} in {type(self).__name__}.partial_fit: expected {before!r}, as for the first chunk, got"
+                    f" {value!r}. Call fit to learn with other parameters."
+                )
+        self.__dict__.update({name: _writable(value) for name, value in vars(self).items()})
+        return samples
+
+
+def _writable(value: Any) -> Any:
+    """Copy arrays that kernels cannot change, such as those of a memory map, also in named tuples."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_writable, value))
+    is_read_only = isinstance(value, np.ndarray) and not (type(value) is np.ndarray and value.flags.writeable)
+    return np.array(value) if is_read_only else value

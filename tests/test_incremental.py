@@ -1,0 +1,178 @@
+"""Estimators with partial_fit: memory maps, copies, parameters between chunks, chunks of a single sample."""
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from pppca_bench.engines.counterparts import DGHAWithoutRemoval, InPlaceGHA
+from pppca_bench.engines.dgha import DGHA
+from pppca_bench.engines.gha import GHA
+from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
+from pppca_bench.parameters import parameters_of
+
+X = np.random.default_rng(0).standard_normal((60, 5)) @ np.diag([3.0, 2.0, 1.0, 0.5, 0.1])
+SLOW_STEPS = {"learning_rate": 0.01, "random_state": 0}
+STREAMS = [CCIPCA(), AdaOja(), EigenGame(), FastSimilarityMatching()]
+MODELS = [GHA(n_epochs=2, **SLOW_STEPS), DGHA(n_epochs=4, **SLOW_STEPS), *STREAMS]
+over_models = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+def mapped(mode):
+    def load(model, folder):
+        path = folder / "model"
+        if not path.exists():
+            joblib.dump(model, path)
+        return joblib.load(path, mmap_mode=mode)
+
+    return load
+
+
+COPIES = {
+    "r": mapped("r"),
+    "c": mapped("c"),
+    "r+": mapped("r+"),
+    "pickle": lambda model, _: pickle.loads(pickle.dumps(model)),
+    "copy": lambda model, _: copy.copy(model),
+    "deepcopy": lambda model, _: copy.deepcopy(model),
+}
+
+
+@over_models
+@pytest.mark.parametrize("kind", COPIES)
+def test_a_copy_learns_on_as_the_original_and_leaves_it_alone(model, kind, tmp_path):
+    fitted = clone(model).fit(X)
+    learnt = COPIES[kind](fitted, tmp_path).partial_fit(X[::-1]).partial_fit(X)
+    for same in (COPIES[kind](fitted, tmp_path), fitted):
+        same.partial_fit(X[::-1]).partial_fit(X)
+        np.testing.assert_array_equal(same.components_, learnt.components_)
+        np.testing.assert_array_equal(same.explained_variance_, learnt.explained_variance_)
+
+
+@over_models
+def test_arrays_that_a_user_locks_are_copied(model):
+    fitted = clone(model).partial_fit(X)
+    for value in vars(fitted).values():
+        for array in value if isinstance(value, tuple) else [value]:
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+    fitted.partial_fit(X)
+    np.testing.assert_array_equal(fitted.components_, clone(model).partial_fit(X).partial_fit(X).components_)
+
+
+CHANGED = {
+    "n_components": 2,
+    "centre": False,
+    "random_state": 1,
+    "track_optimality": True,
+    "initial_samples": 3,
+    "initial_norm": 0.5,
+    "head_start": 7,
+    "first_check": 9,
+    "n_epochs": 3,
+    "n_samples": 7,
+    "tau": 7.0,
+    "learning_rate": 0.02,
+    "decay_epochs": 3.0,
+    "decay_samples": 20.0,
+    "amnesia": 1.0,
+    "data_fraction": 50.0,
+    "min_components": 2,
+    "max_components": 3,
+    "min_variance_ratio": 0.5,
+}
+TAKEN_UP = {"tau", "learning_rate", "amnesia", "data_fraction", "min_components", "min_variance_ratio"}
+PAIRS = [(model, name) for model in MODELS for name in parameters_of(type(model))]
+
+
+@pytest.mark.parametrize(("model", "name"), PAIRS, ids=lambda one: one if isinstance(one, str) else type(one).__name__)
+def test_a_parameter_changed_between_chunks_is_refused_or_taken_up(model, name):
+    fitted = clone(model).partial_fit(X)
+    before = getattr(model, name)
+    fitted.set_params(**{name: CHANGED[name]})
+    if before is not None and name in TAKEN_UP | {"decay_samples"}:
+        assert fitted.partial_fit(X).n_samples_seen_ == 120
+        return
+    line = rf"^{name} in \w+\.partial_fit: expected {before}, as for the first chunk, got .*\. Call fit to learn with"
+    with pytest.raises(ValueError, match=line):
+        fitted.partial_fit(X)
+    fitted.fit(X)
+    assert fitted.partial_fit(X).n_components_ <= CHANGED.get("n_components" if name == "n_components" else "", 5)
+
+
+def test_a_rate_changed_between_chunks_is_the_rate_of_the_next_chunk():
+    changed = InPlaceGHA(learning_rate=1e-300, random_state=0).partial_fit(X).set_params(learning_rate=0.01)
+    start = InPlaceGHA(learning_rate=1e-300, random_state=0).partial_fit(X).components_
+    assert not np.allclose(changed.partial_fit(X).components_, start)
+
+
+def test_rows_found_without_removal_learn_on():
+    assert DGHAWithoutRemoval(**SLOW_STEPS).fit(X).partial_fit(X).n_samples_seen_ == 120
+
+
+@over_models
+def test_a_single_sample_is_a_first_chunk(model):
+    first = clone(model).partial_fit(X[:1])
+    np.testing.assert_array_equal(first.mean_, X[0])
+    np.testing.assert_array_equal(first.explained_variance_, np.zeros(first.n_components_))
+    assert np.isfinite(first.components_).all()
+
+
+@pytest.mark.parametrize("model", STREAMS, ids=lambda model: type(model).__name__)
+@given(seed=st.integers(0, 100), n_samples=st.integers(1, 40))
+def test_single_samples_learn_what_their_chunk_learns(model, seed, n_samples):
+    samples = np.random.default_rng(seed).standard_normal((n_samples, 4))
+    whole, single = clone(model).partial_fit(samples), clone(model)
+    for sample in samples:
+        single.partial_fit(sample[np.newaxis])
+    np.testing.assert_array_equal(single.components_, whole.components_)
+
+
+class InOrderGHA(GHA):
+    _orders = InPlaceGHA._orders
+
+
+class InOrderDGHA(DGHA):
+    _orders = InPlaceGHA._orders
+
+
+@pytest.mark.parametrize("kind", [InOrderGHA, InPlaceGHA, InOrderDGHA])
+@given(seed=st.integers(0, 100), n_samples=st.integers(1, 40), decay=st.sampled_from([None, 10.0]))
+def test_single_samples_teach_gha_what_their_chunk_teaches(kind, seed, n_samples, decay):
+    samples = np.random.default_rng(seed).standard_normal((n_samples, 4))
+    options = {"decay_samples": decay, "centre": False, "random_state": 0}
+    per_sample = n_samples if kind is InOrderDGHA else 1
+    if kind is InOrderDGHA:
+        options |= {"n_components": 1, "head_start": 0, "first_check": 100}
+    whole = kind(learning_rate=0.02 * per_sample, **options).partial_fit(samples)
+    single = kind(learning_rate=0.02, **options)
+    for sample in samples:
+        single.partial_fit(sample[np.newaxis])
+    for name in ("components_", "explained_variance_", "explained_variance_ratio_", "mean_"):
+        np.testing.assert_allclose(getattr(single, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
+    assert (single.n_epochs_, single.n_samples_seen_) == (n_samples, n_samples)
+    assert len(single.history_["variances"]) == n_samples + 1
+
+
+ALONE = [
+    GHA(random_state=0),
+    DGHA(learning_rate=0.01, initial_norm=1.0, head_start=50, first_check=300, random_state=0),
+    *STREAMS,
+]
+
+
+@pytest.mark.parametrize("model", ALONE, ids=lambda model: type(model).__name__)
+def test_samples_that_arrive_alone_teach_the_leading_components(model):
+    samples = 3.0 + np.random.default_rng(1).standard_normal((600, 4)) * [2.0, 1.0, 0.1, 0.1]
+    learner = clone(model)
+    for sample in samples:
+        learner.partial_fit(sample[np.newaxis])
+    axes = learner.components_[:2] / np.linalg.norm(learner.components_[:2], axis=1, keepdims=True)
+    assert np.abs(np.diag(axes[:, :2])).min() > 0.97
+    np.testing.assert_allclose(learner.mean_, samples.mean(axis=0), rtol=1e-9)
+    assert (learner.n_components_ < 4) == isinstance(model, DGHA)
