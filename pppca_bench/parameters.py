@@ -171,13 +171,15 @@ def shown(value: object) -> str:
 def make_generator(random_state: Any) -> np.random.Generator:
     """Return a NumPy Generator for an int, a SeedSequence, a Generator, a RandomState or None.
 
-    A Generator is returned unchanged; a RandomState seeds a new Generator.
+    A Generator is returned unchanged; a RandomState seeds a new Generator. None is NumPy's global RandomState, which
+    ``numpy.random.seed`` seeds, as in scikit-learn.
     """
     import numpy as np
 
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
+    source: Any = np.random if random_state is None else random_state
+    if source is np.random or isinstance(source, np.random.RandomState):
+        return np.random.default_rng(source.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(source)
 
 
 _NOUNS = {"boolean": "true or false", "integer": "an integer", "number": "a number", "null": "null"}
