@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
 from sklearn.tree import DecisionTreeClassifier
@@ -193,18 +195,32 @@ def test_the_majority_class_is_predicted_whatever_the_features():
     assert fitted.score(np.zeros((6, 2)), y) == 0.5
 
 
-class _FirstSampleWrong(StumpClassifier):
-    def fit(self, X, y, *args, **kwargs):  # noqa: ARG002
-        self.classes_ = np.array([0, 1])
+class FirstSamplesWrong(StumpClassifier):
+    """A member that reads the label of every sample but the first ones from the inputs, whatever the weights."""
+
+    def fit(self, X, y, sample_weight=None, *, classes=None):  # noqa: ARG002
+        self.classes_ = np.unique(y)
         return self
 
     def predict(self, X):
-        return (np.asarray(X)[:, 0] > 0.5).astype(int)
+        return np.asarray(X)[:, 0].astype(int)
+
+
+@given(n_classes=st.integers(2, 4), n_wrong=st.integers(1, 5), n_per_class=st.integers(6, 40))
+def test_a_second_member_with_the_mistakes_of_the_first_is_no_better_than_chance(n_classes, n_wrong, n_per_class):
+    y = np.arange(n_classes * n_per_class) % n_classes
+    X = y[:, np.newaxis].astype(float)
+    X[:n_wrong, 0] = (X[:n_wrong, 0] + 1) % n_classes
+    boosting = AdaBoostClassifier(FirstSamplesWrong(), 10, random_state=0).fit(X, y, X, y)
+    alpha = np.log(len(y) / n_wrong - 1.0) + np.log(n_classes - 1.0)
+    np.testing.assert_allclose(boosting.estimator_weights_, [alpha], rtol=1e-12)
+    assert len(boosting.estimators_) == 1
 
 
 @pytest.mark.parametrize("n_samples", [4, 5, 6, 7, 9, 10, 20, 30, 40])
-def test_adaboost_ends_at_an_error_of_exactly_one_half(n_samples: int):
+def test_adaboost_ends_at_an_error_of_exactly_one_half(n_samples):
     y = np.arange(n_samples) % 2
-    X = y[:, None].astype(float)
+    X = y[:, np.newaxis].astype(float)
     X[0] = 1.0 - X[0]
-    assert len(AdaBoostClassifier(_FirstSampleWrong(), 10, random_state=0).fit(X, y, X, y).estimators_) == 1
+    boosting = AdaBoostClassifier(FirstSamplesWrong(), 10, random_state=0).fit(X, y, X, y)
+    np.testing.assert_allclose(boosting.estimator_weights_, [np.log(n_samples - 1.0)], rtol=1e-12)
