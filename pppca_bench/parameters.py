@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
-from pydantic import Field, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, PydanticUserError, TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,12 @@ Tau = Annotated[float, Ge(1), FINITE]
 Count = Annotated[int, Ge(1), Le(1_000_000)]
 NotNegativeCount = Annotated[int, Ge(0), Le(1_000_000)]
 PopulationSize = Annotated[int, Ge(2), Le(100_000)]
-LayerSizes = Annotated[tuple[Annotated[int, Ge(1), Le(1000)], ...], MaxLen(5)]
+LayerSizes = Annotated[
+    tuple[Annotated[int, Ge(1), Le(1000)], ...],
+    MaxLen(5),
+    BeforeValidator(lambda sizes: (sizes,) if isinstance(sizes, int) else sizes),
+]
+"""Units of each hidden layer; an integer is a single layer, as in scikit-learn."""
 PositivePair = tuple[Positive, Positive]
 Positives = Annotated[tuple[Positive, ...], MinLen(1), MaxLen(100)]
 

@@ -47,6 +47,14 @@ def test_probabilities_are_the_nearest_to_the_outputs(iris):
     classifier = RpropMLPClassifier((), max_epochs=1, random_state=0).fit(*iris)
     classifier._weights = [np.array([[0.9, 0, 0, 0, 0], [0.5, 0, 0, 0, 0], [-0.3, 0, 0, 0, 0]])]
     np.testing.assert_allclose(classifier.predict_proba(np.zeros((1, 4))), [[0.7, 0.3, 0.0]])
+    np.testing.assert_allclose(classifier.predict_log_proba(np.zeros((1, 4))), [[np.log(0.7), np.log(0.3), -np.inf]])
+
+
+@pytest.mark.parametrize("size", [3, np.int64(3)])
+def test_an_integer_is_a_single_hidden_layer(iris, size):
+    tuples, integers = (RpropMLPClassifier(sizes, max_epochs=5, random_state=0) for sizes in ((3,), size))
+    np.testing.assert_array_equal(integers.fit(*iris).decision_function(iris[0]), tuples.fit(*iris)._outputs(iris[0]))
+    assert [len(vector) for vector in fit_together([tuples, integers], [iris, iris])[1].intercepts_] == [3, 3]
 
 
 def test_training_that_overflows_is_refused_with_its_cause(iris):

@@ -313,7 +313,7 @@ def test_a_list_may_hold_words_and_lists(load):
             "8: methods[0].learning_rate[1]: expected a number > 0 or null, got False.",
         ),
         ("[8]", "[[8], [4], [8]]", "11: classifier.hidden[2]: expected each value once, got [8] again."),
-        ("[8]", "[[8], 4]", "11: classifier.hidden[1]: expected 'pivot' or a list of at most 5 integers from 1 to"),
+        ("[8]", "[[8], 0]", "11: classifier.hidden[1]: expected 'pivot' or a list of at most 5 integers from 1 to"),
         ("rate: 0.01", "rate: []", "8: methods[0].learning_rate: expected at least one value, got []."),
         ("{hidden: [8]}", "{hidden: [8], rule: [rprop]}", "11: classifier: expected rule to be one of rprop, backprop"),
     ],

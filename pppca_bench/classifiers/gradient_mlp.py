@@ -115,8 +115,8 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=(16, 8)
-        Units of each hidden layer, >= 1; () is the linear network.
+    hidden_layer_sizes : sequence of int, or int, default=(16, 8)
+        Units of each hidden layer, >= 1; () is the linear network, and an int a single layer.
     shortcuts : bool, default=False
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
     initial_step_range : (float, float), default=(0.005, 0.02)
@@ -194,8 +194,8 @@ class BackpropMLPClassifier(MLPClassifier):
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=(16,)
-        Units of each hidden layer, >= 1; () has no hidden layer.
+    hidden_layer_sizes : sequence of int, or int, default=(16,)
+        Units of each hidden layer, >= 1; () has no hidden layer, and an int is a single layer.
     hidden_activation : {"logistic", "softsign"}, default="logistic"
         1 / (1 + exp(-x)) or x / (1 + |x|).
     output_activation : {"linear", "logistic"}, default="linear"

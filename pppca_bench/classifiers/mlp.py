@@ -28,7 +28,7 @@ from pppca_bench.samples import is_plain, validated_samples
 class MLP(SplitEstimator):
     """Base of multi-layer perceptrons with early stopping; for the attributes see `RpropMLPClassifier`."""
 
-    hidden_layer_sizes: Sequence[int]
+    hidden_layer_sizes: Sequence[int] | int
     hidden_activation: Literal["softsign", "logistic"] = "softsign"
     output_activation: Any = "linear"
     shortcuts: bool = False
@@ -96,7 +96,7 @@ class MLP(SplitEstimator):
 
     def _make_task(self, split: Split, rng: np.random.Generator) -> Task:
         """Return the training task of a complete split, with a random initial state."""
-        targets, sizes = self._targets(split.y), tuple(int(size) for size in self.hidden_layer_sizes)
+        targets, sizes = self._targets(split.y), tuple(int(size) for size in np.ravel(self.hidden_layer_sizes))
         self._architecture = Architecture(
             split.X.shape[1],
             sizes,
@@ -214,6 +214,11 @@ class MLPClassifier(LargestOutputMixin, MLP):
             Each row sums to 1.
         """
         return nearest_probabilities(self._outputs(X))
+
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
+        """Return the logarithm of `predict_proba`; -inf for a class of probability 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def _targets(self, y: Labels) -> Floats:
         return one_hot(y, self.classes_)
