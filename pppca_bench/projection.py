@@ -52,17 +52,26 @@ class LinearProjection(Projection):
     ----------
     components_ : float64 array, shape (n_components_, n_features)
     mean_ : float64 array, shape (n_features,)
+    n_samples_seen_ : int
+        Number of samples in the mean and the variances.
     """
 
     n_components: int | None
     components_: Floats
     mean_: Floats
+    explained_variance_: Floats
+    n_samples_seen_: int
 
     _relative_cut: ClassVar[float] = 1e-15
     """Share of the largest singular value below which `inverse_transform` ignores a direction."""
 
     def _projected(self, X: Floats) -> Floats:
         return project(X, self.mean_, self.components_)
+
+    @property
+    def singular_values_(self) -> Floats:
+        """Norms of the centred samples' projections on the directions of the rows, √(n_samples_seen_ variance)."""
+        return np.sqrt(self.n_samples_seen_) * np.sqrt(self.explained_variance_)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Map projections back to points in the span of the rows.

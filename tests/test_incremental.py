@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from pppca_bench.engines.counterparts import DGHAWithoutRemoval, InPlaceGHA
+from pppca_bench.engines.counterparts import DGHAWithoutRemoval, InPlaceGHA, PCALikeNEpPCA
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
+from pppca_bench.engines.ne_ppca import NEpPCA
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.parameters import parameters_of
 
@@ -176,3 +177,12 @@ def test_samples_that_arrive_alone_teach_the_leading_components(model):
     assert np.abs(np.diag(axes[:, :2])).min() > 0.97
     np.testing.assert_allclose(learner.mean_, samples.mean(axis=0), rtol=1e-9)
     assert (learner.n_components_ < 4) == isinstance(model, DGHA)
+
+
+@pytest.mark.parametrize("model", [GHA(), DGHA(), NEpPCA(), PCALikeNEpPCA(), CCIPCA(2)], ids=repr)
+def test_singular_values_are_the_norms_of_projected_samples(model):
+    assert not hasattr(model, "singular_values_")
+    fitted = clone(model).set_params(random_state=0).fit(X)
+    rows = fitted.components_ / np.linalg.norm(fitted.components_, axis=1, keepdims=True)
+    norms = np.linalg.norm((X - X.mean(axis=0)) @ rows.T, axis=0)
+    np.testing.assert_allclose(fitted.singular_values_, norms, rtol=0.15 if isinstance(model, CCIPCA) else 1e-10)

@@ -28,13 +28,7 @@ _ADJUSTABLE = frozenset(
 
 
 class IncrementalProjection(LinearProjection):
-    """Base of linear projections with ``partial_fit``.
-
-    Attributes
-    ----------
-    n_samples_seen_ : int
-        Number of samples in the mean and the variances.
-    """
+    """Base of linear projections with ``partial_fit``."""
 
     def __copy__(self) -> Self:
         # Kernels change learned arrays in place, so a copy must not share them.

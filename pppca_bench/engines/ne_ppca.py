@@ -119,8 +119,8 @@ class NEpPCA(LinearProjection):
         Training mean; zeros if centre is False.
     fitness_ : float
         Fitness of the result, summed before the last removal.
-    n_features_in_ : int
-        Number of features seen in `fit`.
+    n_features_in_, n_samples_seen_ : int
+        Number of features and samples seen in `fit`.
     n_generations_ : int
         Number of generations.
     history_ : dict of str to array
@@ -181,6 +181,7 @@ class NEpPCA(LinearProjection):
         samples = validated_samples(self, X, reset=True, min_samples=2)
         with np.errstate(over="ignore"):  # detected in C
             self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
+        self.n_samples_seen_ = len(samples)
         C = self._second_moments(samples)
         # Scale by a power of two, without rounding, so that squares of variances neither overflow nor underflow.
         _, exponent = np.frexp(np.trace(C))
