@@ -82,6 +82,12 @@ def test_exactly_one_rule_is_asked_for(make, given, message):
         make(**given).fit(*iris())
 
 
+@pytest.mark.parametrize("make", EXACT)
+def test_singular_values_are_those_of_scikit_learn(make):
+    X, _ = iris()
+    np.testing.assert_allclose(make(n_components=3).fit(X).singular_values_, PCA(3).fit(X).singular_values_)
+
+
 def test_more_components_than_features_are_refused():
     with pytest.raises(ValueError, match=r"n_components in CovariancePCA: expected an integer from 1 to 4.*, got 5"):
         CovariancePCA(5).fit(iris()[0])

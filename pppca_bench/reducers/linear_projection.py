@@ -128,7 +128,7 @@ class LinearReducer(LinearProjection):
 
     Attributes
     ----------
-    components_, mean_
+    components_, mean_, n_samples_seen_, singular_values_
         See `LinearProjection`.
     n_components_ : int
     explained_variance_, explained_variance_ratio_ : float64 array, shape (n_components_,)
@@ -138,7 +138,7 @@ class LinearReducer(LinearProjection):
     def _set_fitted(self, rows: Floats, X: Floats) -> None:
         self.components_ = np.ascontiguousarray(rows)
         self.mean_ = X.mean(axis=0)
-        self.n_components_ = len(rows)
+        self.n_components_, self.n_samples_seen_ = len(rows), len(X)
         self.explained_variance_ = np.square(self._projected(X)).mean(axis=0) / np.square(rows).sum(axis=1)
         total = float(np.square(X - self.mean_).mean(axis=0).sum())
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
