@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import joblib
 import numpy as np
@@ -22,6 +23,12 @@ SLOW_STEPS = {"learning_rate": 0.01, "random_state": 0}
 STREAMS = [CCIPCA(), AdaOja(), EigenGame(), FastSimilarityMatching()]
 MODELS = [GHA(n_epochs=2, **SLOW_STEPS), DGHA(n_epochs=4, **SLOW_STEPS), *STREAMS]
 over_models = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+def taught(model, chunks):
+    for chunk in chunks:
+        model.partial_fit(chunk)
+    return model
 
 
 def mapped(mode):
@@ -128,9 +135,7 @@ def test_a_single_sample_is_a_first_chunk(model):
 @given(seed=st.integers(0, 100), n_samples=st.integers(1, 40))
 def test_single_samples_learn_what_their_chunk_learns(model, seed, n_samples):
     samples = np.random.default_rng(seed).standard_normal((n_samples, 4))
-    whole, single = clone(model).partial_fit(samples), clone(model)
-    for sample in samples:
-        single.partial_fit(sample[np.newaxis])
+    whole, single = clone(model).partial_fit(samples), taught(clone(model), np.split(samples, n_samples))
     np.testing.assert_array_equal(single.components_, whole.components_)
 
 
@@ -151,13 +156,28 @@ def test_single_samples_teach_gha_what_their_chunk_teaches(kind, seed, n_samples
     if kind is InOrderDGHA:
         options |= {"n_components": 1, "head_start": 0, "first_check": 100}
     whole = kind(learning_rate=0.02 * per_sample, **options).partial_fit(samples)
-    single = kind(learning_rate=0.02, **options)
-    for sample in samples:
-        single.partial_fit(sample[np.newaxis])
+    single = taught(kind(learning_rate=0.02, **options), np.split(samples, n_samples))
     for name in ("components_", "explained_variance_", "explained_variance_ratio_", "mean_"):
         np.testing.assert_allclose(getattr(single, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
     assert (single.n_epochs_, single.n_samples_seen_) == (n_samples, n_samples)
     assert len(single.history_["variances"]) == n_samples + 1
+
+
+@given(seed=st.integers(0, 100), size=st.sampled_from([1, 7, 60]), scale=st.sampled_from([1e-3, 1.0, 30.0]))
+def test_below_the_rate_of_the_message_the_same_chunks_do_not_diverge(seed, size, scale):
+    samples = scale * np.random.default_rng(seed).standard_normal((60, 4))
+    chunks = np.split(samples, range(size, 60, size))
+    gha = GHA(learning_rate=50.0 / scale**2, random_state=0)
+    with pytest.raises(ValueError, match="diverged in epoch") as divergence:
+        taught(gha, chunks)
+    rate = float(re.search(r"Try a rate below (\S+), or", str(divergence.value))[1])
+    calm = taught(clone(gha).set_params(learning_rate=0.99 * rate), chunks[: gha.n_epochs_])
+    assert np.abs(calm.components_).max() < 2.0
+
+
+def test_rows_that_start_too_long_are_refused_whatever_the_samples():
+    with pytest.raises(ValueError, match=r"diverged in epoch 1: .* or smaller initial rows\.$"):
+        GHA(initial_norm=1e9).partial_fit(X[:1])
 
 
 ALONE = [
@@ -170,9 +190,7 @@ ALONE = [
 @pytest.mark.parametrize("model", ALONE, ids=lambda model: type(model).__name__)
 def test_samples_that_arrive_alone_teach_the_leading_components(model):
     samples = 3.0 + np.random.default_rng(1).standard_normal((600, 4)) * [2.0, 1.0, 0.1, 0.1]
-    learner = clone(model)
-    for sample in samples:
-        learner.partial_fit(sample[np.newaxis])
+    learner = taught(clone(model), np.split(samples, 600))
     axes = learner.components_[:2] / np.linalg.norm(learner.components_[:2], axis=1, keepdims=True)
     assert np.abs(np.diag(axes[:, :2])).min() > 0.97
     np.testing.assert_allclose(learner.mean_, samples.mean(axis=0), rtol=1e-9)

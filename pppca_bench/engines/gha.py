@@ -7,7 +7,6 @@ from typing import Annotated, Any, Self
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
-from sklearn.utils import gen_batches
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
@@ -192,8 +191,8 @@ class GHA(IncrementalProjection):
 
     def _update_moments(self, X: Floats) -> None:
         """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
-        for rows in gen_batches(len(X), _SAMPLES_PER_BATCH):
-            batch = X[rows]
+        batches = [X[first : first + _SAMPLES_PER_BATCH] for first in range(0, len(X), _SAMPLES_PER_BATCH)]
+        for batch in batches:
             # With p = n_b / (n + n_b) and d = mean_b − mean: C ← C + p (C_b − C) + p (1 − p) d dᵀ, mean ← mean + p d
             share = len(batch) / (self.n_samples_seen_ + len(batch))
             mean = batch.mean(axis=0) if self.centre else self.mean_
@@ -202,16 +201,11 @@ class GHA(IncrementalProjection):
             self._C += share * (1.0 - share) * np.outer(shift, shift)
             self.mean_ = self.mean_ + share * shift
             self.n_samples_seen_ += len(batch)
-        if self.learning_rate is None:
-            self._largest_squared_norm = max(self._largest_squared_norm, self._max_squared_norm(X))
+        # The largest ‖x − mean‖² of all chunks, for the default rate and the remedy of a divergence
+        largest = max(float(np.square(batch - self.mean_).sum(axis=1).max()) for batch in batches)
+        self._largest_squared_norm = max(self._largest_squared_norm, largest)
         if self.track_optimality:
             self._max_variances = max_variances(self._C)
-
-    def _max_squared_norm(self, X: Floats) -> float:
-        """Return the largest ‖x − mean‖² among the samples."""
-        return max(
-            float(np.square(X[rows] - self.mean_).sum(axis=1).max()) for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
-        )
 
     def _draw_rows(self, X: Floats) -> None:
         self._rows = self.initial_norm * self._initial_directions(X)
@@ -238,7 +232,7 @@ class GHA(IncrementalProjection):
             self._n_learnt += n_made * schedule.orders.shape[1]
             self.n_operations_ += n_operations
             self._records = *self._records, history
-            self._check_divergence(X)
+            self._check_divergence(len(X))
 
     def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[History, int, int, float]:
         """Update the rows; return their history and the number of epochs, operations and milliseconds."""
@@ -314,17 +308,17 @@ class GHA(IncrementalProjection):
         self._rng.permuted(orders, axis=1, out=orders)
         return np.ascontiguousarray(orders[:, : self._n_drawn(n_samples)])
 
-    def _check_divergence(self, X: Floats) -> None:
+    def _check_divergence(self, n_samples: int) -> None:
         largest = float(np.abs(self._rows).max())
         if largest <= DIVERGED_WEIGHT:
             return
-        squared_norm = self._max_squared_norm(X)
+        squared_norm = self._largest_squared_norm
         given = "None (adaptive)" if self.learning_rate is None else self.learning_rate
         raise ValueError(
             f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {given} "
             f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
             f"{DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below "
-            f"{self._rate_divisor(len(X)) / squared_norm:.2g}, or smaller initial rows."
+            f"{self._rate_divisor(n_samples) / (squared_norm or np.inf):.2g}, or smaller initial rows."
         )
 
     def _per_direction(self, variances: Floats) -> Floats:
