@@ -127,38 +127,16 @@ class GHA(IncrementalProjection):
         ValueError, TypeError
             If a parameter or X is out of its range, or the rows diverge.
         """
-        return self._fit(self._next_samples(X, first=True, min_samples=2), self.n_epochs, first=True)
-
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn from a chunk of samples, at least a single sample, in a pass that counts as an epoch; raises as `fit`.
-
-        The mean and C are moments of all chunks so far, so the first chunks are centred less exactly. Other numbers for
-        rates and rules of removal take effect with the next chunk; other changed parameters raise ValueError.
-
-        Since a chunk is an epoch, decay_epochs, DGHA's head_start and first_check count chunks, and its learning_rate
-        is the sum of the steps in a chunk: the smaller the chunks, the smaller the rate. decay_samples counts samples.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-            Training samples.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        first = not hasattr(self, "components_")
-        return self._fit(self._next_samples(X, first=first), 1, first=first)
+        samples = self._next_samples(X, first=True, min_samples=2)
+        self._learn_chunk(samples, first=True, n_epochs=self.n_epochs)
+        return self
 
     def check_agreement(self) -> None:
         """Raise ParameterError if both decays are given."""
         if self.decay_epochs is not None and self.decay_samples is not None:
             raise ParameterError("decay_samples", "null where decay_epochs is given", self.decay_samples)
 
-    def _fit(self, X: Floats, n_epochs: int, *, first: bool) -> Self:
+    def _learn_chunk(self, X: Floats, *, first: bool, n_epochs: int = 1) -> None:
         samples = np.asarray(X).view()
         # A read-only view as a plain array, since kernels reject memory maps.
         samples.flags.writeable = False
@@ -169,7 +147,6 @@ class GHA(IncrementalProjection):
             self._draw_rows(samples)
         self._learn_epochs(samples, n_epochs)
         self._set_fitted()
-        return self
 
     def _n_drawn(self, n_samples: int) -> int:
         """Return the number of samples that an epoch draws."""

@@ -1,5 +1,6 @@
 """Base of linear projections that learn from one chunk of samples after another."""
 
+from abc import abstractmethod
 from copy import deepcopy
 from typing import Any, Self
 
@@ -34,11 +35,45 @@ class IncrementalProjection(LinearProjection):
         # Kernels change learned arrays in place, so a copy must not share them.
         return deepcopy(self)
 
-    def _next_samples(self, X: ArrayLike, *, first: bool, min_samples: int = 1) -> Floats:
-        """Validate parameters and samples, and prepare the learned state for changes in place.
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn from a chunk of samples, in a single pass.
 
-        Raises ValueError, besides that of the validation, if a parameter that is not adjustable differs from its value
-        in the first chunk. Choice: a number may not replace None, nor None a number, since this changes the rule.
+        The mean and the variances are those of all chunks so far, so the first chunks are centred less exactly. Other
+        numbers for rates and rules of removal take effect with the next chunk; other changed parameters are refused.
+
+        For GHA and DGHA, a chunk is an epoch: decay_epochs, head_start and first_check count chunks, and DGHA's
+        learning_rate is the sum of the steps in a chunk, so smaller chunks need a smaller rate. decay_samples counts
+        samples.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+            At least a single sample.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or X is out of its range, or a parameter differs from its value for the first chunk.
+        """
+        first = not hasattr(self, "components_")
+        self._learn_chunk(self._next_samples(X, first=first), first=first)
+        return self
+
+    @abstractmethod
+    def _learn_chunk(self, X: Floats, *, first: bool) -> None:
+        """Learn from validated samples, after a reset for the first chunk."""
+
+    def _next_samples(self, X: ArrayLike, *, first: bool, min_samples: int = 1) -> Floats:
+        """Validate parameters and samples, and make learned arrays writable.
+
+        Choice: a number may not replace None, nor None a number, since this changes the rule.
         """
         parameters = check_parameters(self)
         samples = validated_samples(self, X, reset=first, min_samples=min_samples)

@@ -22,7 +22,7 @@ _SAMPLES_PER_ROW = 4
 
 @dataclass(eq=False, repr=False)
 class StreamingPCA(IncrementalProjection):
-    """Base of streaming PCA, which learns from single samples in a single pass.
+    """Base of streaming PCA, which learns from single samples in a single pass, with the same result for any chunks.
 
     Each new row starts along the residual of a sample after its projection on the earlier rows. With `tau`, rows are
     removed for good by criterion (1), Var(q̂0) / Var(q̂i) > tau, from the variances that the learning rule estimates, so
@@ -94,28 +94,10 @@ class StreamingPCA(IncrementalProjection):
         self.history_ = dict(zip(names, np.transpose(records), strict=True)) if records else {}
         return self
 
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn from further samples, in their order; the result does not depend on the chunk size.
-
-        Other numbers for rates and tau take effect with the next chunk; other changed parameters raise ValueError.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a parameter or X is out of its range.
-        """
-        first = not hasattr(self, "components_")
-        samples = self._next_samples(X, first=first)
+    def _learn_chunk(self, X: Floats, *, first: bool) -> None:
         if first:
             self._start()
-        self._learn(samples, np.arange(len(samples)), track=False)
-        return self
+        self._learn(X, np.arange(len(X)), track=False)
 
     @abstractmethod
     def _rule(self) -> tuple[int, float, float, float]:
