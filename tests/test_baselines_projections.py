@@ -170,12 +170,34 @@ def test_ica_needs_a_feature_that_varies():
         ICA(n_components=1).fit(np.ones((5, 2)))
 
 
-def test_discriminants_are_those_of_scikit_learn():
+def within_class_covariance(outputs, y):
+    return sum(np.cov(outputs[y == label].T, bias=True) * np.mean(y == label) for label in np.unique(y))
+
+
+def test_discriminants_are_those_of_scikit_learn_of_unit_variance_within_classes():
     X, y = iris()
     expected = LinearDiscriminantAnalysis().fit(X, y).transform(X)
-    ours = LDA().fit(X, y).transform(X)
-    np.testing.assert_allclose(ours, aligned(expected, ours), atol=1e-7)
-    np.testing.assert_allclose(LDA(1).fit(X, y).transform(X), ours[:, :1], atol=1e-7)
+    lda = LDA().fit(X, y)
+    ours = lda.transform(X)
+    expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))  # its divisor depends on its version
+    np.testing.assert_allclose(ours, aligned(expected, ours), atol=1e-12)
+    np.testing.assert_allclose(within_class_covariance(ours, y), np.eye(2), atol=1e-12)
+    np.testing.assert_array_equal(LDA(1).fit(X, y).transform(X), ours[:, :1])
+
+
+@given(powers=st.lists(st.integers(-150, 150), min_size=4, max_size=4), offset=st.floats(-1e3, 1e3))
+@settings(max_examples=25, deadline=None)
+def test_units_of_features_leave_the_outputs_of_discriminants(powers, offset):
+    X, y = iris()
+    units = np.power(10.0, powers)
+    outputs = LDA().fit((X + offset) * units, y).transform((X + offset) * units)
+    np.testing.assert_allclose(outputs, LDA().fit(X, y).transform(X), atol=1e-8)
+
+
+def test_features_that_are_constant_within_classes_have_no_weight():
+    X, y = iris()
+    lda = LDA().fit(np.column_stack([X, np.full(len(X), 0.1), 0.1 * y]), y)
+    np.testing.assert_array_equal(lda.components_, np.pad(LDA().fit(X, y).components_, ((0, 0), (0, 2))))
 
 
 @pytest.mark.parametrize("sizes", [(50, 50), (50, 20), (7, 43)])
@@ -205,6 +227,7 @@ def test_more_discriminants_than_classes_less_one_are_refused():
         ([0.0, 1.0, 2.0], [0, 1, 2], "all samples of a class alike"),
         ([0.0, 1.0, 0.0, 1.0], [0, 0, 1, 1], "one mean for all"),
         ([0.0, 1.0, 2.0], [0, 0, 0], "one mean for all"),
+        ([0.1, 0.3, 0.1, 0.3, 0.1, 0.3], [0, 0, 0, 0, 1, 1], "one mean for all"),
     ],
 )
 def test_discriminants_need_classes_that_vary_and_differ(x, y, got):

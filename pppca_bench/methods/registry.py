@@ -225,7 +225,7 @@ _METHODS = (
         does="Fisher's linear discriminants",
         source="Fisher 1936; Rao 1948",
         estimator="pppca_bench.reducers.linear_projection:LDA",
-        version=2,
+        version=3,
         kernels=("linear_algebra",),
         needs_classes=True,
     ),

@@ -1,6 +1,7 @@
 """Linear projections learnt from all samples at once: exact PCA, ICA, LDA; and the identity."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -43,6 +44,9 @@ from pppca_bench.parameters import (
 )
 from pppca_bench.projection import LinearProjection, Projection
 from pppca_bench.samples import validated_samples
+
+_NARROW = 1e-4
+"""Standard deviation of a direction that `discriminants` leaves out, in units of the features' or the largest."""
 
 
 class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -215,15 +219,22 @@ class CovariancePCA(_ExactPCA):
     """
 
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
-        if not len(X) < X.shape[1] > MAX_JACOBI_FEATURES:
-            return principal_components(covariance(X))
-        # Few samples of many features: for centred samples D, the matrix D Dᵀ / N, of shape (N, N), has the eigenvalues
-        # λ > 0 of C = Dᵀ D / N, and its eigenvectors u give the eigenvectors Dᵀ u / √(N λ) of C.
-        D = X - X.mean(axis=0)
-        eigenvalues, vectors = principal_components(second_moments(D.T.copy(), np.zeros(len(D))) * X.shape[1] / len(D))
-        varying = eigenvalues > eigenvalues[0] * len(D) * np.finfo(np.float64).eps
-        rows = product(vectors[varying], D) / np.sqrt(len(D) * eigenvalues[varying, np.newaxis])
-        return eigenvalues[varying], flip_signs(rows)
+        return principal_axes(X - X.mean(axis=0))
+
+
+def principal_axes(D: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues of C = Dᵀ D / N in descending order, and the eigenvectors as rows, for samples D (N, m).
+
+    With more than 256 features and fewer samples, only eigenvalues above 0.
+    """
+    if not len(D) < D.shape[1] > MAX_JACOBI_FEATURES:
+        return principal_components(second_moments(D, np.zeros(D.shape[1])))
+    # Few samples of many features: D Dᵀ / N, of shape (N, N), has the eigenvalues λ > 0 of C, and its eigenvectors u
+    # give the eigenvectors Dᵀ u / √(N λ) of C.
+    eigenvalues, vectors = principal_components(second_moments(D.T.copy(), np.zeros(len(D))) * D.shape[1] / len(D))
+    varying = eigenvalues > eigenvalues[0] * len(D) * np.finfo(np.float64).eps
+    rows = product(vectors[varying], D) / np.sqrt(len(D) * eigenvalues[varying, np.newaxis])
+    return eigenvalues[varying], flip_signs(rows)
 
 
 class SingularValuePCA(_ExactPCA):
@@ -315,7 +326,7 @@ def _decorrelated(W: Floats) -> Floats:
 
 @dataclass(eq=False, repr=False)
 class LDA(LinearReducer):
-    """Project on Fisher's linear discriminants (Fisher 1936; Mitchell 2006), by scikit-learn.
+    """Project on Fisher's linear discriminants (Fisher 1936; Rao 1948; Mitchell 2006).
 
     At most n_classes − 1 directions separate the means of the classes, so two classes leave a single feature.
 
@@ -327,7 +338,8 @@ class LDA(LinearReducer):
     Attributes
     ----------
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
-        See `LinearReducer`. Within-class variance of each output is 1.
+        See `LinearReducer`. The within-class variance of each output, divided by N, is 1. Choice: N, not N − n_classes,
+        is the divisor of all variances here, and of scikit-learn from 1.9 on.
     """
 
     n_components: Count | None = None
@@ -341,25 +353,50 @@ class LDA(LinearReducer):
         samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         classes = [samples[labels == label] for label in np.unique(labels)]
-        if not any(np.ptp(members, axis=0).any() for members in classes):
-            raise ValueError(
-                "X in LDA: expected samples that vary within a class, got all samples of a class alike."
-                " Leave out the reduction."
-            )
-        if not np.ptp([members.mean(axis=0) for members in classes], axis=0).any():
-            raise ValueError(
-                "X in LDA: expected classes of different means, got one mean for all. Leave out the reduction."
-            )
-        n_most = min(len(classes) - 1, samples.shape[1])
-        check_limit(self, "n_components", n_most)
-        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # slow to import
-
-        lda = LinearDiscriminantAnalysis(solver="svd").fit(samples, labels)
-        rows: Floats = lda.scalings_[:, : self.n_components or n_most].T
-        self._set_fitted(rounded(flip_signs(rows)), samples)
+        rows = discriminants(classes)
+        check_limit(self, "n_components", min(len(classes) - 1, samples.shape[1]))
+        self._set_fitted(rows[: self.n_components], samples)
         return self
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def discriminants(classes: Sequence[Floats]) -> Floats:
+    """Return the directions of decreasing between-class variance as rows, with uncorrelated outputs within classes.
+
+    Choice: as in scikit-learn, directions of features in units of their within-class standard deviation are left out
+    if their standard deviation within classes is less than 1e-4, or that between classes less than 1e-4 of the largest.
+
+    Raises
+    ------
+    ValueError
+        The samples, an array for each class, do not vary within classes, or their means do not differ.
+    """
+    # Without a sample that is subtracted first, rounding would make constants vary.
+    shifted = [members - members[0] for members in classes]
+    within = np.concatenate([members - members.mean(axis=0) for members in shifted])
+    largest = np.abs(within).max(axis=0)
+    if not largest.any():
+        raise ValueError(
+            "X in LDA: expected samples that vary within a class, got all samples of a class alike."
+            " Leave out the reduction."
+        )
+    largest[largest == 0.0] = 1.0
+    units = largest * np.sqrt(np.square(within / largest).mean(axis=0))
+    units[units == 0.0] = 1.0
+    variances, axes = principal_axes(within / units)
+    wide = variances > _NARROW**2
+    whitening = axes[wide] / np.sqrt(variances[wide, np.newaxis])
+    shares = np.array([len(members) for members in classes])[:, np.newaxis] / len(within)
+    means = np.array([members.mean(axis=0) for members in classes])
+    deviations = np.sqrt(shares) * (means - (shares * means).sum(axis=0)) / units
+    between, rotation = principal_axes(product(deviations, whitening.T))
+    if not between[0] > np.finfo(np.float64).eps:
+        raise ValueError(
+            "X in LDA: expected classes of different means of features that vary within classes, got one mean for all."
+            " Leave out the reduction."
+        )
+    return flip_signs(product(rotation[between > _NARROW**2 * between[0]], whitening)) / units
