@@ -1,4 +1,4 @@
-"""Rules for the number of principal components to keep, >= 1, from their variances or from the samples."""
+"""Rules for the number of principal components to keep, >= 1, from their m variances or from the samples (N, m)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NO_VARIANCE = 1e-12
 
 
 def count_by_tau(eigenvalues: Floats, tau: float) -> int:
-    """Count the components with λ1 <= τ λi, criterion (1) of the slides.
+    """Count the components with λ1 <= τ λi, criterion (1) of the slides; 1 if none varies.
 
     Source: Fukunaga and Olsen 1971, "An algorithm for finding intrinsic dimensionality of data": λi > α λ1, α = 1 / τ.
     """
-    return max(1, int(np.sum(eigenvalues[0] <= tau * eigenvalues)))
+    return max(1, int(np.sum((eigenvalues > 0.0) & (eigenvalues[0] <= tau * eigenvalues))))
 
 
 def count_by_variance(eigenvalues: Floats, share: float) -> int:
@@ -63,18 +63,18 @@ def count_by_likelihood(X: Floats) -> int:
 
 
 def count_by_permutations(X: Floats, eigenvalues: Floats) -> int:
-    """Count the leading components whose variances exceed mean variances of components of uncorrelated data.
+    """Count the leading of m components whose variances exceed mean variances of components of uncorrelated data.
 
     Source: Horn 1965; Buja and Eyuboglu 1992: each column is permuted separately, which preserves its variance.
     Choice: 20 permutations with a fixed seed.
     """
     rng = np.random.default_rng(_SEED)
     deviations = X - X.mean(axis=0)
-    means = np.zeros(X.shape[1])
+    means = np.zeros(len(eigenvalues))
     for _ in range(_N_PERMUTATIONS):
         permuted = rng.permuted(deviations, axis=0)
         means += np.linalg.eigvalsh(permuted.T @ permuted / len(X))[::-1] / _N_PERMUTATIONS
-    return _count_leading(eigenvalues > means[: len(eigenvalues)])
+    return _count_leading(eigenvalues > means)
 
 
 def count_by_cross_validation(X: Floats) -> int:

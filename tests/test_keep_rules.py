@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import scale
 
 from pppca_bench import keep_rules
 from pppca_bench.parameters import ParameterError
-from pppca_bench.reducers.linear_projection import CovariancePCA
+from pppca_bench.reducers.linear_projection import CovariancePCA, SingularValuePCA
 
 
 def factors(n=400, m=12, k=3, seed=0):
@@ -76,3 +78,37 @@ def test_rules_without_their_numbers_are_refused(given):
 def test_rules_that_need_more_samples_are_refused(keep, n_samples):
     with pytest.raises(ParameterError, match="another rule"):
         CovariancePCA(keep=keep).fit(factors(n=n_samples))
+
+
+RULES = ["tau", "variance", "broken_stick", "gavish_donoho", "parallel", "cross_validation", "mle"]
+
+
+@pytest.mark.parametrize("keep", RULES)
+@given(seed=st.integers(0, 1000), n=st.integers(8, 60), m=st.integers(2, 40), n_constant=st.sampled_from([0, 1, 230]))
+@settings(max_examples=20, deadline=None)
+def test_constant_features_and_the_computation_of_the_spectrum_leave_the_count(keep, seed, n, m, n_constant):
+    assume(keep != "mle" or n >= m)
+    X = factors(n=n, m=m, k=2, seed=seed)
+    wide = np.hstack([X, np.full((n, n_constant), 0.1)])
+    given = {"keep": keep, "tau": 15.0, "variance_ratio": 0.9}
+    counts = [pca(**given).fit(own).n_components_ for pca in (CovariancePCA, SingularValuePCA) for own in (X, wide)]
+    assert len(set(counts)) == 1
+
+
+@pytest.mark.parametrize("make", [CovariancePCA, SingularValuePCA])
+@pytest.mark.parametrize("n_constant", [0, 1])
+def test_few_samples_of_many_features_have_the_threshold_of_both_sides(make, n_constant):
+    # 8 factors of 40 samples and 256 features, β = 40 / 256: 8 singular values exceed ω(β) times the median of 40.
+    rng = np.random.default_rng(0)
+    U, V = (np.linalg.qr(rng.standard_normal((size, 8)))[0] for size in (40, 256))
+    X = U @ np.diag([90, 70, 55, 45, 38, 32, 28, 26.0]) @ V.T + rng.standard_normal((40, 256))
+    X = np.hstack([X, np.zeros((40, n_constant))])
+    assert make(keep="gavish_donoho").fit(X).n_components_ == 8
+    assert make(keep="broken_stick").fit(X).n_components_ == 10  # of 256 pieces
+
+
+@pytest.mark.parametrize("make", [CovariancePCA, SingularValuePCA])
+@pytest.mark.parametrize("keep", [None, *RULES])
+def test_constant_samples_keep_one_component(make, keep):
+    number = {"tau": 15.0} if keep != "variance" else {"variance_ratio": 0.9}
+    assert make(keep=keep, **number).fit(np.full((2, 3), 0.1)).n_components_ == 1

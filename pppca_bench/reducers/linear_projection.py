@@ -167,29 +167,38 @@ class _ExactPCA(UnsupervisedReducer, LinearReducer):
 
     def _learn(self, X: Floats) -> None:
         self.eigenvalues_, rows = self._spectrum(X)
-        self._set_fitted(rows[: self._count_by_rule(self.eigenvalues_, X)], X)
+        self._set_fitted(rows[: self._count_by_rule(X)], X)
 
-    def _count_by_rule(self, eigenvalues: Floats, X: Floats) -> int:
-        """Return the number of components by ``keep``, or, if None, by the other parameters."""
-        if self.keep == "mle" and len(X) < X.shape[1]:
-            raise ParameterError(
-                "keep", f"another rule for fewer samples ({len(X)}) than features ({X.shape[1]})", "mle"
-            )
-        if self.keep == "cross_validation" and len(X) < 3:
-            raise ParameterError("keep", f"another rule for fewer than 3 samples ({len(X)})", self.keep)
+    def _count_by_rule(self, X: Floats) -> int:
+        """Return the number of components by ``keep``, or, if None, by the other parameters.
+
+        Choice: constant features do not count, and other features have a variance each, 0 beyond n_samples − 1, so that
+        neither constant features nor the way to compute the spectrum changes the number.
+        """
+        if self.keep is None:
+            return self._count(self.eigenvalues_)
+        X = X[:, np.ptp(X, axis=0) > 0.0]
+        n_samples, m = X.shape
+        if m == 0:
+            return 1
+        if self.keep == "mle" and n_samples < m:
+            raise ParameterError("keep", f"another rule for fewer samples ({n_samples}) than features ({m})", "mle")
+        if self.keep == "cross_validation" and n_samples < 3:
+            raise ParameterError("keep", f"another rule for fewer than 3 samples ({n_samples})", self.keep)
+        variances = np.pad(self.eigenvalues_[:m], (0, max(0, m - len(self.eigenvalues_))))
         if self.keep == "tau" and self.tau is not None:
-            return count_by_tau(eigenvalues, self.tau)
+            return count_by_tau(variances, self.tau)
         if self.keep == "broken_stick":
-            return count_by_broken_stick(eigenvalues)
+            return count_by_broken_stick(variances)
         if self.keep == "gavish_donoho":
-            return count_by_hard_threshold(eigenvalues, len(X))
+            return count_by_hard_threshold(variances, n_samples)
         if self.keep == "mle":
             return count_by_likelihood(X)
         if self.keep == "parallel":
-            return count_by_permutations(X, eigenvalues)
+            return count_by_permutations(X, variances)
         if self.keep == "cross_validation":
             return count_by_cross_validation(X)
-        return self._count(eigenvalues)
+        return self._count(variances)
 
     @abstractmethod
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
