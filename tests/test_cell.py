@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import sklearn
 from planning import small, specs_of
 
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
@@ -15,7 +16,7 @@ from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments.cell import make_classifier, run_group, seeds, warm_up
 from pppca_bench.methods.protocol import section_of
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.reducers.wrapper_selection import ForwardSelector
 from pppca_bench.runs import RunResult, RunSpec
@@ -442,3 +443,19 @@ class _Measures:
     def fit(self, X, y):
         self.measures_ = {"n_seen": float(len(X)), "speedup": 2.0, "n_of_class_1": float(y.sum())}
         self.history_ = {"curve": np.arange(3)}
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+@pytest.mark.parametrize("name", [*REDUCING, "hebbian_pca", *SYSTEMS, *LINES, *CLASSIFIERS])
+def test_scikit_learns_output_container_changes_no_number(iris, name, container):
+    pytest.importorskip(container)
+    small_base = {"n_estimators": 2, "base": {"hidden": [4], "max_epochs": 30}}
+    if name in METHODS:
+        specs = planned(name, repeats=1)
+    else:
+        ensemble = small_base if CLASSIFIERS[name].is_ensemble else {}
+        specs = specs_of(small("all_features", classifier={"rule": name, **ensemble}))
+    with sklearn.config_context(transform_output=container):
+        (in_containers,) = timeless(run_group(specs[:1], iris))
+    assert in_containers["status"] == "done", in_containers["error"]
+    assert [in_containers] == timeless(run_group(specs[:1], iris))

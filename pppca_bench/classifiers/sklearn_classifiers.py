@@ -131,7 +131,7 @@ class RFESVMClassifier(ClassifierMixin, SplitEstimator):
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing else is random
         check_limit(self, "n_features", self.n_features_in_)
-        self._scaler = StandardScaler().fit(split.X)
+        self._scaler = StandardScaler().set_output(transform="default").fit(split.X)
         Z, Z_val = self._scaler.transform(split.X), self._scaler.transform(split.X_val)
         candidates = []
         # In ascending order of C: among equal candidates, the first has the smallest C.

@@ -240,10 +240,9 @@ class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
-        fits = [
-            KernelPCA(min(split.X.shape), kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense").fit(split.X)
-            for width in widths
-        ]
+        size = min(split.X.shape)
+        pcas = [KernelPCA(size, kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense") for width in widths]
+        fits = [pca.set_output(transform="default").fit(split.X) for pca in pcas]
         counts = np.array([self._count(fit.eigenvalues_) for fit in fits])
         candidates = [
             (fit.transform(split.X)[:, :n].copy(), fit.transform(split.X_val)[:, :n].copy())
