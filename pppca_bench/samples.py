@@ -1,4 +1,4 @@
-"""Validation of samples, with a fast path for plain arrays."""
+"""Validation of samples, with a fast path for plain arrays, and their scale."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
+
+_LEAST, _LARGEST = 1e-140, 1e140
+"""Magnitudes whose squares float64 can sum, and multiply by the share of a small variance, without loss."""
 
 
 def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_samples: int = 1) -> NDArray[np.float64]:
@@ -28,17 +31,41 @@ def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_sample
     Raises
     ------
     ValueError
-        If X is not two-dimensional or not finite, has too few rows, or differs from the features in `fit`.
+        If X is not two-dimensional or not finite, has too few rows, or differs from the features in `fit`; with
+        ``reset``, if the squares of its values could overflow or vanish.
     """
     if is_plain(X) and len(X) >= min_samples and not hasattr(estimator, "feature_names_in_"):
         if reset:
+            check_scale(estimator, X)
             estimator.n_features_in_ = X.shape[1]
         if getattr(estimator, "n_features_in_", None) == X.shape[1]:
             return np.asarray(X)
     samples: NDArray[np.float64] = validate_data(
         estimator, X, dtype=np.float64, order="C", ensure_min_samples=min_samples, reset=reset
     )
+    if reset:
+        check_scale(estimator, samples)
     return samples
+
+
+def check_scale(estimator: Any, X: NDArray[np.float64]) -> None:
+    """Raise ValueError unless the largest magnitude of training samples is 0 or from 1e-140 to 1e140."""
+    largest = max(-X.min(), X.max())
+    if largest and not _LEAST <= largest <= _LARGEST:
+        raise ValueError(
+            f"X in {type(estimator).__name__}: expected a largest magnitude from {_LEAST:g} to {_LARGEST:g}, got"
+            f" {largest:.3g}. Scale the features."
+        )
+
+
+def unit_of(X: NDArray[np.float64]) -> float:
+    """Return the power of ten by which to divide samples for training that depends on their scale.
+
+    Choice: the largest range of a feature is then from 0.8 to 8, so that standardised inputs and Proben1's stay as they
+    are. 1 if all features are constant.
+    """
+    largest = np.ptp(X, axis=0).max()
+    return float(10.0 ** np.floor(np.log10(largest / 0.8))) if largest else 1.0
 
 
 def is_plain(X: Any) -> TypeGuard[NDArray[np.float64]]:

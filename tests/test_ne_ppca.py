@@ -99,7 +99,7 @@ class TestEvolution:
 
     def test_the_scale_of_the_data_does_not_matter(self, wine):
         usual = NEpPCA(random_state=0).fit(wine)
-        for scale in (2.0**-500, 2.0**20, 2.0**500):
+        for scale in (2.0**-450, 2.0**20, 2.0**450):
             other = NEpPCA(random_state=0).fit(wine * scale)
             np.testing.assert_array_equal(other.components_, usual.components_)
             np.testing.assert_array_equal(other.explained_variance_, usual.explained_variance_ * scale**2)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import check_parameters, make_generator
-from pppca_bench.samples import is_plain, validated_samples
+from pppca_bench.samples import check_scale, is_plain, validated_samples
 
 Labels = NDArray[Any]
 TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
@@ -110,6 +110,8 @@ class SplitEstimator(BaseEstimator):
             return validated_samples(self, X, reset=reset), y
         samples: Floats
         samples, labels = validate_data(self, X, y, dtype=np.float64, reset=reset)
+        if reset:
+            check_scale(self, samples)
         check_classification_targets(labels)
         return samples, labels
 

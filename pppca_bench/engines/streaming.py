@@ -18,6 +18,8 @@ from pppca_bench.projection import max_variances, optimality, variance_of_span
 
 _SAMPLES_PER_ROW = 4
 """Number of samples per row before the first check."""
+_LEAST = 1e-30
+"""Smallest magnitude of samples that are not scaled."""
 
 
 @dataclass(eq=False, repr=False)
@@ -116,6 +118,7 @@ class StreamingPCA(IncrementalProjection):
         self.n_samples_seen_ = self._n_started = 0
         self._first_check = _SAMPLES_PER_ROW * n_rows
         self._stream = _make_stream(n_rows, padded(self.n_features_in_))
+        self._unit = 0.0
 
     def _learn(self, X: Floats, order: Indices, *, track: bool) -> list[tuple[int, float, int]]:
         """Learn from samples, check rows after each power of two samples, and return the rows of ``history_``."""
@@ -124,6 +127,13 @@ class StreamingPCA(IncrementalProjection):
         records, done = list[tuple[int, float, int]](), 0
         C = second_moments(X, X.mean(axis=0) if self.centre else np.zeros(X.shape[1])) if track else np.eye(1)
         most = max_variances(C)
+        # Rules with fourth powers of samples would overflow or vanish. Division by a power of two is exact, so that the
+        # result does not depend on the samples that set it.
+        largest = max(-X.min(), X.max())
+        if largest and not self._unit:
+            self._unit = 1.0 if _LEAST <= largest <= 1.0 / _LEAST else 2.0 ** np.frexp(largest)[1]
+        if self._unit not in (0.0, 1.0):
+            X = X / self._unit
         while done < len(order):
             seen = self.n_samples_seen_
             part = np.ascontiguousarray(order[done : done + (1 << seen.bit_length()) - seen], dtype=np.int64)
@@ -139,8 +149,8 @@ class StreamingPCA(IncrementalProjection):
         self._set_fitted()
         if not np.isfinite(self.components_).all() or not np.isfinite(self._stream.total[0]):
             raise ValueError(
-                f"X in {type(self).__name__}: expected values whose squares float64 can sum and divide, got values up"
-                f" to {np.abs(X).max():.3g}. Scale the features."
+                f"X in {type(self).__name__}: expected values whose squares float64 can sum at the scale of the first"
+                f" samples, {self._unit:.3g}, got values up to {largest:.3g}. Scale the features."
             )
         return records
 
@@ -172,9 +182,11 @@ class StreamingPCA(IncrementalProjection):
         n = len(variances) if self.tau is None else count_by_tau(variances, self.tau)
         self.components_ = np.ascontiguousarray(flip_signs(rows[:n, : self.n_features_in_]))
         self.n_components_ = n
-        self.mean_ = self._stream.mean[0, : self.n_features_in_].copy()
-        self.explained_variance_ = variances[:n]
-        self.explained_variance_ratio_ = variances[:n] / (self._stream.total[0] or 1.0)
+        unit = self._unit or 1.0
+        self.mean_ = self._stream.mean[0, : self.n_features_in_] * unit
+        self.explained_variance_ = variances[:n] * unit**2
+        # Rules weigh recent samples more than the total does.
+        self.explained_variance_ratio_ = variances[:n] / (max(self._stream.total[0], variances.sum()) or 1.0)
 
 
 @dataclass(eq=False, repr=False)

@@ -43,7 +43,7 @@ from pppca_bench.parameters import (
     make_generator,
 )
 from pppca_bench.projection import LinearProjection, Projection
-from pppca_bench.samples import validated_samples
+from pppca_bench.samples import check_scale, validated_samples
 
 _NARROW = 1e-4
 """Standard deviation of a direction that `discriminants` leaves out, in units of the features' or the largest."""
@@ -360,6 +360,7 @@ class LDA(LinearReducer):
         """
         check_parameters(self)
         samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_scale(self, samples)
         check_classification_targets(labels)
         classes = [samples[labels == label] for label in np.unique(labels)]
         rows = discriminants(classes)

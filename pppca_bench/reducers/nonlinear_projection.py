@@ -18,6 +18,7 @@ from pppca_bench.compiled.linear_algebra import principal_components, product, r
 from pppca_bench.parameters import Count, Positive, Positives, make_generator
 from pppca_bench.reducers.linear_projection import SpectrumReducer, UnsupervisedReducer, covariance
 from pppca_bench.reducers.wrapper_selection import candidate_classifier, validation_errors
+from pppca_bench.samples import unit_of
 
 _MEMORY = 10
 _SUFFICIENT, _LEAST_STEP = 1e-4, 1e-10
@@ -31,7 +32,8 @@ class Autoencoder(UnsupervisedReducer):
     Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights, the M middle nodes, linear or not, span the
     space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions and
     no other M dimensions have a smaller error; four layers with nonlinear hidden nodes give a curved space. Inputs are
-    centred; half the mean squared error (eq. 8.24) of all samples is minimised by L-BFGS (`minimise`).
+    centred, and divided by a power of ten (`unit_of`), so that their scale does not matter; half the mean squared error
+    (eq. 8.24) of all samples is minimised by L-BFGS (`minimise`).
 
     Choice: initial weights and biases are uniform in ±√(6 / (n_sources + n_units)) (Glorot and Bengio 2010).
 
@@ -49,7 +51,7 @@ class Autoencoder(UnsupervisedReducer):
         >= 1. Choice: the weights after the last iteration are used even if L-BFGS has not converged, since further
         iterations hardly change the projections; ``converged_`` is then False.
     tol : float, default=1e-6
-        Bound of the gradient's entries at which L-BFGS ends; > 0.
+        Bound of the entries of the gradient, by scaled inputs, at which L-BFGS ends; > 0.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights.
 
@@ -72,7 +74,11 @@ class Autoencoder(UnsupervisedReducer):
     def _learn(self, X: Floats) -> None:
         self.n_components_ = self._count(principal_components(covariance(X))[0])
         self.mean_ = X.mean(axis=0)
-        self._train(X - self.mean_)
+        unit = unit_of(X)
+        layers = self._trained((X - self.mean_) / unit)
+        self.coefs_, self.intercepts_ = [layer[:-1] for layer in layers], [layer[-1] for layer in layers]
+        self.coefs_[0], self.coefs_[-1] = self.coefs_[0] / unit, self.coefs_[-1] * unit
+        self.intercepts_[-1] = self.intercepts_[-1] * unit
 
     def _projected(self, X: Floats) -> Floats:
         return self._apply_layers(X - self.mean_, range(self._n_encoding))
@@ -88,9 +94,9 @@ class Autoencoder(UnsupervisedReducer):
         """Number of layers of weights before the middle nodes."""
         return len(self.coefs_) // 2
 
-    def _train(self, centred: Floats) -> None:
+    def _trained(self, centred: Floats) -> list[Floats]:
+        """Return the weights of each layer, with biases in the last row."""
         sizes = centred.shape[1], *self._layer_sizes(), centred.shape[1]
-        # The last row of a layer's matrix contains the biases.
         shapes = [(before + 1, units) for before, units in pairwise(sizes)]
         rng = make_generator(self.random_state)
         limits = [np.sqrt(6.0 / (before - 1 + units)) for before, units in shapes]
@@ -104,17 +110,9 @@ class Autoencoder(UnsupervisedReducer):
             return self._loss(layers_of(weights), centred)
 
         start_weights = np.concatenate([matrix.ravel() for matrix in start])
-        with np.errstate(over="ignore", invalid="ignore"):
-            if not np.isfinite(objective(start_weights)[0]):
-                largest = np.abs(centred).max()
-                raise ValueError(
-                    "X in Autoencoder: expected values whose squares sum to less than the largest number, 1.8e308, got"
-                    f" deviations up to {largest:.3g}. Scale the features."
-                )
-            weights, self.n_iter_ = minimise(objective, start_weights, self.max_iter, self.tol)
-        layers = layers_of(weights)
-        self.coefs_, self.intercepts_ = [layer[:-1] for layer in layers], [layer[-1] for layer in layers]
+        weights, self.n_iter_ = minimise(objective, start_weights, self.max_iter, self.tol)
         self.converged_ = self.n_iter_ < self.max_iter
+        return layers_of(weights)
 
     def _loss(self, layers: list[Floats], X: Floats) -> tuple[float, Floats]:
         """Return half the mean squared error E of the network, and the gradient of E."""

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_toget
 from pppca_bench.classifiers.training_data import SizeRule, Split, SplitEstimator, choose_candidate
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, check_limit
+from pppca_bench.samples import unit_of
 
 Candidate = tuple[Floats, Floats]
 """Training and validation inputs after the reduction by a candidate."""
@@ -30,7 +31,8 @@ class Step(NamedTuple):
 class PathSelector(SelectorMixin, SplitEstimator):
     """Base of selectors that choose the subset of least validation error on a path of nested subsets.
 
-    Choice: the smallest of subsets with equal errors, since fewer features are the aim.
+    Choice: the smallest of subsets with equal errors, since fewer features are the aim; all features are
+    divided by a power of ten (`unit_of`), so that their common scale does not matter.
 
     Attributes
     ----------
@@ -52,6 +54,8 @@ class PathSelector(SelectorMixin, SplitEstimator):
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         check_limit(self, "n_features", self.n_features_in_)
+        self.mean_, unit = split.X.mean(axis=0), unit_of(split.X)
+        split = replace(split, X=split.X / unit, X_val=split.X_val / unit)
         path = self._search(split, candidate_classifier(self.estimator, rng), rng)
         includes = np.array([np.isin(np.arange(self.n_features_in_), step.features) for step in path])
         sizes, errors = includes.sum(axis=1), np.array([step.error for step in path])
@@ -62,7 +66,6 @@ class PathSelector(SelectorMixin, SplitEstimator):
         wanted = np.arange(len(path)) if n is None else np.flatnonzero(sizes == n)
         best = wanted[choose_candidate(errors[wanted], sizes[wanted], len(split.X_val), self.size_rule)]
         self.support_, self.n_features_ = includes[best], int(sizes[best])
-        self.mean_ = split.X.mean(axis=0)
         self.history_ = {"n_features": sizes, "validation_error_percent": errors}
 
     @abstractmethod
