@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, principal_components, project, second_moments
 from pppca_bench.parameters import check_limit
-from pppca_bench.samples import validated_samples
+from pppca_bench.samples import validated_projections, validated_samples
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -90,8 +90,9 @@ class LinearProjection(Projection):
             Points, with the training mean.
         """
         check_is_fitted(self)
+        projections = validated_projections(self, X, len(self.components_))
         inverse = np.linalg.pinv(self.components_, rcond=self._relative_cut)
-        return np.asarray(X, dtype=np.float64) @ inverse.T + self.mean_
+        return projections @ inverse.T + self.mean_
 
     def _n_rows_at_start(self, n_features: int) -> int:
         """Return `n_components`, or n_features if it is None."""

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 _LEAST, _LARGEST = 1e-140, 1e140
 """Magnitudes whose squares float64 can sum, and multiply by the share of a small variance, without loss."""
@@ -46,6 +46,20 @@ def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_sample
     if reset:
         check_scale(estimator, samples)
     return samples
+
+
+def validated_projections(estimator: Any, X: Any, n_columns: int) -> NDArray[np.float64]:
+    """Return the argument of `inverse_transform` as a C-contiguous float64 array.
+
+    Raises ValueError if X is not two-dimensional or not finite, or has other columns than `transform` returns.
+    """
+    projections: NDArray[np.float64] = check_array(X, dtype=np.float64, order="C", input_name="X")
+    if projections.shape[1] != n_columns:
+        raise ValueError(
+            f"X in {type(estimator).__name__}.inverse_transform: expected {n_columns} column(s), as `transform`"
+            f" returns, got {projections.shape[1]}."
+        )
+    return projections
 
 
 def check_scale(estimator: Any, X: NDArray[np.float64]) -> None:

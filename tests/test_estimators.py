@@ -5,6 +5,7 @@ from inspect import signature
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
@@ -13,6 +14,8 @@ from pppca_bench.classifiers.flgp import FLGPClassifier
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, StructureGAClassifier
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier, StumpClassifier
+from pppca_bench.engines import DGHA, GHA, NEpPCA
+from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.parameters import ParameterError, check_parameters
 from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.linear_projection import ICA, LDA, AllFeatures, CovariancePCA, SingularValuePCA
@@ -52,6 +55,9 @@ OTHERS = [
     Autoencoder(1, random_state=0),
     Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=20, random_state=0),
 ]
+
+ENGINES = [make(n_components=2) for make in (GHA, DGHA, CCIPCA, FastSimilarityMatching, AdaOja, EigenGame)]
+ENGINES += [NEpPCA(n_generations=5, random_state=0)]
 
 
 @parametrize_with_checks([*BY_SPLIT, *OTHERS])
@@ -139,3 +145,24 @@ def test_classes_without_samples_have_outputs_too(iris, estimator):
 @pytest.mark.parametrize("estimator", [one for one in BY_SPLIT if is_classifier(one)], ids=named)
 def test_iris_is_learnt_from_a_share_of_the_training_data(iris, estimator):
     assert clone(estimator).fit(*iris[:2]).score(*iris[2:]) > 0.75
+
+
+REDUCERS = [one for one in (*BY_SPLIT, *OTHERS, *ENGINES) if hasattr(one, "inverse_transform")]
+
+
+@pytest.mark.parametrize("estimator", REDUCERS, ids=named)
+def test_inverse_transform_takes_what_transform_returns_alone(iris, estimator):
+    fitted = clone(estimator).fit(*iris[:2])
+    outputs = fitted.transform(iris[2])
+    assert fitted.inverse_transform(outputs).shape == iris[2].shape
+    with pytest.raises(NotFittedError):
+        clone(estimator).inverse_transform(outputs)
+    n = outputs.shape[1]
+    for wrong in (outputs[:, :-1], np.hstack([outputs, outputs])):
+        if wrong.shape[1]:
+            expected = rf"expected {n} column\(s\), as `transform` returns, got {wrong.shape[1]}\."
+            with pytest.raises(ValueError, match=rf"^X in {named(estimator)}\.inverse_transform: {expected}$"):
+                fitted.inverse_transform(wrong)
+    for wrong, message in ((np.full_like(outputs, np.nan), "contains NaN"), (outputs[0], "Expected 2D array")):
+        with pytest.raises(ValueError, match=message):
+            fitted.inverse_transform(wrong)

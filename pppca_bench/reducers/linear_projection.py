@@ -43,7 +43,7 @@ from pppca_bench.parameters import (
     make_generator,
 )
 from pppca_bench.projection import LinearProjection, Projection
-from pppca_bench.samples import check_scale, validated_samples
+from pppca_bench.samples import check_scale, validated_projections, validated_samples
 
 _NARROW = 1e-4
 """Standard deviation of a direction that `discriminants` leaves out, in units of the features' or the largest."""
@@ -64,7 +64,8 @@ class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return the samples, float64 of shape (n_samples, n_features)."""
-        return np.asarray(X, dtype=np.float64)
+        check_is_fitted(self, "n_features_in_")
+        return validated_projections(self, X, self.n_features_in_)
 
 
 @dataclass(eq=False, repr=False)

@@ -18,7 +18,7 @@ from pppca_bench.compiled.linear_algebra import principal_components, product, r
 from pppca_bench.parameters import Count, Positive, Positives, make_generator
 from pppca_bench.reducers.linear_projection import SpectrumReducer, UnsupervisedReducer, covariance
 from pppca_bench.reducers.wrapper_selection import candidate_classifier, validation_errors
-from pppca_bench.samples import unit_of
+from pppca_bench.samples import unit_of, validated_projections
 
 _MEMORY = 10
 _SUFFICIENT, _LEAST_STEP = 1e-4, 1e-10
@@ -86,7 +86,7 @@ class Autoencoder(UnsupervisedReducer):
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Map projections, (n_samples, n_components_), to outputs of the network, (n_samples, n_features)."""
         check_is_fitted(self)
-        code = np.asarray(X, dtype=np.float64)
+        code = validated_projections(self, X, self.n_components_)
         return self._apply_layers(code, range(self._n_encoding, len(self.coefs_))) + self.mean_
 
     @property

@@ -15,7 +15,7 @@ from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_toget
 from pppca_bench.classifiers.training_data import SizeRule, Split, SplitEstimator, choose_candidate
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, check_limit
-from pppca_bench.samples import unit_of
+from pppca_bench.samples import unit_of, validated_projections
 
 Candidate = tuple[Floats, Floats]
 """Training and validation inputs after the reduction by a candidate."""
@@ -78,8 +78,9 @@ class PathSelector(SelectorMixin, SplitEstimator):
         Choice: means, not zeros as in scikit-learn, since they have the least squared error (Bishop 1995, eq. 8.18).
         """
         check_is_fitted(self)
-        restored: Floats = super().inverse_transform(np.asarray(X, dtype=np.float64))
-        restored[:, ~self.support_] = self.mean_[~self.support_]
+        selected = validated_projections(self, X, self.n_features_)
+        restored = np.tile(self.mean_, (len(selected), 1))
+        restored[:, self.support_] = selected
         return restored
 
     def _get_support_mask(self) -> Flags:
