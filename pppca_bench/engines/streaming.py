@@ -278,8 +278,7 @@ class FastSimilarityMatching(_Subspace):
 
     Source: Giovannucci, Minden, Pehlevan and Chklovskii 2018, "Efficient principal subspace projection of streaming
     data through fast similarity matching", algorithm 1: y = M⁻¹ W x, W ← W + η (y xᵀ − W), M ← M + η (y yᵀ − M), with
-    η = 2 / (t + 5). Choice: M learns at the rate of W, although the source's code doubles the rate for M, since this
-    retained more variance. Parameters and attributes are those of `StreamingPCA`.
+    η = 2 / (t + 5), by default in the source's code. Parameters and attributes are those of `StreamingPCA`.
     """
 
     def _rule(self) -> tuple[int, float, float, float]:
