@@ -1,10 +1,13 @@
 """Cells, stored runs and results, made by hand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
+
+import pandas as pd
 
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, Scalar, StoredRun
+from pppca_bench.store.columns import PLANNED, CellRuns, split_by_cell, split_measures
 from pppca_bench.store.database import Store
 
 PIVOT: Mapping[str, Scalar] = MappingProxyType({"hidden": "pivot", "rule": "rprop", "shortcuts": True})
@@ -31,10 +34,46 @@ def run_of(cell: Cell, repeat: int = 0, changed: Sequence[str] = (), **values: f
     return spec, RunResult(spec.key, "done", values=values) if values else None
 
 
+def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> dict[Cell, CellRuns]:
+    """Return records by cell, in columns, as a database returns its runs.
+
+    Parameters
+    ----------
+    runs : iterable of (RunSpec, RunResult or None)
+    plans : mapping of str to collection of str, optional
+        Keys of the runs that each config asks for; by default, a single config asks for all runs.
+    """
+    asking: dict[str, list[str]] = {}
+    for name, keys in (plans or {}).items():
+        for key in keys:
+            asking.setdefault(key, []).append(name)
+    numbers, changed, provenances = dict[Cell, int](), dict[Cell, tuple[str, ...]](), {"": -1}
+    rows = []
+    for spec, result in runs:
+        changed[spec.cell] = spec.changed
+        number = numbers.setdefault(spec.cell, len(numbers))
+        row = {"key": spec.key, "cell": number, "repeat": spec.repeat, "seed": spec.seed, "status": PLANNED}
+        row |= {"error": None, "measures": "{}", "provenance": -1, "configs": "\n".join(asking.get(spec.key, ()))}
+        if result is not None:
+            known, measures = split_measures(result.values)
+            number = provenances.setdefault(result.origin, len(provenances))
+            row |= {"status": result.status, "error": result.error, "provenance": number, "measures": measures, **known}
+        rows.append(row)
+    if not rows:
+        return {}
+    cells = {number: (cell, changed[cell]) for cell, number in numbers.items()}
+    return split_by_cell(pd.DataFrame(rows), cells, {number: text for text, number in provenances.items() if text})
+
+
+def results_of(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
+    """Return the results of records."""
+    return Results(runs_by_cell(runs, plans), plans or ("",))
+
+
 def results_by_config(runs: Mapping[str, Sequence[StoredRun]]) -> Results:
     """Return the results of several configs, which may ask for the same runs."""
     plans = {config: [spec.key for spec, _ in own] for config, own in runs.items()}
-    return Results.of_runs(dict(run for own in runs.values() for run in own).items(), plans)
+    return results_of(dict(run for own in runs.values() for run in own).items(), plans)
 
 
 def store_runs(store: Store, runs: Mapping[str, Sequence[StoredRun]]) -> None:

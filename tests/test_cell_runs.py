@@ -8,7 +8,7 @@ import pytest
 
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, StoredRun
 from pppca_bench.store import database
-from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
+from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
 
 CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("hidden", (2,)),), (("dgha", 1),))
@@ -80,18 +80,6 @@ def test_numbers_are_those_of_done_runs_by_repeat(store):
     assert found[MEASURING].of_done("test_error_percent") == {}
     assert found[OTHER].of_done("fit_time_ms") == {7: 0.1}
     assert (found[OTHER].count_of(DONE), found[CELL].count_of(DONE), found[CELL].count_of(FAILED)) == (44, 2, 1)
-
-
-def test_records_by_columns_are_the_records(store):
-    records = store.runs()
-    plans = {name: [spec.key for spec, _ in store.runs([name])] for name in store.configs()}
-    found = runs_by_cell(records, plans)
-    stored = store.runs_by_cell()
-    assert list(found) == list(stored)
-    for cell, runs in found.items():
-        assert isinstance(runs, CellRuns)
-        assert list(runs) == of_cell(records, cell)
-        assert runs.configs == stored[cell].configs
 
 
 def test_an_empty_store_has_no_cell(tmp_path):

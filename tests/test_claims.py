@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from stored_runs import cell_of, results_by_config, run_of
+from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.claims import Finding, advice_of, judge_claims, render_findings
 from pppca_bench.reporting.evidence import COMPARED, READINGS, Evidence, Losses, Part, judge, losses, overall_verdict
 from pppca_bench.reporting.figure_data import Figure, Panel
-from pppca_bench.reporting.summary import Results, summarise
+from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import ProblemFacts, Selector
 
 CLAIMS = own_references()[0].claims
-NOTHING = Evidence(Results.of_runs([]), {}, {}, {}, CLAIMS)
+NOTHING = Evidence(results_of([]), {}, {}, {}, CLAIMS)
 CUTTING, RESOURCE, REPAIR, TIME, ACCURACY, SPEED, BESIDE_PCA = range(7)
 FAMILIES = [f"family{i}" for i in range(8)]
 FACTS = {f"{name}1": ProblemFacts(f"{name}1", "a", "classification", name, 9, 2, 100, 50, 50) for name in FAMILIES}
@@ -147,7 +147,7 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
         run_of(cell_of("family11", "ne_ppca"), n, dimensionality=n, retained_variance_percent=share)
         for n, share in ((9, retained), (3, 50.0))
     ]
-    finding = judge_claims(NOTHING._replace(results=Results.of_runs(runs), facts=FACTS))[RESOURCE]
+    finding = judge_claims(NOTHING._replace(results=results_of(runs), facts=FACTS))[RESOURCE]
     assert (finding.verdict, finding.fitted) == (verdict, verdict)
     assert "In 1 runs " in finding.evidence[0]
 

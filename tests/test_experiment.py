@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from stored_runs import cell_of, results_by_config, run_of
+from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.config.request import read_request
 from pppca_bench.config.shipped import find_experiment
@@ -12,7 +12,6 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.evidence import Evidence
 from pppca_bench.reporting.experiment import COMPARISONS, CONFIGS, SETTINGS, experiment_documents, run_tests
 from pppca_bench.reporting.pairs import corrected_t
-from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import ProblemFacts
 
 CLAIMS = own_references()[0].claims
@@ -102,7 +101,7 @@ def test_the_conclusions_follow_the_tests(shift, sentence):
 
 
 def test_without_runs_there_is_no_conclusion():
-    nothing = Evidence(Results.of_runs([]), {}, {}, {}, CLAIMS, CONFIGS)
+    nothing = Evidence(results_of([]), {}, {}, {}, CLAIMS, CONFIGS)
     documents = experiment_documents(nothing)
     assert [document.has_runs for document in documents] == [False] * 3
     assert len(documents[2].notes) == 1

@@ -8,12 +8,11 @@ import pytest
 from click.testing import Result
 from command_line import pppca
 from scipy import stats
-from stored_runs import cell_of, run_of, store_runs
+from stored_runs import cell_of, run_of, runs_by_cell, store_runs
 
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.reporting.pairs import Pairs, compare_pairs, corrected_t, holm, render_pairs, signed_rank
 from pppca_bench.runs import ProblemFacts, Scalar, StoredRun
-from pppca_bench.store.columns import runs_by_cell
 from pppca_bench.store.database import Store
 
 ABSENT = "absent"

@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from stored_runs import results_by_config, run_of
+from stored_runs import results_by_config, run_of, runs_by_cell
 
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting import figure_drawing, ranking
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, StoredRun
-from pppca_bench.store.columns import runs_by_cell
 
 OF_METHODS = {"gha": 1.0, "pca": 2.0}
 NETWORK = (("hidden", (4,)),)

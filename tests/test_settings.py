@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from stored_runs import cell_of, run_of
+from stored_runs import cell_of, run_of, runs_by_cell
 
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.labels import Setting, settings_of
 from pppca_bench.runs import Parameters, StoredRun
-from pppca_bench.store.columns import FAILED, runs_by_cell
+from pppca_bench.store.columns import FAILED
 
 DEFAULT_C = section_of(METHODS["rfe_svm"])["C"].default
 NETWORK: Parameters = (("hidden", (50,)), ("rule", "backprop"))

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from stored_runs import PIVOT, cell_of, results_by_config
+from stored_runs import PIVOT, cell_of, results_by_config, results_of, runs_by_cell
 
 from pppca_bench.config.overrides import parse_filter
 from pppca_bench.reporting import summary as summaries
-from pppca_bench.reporting.summary import CellSummary, Results, source_of, summarise
+from pppca_bench.reporting.summary import CellSummary, source_of, summarise
 from pppca_bench.runs import Cell, RunResult, RunSpec, Selector, StoredRun
-from pppca_bench.store.columns import runs_by_cell
 
 SETTINGS = {"centre": True, "n_epochs": 10, "tau": 15.0, "data_fraction": 100.0}
 cell = partial(cell_of, parameters=SETTINGS)
@@ -100,7 +99,7 @@ def mean_error(runs: list[StoredRun]) -> float:
 
 def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
     runs = [(spec(0), result(1.0, 3)), (spec(1), result(2.0, 4)), (spec(2), FAILED), (spec(3), None)]
-    found = Results.of_runs(runs).summary(CENTRED)
+    found = results_of(runs).summary(CENTRED)
     assert found.quantities.keys() == result(1.0).values.keys()
     assert (found.quantities["test_error_percent"].mean, found.quantities["test_error_percent"].n) == (1.5, 2)
     assert found.quantities["dimensionality"].mean == 3.5
@@ -157,9 +156,9 @@ class TestCorrelation:
 
 
 def test_a_cell_without_completed_runs_has_no_quantities():
-    unfinished = Results.of_runs([(spec(0), FAILED), (spec(1), None)]).summary(CENTRED)
+    unfinished = results_of([(spec(0), FAILED), (spec(1), None)]).summary(CENTRED)
     assert (unfinished.quantities, unfinished.n_planned, unfinished.n_failed) == ({}, 2, 1)
-    nothing = Results.of_runs([]).summary(CENTRED)
+    nothing = results_of([]).summary(CENTRED)
     assert (nothing.quantities, nothing.n_planned, nothing.n_failed, nothing.settings) == ({}, 0, 0, "")
 
 
@@ -169,14 +168,12 @@ def test_a_cell_without_completed_runs_has_no_quantities():
     ids=str,
 )
 def test_a_cell_takes_only_runs_of_its_place_and_settings(other):
-    results = Results.of_runs([(spec(0), result(1.0)), (spec(0, other), result(9.0))])
+    results = results_of([(spec(0), result(1.0)), (spec(0, other), result(9.0))])
     assert mean_error(results.select(CENTRED)) == 1.0
 
 
 def test_settings_may_name_the_classifiers_parameters():
-    results = Results.of_runs(
-        [(spec(0), result(1.0)), (spec(0, cell(classifier={**PIVOT, "hidden": ()})), result(9.0))]
-    )
+    results = results_of([(spec(0), result(1.0)), (spec(0, cell(classifier={**PIVOT, "hidden": ()})), result(9.0))])
 
     def selected(*settings: tuple) -> list[StoredRun]:
         return results.select(replace(CENTRED, settings=settings))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from full_results import REFERENCES, layouts, plans_of, tables_of
 from golden_numbers import installed_versions, pinned_versions
-from stored_runs import PIVOT, cell_of, results_by_config, run_of, store_runs
+from stored_runs import PIVOT, cell_of, results_by_config, results_of, run_of, store_runs
 
 from pppca_bench.reporting.document import EXTENSIONS, Format, escaped, printed
 from pppca_bench.reporting.own_tables import OwnTables
@@ -395,7 +395,7 @@ def test_own_tables_have_a_column_for_each_error():
         for problem, values in cells.items()
         for repeat in (0, 1)
     ]
-    results = Results.of_runs(runs)
+    results = results_of(runs)
     tables = {name: build() for name, build in OwnTables(results, {}, (), {}).builders().items()}
     shown = {
         (cell.row.split(",")[0], cell.column): [cell.ours[name].mean for name in cell.shows]

@@ -13,8 +13,8 @@ from statistics import StatisticsError, correlation
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.reporting.labels import distinguished, grouped, value_text
-from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
-from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
+from pppca_bench.runs import Cell, Scalar, Selector
+from pppca_bench.store.columns import DONE, FAILED, CellRuns
 
 _PROBLEM_AND_METHOD = attrgetter("problem", "method")
 _DIGITS = 12
@@ -114,11 +114,6 @@ class Results:
         places = {config: grouped(self._asked(config), place_of).values() for config in configs}
         several = {config: [group for group in groups if len(group) > 1] for config, groups in places.items()}
         self.variants = {config: groups for config, groups in several.items() if groups}
-
-    @classmethod
-    def of_runs(cls, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
-        """Return results of records; see `runs_by_cell`."""
-        return cls(runs_by_cell(runs, plans), plans or ("",))
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
         """Return the cells that any of the configs asks for, with the runs that they ask for."""

@@ -6,7 +6,7 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -197,39 +197,6 @@ def split_by_cell(
         own = {name: column[start:stop] for name, column in columns.items()}
         split[cell] = CellRuns(cell, changed, own, provenances)
     return split
-
-
-def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> dict[Cell, CellRuns]:
-    """Return records by cell, in columns, as `split_by_cell` returns the runs of a database.
-
-    Parameters
-    ----------
-    runs : iterable of (RunSpec, RunResult or None)
-    plans : mapping of str to collection of str, optional
-        Keys of the runs that each config asks for; by default, a single config asks for all runs.
-    """
-    import pandas as pd
-
-    asking: dict[str, list[str]] = {}
-    for name, keys in (plans or {}).items():
-        for key in keys:
-            asking.setdefault(key, []).append(name)
-    numbers, changed, provenances = dict[Cell, int](), dict[Cell, tuple[str, ...]](), {"": -1}
-    rows = []
-    for spec, result in runs:
-        changed[spec.cell] = spec.changed
-        number = numbers.setdefault(spec.cell, len(numbers))
-        row = {"key": spec.key, "cell": number, "repeat": spec.repeat, "seed": spec.seed, "status": PLANNED}
-        row |= {"error": None, "measures": "{}", "provenance": -1, "configs": "\n".join(asking.get(spec.key, ()))}
-        if result is not None:
-            known, measures = split_measures(result.values)
-            number = provenances.setdefault(result.origin, len(provenances))
-            row |= {"status": result.status, "error": result.error, "provenance": number, "measures": measures, **known}
-        rows.append(row)
-    if not rows:
-        return {}
-    cells = {number: (cell, changed[cell]) for cell, number in numbers.items()}
-    return split_by_cell(pd.DataFrame(rows), cells, {number: text for text, number in provenances.items() if text})
 
 
 def split_measures(values: Mapping[str, float]) -> tuple[dict[str, float], str]:
