@@ -163,13 +163,9 @@ def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_w
 
 
 @pytest.mark.usefixtures("folder")
-def test_results_of_an_older_algorithm_are_computed_again_with_a_message(register):
+def test_results_of_an_older_algorithm_are_computed_again(register):
     old = METHODS["gha"].version
     register(replace(METHODS["gha"], version=old + 1))
-    said = f"32 stored results of gha are of version {old} (now {old + 1}) and computed again.\n"
-    planned = pppca("run", "small.yaml", "--dry-run")
-    assert (planned.stderr, planned.stdout) == (said, "160 runs planned, 128 done, 32 to run in 1 cells.\n")
     result = pppca("run", "small.yaml", "--workers", "0")
-    assert (result.exit_code, result.stderr.startswith(said)) == (0, True)
+    assert result.exit_code == 0
     assert result.stderr.endswith("32 runs done, 128 were already stored.\n")
-    assert said not in pppca("run", "small.yaml", "--workers", "0").stderr

@@ -10,8 +10,6 @@ import pytest
 
 from pppca_bench import __version__
 from pppca_bench.experiments import provenance
-from pppca_bench.experiments.provenance import superseded_lines
-from pppca_bench.runs import Cell
 
 
 @pytest.fixture(autouse=True)
@@ -113,24 +111,3 @@ def test_a_system_without_cpuinfo_has_a_processor_all_the_same(monkeypatch):
     monkeypatch.setattr(Path, "read_text", but_for_cpuinfo)
     monkeypatch.setattr(platform, "processor", lambda: "")
     assert json.loads(provenance.describe())["processor"] == platform.machine()
-
-
-def cell(data: str = "a", method: str = "dgha", **algorithms: int) -> Cell:
-    return Cell("iris", data, method, (("tau", 5.0),), (("rule", "rprop"),), tuple(sorted(algorithms.items())))
-
-
-def test_each_reason_to_compute_results_again_has_a_line():
-    today = cell(dgha=3, rprop=2)
-    stored = [
-        (today, cell(dgha=2, rprop=2), 4),
-        (today, cell(dgha=3, rprop=1), 1),
-        (today, cell("b", dgha=3, rprop=2), 30),
-        (cell(method="gha", gha=2), cell(method="gha", gha=1), 5),
-        (cell(dgha=3, rprop=2, backprop=1), cell(dgha=2, rprop=2, backprop=1), 6),
-    ]
-    assert superseded_lines(stored) == [
-        "1 stored result of dgha is of version 1 of rprop (now 2) and computed again.",
-        "10 stored results of dgha are of version 2 (now 3) and computed again.",
-        "5 stored results of gha are of version 1 (now 2) and computed again.",
-        "30 stored results of iris are of other data and computed again.",
-    ]

@@ -471,23 +471,6 @@ def test_start_and_duration_of_a_group_are_stored(planned, path):
     assert rows == [span, span, (None, None)]
 
 
-OTHER_DATA = replace(CELL, data_sha256="b" * 64)
-OLDER = replace(CELL, algorithms=(("dgha", 1), ("rprop", 1)))
-OF_OTHER_CLASSIFIER = replace(CELL, algorithms=(("dgha", 2), ("rprop", 0)))
-OTHER_SETTINGS = replace(CELL, parameters=PARAMETERS[1:])
-
-
-def test_cells_of_other_data_or_algorithms_are_superseded_and_cells_of_other_settings_are_not(store):
-    for number, cell in enumerate((OTHER_DATA, OLDER, OF_OTHER_CLASSIFIER, OTHER_SETTINGS)):
-        specs = [RunSpec(f"{number} {repeat}", cell, repeat, repeat) for repeat in range(2)]
-        store.plan(plan("a", specs))
-        store.record([done(specs[0]), failed(specs[1])], "{}")
-    assert store.superseded([CELL]) == [(CELL, OTHER_DATA, 1), (CELL, OLDER, 1), (CELL, OF_OTHER_CLASSIFIER, 1)]
-    assert (OLDER, OLDER, 1) not in store.superseded([OLDER])
-    others = [OTHER_SETTINGS, replace(CELL, problem="wine"), replace(CELL, method="gha"), replace(CELL, classifier=())]
-    assert store.superseded(others) == []
-
-
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize(
     ("change", "got"),

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pppca_bench.experiments.executors import Workers
     from pppca_bench.experiments.runner import Outcome
     from pppca_bench.runs import RunSpec
-    from pppca_bench.store.database import Store
 
 MAX_PRINTED = 3
 """Largest number of configs whose tables are printed; for more configs, only the folders of the tables are."""
@@ -155,8 +154,6 @@ def run(
                 _print_dry_run(specs, results, fresh)
                 return
             with Store(results / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
-                if not quiet:
-                    click.echo(_superseded(store, specs), err=True, nl=False)
                 outcome = runner.run(
                     specs,
                     store,
@@ -227,23 +224,13 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         click.echo(end, err=True)
 
 
-def _superseded(store: Store, specs: Sequence[RunSpec]) -> str:
-    from pppca_bench.experiments.provenance import superseded_lines
-    from pppca_bench.runs import by_cell
-
-    done = store.done(spec.key for spec in specs)
-    missing = by_cell(spec for spec in specs if spec.key not in done)
-    return "".join(f"{line}\n" for line in superseded_lines(store.superseded(missing)))
-
-
 def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
     from pppca_bench.runs import n_trainings
 
-    done, superseded = set[str](), ""
+    done = set[str]()
     if (results / DATABASE).exists() and not fresh:
         with read_store(results) as store:
-            done, superseded = store.done(spec.key for spec in specs), _superseded(store, specs)
-    click.echo(superseded, err=True, nl=False)
+            done = store.done(spec.key for spec in specs)
     missing = [spec for spec in specs if spec.key not in done]
     n_cells, n_trained = len({spec.cell for spec in missing}), sum(n_trainings(spec.cell) for spec in missing)
     text = f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {n_cells} cells"

@@ -6,18 +6,14 @@ import json
 import os
 import platform
 import subprocess
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pppca_bench import __version__
-
-if TYPE_CHECKING:
-    from pppca_bench.runs import Cell
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
@@ -35,26 +31,6 @@ def describe(configs: Mapping[str, str] | None = None) -> str:
         **{library: version(library) for library in LIBRARIES},
     }
     return json.dumps(facts, sort_keys=True)
-
-
-def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
-    """Return a line for each reason why stored results are computed again.
-
-    ``stored`` has wanted cells, stored cells that differ in data or algorithms, and their numbers of completed runs.
-    """
-    causes = Counter[tuple[str, str]]()
-    for wanted, old, n in stored:
-        if wanted.data_sha256 != old.data_sha256:
-            causes[wanted.problem, "of other data"] += n
-        versions = dict(wanted.algorithms)
-        for name, version_then in old.algorithms:
-            if name in versions and versions[name] != version_then:
-                of_what = f" of {name}" if name != wanted.method else ""
-                causes[wanted.method, f"of version {version_then}{of_what} (now {versions[name]})"] += n
-    return [
-        f"{n} stored result{'s' if n > 1 else ''} of {name} {'are' if n > 1 else 'is'} {cause} and computed again."
-        for (name, cause), n in sorted(causes.items())
-    ]
 
 
 @cache

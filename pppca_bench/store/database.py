@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pppca_bench.errors import ConfigError, UnknownConfigError, listed, nearest
@@ -182,20 +182,6 @@ class Store(Database):
             return asked.intersection(key for (key,) in self.rows(query))
         return {key for (key,) in self.rows(f"{query} AND key {_AMONG}", json.dumps(list(asked)))}
 
-    def superseded(self, cells: Collection[Cell]) -> list[tuple[Cell, Cell, int]]:
-        """Return stored cells that differ from wanted cells in their data or algorithms alone.
-
-        Returns
-        -------
-        list of (Cell, Cell, int)
-            The wanted cell, the stored cell, and the number of done runs of the stored cell.
-        """
-        counts = self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell")
-        known, wanted = self._cells(number for number, _ in counts), {_setting(cell): cell for cell in cells}
-        stored = ((known[number][0], n) for number, n in counts)
-        pairs = ((wanted.get(_setting(old), old), old, n) for old, n in stored)
-        return [(cell, old, n) for cell, old, n in pairs if cell != old]
-
     def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""
         wanted = json.dumps([name for name in self.configs() if configs is None or name in configs])
@@ -307,8 +293,3 @@ class Store(Database):
             for text in (*frame["measures"].unique(), *provenances.values()):
                 columns.read_measures(text)
         return frame, self._cells(frame["cell"].unique().tolist()), provenances
-
-
-def _setting(cell: Cell) -> Cell:
-    """Return a cell without its data and versions."""
-    return replace(cell, data_sha256="", algorithms=())
