@@ -110,20 +110,14 @@ def distinguished(settings: Mapping[Key, Mapping[str, Any]], names: Sequence[str
 
     An item that has no setting of a name is not distinguished by it.
     """
-    parts: dict[tuple[object, ...], dict[Any, list[Key]]] = {}
     chosen: dict[Key, dict[str, Any]] = {}
     for item, own in settings.items():
-        rivals, shared, chosen[item] = [*settings], tuple[object, ...](), {}
+        rivals, chosen[item] = list(settings.values()), {}
         for name in (name for name in names if name in own):
-            if len(rivals) < 2:
-                break
-            if (*shared, name) not in parts:  # rivals with the same values are split once
-                having = [rival for rival in rivals if name in settings[rival]]
-                parts[*shared, name] = grouped(having, key=lambda rival: settings[rival][name])
-            same = parts[*shared, name][own[name]]
+            same = [rival for rival in rivals if name in rival and rival[name] == own[name]]
             if len(same) < len(rivals):
                 chosen[item][name] = own[name]
-            rivals, shared = same, (*shared, name, own[name])
+            rivals = same
     return chosen
 
 
