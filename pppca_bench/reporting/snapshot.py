@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.methods.lookup import method_names
@@ -13,10 +12,12 @@ from pppca_bench.references.proben1_tables import published_searches
 from pppca_bench.references.reference import Reference, check_added
 from pppca_bench.reporting.architecture_search import CONFIG as SEARCH
 from pppca_bench.reporting.architecture_search import search_documents
+from pppca_bench.reporting.claims import Finding, judge_claims
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.evidence import COMPARED, Evidence
 from pppca_bench.reporting.experiment import CONFIGS as EXPERIMENT
 from pppca_bench.reporting.experiment import experiment_documents
+from pppca_bench.reporting.figure_data import Figure, build_figures, streaming_figure
 from pppca_bench.reporting.own_tables import (
     DISTRIBUTION_CONFIGS,
     PRINTED,
@@ -25,17 +26,12 @@ from pppca_bench.reporting.own_tables import (
     distribution_document,
     training_document,
 )
+from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
 from pppca_bench.reporting.significance import significance_document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.runs import ProblemFacts
 from pppca_bench.store.database import Store
-
-if TYPE_CHECKING:
-    from pppca_bench.reporting.claims import Finding
-    from pppca_bench.reporting.figure_data import Figure
-    from pppca_bench.reporting.ranking import Contest, Ranking
-
 
 class Snapshot(Mapping[str, Table | Document]):
     """Results, and all tables by identifier, each built on first access.
@@ -103,8 +99,6 @@ class Snapshot(Mapping[str, Table | Document]):
 
     def rankings(self) -> list[tuple[Contest, Ranking]]:
         """Rank the methods of each contest with enough runs."""
-        from pppca_bench.reporting.ranking import CONTESTS, rank
-
         rankings = []
         for contest in CONTESTS:
             cells = self.results.of_config(*contest.configs)
@@ -114,8 +108,6 @@ class Snapshot(Mapping[str, Table | Document]):
 
     def findings(self, figures: Sequence[Figure]) -> list[Finding]:
         """Judge the slides' claims."""
-        from pppca_bench.reporting.claims import judge_claims
-
         tables = {table.id: table for table in self.of_means}
         return judge_claims(self._evidence(tables, {figure.figure: figure for figure in figures}, COMPARED))
 
@@ -127,8 +119,6 @@ class Snapshot(Mapping[str, Table | Document]):
 
     def figures(self, store: Store) -> list[Figure]:
         """Return the figures; their learning curves are read from the database."""
-        from pppca_bench.reporting.figure_data import build_figures, streaming_figure
-
         figures = build_figures(self.results, store, self.of_means, self.references)
         return [*figures, streaming_figure(self.results, store, self.facts)]
 
