@@ -27,7 +27,7 @@ Values = dict[Place, dict[int, float]]
 def changed(values: Mapping[Place, Mapping[int, float]], recorded: Recorded) -> dict[Place, str]:
     """Return the reason of each place whose values became worse."""
     reasons = {
-        place: regression(place, cell, values.get(place, {}), published(*place), TOLERANCES[place[0]][place[3]])
+        place: regression(cell, values.get(place, {}), published(*place), TOLERANCES[place[0]][place[3]])
         for place, cell in recorded.items()
     }
     return {place: reason for place, reason in reasons.items() if reason}

@@ -12,7 +12,7 @@ from stored_runs import PIVOT, cell_of, run_of
 
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.comparison import Score, compare, judge, render, render_scores, scores, tally
+from pppca_bench.reporting.comparison import Comparison, Score, compare, judge, render, render_scores, scores, tally
 from pppca_bench.reporting.summary import Summary, summarise
 from pppca_bench.reporting.table import Table
 
@@ -38,9 +38,9 @@ NOTEBOOK = 2 * 16 + 2
 SLIDES, REPORT = own_references()[:2]
 
 
-def verdict(place: tuple[str, str, str], quantity: str, text: str, mean: float, low: float, high: float) -> str:
+def verdict(quantity: str, text: str, mean: float, low: float, high: float) -> str:
     rule = SLIDES.tolerances[quantity]
-    return judge((*place, quantity), Number(text), Summary(mean, 1.0, 30, low, high), rule).verdict
+    return judge(Number(text), Summary(mean, 1.0, 30, low, high), rule)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ class TestVerdict:
     def test_a_number_inside_the_interval_widened_by_half_a_unit_of_print_is_reproduced(
         self, quantity, text, mean, low, high, expected
     ):
-        assert verdict(T1, quantity, text, mean, low, high) == expected
+        assert verdict(quantity, text, mean, low, high) == expected
 
     @pytest.mark.parametrize(
         ("quantity", "text", "within", "close"),
@@ -86,15 +86,19 @@ class TestVerdict:
     @pytest.mark.parametrize("half", [NAN, 0.001], ids=["one repeat", "narrow"])
     def test_beyond_the_interval_the_tolerances_decide(self, quantity, text, within, close, half):
         means = [within, within + 0.01, close, close + 0.01]
-        verdicts = [verdict(T1, quantity, text, mean, mean - half, mean + half) for mean in means]
+        verdicts = [verdict(quantity, text, mean, mean - half, mean + half) for mean in means]
         assert verdicts == ["reproduced", "close", "close", "differs"]
 
     def test_sizes_must_be_equal(self):
-        verdicts = [verdict(("T0", "cancer1", "features"), "n_train", "9", ours, ours, ours) for ours in (8, 9, 10)]
+        verdicts = [verdict("n_train", "9", ours, ours, ours) for ours in (8, 9, 10)]
         assert verdicts == ["differs", "reproduced", "differs"]
 
     def judged(self, ours: Summary | None):
-        return judge((*T1, "test_error_percent"), Number("2.30"), ours, SLIDES.tolerances["test_error_percent"])
+        (table,) = [table for table in tables_of([], {}) if table.id == "T1"]
+        quantity, cell = "test_error_percent", table.cells[T1[1:]]
+        cell = replace(cell, ours={quantity: ours} if ours else {}, published={quantity: Number("2.30")})
+        (result,) = compare([replace(table, cells={T1[1:]: cell})])
+        return result
 
     def test_no_repeats_are_not_run(self):
         result = self.judged(None)
@@ -267,10 +271,10 @@ class TestCountedOnce:
         assert len(results) + len(repeated) + 35 == len(compared)
 
     def test_the_tally_counts_results_by_verdict_and_the_other_numbers(self):
-        one = judge((*T1, "test_error_percent"), Number("2.30"), None, SLIDES.tolerances["test_error_percent"])
-        size = replace(one, table="T0", quantity="n_features", verdict="reproduced")
-        again = replace(one, table="T2", same_as="T1, cancer1, tau=5")
-        assert tally([one, replace(one, row="card1", verdict="undecided", searched=True)]) == (
+        one = Comparison(*T1, "test_error_percent", 2.3)
+        size = one._replace(table="T0", quantity="n_features", verdict="reproduced")
+        again = one._replace(table="T2", same_as="T1, cancer1, tau=5")
+        assert tally([one, one._replace(row="card1", verdict="undecided", searched=True)]) == (
             "2 published results: 1 undecided, 1 not run. A search for settings looked at 1 of the results:"
             " 1 undecided. No search looked at the other 1: 1 not run."
         )
@@ -280,8 +284,8 @@ class TestCountedOnce:
         )
 
     def test_numbers_that_were_not_run_are_counted_in_the_last_line_unless_asked_for(self):
-        one = judge((*T1, "test_error_percent"), Number("2.30"), None, SLIDES.tolerances["test_error_percent"])
-        run = replace(one, row="card1", verdict="reproduced", mean=2.3, n=3)
+        one = Comparison(*T1, "test_error_percent", 2.3)
+        run = one._replace(row="card1", verdict="reproduced", mean=2.3, n=3)
         short = render([one, run], "terminal", show_all=False)
         assert short.endswith("\nNumbers not run: 1. `pppca compare --all` lists them.")
         assert ("cancer1" in short, "cancer1" in render([one, run], "terminal")) == (False, True)

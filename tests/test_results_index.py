@@ -110,7 +110,7 @@ def test_the_index_lists_scores_and_results_that_differ(tiny: tuple[list[Table],
 
 def test_the_headline_counts_what_was_run_and_names_the_conclusions():
     one = Comparison("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, 1.9, 2.1, 0.0, "reproduced")
-    others = [replace(one, row="c", verdict="differs", searched=True), replace(one, row="d", n=0, verdict="not run")]
+    others = [one._replace(row="c", verdict="differs", searched=True), one._replace(row="d", n=0, verdict="not run")]
     findings = [
         Finding("A.", "", "holds", "holds", (), ()),
         Finding("B.", "", "undecided", "holds", (), (), "Use PCA."),

@@ -53,7 +53,7 @@ def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
     for place, (cell, rule) in _cells(tables).items():
         values, measured = _values(cell, place), _RECORDED_AS.get(place[3], place[3])
         if values and not (measured in SIZES or described(measured).is_timing):
-            verdict = judge(place, cell.published[place[3]], summarise(list(values.values())), rule).verdict
+            verdict = judge(cell.published[place[3]], summarise(list(values.values())), rule)
             recorded[place] = RecordedCell(verdict, values, cell.settings)
     return recorded
 
@@ -73,7 +73,7 @@ def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell])
         elif cell.settings and recorded.settings and cell.settings != recorded.settings:
             reasons[place] = "was run with other settings, or on other data, than recorded"
         else:
-            reasons[place] = regression(place, recorded, _values(cell, place), cell.published[place[3]], rule)
+            reasons[place] = regression(recorded, _values(cell, place), cell.published[place[3]], rule)
     return {place: reason for place, reason in reasons.items() if reason}
 
 
@@ -92,9 +92,7 @@ def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
     return cell.values(_RECORDED_AS.get(place[3], place[3]))
 
 
-def regression(
-    place: Place, recorded: RecordedCell, ours: Mapping[int, float], number: Number, rule: Tolerance
-) -> str | None:
+def regression(recorded: RecordedCell, ours: Mapping[int, float], number: Number, rule: Tolerance) -> str | None:
     """Return why our values, by the number of the repeat, are worse than recorded; None if they are not."""
     differences = [ours[repeat] - value for repeat, value in recorded.values.items() if repeat in ours]
     if not differences:
@@ -107,7 +105,7 @@ def regression(
     if abs(shift) > allowance:
         return f"shifted by {shift:+.3g} over {len(differences)} repeats (allowed: {allowance:.3g})"
     shifted = replace(full, mean=full.mean + shift, low=full.low + shift, high=full.high + shift)
-    verdict = judge(place, number, shifted, rule).verdict
+    verdict = judge(number, shifted, rule)
     if VERDICTS.index(verdict) <= VERDICTS.index(recorded.verdict):
         return None
     return f"would be {verdict!r}, recorded was {recorded.verdict!r}"

@@ -19,8 +19,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from tabulate import tabulate
 
@@ -44,8 +43,7 @@ COMPARISON_HEADERS = (
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Published number and ours over n repeats, with the 95 % interval of the mean; None if undefined or not run."""
 
     table: str
@@ -93,12 +91,18 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
                 rule = _rule(table, quantity)
                 if rule is None or not rule.is_informative(theirs):
                     continue
-                compared = judge((table.id, cell.row, cell.column, quantity), theirs, cell.ours.get(quantity), rule)
+                ours = cell.ours.get(quantity)
                 place = f"{table.id}, {cell.row}, {cell.column}"
                 problem = cell.selector.problem if cell.selector else ""
                 earlier = first.setdefault((problem, cell.settings or cell.selector or place, quantity), place)
                 searched = any(seen.has(table.id, cell.row, quantity) for seen in searches)
-                comparisons.append(replace(compared, same_as="" if earlier == place else earlier, searched=searched))
+                numbers: tuple[Any, ...] = (None, None, 0, None, None, None, "not run")
+                if ours:
+                    sd, low, high = map(none_if_nan, (ours.sd, ours.low, ours.high))
+                    numbers = ours.mean, sd, ours.n, low, high, ours.mean - theirs.value, judge(theirs, ours, rule)
+                of_cell = table.id, cell.row, cell.column, quantity, theirs.value
+                again = "" if earlier == place else earlier
+                comparisons.append(Comparison._make((*of_cell, *numbers, again, searched)))
     return comparisons
 
 
@@ -106,17 +110,9 @@ def _rule(table: Table, quantity: str) -> Tolerance | None:
     return table.reference.tolerances.get(quantity) if table.reference else None
 
 
-def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -> Comparison:
-    """Compare a published number with our summary by the rule of this module."""
-    if ours is None:
-        return Comparison(*place, number.value)
-    difference = ours.mean - number.value
-    sd, low, high = map(none_if_nan, (ours.sd, ours.low, ours.high))
-    verdict = _verdict(number, ours, abs(difference), rule)
-    return Comparison(*place, number.value, ours.mean, sd, ours.n, low, high, difference, verdict)
-
-
-def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) -> Verdict:
+def judge(number: Number, ours: Summary, rule: Tolerance) -> Verdict:
+    """Return the verdict on a published number, given our summary, by the rule of this module."""
+    distance = abs(ours.mean - number.value)
     reproduced, close = rule.bounds(number)
     # More than the rounding of binary fractions, so that a difference equal to a bound is within the bound.
     slack = 1e-9 * max(1.0, abs(number.value))
@@ -128,8 +124,7 @@ def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) ->
     return "close" if distance <= close + slack else "differs"
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """Distance of a group of cells from the published numbers."""
 
     name: str
@@ -275,5 +270,5 @@ def _grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) -> s
 
 
 def _json(items: Iterable[Comparison | Score]) -> str:
-    records = [{name: None if value == math.inf else value for name, value in asdict(item).items()} for item in items]
+    records = [{name: None if value == math.inf else value for name, value in item._asdict().items()} for item in items]
     return json.dumps(records, indent=1, ensure_ascii=False)

@@ -33,6 +33,7 @@ from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.runs import ProblemFacts
 from pppca_bench.store.database import Store
 
+
 class Snapshot(Mapping[str, Table | Document]):
     """Results, and all tables by identifier, each built on first access.
 

@@ -137,8 +137,7 @@ def _difference(rules: Mapping[str, Tolerance], cell: TableCell) -> list[str]:
     texts = {name: number_text(name, cell.ours[name].mean - number.value, "+") for name, number in both.items()}
     first, line = cell.shows[0], [filled(cell.form, [texts.get(name, "") for name in cell.shows])]
     if first in both and first in rules and rules[first].is_informative(both[first]):
-        place = (cell.row, cell.column, "", first)
-        line.append(SIGNS[judge(place, both[first], cell.ours[first], rules[first]).verdict])
+        line.append(SIGNS[judge(both[first], cell.ours[first], rules[first])])
     return line
 
 
