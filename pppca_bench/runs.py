@@ -1,15 +1,21 @@
-"""Records of runs: specifications, plans, results, quantities."""
+"""Records of runs: specifications, plans, results, quantities, names of settings."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+PROBLEM_AND_METHOD = attrgetter("problem", "method")
 
 Scalar = float | int | bool | str | tuple[float | int, ...] | None
 Parameters = tuple[tuple[str, Scalar], ...]
@@ -170,14 +176,55 @@ class RunSpec:
     place: int = field(default=0, compare=False)  # number of the cell in the config, for the order of tables
 
 
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Group items by key: keys in the order of their first items, items in the given order."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
 def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
     """Return the runs of each cell, in their order."""
-    cells: dict[Cell, list[RunSpec]] = {}
-    # Repeats are successive; comparison of cells by identity saves microseconds of hashing per run.
-    for _, repeats in itertools.groupby(specs, key=lambda spec: id(spec.cell)):
-        own = list(repeats)
-        cells.setdefault(own[0].cell, []).extend(own)
-    return cells
+    return grouped(specs, lambda spec: spec.cell)
+
+
+def written(value: Any) -> str:
+    """Write a value as configs do, such as ``"[2, 0.5]"``; texts without quotation marks."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(written, value))}]"
+    return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else json.dumps(value)
+
+
+def distinguished(settings: Mapping[Key, Mapping[str, Any]], names: Sequence[str]) -> dict[Key, dict[str, Any]]:
+    """Return the first settings of each item, in the order of the names, that distinguish it from all other items.
+
+    An item that has no setting of a name is not distinguished by it.
+    """
+    chosen: dict[Key, dict[str, Any]] = {}
+    for item, own in settings.items():
+        rivals, chosen[item] = list(settings.values()), {}
+        for name in (name for name in names if name in own):
+            same = [rival for rival in rivals if name in rival and rival[name] == own[name]]
+            if len(same) < len(rivals):
+                chosen[item][name] = own[name]
+            rivals = same
+    return chosen
+
+
+def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
+    """Return the settings that distinguish each cell from the others: problem, method and, where needed, more."""
+    selected: dict[Cell, dict[str, str]] = {}
+    for (problem, method), group in grouped(cells, PROBLEM_AND_METHOD).items():
+        settings = {cell: cell.settings for cell in group}
+        used, first = {name for own in settings.values() for name in own}, ("tau", "data_fraction")
+        names = sorted(used, key=lambda name: (name not in first, name))
+        for cell, own in distinguished(settings, names).items():
+            texts = {name: written(value) for name, value in own.items()}
+            selected[cell] = {"problem": problem, "method": method} | texts
+    return selected
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ class TestShow:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("a", r"^3 runs match 'a' in .*: expected a key, .* of one run, such as ab0; ab1; ab2\.$"),
+            ("a", r"^3 runs match 'a' in .*: .* of one run, such as ab0 \(problem=iris,method=dgha\); ab1 .*\.$"),
             ("x", r"^no run 'x' in .*: expected .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$"),
             ("one/iris/dgha/x", r"^no run 'one/iris/dgha/x'"),
             ("%", r"^no run '%'"),
@@ -204,5 +204,5 @@ def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(tmp_path
     cells = [replace(DGHA, parameters=(("n_epochs", 50), ("tau", tau))) for tau in (5.0, 10.5)]
     with Store(tmp_path / "results.sqlite") as store:
         store.plan(Plan("one", "c" * 64, "", tuple(RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells))))
-        with pytest.raises(UnknownNameError, match=r"such as k0 \(tau = 5\); k1 \(tau = 10\.5\)\.$"):
+        with pytest.raises(UnknownNameError, match=r"such as k0 \(.*,tau=5\); k1 \(.*,tau=10\.5\)\.$"):
             find_run(store, "one/iris/dgha/0")

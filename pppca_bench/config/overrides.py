@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from pppca_bench.documents import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.parameters import shown
-from pppca_bench.runs import Cell, Plan
+from pppca_bench.runs import Cell, Plan, written
 
 MAX_NAME_LENGTH = 120  # characters of a changed config's name, which names a folder of tables
 
@@ -62,7 +61,7 @@ class RunFilter:
         """Raise UnknownNameError for a key that no cell has, or if no cell matches; the message lists known values."""
         values: dict[str, dict[str, None]] = {}
         for key, value in (item for cell in cells for item in _settings(cell).items()):
-            values.setdefault(key, {})[_written(value)] = None
+            values.setdefault(key, {})[written(value)] = None
         for key in self.wanted:
             if key not in values:
                 raise UnknownNameError(
@@ -137,7 +136,7 @@ def changed_name(name: str, changes: Mapping[str, Any]) -> str:
     if not changes:
         return name
     values = {key: value if isinstance(value, list) else [value] for key, value in changes.items()}
-    exact = ",".join(f"{key}={','.join(map(_written, each))}" for key, each in values.items())
+    exact = ",".join(f"{key}={','.join(map(written, each))}" for key, each in values.items())
     plain = re.sub(r"[^A-Za-z0-9_.=,+-]", "-", exact)
     if plain == exact and len(name) + len(plain) < MAX_NAME_LENGTH:
         return f"{name}+{plain}"
@@ -147,7 +146,7 @@ def changed_name(name: str, changes: Mapping[str, Any]) -> str:
 
 def as_options(changes: Mapping[str, Any]) -> str:
     """Return changes as options of the command line."""
-    return " ".join(f"--set {key}={_written(value)}" for key, value in changes.items())
+    return " ".join(f"--set {key}={written(value)}" for key, value in changes.items())
 
 
 def _apply_change(document: dict[str, Any], key: str, new: Any) -> None:
@@ -195,12 +194,3 @@ def _is_same(value: Any, text: str) -> bool:
     if isinstance(value, tuple):
         return list(value) == (asked if isinstance(asked, list) else [asked])
     return bool(value == asked) and isinstance(value, bool) == isinstance(asked, bool)
-
-
-def _written(value: Any) -> str:
-    """Return a value as configs write it."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return f"{value:.17g}"
-    return json.dumps(value)

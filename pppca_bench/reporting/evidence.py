@@ -12,11 +12,10 @@ import pandas as pd
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.pairs import ALPHA, holm
 from pppca_bench.reporting.summary import CellSummary, Results, Summary, summarise
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import ProblemFacts, Scalar, Selector
+from pppca_bench.runs import ProblemFacts, Scalar, Selector, grouped
 
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 Reading = Literal["as written", "fitted"]

@@ -11,10 +11,9 @@ from pppca_bench.reporting.comparison import Comparison, compare, render_differi
 from pppca_bench.reporting.document import Document, count_in_words, environment, listed, number_text
 from pppca_bench.reporting.evidence import MARGIN
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import ERRORS
+from pppca_bench.runs import ERRORS, grouped
 
 
 def render_index(

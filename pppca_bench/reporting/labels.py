@@ -7,16 +7,13 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from pppca_bench.methods.lookup import stored_method, title_of
 from pppca_bench.methods.protocol import PIVOT, STORAGE_FLAGS
 from pppca_bench.references.proben1_tables import pivot_of
-from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
+from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar, distinguished, grouped, written
 from pppca_bench.store.columns import CellRuns
-
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
 
 _ABSENT: Any = object()
 """Value of a setting that a cell does not have."""
@@ -105,22 +102,6 @@ def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]
     }
 
 
-def distinguished(settings: Mapping[Key, Mapping[str, Any]], names: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """Return the first settings of each item, in the order of the names, that distinguish it from all other items.
-
-    An item that has no setting of a name is not distinguished by it.
-    """
-    chosen: dict[Key, dict[str, Any]] = {}
-    for item, own in settings.items():
-        rivals, chosen[item] = list(settings.values()), {}
-        for name in (name for name in names if name in own):
-            same = [rival for rival in rivals if name in rival and rival[name] == own[name]]
-            if len(same) < len(rivals):
-                chosen[item][name] = own[name]
-            rivals = same
-    return chosen
-
-
 def unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[dict[str, Scalar]]:
     """Return the values of each mapping that are not the most frequent; a missing value counts as a value."""
     names = dict.fromkeys(name for own in settings for name in own)
@@ -137,24 +118,7 @@ def setting_text(name: str, value: Scalar) -> str:
 
 def value_text(value: Scalar) -> str:
     """Write a setting's value as configs do, but layers with plus signs, such as ``"4 + 2"``."""
-    if isinstance(value, tuple):
-        return " + ".join(map(value_text, value)) or "none"
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        short = f"{value:.12g}"
-        return short if float(short) == value else repr(value)
-    return str(value)
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Group items by key: keys in the order of their first items, items in the given order."""
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
+    return (" + ".join(map(written, value)) or "none") if isinstance(value, tuple) else written(value)
 
 
 def _most_frequent(values: Sequence[Any]) -> list[Any]:

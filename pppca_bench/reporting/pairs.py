@@ -14,9 +14,9 @@ import numpy as np
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
-from pppca_bench.reporting.labels import Setting, grouped, setting_labels, settings_of
+from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.summary import student_t_975
-from pppca_bench.runs import AUTO, ERRORS, Cell, ProblemFacts, described, error_of
+from pppca_bench.runs import AUTO, ERRORS, Cell, ProblemFacts, described, error_of, grouped
 from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05

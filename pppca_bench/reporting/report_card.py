@@ -19,9 +19,9 @@ from pppca_bench.methods.lookup import stored_classifier, stored_method, title_o
 from pppca_bench.references.proben1_tables import Network, pivot_of, rule_network
 from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
-from pppca_bench.reporting.labels import grouped, setting_text, value_text
+from pppca_bench.reporting.labels import setting_text, value_text
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import CHOOSE, Cell, ProblemFacts, RunResult, Scalar, StoredRun
+from pppca_bench.runs import CHOOSE, Cell, ProblemFacts, RunResult, Scalar, StoredRun, grouped
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from pppca_bench.references.proben1_tables import Better, PublishedTest, published_tests
 from pppca_bench.reporting.document import EMPTY, Agreement, Document
-from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.summary import Results
+from pppca_bench.runs import grouped
 from pppca_bench.store.columns import CellRuns
 
 PIVOT, NO_SHORTCUTS = "proben1_pivot", "proben1_no_shortcuts"

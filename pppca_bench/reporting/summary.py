@@ -8,15 +8,12 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from operator import attrgetter
 from statistics import StatisticsError, correlation
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.reporting.labels import distinguished, grouped, value_text
-from pppca_bench.runs import Cell, Scalar, Selector
+from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Selector, grouped, selections
 from pppca_bench.store.columns import DONE, FAILED, CellRuns
 
-_PROBLEM_AND_METHOD = attrgetter("problem", "method")
 _DIGITS = 12
 """Digits of a standard deviation, counted from the largest value's: further digits are rounding errors."""
 
@@ -108,7 +105,7 @@ class Results:
 
     def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
         self.cells = cells
-        self._by_method = grouped(cells, _PROBLEM_AND_METHOD)
+        self._by_method = grouped(cells, PROBLEM_AND_METHOD)
         self.matching, self.summary = cache(self._matching), cache(self._summary)
         self.selections = cache(lambda config: selections(self._asked(config)))
         places = {config: grouped(self._asked(config), place_of).values() for config in configs}
@@ -219,20 +216,3 @@ def source_of(cell: Cell, results: Results, configs: Collection[str] = ()) -> Ce
     config = next((name for name in (*configs, *sorted(planning)) if name in planning), "")
     versions = ", ".join(f"{name} {version}" for name, version in cell.algorithms)
     return CellSource(config, results.selections(config)[cell], versions, cell.data_sha256)
-
-
-def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
-    """Return the settings that distinguish each cell from the others: problem, method and, where needed, more."""
-    selected: dict[Cell, dict[str, str]] = {}
-    for (problem, method), group in grouped(cells, _PROBLEM_AND_METHOD).items():
-        settings = {cell: cell.settings for cell in group}
-        used, first = {name for own in settings.values() for name in own}, ("tau", "data_fraction")
-        names = sorted(used, key=lambda name: (name not in first, name))
-        for cell, own in distinguished(settings, names).items():
-            texts = {name: _written(value) for name, value in own.items()}
-            selected[cell] = {"problem": problem, "method": method} | texts
-    return selected
-
-
-def _written(value: Scalar) -> str:
-    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tuple) else value_text(value)

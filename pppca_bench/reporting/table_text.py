@@ -20,9 +20,8 @@ from pppca_bench.reporting.document import (
     render_documents,
     true_minus,
 )
-from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import described
+from pppca_bench.runs import described, grouped
 
 SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "undecided": "?", "close": "~", "differs": "≠", "not run": EMPTY}
 """Signs of the verdicts, printed beside differences."""

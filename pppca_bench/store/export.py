@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pppca_bench.errors import StoreError, UnknownNameError
-from pppca_bench.runs import QUANTITIES, Scalar
+from pppca_bench.runs import QUANTITIES, Scalar, selections
 from pppca_bench.store import DATABASE
 from pppca_bench.store.columns import read_measures
 from pppca_bench.store.database import Store
@@ -141,15 +141,10 @@ def find_run(store: Store, text: str) -> str:
 
 
 def _distinguished(store: Store, keys: Sequence[str]) -> Sequence[str]:
-    """Return the keys of some runs, with the settings that distinguish runs of one method on one problem."""
-    runs = store.runs_by_key(keys)
-    cells = [runs[key][0].cell for key in keys]
-    if len({(cell.problem, cell.method) for cell in cells}) > 1:
-        return keys
-    settings = [{name: str(_text(value)).removesuffix(".0") for name, value in cell.settings.items()} for cell in cells]
-    names = [name for name in settings[0] if len({own.get(name) for own in settings}) > 1]
-    texts = [", ".join(f"{name} = {own.get(name)}" for name in names) for own in settings]
-    return [f"{key} ({text})" if text else key for key, text in zip(keys, texts, strict=True)]
+    """Return the keys of some runs, with the settings that distinguish their cells."""
+    cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
+    settings = selections(cells.values())
+    return [f"{key} ({','.join(f'{name}={value}' for name, value in settings[cells[key]].items())})" for key in keys]
 
 
 def run_details(store: Store, key: str) -> dict[str, Any]:
