@@ -100,7 +100,7 @@ def tables_and_figures(
     """Return the tables and figures of a database with the runs of several configs."""
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
-        results = Results(store.runs_by_cell(), store.configs())
+        results = Results(store.runs_by_cell(), store.config_texts())
         tables = Snapshot(results, facts, REFERENCES).of_means
         return tables, build_figures(results, store, tables, REFERENCES)
 

@@ -193,6 +193,6 @@ def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(folder, un
     assert begun.total() - len(begun) < len(begun) / 2  # all of them, if nothing were shared
     with Store(shared.path / "results" / "results.sqlite", read_only=True) as store:
         assert store.reserved() == []
-        assert {config: len(store.runs([config])) for config in store.configs()} == {
+        assert {config: len(store.runs([config])) for config in list(store.config_texts())} == {
             config: N_RUNS_OF_A_PROBLEM * (1 if config == "glass" else 2) for config in configs
         }

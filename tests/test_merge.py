@@ -157,7 +157,7 @@ def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
 
 def test_plans_are_united(store, made):
     merge(store, [made("one", [], SPECS[:2]), made("two", [], SPECS[1:3]), made("b", [], SPECS[:1], config="b")])
-    assert {name: {spec.key for spec, _ in store.runs([name])} for name in store.configs()} == {
+    assert {name: {spec.key for spec, _ in store.runs([name])} for name in list(store.config_texts())} == {
         "a": {spec.key for spec in SPECS[:3]},
         "b": {SPECS[0].key},
     }

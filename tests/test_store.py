@@ -79,7 +79,7 @@ def planned(store) -> Store:
 def test_a_new_store_makes_its_folder_and_is_empty(store, path):
     assert path.is_file()
     assert store.runs() == []
-    assert store.configs() == []
+    assert list(store.config_texts()) == []
     assert store.problems() == {}
     assert store.done(["key0"]) == set()
 
@@ -189,17 +189,17 @@ class TestOtherSeeds:
         before = planned.runs()
         with pytest.raises(ConfigError, match=r"^dgha on iris, repeat 0: expected one seed .* of the configs a and b"):
             planned.plan(plan("b", [GHA, self.OTHER[0]]))
-        assert (planned.configs(), planned.runs()) == (["a"], before)
+        assert (list(planned.config_texts()), planned.runs()) == (["a"], before)
 
     def test_the_same_seed_and_other_repeats_are_fine(self, planned):
         planned.plan(plan("b", SPECS))
         planned.plan(plan("c", [replace(self.OTHER[0], key="late", repeat=7)]))
-        assert planned.configs() == ["a", "b", "c"]
+        assert list(planned.config_texts()) == ["a", "b", "c"]
 
     def test_other_settings_may_have_another_seed(self, planned):
         cell = replace(CELL, parameters=(("tau", 6.0),))
         planned.plan(plan("b", [replace(spec, cell=cell) for spec in self.OTHER]))
-        assert planned.configs() == ["a", "b"]
+        assert list(planned.config_texts()) == ["a", "b"]
 
     def test_a_config_may_change_its_own_seed_and_then_another_may_have_it(self, planned):
         planned.plan(plan("a", self.OTHER))
@@ -405,7 +405,7 @@ def test_plans_map_each_config_to_its_runs(tmp_path):
         store.plan(plan("first", [one, two]))
         store.plan(plan("second", [two, three]))
         store.plan(plan("first", [one]))
-        found = {name: sorted(spec.key for spec, _ in store.runs([name])) for name in store.configs()}
+        found = {name: sorted(spec.key for spec, _ in store.runs([name])) for name in list(store.config_texts())}
         assert found == {"first": ["1"], "second": ["2", "3"]}
 
 

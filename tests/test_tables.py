@@ -95,7 +95,7 @@ def build(folder: Path) -> list[Table]:
     with Store(folder / "results.sqlite") as store:
         store_runs(store, plans_of(runs))
         store.describe_problems(FACTS)
-        return Snapshot(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES).of_means
+        return Snapshot(Results(store.runs_by_cell(), store.config_texts()), store.problems(), REFERENCES).of_means
 
 
 def filled(tables: list[Table]) -> list[Table]:

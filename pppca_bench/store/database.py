@@ -176,25 +176,18 @@ class Store(Database):
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return the given keys whose runs are done."""
-        asked, query = set(keys), "SELECT key FROM runs WHERE status = 'done'"
-        ((n_runs,),) = self.rows("SELECT max(rowid) FROM runs")
-        if len(asked) > (n_runs or 0) / 10:  # a full scan is faster than many searches
-            return asked.intersection(key for (key,) in self.rows(query))
-        return {key for (key,) in self.rows(f"{query} AND key {_AMONG}", json.dumps(list(asked)))}
+        query = f"SELECT key FROM runs WHERE status = 'done' AND key {_AMONG}"
+        return {key for (key,) in self.rows(query, json.dumps(list(keys)))}
 
     def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""
-        wanted = json.dumps([name for name in self.configs() if configs is None or name in configs])
+        wanted = json.dumps([name for name in self.config_texts() if configs is None or name in configs])
         return self.rows(
             "SELECT method, status, description, count(*) FROM runs JOIN cells ON cells.id = cell"
             " LEFT JOIN provenances ON provenances.id = provenance"
             f" WHERE key IN (SELECT key FROM plans WHERE config {_AMONG}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
             wanted,
         )
-
-    def configs(self) -> list[str]:
-        """Return the names of all configs that were ever planned, sorted."""
-        return list(self.config_texts())
 
     def configs_of(self, key: str) -> list[str]:
         """Return the names of the configs that ask for a run, the latest run config last."""
@@ -225,7 +218,7 @@ class Store(Database):
         StoreError
             The file is damaged.
         """
-        known = self.configs()
+        known = list(self.config_texts())
         for name in configs or ():
             if name not in known:
                 expected = listed(known, name) or "none yet"
