@@ -248,8 +248,8 @@ class TestDrawing:
         assert comparison.get_ylabel() == "our test error (%)"
 
     def test_curves_and_points_differ_without_their_colours(self, drawings: dict[str, Drawing]) -> None:
-        assert len({style.marker for style in STYLES}) == len(STYLES)
-        assert len({style.linestyle for style in STYLES}) == len(STYLES)
+        assert len({style["marker"] for style in STYLES}) == len(STYLES)
+        assert len({style["linestyle"] for style in STYLES}) == len(STYLES)
         lines = drawings["F3"].axes[0].get_lines()
         assert len({line.get_marker() for line in lines}) == 9
 

@@ -7,10 +7,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from importlib.resources import files
 from itertools import cycle
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib.style
 import numpy as np
@@ -24,7 +23,8 @@ from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.ranking import Contest, Ranking
 
-STYLE = str(files("pppca_bench.reporting") / "templates" / "figures.mplstyle")
+_TEMPLATES = Path(__file__).with_name("templates")
+STYLE = _TEMPLATES / "figures.mplstyle"
 """Style sheet of all figures."""
 
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
@@ -38,27 +38,12 @@ POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
 """Number of entries per line of the legend."""
 
 
-class Style(NamedTuple):
-    """Style of a curve or a series, by Matplotlib's names; markers and lines differ for print without colours."""
-
-    color: str
-    linestyle: str | tuple[int, tuple[float, ...]]
-    marker: str
-    fillstyle: str
-
-
-STYLES = (
-    Style("#000000", "-", "o", "none"),
-    Style("#0072b2", (0, (6, 2)), "s", "full"),
-    Style("#d55e00", (0, (1, 1)), "^", "none"),
-    Style("#009e73", (0, (6, 2, 1, 2)), "D", "full"),
-    Style("#cc79a7", (0, (3, 1)), "v", "none"),
-    Style("#56b4e9", (0, (4, 1, 1, 1, 1, 1)), "P", "full"),
-    Style("#8c6d00", (0, (2, 2)), "X", "none"),
-    Style("#5d3a9b", (0, (8, 1)), "<", "full"),
-    Style("#7f7f7f", (0, (10, 2, 2, 2)), ">", "none"),
-    Style("#a3123a", (0, (4, 2, 1, 2)), "h", "none"),
+STYLES = tuple(
+    matplotlib.rc_params_from_file(_TEMPLATES / "series.mplstyle", use_default_template=False)["axes.prop_cycle"]
 )
+"""Styles of curves and series, by Matplotlib's names; markers and lines differ for print without colours."""
+
+Styles = Mapping[str, dict[str, Any]]
 
 PAGE_STYLE: dict[str, Any] = {
     "font.sans-serif": ["DejaVu Sans", "Verdana"],
@@ -97,7 +82,7 @@ def page_svg(draw_it: Callable[..., Drawing], *numbers: object) -> bytes:
 
 
 def to_images(
-    drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA), style: str | list[Any] = STYLE
+    drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA), style: Path | list[Any] = STYLE
 ) -> dict[str, bytes]:
     """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
     images = {}
@@ -159,18 +144,18 @@ def _figure_size(kind: str, n_rows: int, n_columns: int, n_labels: int) -> tuple
     return (5.6, 4.2) if n_columns == 1 else (7.4, 2.6 * n_rows + 1.2)
 
 
-def _draw_curves(panel: Panel, ax: Axes, styles: Mapping[str, Style], figure: Figure) -> None:
+def _draw_curves(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None:
     n_steps = int(panel.data["step"].max()) + 1
     for position, (label, curve) in enumerate(panel.series.items()):
         style = styles[label]
         # Staggered markers do not hide each other where curves meet.
         gap = max(1, min(n_steps // 8, len(curve) // 2))
-        ax.fill_between(curve["step"], curve["low"], curve["high"], color=style.color, alpha=0.15, linewidth=0.0)
+        ax.fill_between(curve["step"], curve["low"], curve["high"], color=style["color"], alpha=0.15, linewidth=0.0)
         ax.plot(
             curve["step"],
             curve["mean"],
             label=label,
-            **style._asdict(),
+            **style,
             markevery=slice(gap * position // len(panel.series), None, gap),
             clip_on=False,
         )
@@ -187,7 +172,7 @@ def _draw_curves(panel: Panel, ax: Axes, styles: Mapping[str, Style], figure: Fi
     ax.set_xlim(0, max(1, n_steps - 1))
 
 
-def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Mapping[str, Style]) -> None:
+def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Styles) -> None:
     """Mark the step at which half of the repeats have removed an estimate; marks of the same step are stacked."""
     marked = Counter[int]()
     for label, curve in panel.series.items():
@@ -195,12 +180,12 @@ def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Mapping[s
         if len(gone):
             step, style = int(gone.iloc[0]), styles[label]
             height = y_linear_to * marked[step] / len(panel.series)
-            fill = style.color if style.fillstyle == "full" else "white"
-            ax.plot(step, height, style.marker, color=style.color, markerfacecolor=fill, clip_on=False, zorder=4)
+            fill = style["color"] if style["fillstyle"] == "full" else "white"
+            ax.plot(step, height, style["marker"], color=style["color"], markerfacecolor=fill, clip_on=False, zorder=4)
             marked[step] += 1
 
 
-def _draw_points(panel: Panel, ax: Axes, styles: Mapping[str, Style], _: Figure) -> None:
+def _draw_points(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
     for label, points in panel.series.items():
         ax.errorbar(
             points["published"],
@@ -208,7 +193,7 @@ def _draw_points(panel: Panel, ax: Axes, styles: Mapping[str, Style], _: Figure)
             np.nan_to_num([points["mean"] - points["low"], points["high"] - points["mean"]]),
             label=label,
             elinewidth=0.8,
-            **styles[label]._replace(linestyle="none", fillstyle="none")._asdict(),
+            **{**styles[label], "linestyle": "none", "fillstyle": "none"},
         )
     values = panel.data[["published", "mean"]].to_numpy()
     positive = values[values > 0.0]
@@ -222,9 +207,9 @@ def _draw_points(panel: Panel, ax: Axes, styles: Mapping[str, Style], _: Figure)
         axis.set_major_formatter(PLAIN)
 
 
-def _draw_scatter(panel: Panel, ax: Axes, styles: Mapping[str, Style], _: Figure) -> None:
+def _draw_scatter(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
     for label, points in panel.series.items():
-        style = styles[label]._replace(linestyle="none")._asdict()
+        style = {**styles[label], "linestyle": "none"}
         ax.plot(points["x"], points["y"], label=label, **style, markersize=3.5, markeredgewidth=0.8)
     ax.set(xlabel=panel.x_label, ylabel=panel.y_label)
     if panel.scale == "equal":
@@ -234,7 +219,7 @@ def _draw_scatter(panel: Panel, ax: Axes, styles: Mapping[str, Style], _: Figure
         ax.set_ylim(0.0, 1.0)
 
 
-def _draw_images(panel: Panel, ax: Axes, _styles: Mapping[str, Style], _: Figure) -> None:
+def _draw_images(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
     """Draw a row of images on a common scale; dark pixels have large values."""
     n, height, width = panel.data[["image", "row", "column"]].max() + 1
     images = np.full((height, n, width + 1), np.nan)  # the last column of each separates it from the next
