@@ -17,6 +17,8 @@ Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 PROBLEM_AND_METHOD = attrgetter("problem", "method")
 
+Names = tuple[str, ...]
+"""Names, such as those of configs or quantities."""
 Scalar = float | int | bool | str | tuple[float | int, ...] | None
 Parameters = tuple[tuple[str, Scalar], ...]
 """Values by name, sorted by name."""
@@ -317,3 +319,7 @@ class ProblemFacts:
     def test_ratio(self) -> float:
         """Ratio n_test / n_train for the corrected resampled t-test."""
         return self.n_test / self.n_train
+
+
+Facts = Mapping[str, ProblemFacts]
+"""Sizes of problems, by name."""

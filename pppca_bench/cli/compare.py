@@ -19,7 +19,7 @@ from pppca_bench.cli._shared import (
     references_option,
     results_option,
 )
-from pppca_bench.runs import ERRORS, SCORES
+from pppca_bench.runs import ERRORS, SCORES, Names
 
 
 @click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))
@@ -34,7 +34,7 @@ from pppca_bench.runs import ERRORS, SCORES
 @click.option("--record", is_flag=True, help="Write the baseline from these results.")
 @click.option("--force", is_flag=True, help="Record fewer cells than the baseline has.")
 def compare(
-    configs: tuple[str, ...],
+    configs: Names,
     results: Path,
     references: tuple[Path, ...],
     form: str,
@@ -101,12 +101,12 @@ def compare(
 @click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`.")
 @format_option("terminal", "markdown", "json")
 def rank(
-    configs: tuple[str, ...],
+    configs: Names,
     results: Path,
     within: str | None,
     matters: float | None,
     quantity: str | None,
-    only: tuple[str, ...],
+    only: Names,
     form: Literal["terminal", "markdown", "json"],
 ) -> None:
     """Rank methods by test error, or compare them on one problem.

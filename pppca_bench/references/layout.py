@@ -12,7 +12,7 @@ from annotated_types import Ge, Lt, MinLen
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from pppca_bench.documents import Section, as_written, broken_rule, raise_errors
-from pppca_bench.runs import Selector
+from pppca_bench.runs import Names, Selector
 
 Text = Annotated[str, MinLen(1)]
 Texts = tuple[Text, ...]
@@ -142,7 +142,7 @@ class Layout(Section):
         asked = self.asked(row, column)
         return _selector(asked) if "method" in asked else None
 
-    def quantities(self, row: Line, column: Line) -> tuple[str, ...]:
+    def quantities(self, row: Line, column: Line) -> Names:
         """Return the quantities of a cell."""
         return column.shows or row.shows or self.shows
 

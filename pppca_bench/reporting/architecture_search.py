@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pppca_bench.references.proben1_tables import LINEAR, Network, published_searches
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import ProblemFacts, StoredRun
+from pppca_bench.runs import Facts, StoredRun
 
 CONFIG = "proben1_search"
 """Config of the search's runs."""
@@ -106,7 +106,7 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
     return linear if same.count(linear) >= 2 else same[0]
 
 
-def search_documents(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Document]:
+def search_documents(results: Results, facts: Facts) -> list[Document]:
     """Return P5, P6 and P7: the best networks of the search (`CONFIG`), and the pivot architectures that follow."""
     cells = results.of_config(CONFIG)
     searches = {
@@ -170,7 +170,7 @@ def _best_networks(table: str, searches: Mapping[str, Sequence[StoredRun]]) -> D
     )
 
 
-def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Mapping[str, ProblemFacts]) -> Document:
+def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Facts) -> Document:
     records = list[dict[str, Any]]()
     for problem, planned in searches.items():
         theirs, runs, known = published_searches()[problem], _trained(planned), facts.get(problem)

@@ -29,7 +29,7 @@ from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.document import EMPTY, SIGNED, Document, none_if_nan, printed
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import SIZES
+from pppca_bench.runs import SIZES, Names
 
 Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""
@@ -241,7 +241,7 @@ def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Docume
     return _json(scored) if form == "json" else _grid(score_rows(scored), SCORE_HEADERS, form)
 
 
-def score_rows(scored: Sequence[Score]) -> list[tuple[str, ...]]:
+def score_rows(scored: Sequence[Score]) -> list[Names]:
     """Return scores as rows below `SCORE_HEADERS`, as printed."""
     rows = []
     for score in scored:

@@ -15,7 +15,7 @@ from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import ALPHA, holm
 from pppca_bench.reporting.summary import CellSummary, Results, Summary, summarise
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import ProblemFacts, Scalar, Selector, grouped
+from pppca_bench.runs import Facts, Names, Scalar, Selector, grouped
 
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 Reading = Literal["as written", "fitted"]
@@ -42,11 +42,11 @@ class Evidence(NamedTuple):
     """
 
     results: Results
-    facts: Mapping[str, ProblemFacts]
+    facts: Facts
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
     claims: Mapping[str, Mapping[str, Role]]
-    configs: tuple[str, ...] = COMPARED
+    configs: Names = COMPARED
 
     def role(self, role: str, reading: Reading) -> Role:
         """Return the method and settings of a role; empty if the reading does not have it."""

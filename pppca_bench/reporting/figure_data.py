@@ -16,7 +16,7 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import count_in_words
 from pppca_bench.reporting.summary import Results, student_t_975
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import ProblemFacts, Selector, StoredRun
+from pppca_bench.runs import Facts, Names, Selector, StoredRun
 from pppca_bench.store.database import Store
 
 Floats = NDArray[np.floating[Any]]
@@ -72,7 +72,7 @@ class Figure:
     y_label: str
     panels: Sequence[Panel]  # all of the same kind; empty if no run is done
     note: str  # printed below the figure
-    missing: tuple[str, ...] = ()  # parts that were not run
+    missing: Names = ()  # parts that were not run
     x_linear_to: float | None = None  # as in `CurveLayout`
     y_linear_to: float | None = None
     basis: str = ""  # description of the numbers, in place of the mean over repeats
@@ -135,7 +135,7 @@ def _portrait(layout: PortraitLayout, reference: Reference, results: Results, st
 
 
 def _histories(
-    results: Results, store: Store, selector: Selector, configs: tuple[str, ...], *, first_alone: bool = False
+    results: Results, store: Store, selector: Selector, configs: Names, *, first_alone: bool = False
 ) -> list[Mapping[str, NDArray[Any]]]:
     """Return the histories of the completed runs of a cell, or only of its first completed run."""
     done = _done(results.select(selector, configs))
@@ -296,7 +296,7 @@ _STREAMING_NOTE = (
 )
 
 
-def streaming_figure(results: Results, store: Store, facts: Mapping[str, ProblemFacts]) -> Figure:
+def streaming_figure(results: Results, store: Store, facts: Facts) -> Figure:
     """Return F9: the median and the worst of all data sets at powers of two of the samples seen, by method."""
     curves = _streaming_curves(results, store, facts)
     panels = []
@@ -315,9 +315,7 @@ def streaming_figure(results: Results, store: Store, facts: Mapping[str, Problem
     return Figure("F9", title, "", x_label, y_label, panels, _STREAMING_NOTE, () if panels else _STREAMING, basis=basis)
 
 
-def _streaming_curves(
-    results: Results, store: Store, facts: Mapping[str, ProblemFacts]
-) -> dict[str, list[NDArray[np.float64]]]:
+def _streaming_curves(results: Results, store: Store, facts: Facts) -> dict[str, list[NDArray[np.float64]]]:
     """Return the curve of the first run on each data set, at powers of two of the number of samples, by method."""
     curves: dict[str, list[NDArray[np.float64]]] = {}
     for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):

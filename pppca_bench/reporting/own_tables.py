@@ -25,7 +25,8 @@ from pppca_bench.runs import (
     CHOSEN,
     ERRORS,
     Cell,
-    ProblemFacts,
+    Facts,
+    Names,
     described,
     error_of,
 )
@@ -45,8 +46,6 @@ REFERENCE_TAU = 15.0
 
 LONGEST_LABEL = 59
 """Largest number of characters of a row's label; the settings in a longer label are numbered, and explained below."""
-
-Facts = Mapping[str, ProblemFacts]
 
 
 class OwnTables:
@@ -189,9 +188,7 @@ class OwnTables:
         timed = [cell for cell, runs in self._results.cells.items() if cell in listed and "fit_time_ms" in runs.values]
         return self._list(FIT_TIMES, "Time to fit", timed, ("fit_time_ms",))
 
-    def _list(
-        self, table: str, title: str, listed: Collection[Cell] | None = None, quantities: tuple[str, ...] = ()
-    ) -> Table:
+    def _list(self, table: str, title: str, listed: Collection[Cell] | None = None, quantities: Names = ()) -> Table:
         """Return a table with a row for each cell (by default those of `_lists`) and a column for each quantity."""
         cells = self._sorted(self._lists.get(table, ()) if listed is None else listed)
         alone = table.startswith(VARIANTS)

@@ -16,7 +16,7 @@ from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.summary import student_t_975
-from pppca_bench.runs import AUTO, ERRORS, Cell, ProblemFacts, described, error_of, grouped
+from pppca_bench.runs import AUTO, ERRORS, Cell, Facts, Names, described, error_of, grouped
 from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
@@ -99,7 +99,7 @@ class Pair:
 
     first: str
     second: str
-    at: tuple[str, ...]  # "tau", "dimensionality": facts that are equal for both
+    at: Names  # "tau", "dimensionality": facts that are equal for both
     means: tuple[float, ...]  # of the quantity, over the pairs of values
     dimensionalities: tuple[float | None, ...]  # mean numbers of features, None where unknown
     test: PairedTest
@@ -118,16 +118,11 @@ class Pairs:
     n_splits: int
     ratio: float  # test examples of a split over training examples
     comparisons: tuple[Pair, ...]
-    left_out: tuple[str, ...] = ()  # settings with fewer than two completed repeats, or splits
+    left_out: Names = ()  # settings with fewer than two completed repeats, or splits
 
 
 def compare_pairs(
-    cells: Mapping[Cell, CellRuns],
-    facts: Mapping[str, ProblemFacts],
-    problem: str,
-    *,
-    quantity: str | None = None,
-    matters: float = 1.0,
+    cells: Mapping[Cell, CellRuns], facts: Facts, problem: str, *, quantity: str | None = None, matters: float = 1.0
 ) -> Pairs:
     """Compare settings of equal threshold, and settings of equal dimensionality, on a problem; see `Pairs`.
 
@@ -201,10 +196,10 @@ def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
     return {split: fmean(values[repeat] for repeat in repeats) for split, repeats in splits.items()}
 
 
-def _comparable(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> dict[tuple[str, str], tuple[str, ...]]:
+def _comparable(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> dict[tuple[str, str], Names]:
     """Return the pairs to compare, each with the facts that both settings have in common."""
     near = _nearest(settings, sizes)
-    common: dict[tuple[str, str], tuple[str, ...]] = {}
+    common: dict[tuple[str, str], Names] = {}
     for first, second in itertools.combinations(settings, 2):
         taus = [settings[name].tau for name in (first, second)]
         is_equal = None not in taus and (taus[0] == taus[1] or AUTO in taus)
@@ -253,7 +248,7 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
     return "\n\n".join([*parts, *_remarks(pairs)])
 
 
-def _row(pair: Pair) -> tuple[str, ...]:
+def _row(pair: Pair) -> Names:
     test = pair.test
     difference, low, high = (printed(value, SIGNED) for value in (test.difference, test.low, test.high))
     interval = low if low == EMPTY else f"{low} to {high}"

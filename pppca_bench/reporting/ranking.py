@@ -16,7 +16,7 @@ from pppca_bench.errors import StoreError
 from pppca_bench.reporting.document import Format, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.pairs import ALPHA, DECIMALS, holm
-from pppca_bench.runs import ERRORS, Cell, ProblemFacts, described, error_of
+from pppca_bench.runs import ERRORS, Cell, Facts, Names, described, error_of
 from pppca_bench.store.columns import FAILED, CellRuns
 
 MAX_NAMES = 6
@@ -28,7 +28,7 @@ class Contest(NamedTuple):
 
     id: str
     title: str
-    configs: tuple[str, ...]
+    configs: Names
     missing: str = ""  # reason to print without a ranking; if set, all runs are ranked if these configs were not run
 
 
@@ -68,13 +68,13 @@ class Ranking:
     nemenyi: pd.DataFrame  # p of each pair
     wilcoxon: pd.DataFrame  # p of each pair by the paired signed-rank test, with Holm's correction
     n_problems: int  # number of problems, counting the permutations of data sets
-    left_out: tuple[str, ...]  # methods that were not run on every problem
+    left_out: Names  # methods that were not run on every problem
     shortfalls: tuple[Shortfall, ...]  # cells of methods that were planned on every problem
     quantity: str = ERRORS[0]  # the error that is ranked
-    other_problems: tuple[str, ...] = ()  # problems with the other error, which are not ranked
+    other_problems: Names = ()  # problems with the other error, which are not ranked
 
     @property
-    def headers(self) -> tuple[str, ...]:
+    def headers(self) -> Names:
         """Return the headers of the ranking's table."""
         title = described(self.quantity).title
         return ("Method", "Mean rank", f"Mean {title[0].lower()}{title[1:]}", "p against the best")
@@ -84,7 +84,7 @@ class Ranking:
         return float(self.wilcoxon[str(second)][str(first)])
 
 
-def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts], quantity: str | None = None) -> Ranking:
+def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = None) -> Ranking:
     """Rank the methods that were run on all of the largest set of problems that two or more methods share.
 
     Choice: the misclassification of classes and the squared error of numbers are no common scale, so only problems

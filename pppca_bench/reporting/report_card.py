@@ -21,7 +21,7 @@ from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import CHOOSE, Cell, ProblemFacts, RunResult, Scalar, StoredRun, grouped
+from pppca_bench.runs import CHOOSE, Cell, Facts, ProblemFacts, RunResult, Scalar, StoredRun, grouped
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -183,7 +183,7 @@ class Card:
 def build_card(
     config: str,
     results: Results,
-    facts: Mapping[str, ProblemFacts],
+    facts: Facts,
     addresses: Mapping[str, str],
     origins: Sequence[tuple[str, str, str | None, int]],
 ) -> Card:
@@ -338,7 +338,7 @@ def _group_title(group: RunGroup) -> str:
 
 
 def _problem_table(
-    problems: Sequence[str], facts: Mapping[str, ProblemFacts], groups: Mapping[str, RunGroup]
+    problems: Sequence[str], facts: Facts, groups: Mapping[str, RunGroup]
 ) -> tuple[list[str], list[list[str]]]:
     """Return headers and rows: sizes, then the connections of each group whose networks read the inputs."""
     counted = {

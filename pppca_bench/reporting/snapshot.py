@@ -30,7 +30,7 @@ from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
 from pppca_bench.reporting.significance import significance_document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_table
-from pppca_bench.runs import ProblemFacts
+from pppca_bench.runs import Facts, Names
 from pppca_bench.store.database import Store
 
 
@@ -41,7 +41,7 @@ class Snapshot(Mapping[str, Table | Document]):
     ``facts`` are the sizes of the problems, by name; ``builders`` return the tables.
     """
 
-    def __init__(self, results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> None:
+    def __init__(self, results: Results, facts: Facts, references: Sequence[Reference]) -> None:
         self.results, self.facts, self.references = results, facts, references
         documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in DISTRIBUTION_CONFIGS}
         shown = {
@@ -112,9 +112,7 @@ class Snapshot(Mapping[str, Table | Document]):
         tables = {table.id: table for table in self.of_means}
         return judge_claims(self._evidence(tables, {figure.figure: figure for figure in figures}, COMPARED))
 
-    def _evidence(
-        self, tables: Mapping[str, Table], figures: Mapping[str, Figure], configs: tuple[str, ...]
-    ) -> Evidence:
+    def _evidence(self, tables: Mapping[str, Table], figures: Mapping[str, Figure], configs: Names) -> Evidence:
         claims = {reading: roles for reference in self.references for reading, roles in reference.claims.items()}
         return Evidence(self.results, self.facts, tables, figures, claims, configs)
 

@@ -11,7 +11,7 @@ from functools import cache
 from statistics import StatisticsError, correlation
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Selector, grouped, selections
+from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Names, Selector, grouped, selections
 from pppca_bench.store.columns import DONE, FAILED, CellRuns
 
 _DIGITS = 12
@@ -75,7 +75,7 @@ class CellSummary:
     n_done: int
     n_failed: int
     settings: str = ""  # digest of method, parameters, classifier and data; "" if no repeat is done
-    differing: tuple[str, ...] = ()  # facts of provenance in which repeats differ, such as code, Python or libraries
+    differing: Names = ()  # facts of provenance in which repeats differ, such as code, Python or libraries
 
     def mean(self, quantity: str) -> float | None:
         """Return the mean of a quantity, None if no repeat has it."""
@@ -119,14 +119,14 @@ class Results:
     def _asked(self, *configs: str) -> list[Cell]:
         return [cell for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)]
 
-    def _matching(self, selector: Selector, configs: tuple[str, ...] = ()) -> list[Cell]:
+    def _matching(self, selector: Selector, configs: Names = ()) -> list[Cell]:
         return [
             cell
             for cell in self._by_method.get((selector.problem, selector.method), ())
             if selector.matches(cell) and (not configs or not self.cells[cell].configs.isdisjoint(configs))
         ]
 
-    def select(self, selector: Selector, configs: tuple[str, ...] = ()) -> CellRuns | tuple[()]:
+    def select(self, selector: Selector, configs: Names = ()) -> CellRuns | tuple[()]:
         """Return the runs of the only cell that matches; empty if no cell or several cells match."""
         cells = self.matching(selector, configs)
         if len(cells) != 1:
@@ -134,7 +134,7 @@ class Results:
         runs = self.cells[cells[0]]
         return runs.asked_by(configs) if configs else runs
 
-    def _summary(self, selector: Selector, configs: tuple[str, ...] = ()) -> CellSummary:
+    def _summary(self, selector: Selector, configs: Names = ()) -> CellSummary:
         runs = self.select(selector, configs)
         return summarise_runs(runs) if runs else NO_RUNS
 
@@ -157,7 +157,7 @@ def summarise_runs(runs: CellRuns) -> CellSummary:
     )
 
 
-def _differing(origins: Sequence[str]) -> tuple[str, ...]:
+def _differing(origins: Sequence[str]) -> Names:
     """Return the names of the facts, except the configs, in which some origins differ."""
     facts = [json.loads(origin) for origin in origins if origin]
     names = sorted({name for origin in facts for name in origin} - {"configs"})

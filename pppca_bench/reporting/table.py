@@ -20,7 +20,7 @@ from pppca_bench.reporting.summary import (
     source_of,
     summarise,
 )
-from pppca_bench.runs import SIZES, Cell, ProblemFacts, Selector
+from pppca_bench.runs import SIZES, Cell, Facts, Names, Selector
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TableCell:
 
     row: str
     column: str
-    shows: tuple[str, ...]  # quantities that it prints, the main quantity first
+    shows: Names  # quantities that it prints, the main quantity first
     form: str  # format string of their texts, such as "{} ({})"
     ours: Mapping[str, Summary] = field(default_factory=dict)
     published: Mapping[str, Number] = field(default_factory=dict)
@@ -40,8 +40,8 @@ class TableCell:
     selector: Selector | None = None  # selects the runs that fill it; None if no run can, or in a list
     fillable: bool = False  # whether runs or a problem's data can fill it; false for numbers that a source cites
     settings: str = ""  # as in `CellSummary`
-    listed_in: tuple[str, ...] = ()  # tables with its runs, if several settings would fill it, so that it is empty
-    differing: tuple[str, ...] = ()  # as in `CellSummary`
+    listed_in: Names = ()  # tables with its runs, if several settings would fill it, so that it is empty
+    differing: Names = ()  # as in `CellSummary`
     source: CellSource | None = None
 
     @property
@@ -86,12 +86,12 @@ class Table:
     column_labels: Mapping[str, str]
     cells: Mapping[tuple[str, str], TableCell]
     reference: Reference | None = None
-    also: tuple[str, ...] = ()  # quantities with further grids below
-    notes: tuple[str, ...] = ()  # quantities whose medians over the cells are printed below
+    also: Names = ()  # quantities with further grids below
+    notes: Names = ()  # quantities whose medians over the cells are printed below
     spread: bool = False  # whether each column is a pair, mean and standard deviation
     is_list: bool = False  # whether a row is a cell of the results, and a column a quantity of it
     remark: str = ""  # printed below
-    remark_on: tuple[str, ...] = ()  # keys of the rows or columns of the remark; empty for the whole table
+    remark_on: Names = ()  # keys of the rows or columns of the remark; empty for the whole table
 
     @property
     def has_runs(self) -> bool:
@@ -131,11 +131,7 @@ class Table:
 
 
 def fill_tables(
-    results: Results,
-    facts: Mapping[str, ProblemFacts],
-    references: Sequence[Reference],
-    *,
-    configs: tuple[str, ...] | None = None,
+    results: Results, facts: Facts, references: Sequence[Reference], *, configs: Names | None = None
 ) -> list[Table]:
     """Fill the tables of references; see `fill_table`."""
     return [
@@ -149,9 +145,9 @@ def fill_table(
     layout: Layout,
     reference: Reference,
     results: Results,
-    facts: Mapping[str, ProblemFacts],
+    facts: Facts,
     *,
-    configs: tuple[str, ...] | None = None,
+    configs: Names | None = None,
     shown_in: Callable[[], Mapping[Cell, Sequence[str]]] = dict,
 ) -> Table:
     """Fill a published table.
@@ -194,7 +190,7 @@ def fill_table(
     )
 
 
-def filling_configs(layout: Layout, reference: Reference) -> tuple[str, ...]:
+def filling_configs(layout: Layout, reference: Reference) -> Names:
     """Return the configs whose runs fill a table; empty for all of them."""
     return layout.configs if reference.configs and layout.configs else reference.configs
 
@@ -204,7 +200,7 @@ def _with_runs(
     selector: Selector,
     quantities: set[str],
     results: Results,
-    configs: tuple[str, ...],
+    configs: Names,
     shown_in: Callable[[], Mapping[Cell, Sequence[str]]],
 ) -> TableCell:
     """Return a cell filled by the runs of its selector."""
@@ -219,7 +215,7 @@ def _with_runs(
     return replace(cell.filled(results.summary(selector, configs), quantities, source), fillable=True)
 
 
-def _label(line: Line, reference: Reference, facts: Mapping[str, ProblemFacts]) -> str:
+def _label(line: Line, reference: Reference, facts: Facts) -> str:
     problem = line.runs.get("problem", "")
     known = facts[problem].n_features if problem in facts else reference.printed_size(problem)
     return line.label.replace(" ({n_features})", f" ({known})" if known else "")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.runs import QUANTITIES, Cell, Parameters, RunResult, RunSpec, StoredRun
+from pppca_bench.runs import QUANTITIES, Cell, Names, Parameters, RunResult, RunSpec, StoredRun
 
 if TYPE_CHECKING:
     import pandas as pd  # imported by the functions that need it: planning and recording do without
@@ -30,7 +30,7 @@ RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "
 
 STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
 
-CellRow = tuple[Cell, tuple[str, ...]]
+CellRow = tuple[Cell, Names]
 """A cell, and the names of its settings that are not a config's defaults."""
 
 
@@ -121,7 +121,7 @@ class CellRuns(Sequence[StoredRun]):
     """
 
     cell: Cell
-    changed: tuple[str, ...]
+    changed: Names
     columns: Mapping[str, NDArray[Any]]
     provenances: Mapping[int, str]
 
