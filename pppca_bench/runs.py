@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import tomllib
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -37,38 +39,12 @@ class Quantity:
     meaning: str = ""  # explanation of the title; may be ""
 
 
-QUANTITIES: Mapping[str, Quantity] = {
-    "test_error_percent": Quantity("Error, %"),
-    "validation_error_percent": Quantity("Validation error, %"),
-    "train_error_percent": Quantity("Training error, %"),
-    "dimensionality": Quantity("Dimensionality", ".1f", is_count=True, short="Dim."),
-    "fit_time_ms": Quantity("Fit, ms", ".1f", is_timing=True),
-    "classifier_time_ms": Quantity("Classifier, ms", ".1f", is_timing=True),
-    "train_squared_error_percent": Quantity("Training squared error, %"),
-    "validation_squared_error_percent": Quantity("Validation squared error, %"),
-    "test_squared_error_percent": Quantity("Squared error, %"),
-    "correlation": Quantity("Correlation of validation and test error over the repeats"),
-    "overfit_percent": Quantity("Overfit: generalisation loss at the end, %"),
-    "connection_traversals": Quantity("Connection traversals", ".3g"),
-    "n_epochs": Quantity("Epochs or generations", ".0f", is_count=True),
-    "total_epochs": Quantity("Total epochs", ".0f", is_count=True),
-    "relevant_epochs": Quantity("Relevant epochs", ".0f", is_count=True),
-    "retained_variance_percent": Quantity("Retained variance, %", ".1f", short="Var., %"),
-    "optimality_percent": Quantity(
-        "Optimality, %",
-        ".1f",
-        short="Opt., %",
-        meaning="the retained variance relative to exact PCA with as many features",
-    ),
-    "reconstruction_error": Quantity("Reconstruction error", ".3g", short="Rec. error"),
-    "speedup": Quantity("Speed-up", is_timing=True),
-    "speedup_operations": Quantity("Ratio of multiply-adds instead of times (exact on any machine)"),
-    "speedup_fast": Quantity(
-        "Ratio of times of the fast kernel, whose cost grows with l instead of l²", is_timing=True
-    ),
-    "gha_time_ms": Quantity("Time of GHA, ms", is_timing=True),
-    "dgha_time_ms": Quantity("Time of DGHA, ms", is_timing=True),
+_GROUPS = {
+    group: {name: Quantity(**own) for name, own in quantities.items()}
+    for group, quantities in tomllib.loads(Path(__file__).with_name("quantities.toml").read_text("utf-8")).items()
 }
+
+QUANTITIES = _GROUPS["quantities"]
 """Quantities that the package measures, by name; methods may add others (``measures_``)."""
 
 ERRORS = ("test_error_percent", "test_squared_error_percent")
@@ -84,13 +60,7 @@ def error_of(known: Container[str], split: str = "test") -> str:
     return squared if squared in known and error not in known else error
 
 
-SCORES: Mapping[str, Quantity] = {
-    "accuracy_percent": Quantity("Accuracy, %", more_is_better=True),
-    "balanced_accuracy_percent": Quantity("Balanced accuracy, %", more_is_better=True),
-    "macro_f1_percent": Quantity("Macro F1, %", more_is_better=True),
-    "log_loss": Quantity("Log loss, nats", ".3f"),
-    "r2": Quantity("R²", ".3f", more_is_better=True),
-}
+SCORES = _GROUPS["scores"]
 """Scores on the test split of runs that store their predictions, by name."""
 
 CHOOSE = "choose."
@@ -107,14 +77,7 @@ AUTO = "auto"
 CHOSEN = "chosen_"
 """Prefix of chosen values, such as ``chosen_tau``."""
 
-MEASURES: Mapping[str, Quantity] = {
-    **SCORES,
-    "chosen_tau": Quantity("Chosen τ", ".1f"),
-    "chosen_data_fraction": Quantity("Chosen data fraction, %", ".1f"),
-    "failed_candidates": Quantity("Candidates that failed", ".1f", is_count=True),
-    **{f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)},
-    "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),
-}
+MEASURES = SCORES | _GROUPS["measures"]
 """Quantities of some methods (``measures_``), by name."""
 
 SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
