@@ -66,9 +66,45 @@ def test_all_values_decide_the_type(values, kind):
 def test_numbers_beside_other_texts_are_refused_and_the_remedies_read_them(values):
     refused = refusal(values)
     assert refused.expected == "numbers or text"
-    for read in (yaml.safe_load(part)["read"] for part in refused.remedy.split("`")[1::2]):
+    for read in (way[2] for way in refused.remedies if way[1] == "read"):
         assert kind_of(values, **read) == "number"
     assert kind_of(values, "category") == "category"
+
+
+@pytest.mark.parametrize(
+    ("values", "keys"),
+    [
+        (["999", "8,480"], [{"thousands": ","}]),
+        (["1999", "8,480"], [{"thousands": ","}, {"decimal": ","}]),
+        (["1,683", "8,480"], [{"thousands": ","}, {"decimal": ","}]),
+        (["999", "8,48"], [{"decimal": ","}]),
+        (["1.234.567", "2"], [{"thousands": "."}]),
+        (["1", "na", "na"], [{"na_values": ("na",)}]),
+    ],
+)
+def test_both_meanings_of_a_comma_are_proposed_where_the_values_do_not_decide(values, keys):
+    assert [way[2] for way in refusal(values).remedies if way[1] == "read"] == keys
+
+
+def test_odd_values_of_a_mixed_column_have_their_count_and_first_line(tmp_path):
+    with pytest.raises(
+        OwnDataError, match=r"1 numbers and 3 other values: 'na' \(2, first in line 3\), '-' \(line 4\)\."
+    ):
+        data_of(tmp_path, "x,y\n1,u\nna,v\n-,u\nna,v\n")
+    with pytest.raises(OwnDataError, match=r"'na' \(2, first in row 2\)"):
+        DataSet(pppca_bench.Table(pd.Series(["1", "na", "na"]), [0, 1, 0]).save("t", tmp_path / "t").read())
+
+
+def test_dates_with_day_or_month_first_need_a_format(tmp_path):
+    text = "when,y\n" + "".join(f"0{row % 9 + 1}/0{row % 5 + 1}/2020,{'uv'[row % 2]}\n" for row in range(40))
+    for declared in ({}, {"dates": (("when", ""),)}):
+        with pytest.raises(OwnDataError, match="expected one format of dates, got several for '01/01/2020'") as refused:
+            data_of(tmp_path, text, **declared)
+        ways = [yaml.safe_load(way)["dates"] for way in str(refused.value).split("`")[1::2] if "dates" in way]
+        read = [data_of(tmp_path, text, dates=tuple(way.items()), duplicates="keep").frame["when"] for way in ways]
+        assert [int(dates.dt.month.max()) for dates in read] == [9, 5]
+    with pytest.raises(OwnDataError, match="expected one format of dates, got none for 'soon'"):
+        data_of(tmp_path, "when,y\nsoon,u\n1,v\n", dates=(("when", ""),))
 
 
 def test_marks_of_thousands_separate_groups_of_three_digits_only():
@@ -136,7 +172,7 @@ def _quoted(cell: object) -> str:
 def test_the_same_rows_have_the_same_inputs_and_digest_from_every_source(tmp_path_factory, frame):
     results = set()
     for own in written(frame, tmp_path_factory.mktemp("rows")):
-        data = DataSet(replace(own, duplicates="keep"))
+        data = DataSet(replace(own, duplicates="keep").read())
         problem = data.problem()
         results.add((data.feature_names, data.sha256, problem.X_train.tobytes(), problem.y_test.tobytes()))
     assert len(results) == 1
@@ -161,7 +197,7 @@ def test_every_value_is_read_back_or_the_column_is_refused(values):
 
 def data_of(folder: Path, content: str, *, target: str = "y", **settings) -> DataSet:
     (folder / "t.csv").write_text(content)
-    return DataSet(OwnData("csv", str(folder / "t.csv"), (target,), **settings))
+    return DataSet(OwnData("csv", str(folder / "t.csv"), (target,), **settings).read())
 
 
 ROWS = "".join(f"{row},{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20))
@@ -204,13 +240,13 @@ def test_many_wrong_lines_are_one_line_with_their_count(tmp_path):
 def test_compressed_files_are_read(tmp_path, compression):
     plain = data_of(tmp_path, "z,x,y\n" + ROWS)
     pd.read_csv(tmp_path / "t.csv").to_csv(tmp_path / f"t.csv.{compression}", index=False)
-    assert DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",))).sha256 == plain.sha256
+    assert DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",)).read()).sha256 == plain.sha256
 
 
 def test_a_sparse_arff_file_has_zeros_where_nothing_is_written(tmp_path):
     rows = "".join(f"{{{'0 1.5, ' if row % 3 else ''}1 {'vu'[row % 2]}}}\n" for row in range(12))
     (tmp_path / "t.arff").write_text(f"@relation t\n@attribute x numeric\n@attribute y {{u,v}}\n@data\n{rows}")
-    data = DataSet(OwnData("arff", str(tmp_path / "t.arff"), ("y",)))
+    data = DataSet(OwnData("arff", str(tmp_path / "t.arff"), ("y",)).read())
     assert data.frame["x"].tolist() == [1.5 if row % 3 else 0.0 for row in range(12)]
     assert data.classes == ("u", "v")
 
@@ -255,17 +291,38 @@ def test_groups_stay_in_one_part_and_are_no_input(tmp_path):
         data_of(tmp_path, text.replace("p1", "p0"), group="y", target="x", task="approximation")
 
 
-def test_identifiers_and_sorted_rows_are_said(tmp_path):
-    text = "name,t,y\n" + "".join(f"n{row * 7 % 20},{row // 2}.5,{'uv'[row % 2]}\n" for row in range(20))
-    notices = data_of(tmp_path, text).notices
-    assert [notice.partition(":")[0] for notice in notices] == ["'name' differs in every row", "rows are sorted by 't'"]
+def test_identifiers_and_sorted_rows_are_said_but_no_measurements_that_differ(tmp_path):
+    rows = (f"n{row * 7 % 20},{row * 7 % 20 + 5},{row * 31 % 97},{row // 2}.5,{'uv'[row % 2]}\n" for row in range(20))
+    notices = data_of(tmp_path, "name,number,weight,t,y\n" + "".join(rows)).notices
+    said = ["'name' differs in every row", "'number' differs in every row", "rows are sorted by 't'"]
+    assert [notice.partition(":")[0] for notice in notices] == said
+
+
+def test_the_word_none_as_a_gap_is_said_with_the_key_that_makes_it_a_category(tmp_path):
+    text = "fence,x,y\n" + "".join(f"{['None', 'wood'][row % 2]},{row * 7 % 23},{'uv'[row % 2]}\n" for row in range(24))
+    data = data_of(tmp_path, text)
+    (notice,) = data.notices
+    read = yaml.safe_load(notice.split("`")[1])["read"]
+    assert (notice.partition(".")[0], data.feature_names[1:]) == (
+        "12 texts 'None' of 'fence' are gaps",
+        ("fence = wood", "fence missing"),
+    )
+    data = data_of(tmp_path, text, read_keys=tuple(read.items()))
+    assert (data.notices, data.feature_names[1:]) == ([], ("fence = None", "fence = wood"))
+
+
+@pytest.mark.parametrize("wrong", [{"task": "regression"}, {"duplicates": "yes"}, {"read": {"sep": ";"}}])
+def test_unknown_values_of_a_table_in_memory_are_refused(wrong):
+    with pytest.raises(DataError, match=rf"{min(wrong)} of Table: expected one of "):
+        pppca_bench.Table([[1]], [1], **wrong)
 
 
 def test_other_targets_are_no_inputs_unless_declared():
-    data = DataSet(OwnData("sklearn", "linnerud", ("Weight",)))
+    data = DataSet(OwnData("sklearn", "linnerud", ("Weight",)).read())
     assert data.feature_names == ("Chins", "Situps", "Jumps")
     inputs = yaml.safe_load(data.notices[-1].split("`")[1])["inputs"]
-    assert len(DataSet(OwnData("sklearn", "linnerud", ("Weight",), inputs=tuple(inputs))).feature_names) == 5
+    declared = OwnData("sklearn", "linnerud", ("Weight",), inputs=tuple(inputs))
+    assert len(DataSet(declared.read()).feature_names) == 5
 
 
 def test_text_of_many_values_is_encoded_by_its_components(tmp_path):

@@ -82,7 +82,7 @@ def data_describe(
     from pppca_bench.config.experiment import parse_read_keys
     from pppca_bench.config.request import problems_of
     from pppca_bench.problems import OwnData
-    from pppca_bench.problems.describe import describe_problem, own_data_of, report_table
+    from pppca_bench.problems.describe import describe_problem, own_data_of
 
     declared = {"target": targets, "task": task, "drop": dropped, "read_keys": parse_read_keys(keys)}
     is_config = problem.endswith((".yaml", ".yml"))
@@ -90,12 +90,9 @@ def data_describe(
     if any((*declared.values(), page)) and not isinstance(asked, OwnData):
         expected = "--target, --task, --drop, --read and --html with a table alone"
         raise click.UsageError(f"expected {expected}, got them with {problem}.")
-    if page is not None and isinstance(asked, OwnData):
-        report_table(asked, page, data_dir)
-        click.echo(f"Wrote {page}.", err=True)
     mistakes = []
     for number, own in enumerate(problems_of(Path(problem)) if asked is None else [asked]):
-        facts, columns, notices, unusable = describe_problem(own, data_dir)
+        facts, columns, notices, unusable = describe_problem(own, data_dir, page=page)
         click.echo("\n" * bool(number) + tabulate(facts, tablefmt="plain", disable_numparse=True))
         if columns:
             headers = ["column", "type", "gaps", "values"]

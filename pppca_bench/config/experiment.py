@@ -151,20 +151,11 @@ class TableSection(Section):
             rule = SplitRule(column=self.split.column)
         elif self.model_fields_set & {"splits", "folds"}:
             rule = SplitRule(splits=self.splits, folds=self.folds)
-        target = (self.target,) if isinstance(self.target, str) else self.target
-        names = {"task", "inputs", "categorical", "text", "drop", "duplicates", "group", "name"}
+        names = {"target", "task", "inputs", "categorical", "text", "drop", "dates", "duplicates", "group", "name"}
         has_read = "read_section" in self.model_fields_set
         read = self.read_section.model_dump(exclude_unset=True) if has_read else {}
-        dates = self.dates.items() if isinstance(self.dates, dict) else ((name, "") for name in self.dates)
-        return OwnData(
-            cast("Any", place),
-            str(getattr(self, place)),
-            target,
-            rule=rule,
-            read_keys=tuple(sorted(read.items())),
-            dates=tuple(dates),
-            **self.model_dump(include=names),
-        )
+        keys = self.model_dump(include=names)
+        return OwnData.declared(cast("Any", place), str(getattr(self, place)), rule=rule, read=read, **keys)
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:

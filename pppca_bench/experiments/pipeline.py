@@ -25,7 +25,7 @@ from pppca_bench.experiments.measures import as_matrix, error_percent, predictio
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
 from pppca_bench.methods.lookup import extend_sys_path, find_method
 from pppca_bench.problems import DataSet, OwnData, Problem, load_data_set, load_problem, load_source, registered
-from pppca_bench.problems.encode import FrozenEstimator, RowEncoder, TrainingRange
+from pppca_bench.problems.encode import FrozenEstimator, TrainingRange
 from pppca_bench.runs import RunResult, RunSpec, error_of
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
@@ -165,7 +165,7 @@ def _fitted(
         )
     if data is None:
         return fitted
-    encode = RowEncoder(data.inputs, data.has_gaps, data.encoder(split), data.reading, unseen=unseen)
+    encode = data.row_encoder(split, unseen=unseen)
     if data.classes:
         return Pipeline([("encode", encode), *steps, ("classify", NamedClasses(classifier, data.class_values))])
     return Pipeline([("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))])

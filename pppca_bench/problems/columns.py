@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from pppca_bench.problems.declaration import read_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
     Series = pd.Series[Any]
 
 Kind = Literal["number", "boolean", "category", "text", "date"]
+Remedy = str | tuple[str, str, object]
+"""Text, or text before a key of the declaration, the key, and its value."""
 
 NULLS = frozenset(
     (
@@ -38,8 +38,8 @@ CLASS_NULLS = frozenset(("", "?"))
 FEW_CATEGORIES, MAX_CATEGORIES = 40, 256
 """Largest number of categories of undeclared texts and of a declared column. Choice: more are mostly names."""
 
-EXACT = 2**53
-"""float64 represents all integers up to this number."""
+EXACT, LARGEST = 2**53, 1e150
+"""float64 represents all integers up to the first number; the square of larger numbers than the second overflows."""
 
 _BOOLEANS = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -50,24 +50,24 @@ _LIKE_A_NUMBER = rf"{_DIGITS}\s*[%$€£¥]?|0[xX][0-9a-fA-F]+"
 _WITH_UNIT = rf"{_DIGITS}\s*(?!(?:st|nd|rd|th)$)[^\W\d_]{{1,12}}"
 _READABLE = (
     *("string", "empty", "boolean", "integer", "floating", "mixed-integer", "mixed-integer-float"),
-    *("decimal", "date", "datetime", "categorical"),
+    *("decimal", "date", "datetime", "datetime64", "categorical"),
 )
-_TRIED: tuple[dict[str, Any], ...] = (
+_TRIED: list[dict[str, Any]] = [
     {"thousands": ","},
     {"decimal": ","},
-    {"decimal": ",", "thousands": "."},
     {"thousands": "."},
+    {"decimal": ",", "thousands": "."},
     {"thousands": " "},
-)
-"""Keys of ``read`` that are proposed if they turn all values of a mixed column into numbers."""
+]
+"""Keys of ``read`` that are proposed, the first if several turn all values of a mixed column into numbers."""
 
 
 class ColumnError(ValueError):
-    """Unusable column or value: expected and given values, remedy, and the row if there is one."""
+    """Unusable column or value: expected and given values, remedies, and the line or row if there is one."""
 
-    def __init__(self, expected: str, got: str, remedy: str = "", row: int | None = None) -> None:
-        super().__init__(expected, got, remedy, row)
-        self.expected, self.got, self.remedy, self.row = expected, got, remedy, row
+    def __init__(self, expected: str, got: str, *remedies: Remedy, at: str = "") -> None:
+        super().__init__(expected, got)
+        self.expected, self.got, self.remedies, self.at = expected, got, remedies, at
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +77,14 @@ class Reading:
     decimal: str = "."
     thousands: str = ""
     nulls: frozenset[str] = NULLS
-    class_nulls: frozenset[str] = CLASS_NULLS
 
     @classmethod
-    def of(cls, read: Mapping[str, Any]) -> Reading:
-        """Return the meaning that keys of `pandas.read_csv` declare."""
+    def of(cls, read: Mapping[str, Any], nulls: frozenset[str] = NULLS) -> Reading:
+        """Return the meaning that keys of `pandas.read_csv` declare; ``nulls`` are the default markers."""
         given = read.get("na_values", ())
-        added = frozenset(map(str, given if isinstance(given, list | tuple) else (given,)))
-        if not read.get("keep_default_na", True):
-            return cls(read.get("decimal", "."), read.get("thousands", ""), added | {""}, added | {""})
-        return cls(read.get("decimal", "."), read.get("thousands", ""), NULLS | added, CLASS_NULLS | added)
-
-    @property
-    def of_classes(self) -> Reading:
-        """Return the meaning of texts in a column of classes."""
-        return replace(self, nulls=self.class_nulls)
+        nulls = nulls if read.get("keep_default_na", True) else frozenset(("",))
+        nulls |= frozenset(map(str, given if isinstance(given, list | tuple) else (given,)))
+        return cls(read.get("decimal", "."), read.get("thousands", ""), nulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +99,15 @@ class Column:
         Labels of a category, in the order of their codes; () for other kinds.
     form : str
         Format of texts of dates; "" for dates that are no texts.
+    has_gaps : bool
+        Whether values are missing.
     """
 
     name: str
     kind: Kind
     labels: tuple[str, ...] = ()
     form: str = ""
+    has_gaps: bool = False
 
     def text(self, value: float) -> str:
         """Return the label of a code, a boolean or a number as text."""
@@ -125,7 +121,12 @@ def number_text(value: float) -> str:
     return f"{value:.0f}" if abs(value) < EXACT and value == int(value) else repr(float(value))
 
 
-def infer(series: Series, reading: Reading, declared: str = "", form: str = "") -> tuple[Column, Series]:
+def place_of(values: Series, row: int) -> str:
+    """Return the line or row of a value, by the index."""
+    return f"{values.index.name or 'row'} {values.index[row]}"
+
+
+def infer(series: Series, reading: Reading, declared: Kind | None = None, form: str = "") -> tuple[Column, Series]:
     """Return the type of a column, decided by all values that are not missing, and its converted values.
 
     If all values are numbers, the column has numbers, unless a number begins with zeros, as codes do. If all are dates
@@ -134,9 +135,9 @@ def infer(series: Series, reading: Reading, declared: str = "", form: str = "") 
     Parameters
     ----------
     series : pandas Series of shape (n_rows,)
-        Values of a data frame, or texts.
+        Values of a data frame, or texts; the index numbers lines or rows, for messages.
     reading : Reading
-    declared : {"", "category", "text", "date"}
+    declared : {"category", "text", "date"}, optional
         Declared kind; a categorical Series is declared by its source.
     form : str
         Declared format of dates; "" infers it.
@@ -148,22 +149,21 @@ def infer(series: Series, reading: Reading, declared: str = "", form: str = "") 
     """
     import pandas as pd
 
-    name, values = str(series.name), _plain(series, reading.nulls)
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        declared = declared or "category"
-    there = values.dropna()
+    name = str(series.name)
+    kind = declared or ("category" if isinstance(series.dtype, pd.CategoricalDtype) else None)
+    values = _plain(series, reading, kind)
+    there, labels = values.dropna(), tuple[str, ...]()
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        column = Column(name, "date")
-    elif not declared and pd.api.types.is_numeric_dtype(values.dtype):
-        column = Column(name, "number")
-    elif declared == "text":
-        column = Column(name, "text")
-    elif declared == "category":
-        column = Column(name, "category", tuple(_labels(there, reading)))
-    elif declared == "date":
-        column = Column(name, "date", form=form or _date_format(there))
-    else:
-        column = _decide(name, there, reading)
+        kind, form = "date", ""
+    elif kind is None and pd.api.types.is_numeric_dtype(values.dtype):
+        kind = "number"
+    elif kind is None:
+        kind, form = _decide(name, there, reading)
+    elif kind == "date" and not form and len(there):
+        form = _date_format(name, there)
+    if kind == "category":
+        labels = _labels(there, reading)
+    column = Column(name, kind, labels, form, has_gaps=len(there) < len(values))
     return column, _converted(column, values, reading)
 
 
@@ -177,80 +177,72 @@ def convert(column: Column, series: Series, reading: Reading) -> Series:
     ColumnError
         A value does not have the type.
     """
-    return _converted(column, _plain(series, reading.nulls), reading)
+    return _converted(column, _plain(series, reading, column.kind), reading)
 
 
 def _converted(column: Column, values: Series, reading: Reading) -> Series:
     """Return the values of `_plain`, converted to the type of a column; see `convert`."""
     import pandas as pd
 
-    is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
     if column.kind == "date":
-        dates = values if is_date else pd.to_datetime(values, format=column.form or None, errors="coerce", utc=True)
-        _check_all(dates.isna() & values.notna(), values, f"dates as {column.form}" if column.form else "dates")
+        dates = values
+        if not pd.api.types.is_datetime64_any_dtype(values.dtype):
+            dates = pd.to_datetime(values, format=column.form or None, errors="coerce", utc=True)
+        _check_none(values[dates.isna() & values.notna()], f"dates as {column.form}" if column.form else "dates")
         return (dates.dt.tz_convert(None) if dates.dt.tz else dates).astype("datetime64[us]")
-    if is_date:
-        raise ColumnError({"number": "numbers", "boolean": "true/false"}.get(column.kind, "text"), "dates")
-    if column.kind == "number" and pd.api.types.is_numeric_dtype(values.dtype):
-        if pd.api.types.is_integer_dtype(values.dtype):
-            _check_exact(np.flatnonzero((values.abs() > EXACT).fillna(False)), values)
-        return pd.Series(values.to_numpy(dtype=np.float64, na_value=np.nan), values.index)
-    texts, codes = _unique_texts(values) if column.kind in ("text", "category") else (values, np.empty(0, np.int64))
     if column.kind == "text":
-        return pd.Series(np.append(texts.to_numpy(object), "")[codes], values.index, dtype=object)
+        return values.map(str, na_action="ignore").astype(object).fillna("")
     if column.kind == "category":
+        codes, unique = pd.factorize(values)
+        texts = pd.Series(unique, dtype=object).map(str)
         known = pd.Index(column.labels, dtype=object)
-        converted = known.get_indexer(pd.Index(texts, dtype=object)).astype(float)
+        found = known.get_indexer(pd.Index(texts, dtype=object)).astype(float)
         # A number may be written differently in the table.
         numbers = _to_numbers(texts, reading)
-        other = (converted < 0) & ~np.isnan(numbers)
-        converted[other] = known.get_indexer(pd.Index(list(map(number_text, numbers[other])), dtype=object))
-        return pd.Series(np.append(converted, np.nan)[codes], values.index)
+        other = (found < 0) & ~np.isnan(numbers)
+        found[other] = known.get_indexer(pd.Index(list(map(number_text, numbers[other])), dtype=object))
+        return pd.Series(np.append(found, np.nan)[codes], values.index)
     is_boolean = column.kind == "boolean"
     numbers = np.asarray(values.map(_BOOLEANS), np.float64) if is_boolean else _to_numbers(values, reading)
-    _check_all(np.isnan(numbers) & values.notna(), values, "true/false" if is_boolean else "numbers")
-    large = np.flatnonzero(np.abs(numbers) >= EXACT).tolist()
-    _check_exact(
-        [row for row in large if _INTEGER.fullmatch(text := values.iloc[row].strip()) and abs(int(text)) > EXACT],
-        values,
-    )
+    _check_none(values[np.isnan(numbers) & values.notna()], "true/false" if is_boolean else "numbers")
+    remedies = "correct it", "leave it empty as a gap"
+    _check_none(values[np.abs(numbers) > LARGEST], f"a number within ±{LARGEST:g}", *remedies)
+    large = values[np.abs(numbers) >= EXACT].map(str)
+    merged = [bool(_INTEGER.fullmatch(text.strip())) and abs(int(text)) > EXACT for text in large]
+    as_labels = "take it for categories,", "categorical", [column.name]
+    _check_none(large[merged], "whole numbers within ±2⁵³, which float64 represents", as_labels)
     return pd.Series(numbers, values.index)
 
 
-def _plain(series: Series, nulls: Iterable[str]) -> Series:
+def _plain(series: Series, reading: Reading, kind: Kind | None) -> Series:
     """Return numbers and dates as they are, without missing values marked by numbers, and other values as texts."""
     import pandas as pd
 
     types = pd.api.types
     is_number = types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype)
-    marked = pd.to_numeric(pd.Series(sorted(nulls), dtype=object), errors="coerce").dropna()
-    if types.is_datetime64_any_dtype(series.dtype):
+    marked = pd.to_numeric(pd.Series(sorted(reading.nulls), dtype=object), errors="coerce").dropna()
+    if types.is_datetime64_any_dtype(series.dtype) and kind in (None, "date"):
         return series
     if is_number and not types.is_complex_dtype(series.dtype):
         return series.mask(series.isin(marked)) if len(marked) else series
     if (inferred := types.infer_dtype(series, skipna=True)) not in _READABLE:
-        raise ColumnError("numbers, text, dates or true/false", inferred, "Convert it")
+        raise ColumnError("numbers, text, dates or true/false", inferred, "convert it")
     texts = series.astype(object)
     if inferred not in ("string", "empty"):
         texts = texts.map(str, na_action="ignore")
-    is_null = texts.isin(list(nulls))
+    texts = texts.str.lstrip(" ")  # as in CSV files
+    is_null = texts.isin(list(reading.nulls))
     if len(marked):
         is_null |= pd.to_numeric(texts, errors="coerce").isin(marked)
     return texts.mask(is_null, None)
-
-
-def _unique_texts(values: Series) -> tuple[Series, NDArray[np.int64]]:
-    """Return the different values as texts, and the number of each row's text; -1 for missing values."""
-    import pandas as pd
-
-    codes, unique = pd.factorize(values)
-    return pd.Series(unique, dtype=object).map(str).str.lstrip(" "), codes.astype(np.int64)
 
 
 def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
     """Convert texts, such as -1, 2.50 or 1e-3, to numbers; NaN for other texts, and for numbers that underflow."""
     import pandas as pd
 
+    if pd.api.types.is_numeric_dtype(texts.dtype):
+        return texts.to_numpy(dtype=np.float64, na_value=np.nan)
     plain, mark, point = texts, re.escape(reading.thousands), re.escape(reading.decimal)
     if reading.thousands:
         plain = plain.str.strip()
@@ -260,90 +252,101 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
         plain = plain.where(~plain.str.contains(".", regex=False, na=False), "")
         plain = plain.str.replace(reading.decimal, ".", regex=False)
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, copy=True)
-    for row in np.flatnonzero(numbers == 0.0):
-        if re.match("[^eE]*[1-9]", plain.iloc[row]):
-            numbers[row] = np.nan
+    zeros = np.flatnonzero(numbers == 0.0)
+    numbers[zeros[plain.iloc[zeros].str.match("[^eE]*[1-9]").to_numpy(bool)]] = np.nan
     return numbers
 
 
-def _check_all(wrong: Any, values: Series, expected: str) -> None:
-    """Raise ColumnError for the first wrong value."""
-    if (rows := np.flatnonzero(wrong)).size:
-        raise ColumnError(expected, repr(str(values.iloc[rows[0]])[:40]), row=int(rows[0]))
+def _check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
+    """Raise ColumnError for the first of the wrong values."""
+    if len(wrong):
+        raise ColumnError(expected, repr(str(wrong.iloc[0])[:40]), *remedies, at=place_of(wrong, 0))
 
 
-def _check_exact(rows: Sequence[int] | NDArray[np.int64], values: Series) -> None:
-    """Raise ColumnError for the first row of a whole number beyond 2⁵³, which float64 merges with its neighbours."""
-    if len(rows):
-        raise ColumnError(
-            "whole numbers within ±2⁵³, which float64 represents", str(values.iloc[rows[0]]), row=int(rows[0])
-        )
+def _decide(name: str, there: Series, reading: Reading) -> tuple[Kind, str]:
+    """Return the type of texts, and the format of dates; raise ColumnError for a mixture."""
+    import pandas as pd
 
-
-def _decide(name: str, there: Series, reading: Reading) -> Column:
-    """Return the type of values that are not missing; raise ColumnError for a mixture."""
     if len(there) and there.isin(list(_BOOLEANS)).all():
-        return Column(name, "boolean")
-    if not np.isnan(_to_numbers(there, reading)).any():
-        if there.str.match(_LEADING_ZERO).any():
-            return Column(name, "category", tuple(sorted(_unique_texts(there)[0])))
-        return Column(name, "number")
-    texts, _ = _unique_texts(there)
-    if form := _date_format(texts):
-        return Column(name, "date", form=form)
+        return "boolean", ""
+    texts: Series = pd.Series(there.unique(), dtype=object)
     numbers = _to_numbers(texts, reading)
-    is_like = texts.str.fullmatch(_LIKE_A_NUMBER).to_numpy(bool) | ~np.isnan(numbers)
+    is_number = ~np.isnan(numbers)
+    if is_number.all():
+        return ("category" if texts.str.match(_LEADING_ZERO).any() else "number"), ""
+    if _date_formats(texts):
+        return "date", _date_format(name, texts)
+    is_like = is_number | texts.str.fullmatch(_LIKE_A_NUMBER).to_numpy(bool)
     if not is_like.any() and not texts.str.fullmatch(_WITH_UNIT).all():
-        return Column(name, "category", tuple(sorted(texts)))
-    raise _mixed(texts, numbers, there, reading)
+        return "category", ""
+    raise _mixed(name, there, texts, numbers, reading)
 
 
-def _mixed(texts: Series, numbers: NDArray[np.float64], values: Series, reading: Reading) -> ColumnError:
+def _mixed(name: str, there: Series, texts: Series, numbers: NDArray[np.float64], reading: Reading) -> ColumnError:
     """Return the error of a mixed column, with its most frequent other values and the keys that read it."""
     others = texts[np.isnan(numbers)]
-    counts = values[values.str.lstrip(" ").isin(others)].value_counts()
-    shown = ", ".join(f"{str(text)[:40]!r} ({n})" for text, n in counts.iloc[:3].items())
-    n_numbers = int(values.notna().sum() - counts.sum())
-    keys: list[dict[str, Any]] = []
-    for tried in _TRIED:
-        if not any(each.items() <= tried.items() for each in keys):
-            keys += [tried] if not np.isnan(_to_numbers(texts, replace(reading, **tried))).any() else []
-    if n_numbers and len(others) <= 3 and not others.str.contains(r"\d").any():
+    odd = there[there.isin(others)]
+    counts = odd.value_counts()
+    shown = ", ".join(
+        f"{str(text)[:40]!r} ({f'{n}, first in ' if n > 1 else ''}{place_of(odd[odd == text], 0)})"
+        for text, n in counts.iloc[:3].items()
+    )
+    keys = [tried for tried in _TRIED if not np.isnan(_to_numbers(texts, replace(reading, **tried))).any()]
+    plain = np.abs(numbers[~np.isnan(numbers)])
+    # Without 1,234 beside 999, the comma may be either mark.
+    is_either = keys[:2] == _TRIED[:2] and not (len(plain) and plain.max() < 1000)
+    keys = keys[: 2 if is_either else 1]
+    if len(plain) and len(others) <= 3 and not others.str.contains(r"\d").any():
         keys.append({"na_values": tuple(counts.index)})
-    remedy = f"Read it by {' or '.join(read_key(**each) for each in keys)}" if keys else "Correct the values"
-    return ColumnError("numbers or text", f"{n_numbers} numbers and {counts.sum()} other values: {shown}", remedy)
+    remedies: list[Remedy] = [("read it by", "read", key) for key in keys] or ["correct the values"]
+    got = f"{len(there) - len(odd)} numbers and {len(odd)} other values: {shown}"
+    return ColumnError("numbers or text", got, *remedies, ("take it for categories,", "categorical", [name]))
 
 
-def _date_format(texts: Series) -> str:
-    """Return the format of dates that all texts have, or ""; a date has at least a year, a month and a day."""
+def _date_formats(texts: Series) -> list[str]:
+    """Return the formats of dates that all texts have; a date has at least a year, a month and a day."""
     import pandas as pd
     from pandas.tseries.api import guess_datetime_format
 
-    if not len(texts) or len(str(texts.iloc[0])) < 6:
-        return ""
+    first = str(texts.iloc[0]) if len(texts) else ""
+    if len(first) < 6:
+        return []
     with warnings.catch_warnings(action="ignore"):  # of a format with the day first
-        guesses = [guess_datetime_format(str(texts.iloc[0]), dayfirst=dayfirst) or "" for dayfirst in (False, True)]
-    for form in guesses:
-        if "%d" in form and pd.to_datetime(texts, format=form, errors="coerce", utc=True).notna().all():
-            return form
-    return ""
+        guesses = [guess_datetime_format(first, dayfirst=dayfirst) or "" for dayfirst in (False, True)]
+    return [
+        form
+        for form in dict.fromkeys(guesses)
+        if re.match("(%Y.?%m|(?!%Y)).*%d", form)
+        and pd.to_datetime(texts, format=form, errors="coerce", utc=True).notna().all()
+    ]
 
 
-def _labels(there: Series, reading: Reading) -> list[str]:
-    """Return the labels of a declared category: numbers in their order if float64 represents them, or sorted texts."""
-    texts, _ = _unique_texts(there)
+def _date_format(name: str, texts: Series) -> str:
+    """Return the only format of dates that all texts have; raise ColumnError for none, and for month or day first."""
+    forms = _date_formats(texts)
+    if len(forms) == 1:
+        return forms[0]
+    got = f"{'several' if forms else 'none'} for {str(texts.iloc[0])[:40]!r}"
+    remedies: list[Remedy] = [("read them by", "dates", {name: form}) for form in forms]
+    raise ColumnError("one format of dates", got, *(remedies or ["write all in one format"]))
+
+
+def _labels(there: Series, reading: Reading) -> tuple[str, ...]:
+    """Return the labels of a category: numbers in their order if float64 represents them, or sorted texts.
+
+    Raises ColumnError for labels that only differ in spaces or Unicode form.
+    """
+    import pandas as pd
+
+    texts: Series = pd.Series(there.unique(), dtype=object).map(str)
     numbers = _to_numbers(texts, reading)
     has_codes = texts.str.match(_LEADING_ZERO).any() or (np.abs(numbers) >= EXACT).any()
-    if np.isnan(numbers).any() or has_codes or texts.isin(list(_BOOLEANS)).all():
-        return sorted(texts)
-    return list(map(number_text, np.unique(numbers)))
-
-
-def two_spellings(labels: Iterable[str]) -> tuple[str, str] | None:
-    """Return two labels that only differ in spaces or Unicode form, or None."""
-    first: dict[str, str] = {}
-    for label in labels:
+    if not (np.isnan(numbers).any() or has_codes or texts.isin(list(_BOOLEANS)).all()):
+        return tuple(map(number_text, np.unique(numbers)))
+    first = dict[str, str]()
+    for label in sorted(texts):
         other = first.setdefault(" ".join(unicodedata.normalize("NFC", label).split()), label)
         if other != label:
-            return other, label
-    return None
+            rows = there[there.map(str) == label]
+            raise ColumnError(f"one spelling of {other!a}", ascii(label), "correct one of them", at=place_of(rows, 0))
+    return tuple(sorted(texts))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import yaml
 
+from pppca_bench.errors import OwnDataError
+from pppca_bench.problems.columns import ColumnError, Remedy
 from pppca_bench.problems.problem import Task
 from pppca_bench.problems.splits import SplitRule
 
@@ -77,6 +80,23 @@ class OwnData:
     duplicates: Duplicates | None = None
     group: str = ""
 
+    @classmethod
+    def declared(
+        cls,
+        source: Source,
+        place: str,
+        *,
+        dates: Iterable[str] | Mapping[str, str] = (),
+        read: Mapping[str, Any] | None = None,
+        **keys: Any,
+    ) -> Self:
+        """Return the declaration of a table's keys in a config, where a single column may be a text."""
+        names = {"target", "inputs", "categorical", "drop", "text"} & keys.keys()
+        keys |= {name: (keys[name],) if isinstance(keys[name], str) else tuple(keys[name]) for name in names}
+        dates = [dates] if isinstance(dates, str) else dates
+        forms = dates if isinstance(dates, Mapping) else dict.fromkeys(dates, "")
+        return cls(source, place, read_keys=tuple(sorted((read or {}).items())), dates=tuple(forms.items()), **keys)
+
     @property
     def is_file(self) -> bool:
         """Return whether `place` is the path of a file."""
@@ -113,14 +133,27 @@ class OwnData:
             return f"`pppca_bench.Table(X, y, {name}={value!r})`"
         return f"`{name}: {_yaml(value)}`"
 
+    def error(self, error: ColumnError, column: str = "", *more: Remedy) -> OwnDataError:
+        """Return the error for the user, with the place, and all remedies as keys to set."""
+        whole = self.place if self.is_file else self.label
+        place = ", ".join(filter(None, (whole, error.at, f"column {column!r}" if column else "")))
+        ways = [way if isinstance(way, str) else f"{way[0]} {self.key(*way[1:])}" for way in (*error.remedies, *more)]
+        remedy = ", or ".join(ways)
+        end = "" if remedy.endswith("?") else "."
+        return OwnDataError(
+            f"{place}: expected {error.expected}, got {error.got}. {remedy[:1].upper()}{remedy[1:]}{end}"
+        )
+
 
 def read_key(**keys: object) -> str:
     """Return the text of ``read`` with some keys, as it stands in a config."""
-    return f"`read: {{{', '.join(f'{name}: {_yaml(value)}' for name, value in keys.items())}}}`"
+    return f"`read: {_yaml(keys)}`"
 
 
 def _yaml(value: object) -> str:
     """Return a value as flow YAML, with texts in quotation marks where they would be read otherwise."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_yaml(key)}: {_yaml(each)}' for key, each in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_yaml, value))}]"
     if isinstance(value, str) and not (value.isidentifier() and yaml.safe_load(value) == value):

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write, printable
-from pppca_bench.problems.columns import ColumnError, infer
+from pppca_bench.problems.columns import Column, ColumnError
 from pppca_bench.problems.declaration import OwnData, Source
 from pppca_bench.problems.load import open_problem
-from pppca_bench.problems.own_data import DataSet, reading_of
+from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import find_user_file
 from pppca_bench.problems.problem import Problem, registered, suggest
-from pppca_bench.problems.read_table import SUFFIXES, RawTable, is_compressed
+from pppca_bench.problems.read_table import RawTable, kind_of_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHOWN_LABELS = 5
 
@@ -31,11 +33,9 @@ def own_data_of(text: str, **declared: Any) -> str | OwnData:
     source, _, place = text.partition(":")
     if source in ("sklearn", "proben1") or (source == "openml" and place.isdigit()):
         return OwnData(cast("Source", source), place, **declared)
-    path = Path(text)
-    kind = "csv" if is_compressed(path) else SUFFIXES.get(path.suffix.lower())
-    if kind is not None:
-        return OwnData(cast("Source", kind), str(find_user_file(text)), **declared)
-    if path.suffix.lower() == ".dt" or text in registered():
+    if kind := kind_of_file(text):
+        return OwnData(kind, str(find_user_file(text)), **declared)
+    if Path(text).suffix.lower() == ".dt" or text in registered():
         return text
     raise UnknownProblemError(
         "problem: expected a name that `pppca data list` prints, a .csv, .parquet, .arff or .dt file, sklearn:NAME,"
@@ -43,8 +43,18 @@ def own_data_of(text: str, **declared: Any) -> str | OwnData:
     )
 
 
-def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tuple[Facts, Columns, list[str], str]:
+def describe_problem(
+    asked: str | OwnData, data_dir: Path | None = None, *, page: Path | None = None
+) -> tuple[Facts, Columns, list[str], str]:
     """Return facts about a problem, such as ``("task", "classification")``, and the columns of a table.
+
+    Parameters
+    ----------
+    asked : str or OwnData
+    data_dir : Path, optional
+        First folder to look for Proben1 files and downloads.
+    page : Path, optional
+        File for skrub's report on a table, with distributions and associations of its columns.
 
     Returns
     -------
@@ -61,37 +71,31 @@ def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tupl
         source, problem = open_problem(asked, data_dir)
         return _facts(source.name, problem), [], [], ""
     table = asked.read(data_dir)
-    columns = [_described(table, name, asked) for name in table.names]
+    if page is not None:
+        _report(table, page)
+    columns = [_described(name, typed) for name, typed in table.columns.items()]
     facts = [("problem", asked.label), ("rows", str(len(table.frame)))]
     if not (asked.target or table.targets):
         return [*facts, ("target", "unknown: name it with --target")], columns, [], ""
     try:
-        data = DataSet(asked, table)
+        data = DataSet(table)
     except OwnDataError as error:
         return facts, columns, [], str(error)
     return _facts(asked.label, data.problem(), data), columns, data.notices, ""
 
 
-def report_table(own: OwnData, path: Path, data_dir: Path | None = None) -> None:
-    """Write skrub's description of a table, a page with distributions and associations of its columns.
-
-    Raises
-    ------
-    DataError
-        skrub is not installed.
-    """
+def _report(table: RawTable, page: Path) -> None:
+    """Write skrub's report on a table; raise DataError without skrub."""
     try:
         from skrub import TableReport
     except ImportError:
         raise DataError("--html: expected skrub, got none. Install it: `pip install 'pppca-bench[tables]'`.") from None
-    table, reading = own.read(data_dir), reading_of(own)
-    typed = {}
-    for name in table.names:
-        with suppress(ColumnError):
-            column, values = infer(table.frame[name], reading)
-            typed[name] = values if column.kind in ("number", "date") else table.frame[name]
-    report = TableReport(table.frame.assign(**typed), title=own.label, verbose=0)
-    atomic_write(path, report.html())
+    typed = dict[str, Any]()
+    for name, column in table.columns.items():
+        if not isinstance(column, ColumnError) and column[0].kind in ("number", "date"):
+            typed[name] = column[1]
+    report = TableReport(table.frame.assign(**typed), title=table.own.label, verbose=0)
+    atomic_write(page, report.html())
 
 
 def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
@@ -110,13 +114,11 @@ def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
     return [*facts, ("SHA-256", problem.sha256)]
 
 
-def _described(table: RawTable, name: str, own: OwnData) -> tuple[str, str, str, str]:
+def _described(name: str, typed: tuple[Column, pd.Series[Any]] | ColumnError) -> tuple[str, str, str, str]:
     """Return name, type, number of gaps, and the range of numbers and dates or the first categories."""
-    try:
-        kinds = {**dict.fromkeys(own.categorical, "category"), **dict.fromkeys(own.text, "text")}
-        column, values = infer(table.frame[name], reading_of(own), kinds.get(name, ""), dict(own.dates).get(name, ""))
-    except ColumnError as error:
-        return printable(name), "mixed", "", printable(error.got)
+    if isinstance(typed, ColumnError):
+        return printable(name), "mixed", "", printable(typed.got)
+    column, values = typed
     there = values.dropna()
     if column.kind == "category":
         content = ", ".join(map(printable, column.labels[:_SHOWN_LABELS]))

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import MinMaxScaler
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems.columns import Column, ColumnError, Reading, convert
+from pppca_bench.problems.columns import Column, ColumnError, Reading, convert, place_of
 from pppca_bench.problems.problem import FloatArray
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ class SkrubInputs(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.pad(made, ((0, 0), (0, self.width - made.shape[1])))
 
 
-def make_encoder(
-    columns: Sequence[Column], has_gaps: Sequence[bool], frame: pd.DataFrame
-) -> tuple[ColumnTransformer, tuple[str, ...]]:
+def make_encoder(columns: Sequence[Column], frame: pd.DataFrame) -> tuple[ColumnTransformer, tuple[str, ...]]:
     """Return an unfitted encoder of converted values, to be fitted on the training rows only, and names of its outputs.
 
     Numbers, booleans and dates: missing values are replaced by the training mean, as in Proben1, then scaled by
@@ -92,24 +90,23 @@ def make_encoder(
 
     impute = SimpleImputer(strategy="mean", keep_empty_features=True)
     numbers = [column.name for column in columns if column.kind in ("number", "boolean")]
-    gaps = [c.name for c, gap in zip(columns, has_gaps, strict=True) if gap and c.kind in ("number", "boolean", "date")]
-    names, codes = [*numbers, *(f"{name} missing" for name in gaps)], []
-    categories, skrub_steps = list[str](), list[tuple[str, Any, list[str]]]()
-    for column, gap in zip(columns, has_gaps, strict=True):
-        if column.kind == "category":
-            names += [f"{column.name} = {label}" for label in column.labels] + [f"{column.name} missing"] * gap
-            codes.append(np.array([*range(len(column.labels)), *[np.nan] * gap], dtype=np.float64))
-            categories.append(column.name)
-    for column in columns:
-        if column.kind in ("text", "date"):
-            encoder, outputs = _skrub_encoder(column, frame[column.name])
-            names += outputs
-            inputs = SkrubInputs(encoder, len(outputs))
-            skrub_steps.append((column.name, make_pipeline(inputs, impute, TrainingRange()), [column.name]))
+    gaps = [column.name for column in columns if column.has_gaps and column.kind in ("number", "boolean", "date")]
+    categories = [column for column in columns if column.kind == "category"]
+    names = [*numbers, *(f"{name} missing" for name in gaps)]
+    codes, skrub_steps = list[FloatArray](), list[tuple[str, Any, list[str]]]()
+    for column in categories:
+        names += [f"{column.name} = {label}" for label in column.labels] + [f"{column.name} missing"] * column.has_gaps
+        codes.append(np.array([*range(len(column.labels)), *[np.nan] * column.has_gaps], dtype=np.float64))
+    one_hot = OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False)
+    for column in (column for column in columns if column.kind in ("text", "date")):
+        encoder, outputs = _skrub_encoder(column, frame[column.name])
+        names += outputs
+        inputs = SkrubInputs(encoder, len(outputs))
+        skrub_steps.append((column.name, make_pipeline(inputs, impute, TrainingRange()), [column.name]))
     steps: list[tuple[str, Any, list[str]]] = [
         ("numbers", make_pipeline(impute, TrainingRange()), numbers),
         ("gaps", FunctionTransformer(is_missing), gaps),
-        ("categories", OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False), categories),
+        ("categories", one_hot, [column.name for column in categories]),
     ]
     return ColumnTransformer([step for step in steps if step[2]] + skrub_steps), tuple(names)
 
@@ -157,8 +154,6 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
     ----------
     columns : sequence of Column
         Input columns of the table.
-    has_gaps : sequence of bool
-        Whether each column has gaps in the table.
     encoder : ColumnTransformer
         Fitted on the training rows.
     reading : Reading
@@ -168,55 +163,47 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        columns: Sequence[Column],
-        has_gaps: Sequence[bool],
-        encoder: ColumnTransformer,
-        reading: Reading,
-        *,
-        unseen: str = "refuse",
+        self, columns: Sequence[Column], encoder: ColumnTransformer, reading: Reading, *, unseen: str = "refuse"
     ) -> None:
-        self.columns, self.has_gaps, self.encoder = columns, has_gaps, encoder
-        self.reading, self.unseen = reading, unseen
+        self.columns, self.encoder, self.reading, self.unseen = columns, encoder, reading, unseen
 
     def transform(self, X: pd.DataFrame) -> FloatArray:
         """Return float64 inputs of shape (n_rows, n_features) for raw rows, such as from `read_table`.
 
         Columns may be in any order; columns that are not inputs are ignored. Raises TypeError if X is not a data
-        frame, ValueError if a column is missing, has text in place of numbers, or an unknown category.
+        frame, ValueError if a column is missing or repeated, has text in place of numbers, or an unknown category.
         """
         import pandas as pd
 
         if not hasattr(X, "columns"):
             raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")
-        wanted = [column.name for column in self.columns]
-        frame = X.rename(columns=str)
-        if missing := [name for name in wanted if name not in frame.columns]:
-            raise ValueError(f"X of RowEncoder: expected the columns {', '.join(wanted)}, got no {', '.join(missing)}")
-        values = {column.name: self._values(place, frame[column.name]) for place, column in enumerate(self.columns)}
+        wanted, frame = [column.name for column in self.columns], X.rename(columns=str)
+        if wrong := [name for name in wanted if list(frame.columns).count(name) != 1]:
+            got = "no" if wrong[0] not in frame.columns else "several"
+            raise ValueError(f"X of RowEncoder: expected the columns {', '.join(wanted)}, got {got} {wrong[0]}")
+        values = dict[str, Any]()
+        for column in self.columns:
+            try:
+                values[column.name] = self._values(column, frame[column.name])
+            except ColumnError as error:
+                where = f"{error.at}, column {column.name!r} of X".removeprefix(", ")
+                remedy = " Set `unseen: ignore` to encode them as 0." * (column.kind == "category")
+                raise ValueError(f"{where}: expected {error.expected}, got {error.got}.{remedy}") from None
         encoded: FloatArray = np.asarray(self.encoder.transform(pd.DataFrame(values)), dtype=np.float64)
         return encoded
 
-    def _values(self, place: int, series: pd.Series[Any]) -> pd.Series[Any]:
+    def _values(self, column: Column, series: pd.Series[Any]) -> pd.Series[Any]:
         """Return the values of a new column, converted to the type of the table's column."""
-        column = self.columns[place]
-        try:
-            values = convert(column, series, self.reading)
-        except ColumnError as error:
-            where = f"column {column.name!r} of X"
-            if error.row is not None:
-                where = f"{series.index.name or 'row'} {series.index[error.row]}, {where}"
-            raise ValueError(f"{where}: expected {error.expected}, got {error.got}.") from None
+        values = convert(column, series, self.reading)
         if column.kind != "category":
             return values
-        if not self.has_gaps[place]:
+        gaps = values.isna()
+        if not column.has_gaps:
             values = values.fillna(_UNKNOWN)
         unknown = np.flatnonzero(values == _UNKNOWN)
         if self.unseen == "refuse" and unknown.size:
             row = int(unknown[0])
-            where = f"{series.index.name or 'row'} {series.index[row]}, column {column.name!r} of X"
             known = ", ".join(map(repr, column.labels[:10])) + (" …" if len(column.labels) > 10 else "")
-            got = "a gap" if str(series.iloc[row]) in self.reading.nulls else repr(series.iloc[row])
-            remedy = "Set `unseen: ignore` to encode them as 0."
-            raise ValueError(f"{where}: expected one of the table's {known}, got {got}. {remedy}")
+            got = "a gap" if gaps.iloc[row] else repr(series.iloc[row])
+            raise ColumnError(f"one of the table's {known}", got, at=place_of(series, row))
         return values

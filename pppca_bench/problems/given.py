@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems.declaration import Duplicates, OwnData
+from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, OwnData
 from pppca_bench.problems.problem import Task
-from pppca_bench.problems.read_table import RawTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +41,11 @@ class Table:
         Column whose values are kept in the same part of a split; "" for none.
     read : mapping
         ``decimal``, ``thousands``, ``na_values`` and ``keep_default_na`` of `pandas.read_csv`, for columns of text.
+
+    Raises
+    ------
+    DataError
+        A value that is none of these.
     """
 
     X: pd.DataFrame | ArrayLike
@@ -55,6 +59,14 @@ class Table:
     duplicates: Duplicates | None = None
     group: str = ""
     read: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = {"task": (None, *get_args(Task)), "duplicates": (None, *get_args(Duplicates))}
+        given = [(name, getattr(self, name), values) for name, values in known.items()]
+        for name, value, values in [*given, *(("read", key, VALUE_KEYS) for key in self.read)]:
+            if value not in values:
+                expected = ", ".join(map(str, values))
+                raise DataError(f"{name} of Table: expected one of {expected}, got {value!r}. Correct it.")
 
     def save(self, name: str, path: Path) -> OwnData:
         """Save the rows for worker processes, and return the declaration.
@@ -82,30 +94,15 @@ class Table:
         if len(inputs) != len(targets):
             expected = f"as many targets as rows, {len(inputs)}"
             raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct the inputs or the targets.")
-        if _has_index(self.X) and _has_index(self.y) and not inputs.index.equals(targets.index):
+        if all(hasattr(part, "iloc") for part in (self.X, self.y)) and not inputs.index.equals(targets.index):
             raise DataError(
                 f"{name}: expected the same index in X and y, got other labels or another order. Align them, such as by"
                 " `y.loc[X.index]`, or pass arrays to pair rows by their positions."
             )
         joined = pd.concat([part.reset_index(drop=True) for part in (inputs, targets)], axis=1)
-        path.write_bytes(pickle.dumps(RawTable(name, joined, tuple(targets.columns))))
-        dates = self.dates.items() if isinstance(self.dates, Mapping) else ((column, "") for column in self.dates)
-        lists: dict[str, Any] = {key: tuple(getattr(self, key)) for key in ("inputs", "categorical", "drop", "text")}
-        return OwnData(
-            "given",
-            str(path),
-            task=self.task,
-            name=name,
-            read_keys=tuple(sorted(self.read.items())),
-            dates=tuple(dates),
-            duplicates=self.duplicates,
-            group=self.group,
-            **lists,
-        )
-
-
-def _has_index(part: Any) -> bool:
-    return hasattr(part, "index") and hasattr(part, "iloc")
+        path.write_bytes(pickle.dumps((joined, tuple(targets.columns))))
+        keys = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("X", "y")}
+        return OwnData.declared("given", str(path), name=name, **keys)
 
 
 def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import find_user_file, load_proben1
 from pppca_bench.problems.problem import Problem, problem_info
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.read_table import read_own
 
 _N_CACHED = 4
 """Number of problems, or splits of tables, that a process caches: few, since runs on a problem are successive."""
@@ -108,7 +107,7 @@ def open_problem(
     if isinstance(asked, str):
         problem = load_problem(asked, data_dir)
         return ProblemSource(asked, data_dir, problem.sha256), problem
-    data = DataSet(asked, read_own(asked, data_dir, only_local=only_local))
+    data = DataSet(asked.read(data_dir, only_local=only_local))
     return ProblemSource(asked.label, data_dir, data.sha256, asked, notices=tuple(data.notices)), data.problem()
 
 
@@ -128,7 +127,7 @@ def load_data_set(source: ProblemSource) -> DataSet | None:
     """Load the table of a source of split 0, once per process; None without a table. Raise DataError if it changed."""
     if source.own is None:
         return None
-    data = DataSet(source.own, read_own(source.own, source.data_dir, only_local=True))
+    data = DataSet(source.own.read(source.data_dir, only_local=True))
     _check_same(source, data.sha256)
     return data
 

@@ -5,44 +5,42 @@ Each source becomes a data frame of its own values; `columns` decides the types.
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import hashlib
 import io
-import lzma
 import os
 import pickle
 import re
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.declaration import VALUE_KEYS, OwnData, read_key
+from pppca_bench.problems.columns import Column, ColumnError, Kind, Reading, infer
+from pppca_bench.problems.declaration import VALUE_KEYS, OwnData, Source, read_key
 from pppca_bench.problems.proben1 import load_proben1, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    Rows = tuple[pd.DataFrame, tuple[str, ...]]
+    """Values of a source and its declared targets; the index of a CSV file has the numbers of lines."""
+
 SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
 """Data sets that scikit-learn bundles as ``load_NAME``."""
 
-SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arff": "arff"}
-"""Kinds of files by suffix; a CSV file may also be compressed."""
-
-_DECOMPRESS: Mapping[str, Any] = {"gzip": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress}
-_COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
+_KINDS: Mapping[str, Source] = {".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arff": "arff"}
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _SEPARATORS = ",;\t|"
 _NUMERIC_ATTRIBUTE = re.compile(
     r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer)\b""", re.I | re.M
@@ -50,68 +48,77 @@ _NUMERIC_ATTRIBUTE = re.compile(
 _RETRIES, _PAUSE_S = 3, 1.0
 
 
-def is_compressed(path: Path) -> bool:
-    """Return whether a path is of a compressed CSV file, such as t.csv.gz."""
-    return path.suffix.lower() in _COMPRESSED
-
-
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Rows of a source.
+    """Rows of a source, and the types of its columns.
 
     Attributes
     ----------
-    source : str
-        Name in messages, such as the path of the file.
+    own : OwnData
+        Declaration.
     frame : pandas DataFrame
-        Values as the source gives them; texts of a CSV file.
+        Values as the source gives them, texts of a CSV file; the index numbers the lines of a file, or the rows.
     targets : tuple of str
-        Declared target columns; () if the source declares none.
-    lines : int64 array of shape (n_rows,) or None
-        Last line of each row in the file, for messages.
+        Target columns that the source declares.
     """
 
-    source: str
+    own: OwnData
     frame: pd.DataFrame
     targets: tuple[str, ...] = ()
-    lines: NDArray[np.int64] | None = None
 
-    def __post_init__(self) -> None:
-        """Raise OwnDataError if there is no row or no column, or column names are missing or repeated."""
-        names = [name.strip() for name in map(str, self.frame.columns)]
-        self.frame.columns = names
-        if twice := [name for name, n in Counter(names).items() if n > 1 and name]:
-            raise self.error("each column's name once", f"{twice[0]!r} again", "Rename one of them.")
-        if "" in names:
-            got = f"none for column {names.index('') + 1}"
-            remedy = f"If it has names of rows, set {read_key(index_col=names.index(''))}; otherwise name it."
-            raise self.error("a name for each column", got, remedy)
-        if self.frame.empty:
-            got = f"{len(self.frame)} rows of {len(names)} columns"
-            raise self.error("at least one row and one column", got, "Is it the right data?")
+    @cached_property
+    def columns(self) -> dict[str, tuple[Column, pd.Series[Any]] | ColumnError]:
+        """Return the type and the converted values of each column, or the reason why it is unusable."""
+        own, reading = self.own, Reading.of(dict(self.own.read_keys))
+        forms = dict(own.dates)
+        declared: dict[Kind, Collection[str]] = {"category": own.categorical, "text": own.text, "date": forms}
+        kinds = {name: kind for kind, names in declared.items() for name in names}
+        columns: dict[str, tuple[Column, pd.Series[Any]] | ColumnError] = {}
+        for name in self.frame.columns:
+            try:
+                columns[name] = infer(self.frame[name], reading, kinds.get(name), forms.get(name, ""))
+            except ColumnError as error:
+                columns[name] = error
+        return columns
 
-    @property
-    def names(self) -> list[str]:
-        """Return the column names."""
-        return list(self.frame.columns)
 
-    def error(self, expected: str, got: str, remedy: str, *, row: int | None = None, column: str = "") -> OwnDataError:
-        """Return an error that names row and column."""
-        place = self.source
-        if row is not None:
-            place += f", row {row + 1}" if self.lines is None else f", line {self.lines[row]}"
-        place += f", column {column!r}" if column else ""
-        return OwnDataError(f"{place}: expected {expected}, got {got}. {remedy}")
+def kind_of_file(path: str | Path) -> Source | None:
+    """Return the kind of a table's file by its suffix, also before that of compression; None for other files."""
+    path = Path(path)
+    if path.suffix.lower() in _COMPRESSED:
+        return kind_of_file(path.with_suffix("")) or "csv"
+    return "csv" if path.suffix.lower() == ".csv" else _KINDS.get(path.suffix.lower())
 
 
 def read_own(own: OwnData, data_dir: str | Path | None = None, *, only_local: bool = False) -> RawTable:
-    """Read the table of a declaration; see the readers for their exceptions."""
-    if own.source == "openml":
-        return read_openml(own.place, data_dir, only_local=only_local)
-    if own.source == "csv":
-        return read_csv(own.place, dict(own.read_keys))
+    """Read the table of a declaration.
+
+    Raises OwnDataError if there is no row or no column, or column names are missing or repeated; see the readers for
+    other exceptions.
+    """
+    import pandas as pd
+
     readers = {"parquet": read_parquet, "arff": read_arff, "sklearn": read_sklearn, "proben1": read_proben1}
-    return (readers | {"given": load_given})[own.source](own.place)
+    if own.source == "openml":
+        frame, targets = read_openml(own.place, data_dir, only_local=only_local)
+    elif own.source == "csv":
+        frame, targets = read_csv(own.place, dict(own.read_keys))
+    else:
+        frame, targets = (readers | {"given": load_given})[own.source](own.place)
+    names = pd.Index([str(name).strip() for name in frame.columns], dtype=object)
+    if "" in names:
+        place = names.tolist().index("")
+        remedy = f"name it; or, if it has names of rows, set {read_key(index_col=0)}" if not place else "name it"
+        raise own.error(ColumnError("a name for each column", f"none for column {place + 1}", remedy))
+    if names.has_duplicates:
+        twice = names[names.duplicated()][0]
+        raise own.error(ColumnError("each column's name once", f"{twice!r} again", "rename one of them"))
+    if frame.empty:
+        got = f"{len(frame)} rows of {len(names)} columns"
+        raise own.error(ColumnError("at least one row and one column", got, "Is it the right data?"))
+    if own.source != "csv":
+        frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"), axis=0)
+    return RawTable(own, frame.set_axis(names, axis=1), targets)
 
 
 def read_table(path: str | Path, **read: Any) -> pd.DataFrame:
@@ -127,29 +134,23 @@ def read_table(path: str | Path, **read: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        For a CSV file texts, with line numbers as index; the run's table determines types, marks and gaps.
+        Numbers of lines or rows as index. A CSV file has texts; the run's table determines types, marks and gaps.
 
     Raises
     ------
     OwnDataError
         If the file cannot be read, or the number of fields in a line differs from the header.
     """
-    import pandas as pd
-
-    kind = SUFFIXES.get(Path(path).suffix.lower(), "csv")
-    if kind != "csv":
-        return (read_parquet if kind == "parquet" else read_arff)(path).frame
-    table = read_csv(path, read)
-    return table.frame if table.lines is None else table.frame.set_axis(pd.Index(table.lines, name="line"), axis=0)
+    return read_own(OwnData.declared(kind_of_file(path) or "csv", str(path), read=read)).frame
 
 
-def read_csv(path: str | Path, read: Mapping[str, Any] | None = None) -> RawTable:
+def read_csv(path: str | Path, read: Mapping[str, Any]) -> Rows:
     """Read the texts of a CSV file by `pandas.read_csv`; nothing is guessed.
 
     Parameters
     ----------
     path : str or Path
-    read : mapping, optional
+    read : mapping
         Keys of `pandas.read_csv`. By default fields are separated by commas (in .tsv files by tabs), and the first line
         has the names. The meaning of texts (decimal, thousands, na_values, keep_default_na) is left to `columns`.
 
@@ -161,16 +162,17 @@ def read_csv(path: str | Path, read: Mapping[str, Any] | None = None) -> RawTabl
     """
     import pandas as pd
 
-    keys = {"sep": "\t" if Path(path).suffix.lower() == ".tsv" else ",", **(read or {})}
-    text = _text_of(path, keys.pop("encoding", "utf-8"), keys.pop("compression", "infer"))
+    is_tsv = ".tsv" in Path(path).suffixes
+    keys = {"sep": "\t" if is_tsv else ",", **read}
     keys = {name: list(value) if isinstance(value, tuple) else value for name, value in keys.items()}
-    options = {name: value for name, value in keys.items() if name not in VALUE_KEYS}
-    if (header := keys.get("header", None if "names" in keys else 0)) is False:
-        header = None
-    first: list[str] = []
+    text = _text_of(path, keys.pop("encoding", "utf-8"), keys.pop("compression", "infer"))
+    header = keys.pop("header", None if "names" in keys else 0)
+    names, index = keys.pop("names", None), keys.pop("index_col", False)
+    n_before = 0 if header is None or header is False else header + 1
+    first = list[str]()
     rows = list[tuple[int, int]]()  # last line and number of fields of each record
     for line, fields in _records(path, text, keys):
-        if len(rows) == (header or 0):
+        if len(rows) == max(n_before - 1, 0):
             first = fields
         rows.append((line, len(fields)))
     if not first:
@@ -178,52 +180,51 @@ def read_csv(path: str | Path, read: Mapping[str, Any] | None = None) -> RawTabl
             f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
         )
     _check_first_line(path, text.partition("\n")[0].strip(), keys)
-    rows = rows if header is None else rows[header + 1 :]
-    _check_names(path, first if header is not None else [], keys)
-    _check_fields(path, rows, len(keys.get("names", first)), has_row_names=type(keys.get("index_col")) in (int, str))
-    options |= {"header": header, "skipinitialspace": True, "dtype": str, "na_filter": False}
+    if names is None:
+        names = first if n_before else [f"x{place + 1}" for place in range(len(first))]
+    has_row_names = index is not None and index is not False
+    rows = rows[n_before:]
+    _check_fields(path, rows, len(names), has_row_names=has_row_names)
+    if rows and rows[0][1] > len(names):
+        names = ["", *names]
+    options = {name: value for name, value in keys.items() if name not in VALUE_KEYS}
+    options |= {"header": None, "names": range(len(names)), "index_col": False, "dtype": str, "na_filter": False}
+    options["engine"] = "python" if len(keys["sep"]) > 1 and keys["sep"] != r"\s+" else "c"
     try:
-        frame = pd.read_csv(io.StringIO(text), **options)
+        frame: pd.DataFrame = pd.read_csv(io.StringIO(text), skipinitialspace=True, **options)[n_before:]
+        frame = frame.set_axis(pd.Index([line for line, _ in rows], name="line"), axis=0)
+        if has_row_names:
+            dropped = names.index(index) if isinstance(index, str) else range(len(names))[index]
+            frame, names = frame.drop(columns=dropped), [*names[:dropped], *names[dropped + 1 :]]
     except (ValueError, IndexError, OverflowError) as error:  # a ParserError is a ValueError
         raise OwnDataError(f"{path}: expected CSV, got {_first_line(error)}. Correct the file.") from None
-    if header is None and "names" not in keys:
-        frame.columns = pd.Index([f"x{place + 1}" for place in range(frame.shape[1])])
-    if "header" not in keys:
-        _check_header(path, frame.rename(columns=str))
-    lines = np.array([line for line, _ in rows], dtype=np.int64)
-    return RawTable(str(path), frame.reset_index(drop=True), lines=lines if len(lines) == len(frame) else None)
+    if n_before and "header" not in read:
+        _check_header(path, names, frame)
+    return frame.set_axis(names, axis=1), ()
 
 
-def _text_of(path: str | Path, encoding: str, compression: str | None) -> str:
+def _text_of(path: str | Path, encoding: str, compression: Any) -> str:
     """Return the text of a file that may be compressed."""
-    if compression == "infer":
-        compression = _COMPRESSED.get(Path(path).suffix.lower())
+    from pandas.io.common import get_handle  # type: ignore[import-not-found]
+
+    is_utf8 = encoding.lower() in ("utf-8", "utf8")
     try:
-        content = Path(path).read_bytes()
-        if compression == "zip":
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                (member,) = archive.namelist()
-                content = archive.read(member)
-        elif compression is not None:
-            content = _DECOMPRESS[compression](content)
-    except OSError as error:
-        got = error.strerror or _first_line(error)
-        raise OwnDataError(f"{path}: expected a readable file, got {got}. Check the path.") from None
-    except (ValueError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise OwnDataError(
-            f"{path}: expected one file, compressed by {compression}, got {_first_line(error)}."
-        ) from None
-    try:
-        return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
-    except LookupError:
-        raise OwnDataError(f"{path}: expected an encoding that Python knows, got {encoding!r}. Correct it.") from None
+        with get_handle(path, "r", encoding="utf-8-sig" if is_utf8 else encoding, compression=compression) as opened:
+            text: str = opened.handle.read()
     except UnicodeDecodeError as error:
+        content = error.object
         other = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
         line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
         raise OwnDataError(
             f"{path}, line {line}: expected {encoding} text, got the byte 0x{byte:02x}. Set {read_key(encoding=other)},"
             " or the encoding of the program that wrote it."
         ) from None
+    except (OSError, LookupError, ValueError, EOFError, zlib.error, LZMAError, zipfile.BadZipFile) as error:
+        got = getattr(error, "strerror", None) or _first_line(error)
+        raise OwnDataError(
+            f"{path}: expected a readable file, got {got}. Check the path, the encoding and the compression."
+        ) from None
+    return text
 
 
 def _records(path: str | Path, text: str, keys: Mapping[str, Any]) -> Iterator[tuple[int, list[str]]]:
@@ -250,61 +251,41 @@ def _check_first_line(path: str | Path, line: str, keys: Mapping[str, Any]) -> N
     """Raise OwnDataError for a first line that names its separator, is a comment, or has another separator."""
     if keys.get("skiprows") or keys.get("comment"):
         return
-    wanted = "a first line with the columns' names"
+    wanted, best = "a first line with the columns' names", max(_SEPARATORS, key=line.count)
     if match := re.fullmatch("sep=(.)", line):
         advice = read_key(sep=match[1], skiprows=1)
     elif line.startswith(("#", "%")):
         advice = read_key(comment=line[0])
+    elif keys["sep"] in _SEPARATORS and line.count(best) > line.count(keys["sep"]):
+        wanted, advice = f"columns separated by {keys['sep']!r}", read_key(sep=best)
     else:
-        best = max(_SEPARATORS, key=line.count)
-        wanted = f"columns separated by {keys['sep']!r}"
-        if keys["sep"] not in _SEPARATORS or line.count(best) <= line.count(keys["sep"]):
-            return
-        advice = read_key(sep=best)
+        return
     raise OwnDataError(f"{path}, line 1: expected {wanted}, got {line[:60]!r}. Set {advice}.")
-
-
-def _check_names(path: str | Path, names: list[str], keys: Mapping[str, Any]) -> None:
-    """Raise OwnDataError for repeated and missing names, which pandas would replace."""
-    stripped = [name.strip() for name in names]
-    if twice := [name for name, n in Counter(stripped).items() if n > 1 and name]:
-        raise OwnDataError(f"{path}: expected each column's name once, got {twice[0]!r} again. Rename one of them.")
-    if "" in stripped and keys.get("index_col") != stripped.index("") and "names" not in keys:
-        place = stripped.index("")
-        remedy = (
-            f"If it has names of rows, set {read_key(index_col=0)}; otherwise name it." if not place else "Name it."
-        )
-        raise OwnDataError(f"{path}: expected a name for each column, got none for column {place + 1}. {remedy}")
 
 
 def _check_fields(path: str | Path, rows: Sequence[tuple[int, int]], n_names: int, *, has_row_names: bool) -> None:
     """Raise OwnDataError for rows whose number of fields differs from the number of names."""
-    counts = {n for _, n in rows}
-    if counts <= {n_names} or (has_row_names and counts == {n_names + 1}):
-        return
-    if counts == {n_names + 1}:
+    wrong = [(line, n) for line, n in rows if n != n_names]
+    if len(wrong) == len(rows) and {n for _, n in wrong} == {n_names + 1}:
+        if has_row_names:
+            return
         got = f"{n_names + 1} in each of the {len(rows)} rows"
         remedy = f"If the first field is the name of the row, set {read_key(index_col=0)}."
     else:
-        wrong = [(line, n) for line, n in rows if n != n_names]
-        got = f"another number in {len(wrong)} of {len(rows)} rows: " + ", ".join(
-            f"{n} in line {line}" for line, n in wrong[:3]
-        )
-        got, remedy = got + (" …" if len(wrong) > 3 else ""), "Correct the lines."
-    raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
+        shown = ", ".join(f"{n} in line {line}" for line, n in wrong[:3]) + (" …" if len(wrong) > 3 else "")
+        got, remedy = f"another number in {len(wrong)} of {len(rows)} rows: {shown}", "Correct the lines."
+    if wrong:
+        raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
 
 
-def _check_header(path: str | Path, frame: pd.DataFrame) -> None:
+def _check_header(path: str | Path, names: Sequence[str], frame: pd.DataFrame) -> None:
     """Raise OwnDataError if the names are numbers where the columns have numbers: the first line is a row of data."""
     import pandas as pd
 
-    def is_number(texts: pd.Series[Any]) -> bool:
-        return bool(len(texts)) and bool(pd.to_numeric(texts, errors="coerce").notna().all())
+    def is_number(texts: Any) -> bool:
+        return bool(pd.to_numeric(texts, errors="coerce").notna().all())
 
-    names = pd.Series(frame.columns, dtype=object)
-    if not pd.to_numeric(names, errors="coerce").notna().any():
-        return
-    numeric = [name for place, name in enumerate(names) if is_number(frame.iloc[:, place])]
+    numeric = [name for place, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, place])]
     if numeric and is_number(pd.Series(numeric, dtype=object)):
         raise OwnDataError(
             f"{path}, line 1: expected the columns' names, got values as in other rows, {', '.join(names[:3])}. Set"
@@ -312,26 +293,24 @@ def _check_header(path: str | Path, frame: pd.DataFrame) -> None:
         )
 
 
-def read_parquet(path: str | Path) -> RawTable:
+def read_parquet(path: str | Path) -> Rows:
     """Read a Parquet file; raise OwnDataError if it cannot be read, DataError without pyarrow."""
     import pandas as pd
 
     try:
         # Nullable types keep whole numbers beside gaps.
-        return RawTable(str(path), pd.read_parquet(path, engine="pyarrow", dtype_backend="numpy_nullable"))
+        return pd.read_parquet(path, engine="pyarrow", dtype_backend="numpy_nullable"), ()
     except ImportError:
         raise DataError(
             f"{path}: expected pyarrow, which reads Parquet files, got none."
             " Install it: `pip install 'pppca-bench[parquet]'`."
         ) from None
     except (OSError, ValueError) as error:  # pyarrow raises both
-        if isinstance(error, OwnDataError):
-            raise
         got = _first_line(error)
         raise OwnDataError(f"{path}: expected a Parquet file, got {got}. Check the path and the file.") from None
 
 
-def read_arff(path: str | Path) -> RawTable:
+def read_arff(path: str | Path) -> Rows:
     """Read a dense or sparse ARFF file by liac-arff; a nominal attribute is a category. Raises OwnDataError."""
     import arff
     import pandas as pd
@@ -353,16 +332,16 @@ def read_arff(path: str | Path) -> RawTable:
     for place, (_, kind) in enumerate(attributes):
         if isinstance(kind, list):
             frame.isetitem(place, pd.Categorical(frame.iloc[:, place], kind))
-    return RawTable(str(path), frame)
+    return frame, ()
 
 
-def load_given(path: str | Path) -> RawTable:
+def load_given(path: str | Path) -> Rows:
     """Return the data frame that a caller gave, from a file of this process's temporary folder."""
-    table: RawTable = pickle.loads(Path(path).read_bytes())
-    return table
+    rows: Rows = pickle.loads(Path(path).read_bytes())
+    return rows
 
 
-def read_sklearn(name: str) -> RawTable:
+def read_sklearn(name: str) -> Rows:
     """Read a data set bundled with scikit-learn; targets are the last columns."""
     if name not in SKLEARN_NAMES:
         raise UnknownProblemError(
@@ -372,10 +351,10 @@ def read_sklearn(name: str) -> RawTable:
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
-    return RawTable(f"sklearn:{name}", bunch.frame, _target_names(bunch.target))
+    return bunch.frame, _target_names(bunch.target)
 
 
-def read_proben1(family: str) -> RawTable:
+def read_proben1(family: str) -> Rows:
     """Return all examples of a Proben1 family, without splits, in the order of the first permutation.
 
     Columns are named in1, in2, …, and class, or out1, out2, … for approximation.
@@ -395,10 +374,10 @@ def read_proben1(family: str) -> RawTable:
     targets = ("class",) if y.ndim == 1 else tuple(f"out{place + 1}" for place in range(y.shape[1]))
     frame = pd.DataFrame(X, columns=[f"in{place + 1}" for place in range(X.shape[1])])
     frame[list(targets)] = y.reshape(len(y), -1)
-    return RawTable(f"proben1:{family}", frame, targets)
+    return frame, targets
 
 
-def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> RawTable:
+def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Rows:
     """Return a data set of openml.org, from `download_folders` or, unless ``only_local``, from the network.
 
     scikit-learn keeps the files in ``openml/`` of the data folder and verifies the server's checksum. The digest of the
@@ -422,18 +401,17 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
         raise DataError(
             f"{source}: expected a data set of www.openml.org, got {_first_line(error)}. {remedy}"
         ) from None
-    table = RawTable(source, bunch.frame, () if bunch.target is None else _target_names(bunch.target))
-    digest = hashlib.sha256(table.frame.to_csv(index=False).encode()).hexdigest()
+    digest = hashlib.sha256(bunch.frame.to_csv(index=False).encode()).hexdigest()
     if present is None:
         atomic_write(folder / record, f"{digest}\n")
-        return table
+        present = folder
     recorded = (folder / record).read_text(encoding="ascii", errors="replace").strip()
     if digest != recorded:
         raise DataError(
             f"{source}: expected the data of the first download (SHA-256 {recorded[:12]}... in {folder / record}),"
             f" got other data ({digest[:12]}...). Delete that file to take the new data."
         )
-    return table
+    return bunch.frame, () if bunch.target is None else _target_names(bunch.target)
 
 
 def _fetch_openml(number: int, folder: Path) -> Any:
