@@ -60,6 +60,8 @@ def test_all_values_decide_the_type(values, kind):
         ["$1,221.90", "$3"],
         ["100 min", "82 min"],
         ["5 %", "7 %"],
+        ["0:23", "10:08"],
+        ["1.5D+02", "2.0D+02"],
     ],
     ids="-".join,
 )
@@ -78,6 +80,7 @@ def test_numbers_beside_other_texts_are_refused_and_the_remedies_read_them(value
         (["1999", "8,480"], [{"thousands": ","}, {"decimal": ","}]),
         (["1,683", "8,480"], [{"thousands": ","}, {"decimal": ","}]),
         (["999", "8,48"], [{"decimal": ","}]),
+        (["1.234.567", "2.5"], []),
         (["1.234.567", "2"], [{"thousands": "."}]),
         (["1", "na", "na"], [{"na_values": ("na",)}]),
     ],
@@ -214,8 +217,11 @@ ROWS = "".join(f"{row},{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20))
         ("".join(f"{row}.5,{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20)).encode(), 1),
         (("x,y\n" + ROWS).encode(), 1),
         ((",x,y\n" + ROWS).encode(), 1),
+        (("z x y\n" + ROWS).replace(",", "  ").encode(), 1),
+        (("a table\nz,x,y\n" + ROWS).encode(), 1),
+        (("z,x,y\n" + ROWS).encode("utf-16-le"), 1),
     ],
-    ids=["semicolons", "sep=", "utf-16", "latin", "comments", "headerless", "row names", "unnamed row names"],
+    ids=lambda value: ascii(value)[2:14],
 )
 def test_a_file_that_looks_otherwise_is_refused_with_the_key_that_reads_it(tmp_path, content, remedies):
     (tmp_path / "t.csv").write_bytes(content)
@@ -241,6 +247,32 @@ def test_compressed_files_are_read(tmp_path, compression):
     plain = data_of(tmp_path, "z,x,y\n" + ROWS)
     pd.read_csv(tmp_path / "t.csv").to_csv(tmp_path / f"t.csv.{compression}", index=False)
     assert DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",)).read()).sha256 == plain.sha256
+
+
+def test_comments_are_none_within_quotes_and_a_blank_row_is_refused_where_it_counts(tmp_path):
+    text = "note,y  # of today\n" + "".join(f'"no #{row % 3}, left",{"uv"[row % 2]}  # {row}, n\n' for row in range(24))
+    data = data_of(tmp_path, text, read_keys=(("comment", "#"),), duplicates="keep")
+    assert data.feature_names == tuple(f"note = no #{number}, left" for number in range(3))
+    with pytest.raises(OwnDataError, match="0 in line 3"):
+        data_of(tmp_path, "z,x,y\n1,2,u\n\n3,4,v\n", read_keys=(("skip_blank_lines", False),))
+    with pytest.raises(OwnDataError, match="expected a column 'id' for index_col, got none"):
+        data_of(tmp_path, "z,x,y\n" + ROWS, read_keys=(("index_col", "id"),))
+
+
+def test_an_arff_file_has_dates(tmp_path):
+    rows = "".join(f"'{row + 1:02d}.01.2020',{'uv'[row % 2]}\n" for row in range(12))
+    (tmp_path / "t.arff").write_text(
+        f"@relation t\n@attribute x date 'dd.MM.yyyy'\n@attribute y {{u,v}}\n@data\n{rows}"
+    )
+    own = OwnData("arff", str(tmp_path / "t.arff"), ("y",), dates=(("x", "%d.%m.%Y"),))
+    assert DataSet(own.read()).frame["x"].dt.day.tolist() == list(range(1, 13))
+
+
+def test_sparse_columns_and_indicators_of_labels_are_read(tmp_path):
+    X = pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1.5, 2] * 6), "b": range(24)})
+    data = DataSet(pppca_bench.Table(X, np.eye(2)[np.arange(24) % 2]).save("t", tmp_path / "t").read())
+    assert data.frame["a"].tolist() == [0, 0, 1.5, 2] * 6
+    assert data.notices[0].startswith("the 2 targets of 0 and 1 are approximated, not classified.")
 
 
 def test_a_sparse_arff_file_has_zeros_where_nothing_is_written(tmp_path):

@@ -45,8 +45,8 @@ _BOOLEANS = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, 
 _INTEGER = re.compile(r"[+-]?\d+")
 _LEADING_ZERO = r"[+-]?0\d"
 _SIGN, _CURRENCY = "[-+\u2212\u2013]?", "[$€£¥]?"  # minus and dash of text programs among the signs
-_DIGITS = rf"{_SIGN}\s*{_CURRENCY}\s*{_SIGN}\d[\d.,'_\s]*(?:[eE][-+]?\d+)?"
-_LIKE_A_NUMBER = rf"{_DIGITS}\s*[%$€£¥]?|0[xX][0-9a-fA-F]+"
+_DIGITS = rf"{_SIGN}\s*{_CURRENCY}\s*{_SIGN}\d[\d.,'_\s]*(?:[dDeE][-+]?\d+)?"
+_LIKE_A_NUMBER = rf"{_DIGITS}\s*[%$€£¥]?|0[xX][0-9a-fA-F]+|\d+(?::\d\d)+(?:\.\d+)?"  # also times
 _WITH_UNIT = rf"{_DIGITS}\s*(?!(?:st|nd|rd|th)$)[^\W\d_]{{1,12}}"
 _READABLE = (
     *("string", "empty", "boolean", "integer", "floating", "mixed-integer", "mixed-integer-float"),
@@ -207,7 +207,7 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     _check_none(values[np.isnan(numbers) & values.notna()], "true/false" if is_boolean else "numbers")
     remedies = "correct it", "leave it empty as a gap"
     _check_none(values[np.abs(numbers) > LARGEST], f"a number within ±{LARGEST:g}", *remedies)
-    large = values[np.abs(numbers) >= EXACT].map(str)
+    large = values[np.abs(numbers) >= EXACT].astype(object).map(str)
     merged = [bool(_INTEGER.fullmatch(text.strip())) and abs(int(text)) > EXACT for text in large]
     as_labels = "take it for categories,", "categorical", [column.name]
     _check_none(large[merged], "whole numbers within ±2⁵³, which float64 represents", as_labels)
@@ -246,8 +246,10 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
     plain, mark, point = texts, re.escape(reading.thousands), re.escape(reading.decimal)
     if reading.thousands:
         plain = plain.str.strip()
-        grouped = plain.str.fullmatch(rf"[+-]?[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:{point}\d*)?", na=False)
-        plain = plain.where(~grouped, plain.str.replace(reading.thousands, "", regex=False))
+        decimals = rf"(?:{point}\d*)?" if mark != point else ""
+        grouped = plain.str.fullmatch(rf"[+-]?[1-9]\d{{0,2}}(?:{mark}\d{{3}})+{decimals}", na=False)
+        has_mark = plain.str.contains(mark, na=False)
+        plain = plain.str.replace(reading.thousands, "", regex=False).where(grouped | ~has_mark, "")
     if reading.decimal != ".":
         plain = plain.where(~plain.str.contains(".", regex=False, na=False), "")
         plain = plain.str.replace(reading.decimal, ".", regex=False)

@@ -217,6 +217,8 @@ class DataSet:
 
     def _read_targets(self) -> tuple[Task, Targets]:
         """Return the task, and class indices or numbers; raise DataError for unusable targets."""
+        from sklearn.utils.multiclass import type_of_target
+
         n_targets, name = len(self.targets), self.targets[0]
         if self.own.task == "classification":
             got = f"{n_targets}: {', '.join(self.targets)}"
@@ -224,7 +226,11 @@ class DataSet:
                 _check(n_targets == 1, "one column of classes", got, "name a single column as target")
         if n_targets == 1 and self.own.task != "approximation" and self._has_classes(name):
             return "classification", self._classes(name)
-        return "approximation", np.column_stack([self._numbers(target) for target in self.targets])
+        y = np.column_stack([self._numbers(target) for target in self.targets])
+        if self.own.task is None and type_of_target(y) == "multilabel-indicator":
+            advice = self.own.key("task", "approximation")
+            self.notices.append(f"the {n_targets} targets of 0 and 1 are approximated, not classified. Set {advice}.")
+        return "approximation", y
 
     def _has_classes(self, name: str) -> bool:
         """Return whether a target has classes by its values, unless they are declared."""
@@ -384,7 +390,7 @@ def _in_own_type(column: Column, series: pd.Series[Any], codes: Any, first: Indi
         is_whole = bool((codes == np.round(codes)).all()) and series.dtype.kind != "f"
         return np.asarray(codes, dtype=np.int64 if is_whole else np.float64)
     raw = series.iloc[first].tolist()
-    return np.array(column.labels) if any(isinstance(value, str) for value in raw) else np.array(raw)
+    return np.array(raw if all(isinstance(value, int | float) for value in raw) else column.labels)
 
 
 def _bytes_of(values: pd.Series[Any]) -> bytes:

@@ -42,8 +42,8 @@ SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "win
 _KINDS: Mapping[str, Source] = {".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arff": "arff"}
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _SEPARATORS = ",;\t|"
-_NUMERIC_ATTRIBUTE = re.compile(
-    r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer)\b""", re.I | re.M
+_SCALAR_ATTRIBUTE = re.compile(
+    r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer|date)\b[^%\n]*""", re.I | re.M
 )
 _RETRIES, _PAUSE_S = 3, 1.0
 
@@ -179,12 +179,14 @@ def read_csv(path: str | Path, read: Mapping[str, Any]) -> Rows:
         raise OwnDataError(
             f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
         )
-    _check_first_line(path, text.partition("\n")[0].strip(), keys)
+    _check_first_line(path, text.partition("\n")[0].strip(), keys, is_single=all(n == 1 for _, n in rows))
     if names is None:
         names = first if n_before else [f"x{place + 1}" for place in range(len(first))]
     has_row_names = index is not None and index is not False
     rows = rows[n_before:]
-    _check_fields(path, rows, len(names), has_row_names=has_row_names)
+    _check_fields(path, rows, len(names), n_before, has_row_names=has_row_names)
+    if isinstance(index, str) and index not in names:
+        raise OwnDataError(f"{path}: expected a column {index!r} for index_col, got none. Correct the name.")
     if rows and rows[0][1] > len(names):
         names = ["", *names]
     options = {name: value for name, value in keys.items() if name not in VALUE_KEYS}
@@ -224,6 +226,11 @@ def _text_of(path: str | Path, encoding: str, compression: Any) -> str:
         raise OwnDataError(
             f"{path}: expected a readable file, got {got}. Check the path, the encoding and the compression."
         ) from None
+    if "\0" in text:
+        raise OwnDataError(
+            f"{path}: expected {encoding} text, got NUL characters. Set {read_key(encoding='utf-16-le')}, or the"
+            " encoding of the program that wrote it."
+        )
     return text
 
 
@@ -234,20 +241,22 @@ def _records(path: str | Path, text: str, keys: Mapping[str, Any]) -> Iterator[t
     lines: Iterator[str] = io.StringIO(text, newline="")
     if skipped:
         lines = ("\n" if is_skipped(number) else line for number, line in enumerate(lines))
+    quote, blank = re.escape(keys.get("quotechar", '"')), not keys.get("skip_blank_lines", True)
     if comment:
-        lines = (line.partition(comment)[0] for line in lines)
+        shown = re.compile(rf"({quote}[^{quote}]*{quote})|{re.escape(comment)}.*")
+        lines = (shown.sub(r"\1", line) for line in lines)
     if len(separator) > 1:
         split = re.compile(separator).split
         yield from ((number, split(line.strip())) for number, line in enumerate(lines, 1) if line.strip())
         return
     reader = csv.reader(lines, delimiter=separator, quotechar=keys.get("quotechar", '"'), skipinitialspace=True)
     try:
-        yield from ((reader.line_num, row) for row in reader if row)
+        yield from ((reader.line_num, row) for row in reader if row or blank)
     except csv.Error as error:
         raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
 
 
-def _check_first_line(path: str | Path, line: str, keys: Mapping[str, Any]) -> None:
+def _check_first_line(path: str | Path, line: str, keys: Mapping[str, Any], *, is_single: bool) -> None:
     """Raise OwnDataError for a first line that names its separator, is a comment, or has another separator."""
     if keys.get("skiprows") or keys.get("comment"):
         return
@@ -258,24 +267,30 @@ def _check_first_line(path: str | Path, line: str, keys: Mapping[str, Any]) -> N
         advice = read_key(comment=line[0])
     elif keys["sep"] in _SEPARATORS and line.count(best) > line.count(keys["sep"]):
         wanted, advice = f"columns separated by {keys['sep']!r}", read_key(sep=best)
+    elif is_single and len(line.split()) > 1:
+        wanted, advice = f"columns separated by {keys['sep']!r}", read_key(sep=r"\s+")
     else:
         return
     raise OwnDataError(f"{path}, line 1: expected {wanted}, got {line[:60]!r}. Set {advice}.")
 
 
-def _check_fields(path: str | Path, rows: Sequence[tuple[int, int]], n_names: int, *, has_row_names: bool) -> None:
+def _check_fields(
+    path: str | Path, rows: Sequence[tuple[int, int]], n_names: int, n_before: int, *, has_row_names: bool
+) -> None:
     """Raise OwnDataError for rows whose number of fields differs from the number of names."""
-    wrong = [(line, n) for line, n in rows if n != n_names]
-    if len(wrong) == len(rows) and {n for _, n in wrong} == {n_names + 1}:
-        if has_row_names:
-            return
-        got = f"{n_names + 1} in each of the {len(rows)} rows"
-        remedy = f"If the first field is the name of the row, set {read_key(index_col=0)}."
+    counts = {n for _, n in rows}
+    if counts <= {n_names} or (has_row_names and counts == {n_names + 1}):
+        return
+    if len(counts) == 1:
+        got = f"{rows[0][1]} in each of the {len(rows)} rows"
+        remedy = f"If the names are in the next line, set {read_key(header=n_before)}."
+        if counts == {n_names + 1}:
+            remedy = f"If the first field is the name of the row, set {read_key(index_col=0)}."
     else:
+        wrong = [(line, n) for line, n in rows if n != n_names]
         shown = ", ".join(f"{n} in line {line}" for line, n in wrong[:3]) + (" …" if len(wrong) > 3 else "")
         got, remedy = f"another number in {len(wrong)} of {len(rows)} rows: {shown}", "Correct the lines."
-    if wrong:
-        raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
+    raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
 
 
 def _check_header(path: str | Path, names: Sequence[str], frame: pd.DataFrame) -> None:
@@ -316,8 +331,8 @@ def read_arff(path: str | Path) -> Rows:
     import pandas as pd
 
     text = _text_of(path, "utf-8", "infer")
-    # Numbers stay texts: liac-arff rounds whole numbers beyond 2⁵³, and cuts the decimals of INTEGER.
-    text = _NUMERIC_ATTRIBUTE.sub(r"\1STRING", text)
+    # Texts, for liac-arff rounds whole numbers beyond 2⁵³, cuts the decimals of INTEGER, and knows no dates.
+    text = _SCALAR_ATTRIBUTE.sub(r"\1STRING", text)
     is_sparse = re.search(r"^@data\s*(?:%.*\s*)*\{", text, re.MULTILINE | re.IGNORECASE) is not None
     try:
         document = arff.loads(text, return_type=arff.LOD if is_sparse else arff.DENSE)
