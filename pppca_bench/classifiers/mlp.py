@@ -216,7 +216,18 @@ class MLPClassifier(LargestOutputMixin, MLP):
         return nearest_probabilities(self._outputs(X))
 
     def predict_log_proba(self, X: ArrayLike) -> Floats:
-        """Return the logarithm of `predict_proba`; -inf for a class of probability 0."""
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_classes)
+            Logarithms of `predict_proba`; -inf for a probability of 0.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
