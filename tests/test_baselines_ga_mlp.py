@@ -106,7 +106,7 @@ def test_evolution_ends_by_patience_or_at_the_last_generation(iris, patience, li
 def test_inputs_that_overflow_are_refused(iris):
     X, y, X_val, y_val = iris
     with pytest.raises(ValueError, match=r"expected finite errors, .* Scale the features"):
-        GAMLPClassifier((), max_generations=5, random_state=0).fit(X * 1e200, y, X_val * 1e200, y_val)
+        GAMLPClassifier((), max_generations=5, random_state=0).fit(X, y, X_val * 1e200, y_val)
 
 
 def test_first_generation_of_trained_networks_is_the_reports_training(iris):

@@ -60,7 +60,7 @@ def test_an_integer_is_a_single_hidden_layer(iris, size):
 def test_training_that_overflows_is_refused_with_its_cause(iris):
     X, y, X_val, y_val = iris
     with pytest.raises(ValueError, match=r"training of .* expected finite errors, got nan or infinity in epoch 5"):
-        RpropMLPClassifier((), random_state=0).fit(X * 1e200, y, X_val, y_val)
+        RpropMLPClassifier((), random_state=0).fit(X, y, X_val * 1e200, y_val)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

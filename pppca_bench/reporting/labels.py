@@ -95,9 +95,7 @@ def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]
     names = [*_NAMED_FIRST, *sorted({name for own in different for name in own} - {*_NAMED_FIRST})]
     settings = {tuple(own.items()): dict.fromkeys(names, _ABSENT) | own for own in different}
     return {
-        classifier: ", ".join(
-            value_text(own[name]) if name == "rule" else setting_text(name, own[name]) for name in own
-        )
+        classifier: ", ".join(setting_text(name, value).removeprefix("rule = ") for name, value in own.items())
         for classifier, own in distinguished(settings, names).items()
     }
 
