@@ -25,6 +25,12 @@ Scalar = float | int | bool | str | tuple[float | int, ...] | None
 Parameters = tuple[tuple[str, Scalar], ...]
 """Values by name, sorted by name."""
 
+DECIMALS = 9
+"""Decimals of quantities, and of their differences, that count in ranks, tests and choices.
+
+Further decimals are rounding errors, which would break ties.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:

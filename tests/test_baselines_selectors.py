@@ -1,6 +1,8 @@
 """Feature selectors: scores, searches against brute force, and sizes chosen on validation data."""
 
 import itertools
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -332,3 +334,32 @@ def test_filter_scores_a_sparse_count_by_all_its_information():
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 40), st.integers(1, 40))
 def test_mutual_information_of_independent_features_is_zero(a: int, b: int, c: int, d: int):
     assert mutual_information(np.outer([a, b], [c, d]).astype(float)) == 0.0
+
+
+class _Wrong(ClassifierMixin, BaseEstimator):
+    """A stand-in for networks that are wrong on given numbers of validation samples, in the order of their fits."""
+
+    counts: ClassVar[Iterator[int]]
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):  # noqa: ARG002 - scikit-learn's contract
+        self.coefs_, self.n_wrong_ = [np.ones((X.shape[1], 1))], next(_Wrong.counts)
+        return self
+
+    def predict(self, X):
+        return (np.arange(len(X)) < self.n_wrong_).astype(int)
+
+
+COUNTS = st.lists(st.integers(0, 7), min_size=3, max_size=8)
+
+
+@given(by_size=COUNTS.flatmap(lambda counts: st.tuples(*[st.permutations(counts)] * 3)))
+def test_of_sizes_with_as_many_errors_of_all_networks_the_least_is_chosen(by_size):
+    """In other orders, means of 100 k / 7 differ in the last digit."""
+    _Wrong.counts = iter(itertools.chain(*by_size))
+    X = np.eye(7, 3)
+    rfe = NetworkRFE(n_networks=len(by_size[0]), estimator=_Wrong()).fit(X, np.arange(7) % 2, X, np.zeros(7, dtype=int))
+    assert rfe.n_features_ == 1
+    assert len(set(rfe.history_["validation_error_percent"])) == 1

@@ -13,9 +13,9 @@ import pppca_bench
 from pppca_bench.config.sections import AUTO_TAUS
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell
-from pppca_bench.experiments.choosing import run_group
+from pppca_bench.experiments.choosing import _best, run_group
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.runs import RunResult, candidates, n_trainings
+from pppca_bench.runs import CHOOSE_BY, CHOOSE_RETAIN, RunResult, candidates, n_trainings
 
 TAUS = [2, 10, 100]
 BASE: dict[str, Any] = {
@@ -178,3 +178,15 @@ def test_chosen_settings_are_stored_and_tabled(tmp_path):
     assert "validation error" in row
     for command in (["tables", "small"], ["rules", "small"], ["rank", "small"], ["export", "small"]):
         assert pppca(*command, "--results", tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("by", "number", "retain", "expected"),
+    [("validation_error", "validation_squared_error_percent", None, 1), ("retained_variance", "", 95.0, 1),
+     ("retained_variance", "", 99.0, 0)],
+)  # fmt: skip
+def test_candidates_that_differ_by_rounding_are_equal(by, number, retain, expected):
+    number = number or f"{by}_percent"
+    other = np.nextafter(95.0, 0.0 if retain == 95.0 else 96.0)
+    tried = [{number: 95.0, "dimensionality": 3.0}, {number: other, "dimensionality": 2.0}]
+    assert _best({CHOOSE_BY: by, CHOOSE_RETAIN: retain}, tried) == expected

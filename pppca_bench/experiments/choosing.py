@@ -14,6 +14,7 @@ from pppca_bench.runs import (
     CHOOSE_BY,
     CHOOSE_RETAIN,
     CHOSEN,
+    DECIMALS,
     Parameters,
     RunResult,
     RunSpec,
@@ -22,9 +23,6 @@ from pppca_bench.runs import (
     error_of,
     failed_result,
 )
-
-_ROUNDING = 1e-6
-"""Tolerance of the retained variance, in percent, for rounding errors."""
 
 
 def with_settings(spec: RunSpec, chosen: Parameters, without: Collection[str] = ()) -> RunSpec:
@@ -98,13 +96,14 @@ def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> i
     by_error = rule[CHOOSE_BY] == "validation_error"
     names = set().union(*tried)
     number = error_of(names, "validation") if by_error else f"{rule[CHOOSE_BY]}_percent"
-    known = {place: values for place, values in enumerate(tried) if number in values}
+    known = {place: values["dimensionality"] for place, values in enumerate(tried) if number in values}
     if not known:
         return None
+    found = {place: round(tried[place][number], DECIMALS) for place in known}
     if by_error:
-        return min(known, key=lambda place: (known[place][number], known[place]["dimensionality"], place))
+        return min(known, key=lambda place: (found[place], known[place], place))
     retain = cast("float", rule[CHOOSE_RETAIN])
-    enough = [place for place, values in known.items() if values[number] >= retain - _ROUNDING]
+    enough = [place for place in known if found[place] >= retain]
     if not enough:
-        return max(known, key=lambda place: (known[place][number], -place))
-    return min(enough, key=lambda place: (known[place]["dimensionality"], -known[place][number], place))
+        return max(known, key=lambda place: (found[place], -place))
+    return min(enough, key=lambda place: (known[place], -found[place], place))

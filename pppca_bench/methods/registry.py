@@ -271,6 +271,7 @@ _METHODS = (
         does="features removed one by one by the weights of networks",
         source="slides; Guyon et al. 2002",
         estimator="pppca_bench.reducers.wrapper_selection:NetworkRFE",
+        version=2,
         needs_classes=True,
     ),
     Method(

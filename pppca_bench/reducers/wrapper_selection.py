@@ -268,8 +268,9 @@ class NetworkRFE(PathSelector):
         while kept:
             candidate = subset(split, kept)
             fitted = fit_candidates(networks, [candidate] * len(networks), split)
-            error = float(np.mean([class_error_percent(network, candidate[1], split.y_val) for network in fitted]))
-            path.append(Step(tuple(kept), error))
+            # A mean of means would be rounded, and break ties of equal numbers of errors.
+            wrong = [network.predict(candidate[1]) != split.y_val for network in fitted]
+            path.append(Step(tuple(kept), 100.0 * float(np.mean(wrong))))
             saliency = np.mean([weight_saliency(network) for network in fitted], axis=0)
             del kept[int(saliency.argmin())]
         return path

@@ -16,7 +16,7 @@ from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.summary import student_t_975
-from pppca_bench.runs import AUTO, ERRORS, Cell, Facts, Names, described, error_of, grouped
+from pppca_bench.runs import AUTO, DECIMALS, ERRORS, Cell, Facts, Names, described, error_of, grouped
 from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
@@ -28,9 +28,6 @@ EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
 
 TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
 HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
-
-DECIMALS = 9
-"""Decimals of a difference that count; further decimals are rounding errors, which would break ties."""
 
 
 @dataclass(frozen=True, slots=True)
