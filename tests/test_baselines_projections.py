@@ -194,6 +194,15 @@ def test_units_of_features_leave_the_outputs_of_discriminants(powers, offset):
     np.testing.assert_allclose(outputs, LDA().fit(X, y).transform(X), atol=1e-8)
 
 
+@pytest.mark.parametrize("n", [60, 400])
+def test_discriminants_of_more_features_than_jacobi_rotates_are_scikit_learns(n):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((n, 300)) * rng.uniform(1e-3, 1e3, 300), np.arange(n) % 4
+    expected, ours = LinearDiscriminantAnalysis().fit(X, y).transform(X), LDA().fit(X, y).transform(X)
+    expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))
+    np.testing.assert_allclose(ours, aligned(expected, ours), atol=1e-6)
+
+
 def test_features_that_are_constant_within_classes_have_no_weight():
     X, y = iris()
     lda = LDA().fit(np.column_stack([X, np.full(len(X), 0.1), 0.1 * y]), y)
@@ -233,6 +242,11 @@ def test_more_discriminants_than_classes_less_one_are_refused():
 def test_discriminants_need_classes_that_vary_and_differ(x, y, got):
     with pytest.raises(ValueError, match=rf"X in LDA: expected .*, got {got}\. Leave out the reduction\."):
         LDA().fit(np.array(x)[:, None], y)
+
+
+def test_wide_samples_of_one_class_are_refused():
+    with pytest.raises(ValueError, match="got one mean for all"):
+        LDA().fit(np.random.default_rng(0).normal(size=(300, 400)), np.zeros(300, dtype=int))
 
 
 SMALL = RpropMLPClassifier((2,), max_epochs=10, random_state=0)

@@ -405,9 +405,10 @@ def discriminants(classes: Sequence[Floats]) -> Floats:
     means = np.array([members.mean(axis=0) for members in classes])
     deviations = np.sqrt(shares) * (means - (shares * means).sum(axis=0)) / units
     between, rotation = principal_axes(product(deviations, whitening.T))
-    if not between[0] > np.finfo(np.float64).eps:
+    if not between.sum() > np.finfo(np.float64).eps:
         raise ValueError(
             "X in LDA: expected classes of different means of features that vary within classes, got one mean for all."
             " Leave out the reduction."
         )
-    return flip_signs(product(rotation[between > _NARROW**2 * between[0]], whitening)) / units
+    rows = flip_signs(product(rotation[between > _NARROW**2 * between[0]], whitening))
+    return (rounded(rows) if len(units) > MAX_JACOBI_FEATURES else rows) / units
