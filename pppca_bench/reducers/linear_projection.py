@@ -182,10 +182,9 @@ class _ExactPCA(UnsupervisedReducer, LinearReducer):
         n_samples, m = X.shape
         if m == 0:
             return 1
-        if self.keep == "mle" and n_samples < m:
-            raise ParameterError("keep", f"another rule for fewer samples ({n_samples}) than features ({m})", "mle")
-        if self.keep == "cross_validation" and n_samples < 3:
-            raise ParameterError("keep", f"another rule for fewer than 3 samples ({n_samples})", self.keep)
+        least = {"mle": m, "cross_validation": 3}.get(self.keep, 2)
+        if n_samples < least:
+            raise ParameterError("keep", f"another rule for fewer than {least} samples ({n_samples})", self.keep)
         variances = np.pad(self.eigenvalues_[:m], (0, max(0, m - len(self.eigenvalues_))))
         if self.keep == "tau" and self.tau is not None:
             return count_by_tau(variances, self.tau)
