@@ -22,13 +22,17 @@ BIG = 2**53
 MARKERS = ["", "?", "NA", "None", "null"]
 
 
+def meaning(**read) -> Reading:
+    return OwnData.declared("csv", "", read=read).reading()
+
+
 def kind_of(values, declared="", **read):
-    return infer(pd.Series(values, name="x", dtype=object), Reading.of(read), declared)[0].kind
+    return infer(pd.Series(values, name="x", dtype=object), meaning(**read), declared)[0].kind
 
 
 def refusal(values, **read) -> ColumnError:
     with pytest.raises(ColumnError) as refused:
-        infer(pd.Series(values, name="x", dtype=object), Reading.of(read))
+        infer(pd.Series(values, name="x", dtype=object), meaning(**read))
     return refused.value
 
 
@@ -112,14 +116,14 @@ def test_dates_with_day_or_month_first_need_a_format(tmp_path):
 
 def test_marks_of_thousands_separate_groups_of_three_digits_only():
     read = {"thousands": ","}
-    assert infer(pd.Series(["1,046", "229", "1,234,567.5"]), Reading.of(read))[1].tolist() == [1046, 229, 1234567.5]
+    assert infer(pd.Series(["1,046", "229", "1,234,567.5"]), meaning(**read))[1].tolist() == [1046, 229, 1234567.5]
     for wrong in ("1,04", "0,123"):
         refusal([wrong, "229"], **read)
 
 
 def test_declared_markers_are_missing_as_text_and_as_number():
     for values in (["-200.0", "-200", "3"], [-200.0, -200, 3]):
-        assert infer(pd.Series(values), Reading.of({"na_values": [-200]}))[1].isna().tolist() == [True, True, False]
+        assert infer(pd.Series(values), meaning(na_values=[-200]))[1].isna().tolist() == [True, True, False]
     assert kind_of(["NA", "a"], keep_default_na=False) == "category"
 
 

@@ -224,7 +224,7 @@ MISTAKES = [
     (
         GOOD + "\n3,\n4,\n",
         {},
-        ", line 13, column 'y': expected a target, got a gap (2 such rows). Take them out, or fill them in.",
+        ", line 13, column 'y': expected a target, got a gap and 1 more. Take them out, or fill them in.",
     ),
     ("x,y\n" + "1,a\n" * 5, {}, ", column 'y': expected at least two classes, got one, 'a'. Is it the right column?"),
     ("x,y\n" + "1,2.5\n" * 5, {}, ", column 'y': expected at least two values, got 2.5 alone. Is it the right column?"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -37,6 +36,9 @@ CLASS_NULLS = frozenset(("", "?"))
 
 FEW_CATEGORIES, MAX_CATEGORIES = 40, 256
 """Largest number of categories of undeclared texts and of a declared column. Choice: more are mostly names."""
+
+UNKNOWN = -1.0
+"""Code of a category that is not in the table."""
 
 EXACT, LARGEST = 2**53, 1e150
 """float64 represents all integers up to the first number; the square of larger numbers than the second overflows."""
@@ -77,14 +79,6 @@ class Reading:
     decimal: str = "."
     thousands: str = ""
     nulls: frozenset[str] = NULLS
-
-    @classmethod
-    def of(cls, read: Mapping[str, Any], nulls: frozenset[str] = NULLS) -> Reading:
-        """Return the meaning that keys of `pandas.read_csv` declare; ``nulls`` are the default markers."""
-        given = read.get("na_values", ())
-        nulls = nulls if read.get("keep_default_na", True) else frozenset(("",))
-        nulls |= frozenset(map(str, given if isinstance(given, list | tuple) else (given,)))
-        return cls(read.get("decimal", "."), read.get("thousands", ""), nulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,25 +153,32 @@ def infer(series: Series, reading: Reading, declared: Kind | None = None, form: 
         kind = "number"
     elif kind is None:
         kind, form = _decide(name, there, reading)
-    elif kind == "date" and not form and len(there):
-        form = _date_format(name, there)
+    elif kind == "date" and not form:
+        form = _date_format(name, there, is_declared=True)
     if kind == "category":
         labels = _labels(there, reading)
     column = Column(name, kind, labels, form, has_gaps=len(there) < len(values))
     return column, _converted(column, values, reading)
 
 
-def convert(column: Column, series: Series, reading: Reading) -> Series:
-    """Convert values to the type of a column: float64 numbers or codes, texts, or dates; missing values are nulls.
+def convert(column: Column, series: Series, reading: Reading, *, unseen: str = "refuse") -> Series:
+    """Convert new values to the type of a column: float64 numbers or codes, texts, or dates; missing values are nulls.
 
-    The code of a category that is none of the column's labels is -1.
+    The code of a category that is none of the column's labels, or of a gap in a column without gaps, is -1.
 
     Raises
     ------
     ColumnError
-        A value does not have the type.
+        A value does not have the type, or an unseen category is to be refused.
     """
-    return _converted(column, _plain(series, reading, column.kind), reading)
+    values = _plain(series, reading, column.kind)
+    converted = _converted(column, values, reading)
+    if column.kind == "category":
+        converted = converted if column.has_gaps else converted.fillna(UNKNOWN)
+        known = ", ".join(map(repr, column.labels[:10])) + (" …" if len(column.labels) > 10 else "")
+        unknown = values[converted == UNKNOWN] if unseen == "refuse" else values[:0]
+        check_none(unknown, f"one of the table's {known}", "Set `unseen: ignore` to encode them as 0")
+    return converted
 
 
 def _converted(column: Column, values: Series, reading: Reading) -> Series:
@@ -188,7 +189,7 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
         dates = values
         if not pd.api.types.is_datetime64_any_dtype(values.dtype):
             dates = pd.to_datetime(values, format=column.form or None, errors="coerce", utc=True)
-        _check_none(values[dates.isna() & values.notna()], f"dates as {column.form}" if column.form else "dates")
+        check_none(values[dates.isna() & values.notna()], f"dates as {column.form}" if column.form else "dates")
         return (dates.dt.tz_convert(None) if dates.dt.tz else dates).astype("datetime64[us]")
     if column.kind == "text":
         return values.map(str, na_action="ignore").astype(object).fillna("")
@@ -204,13 +205,13 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
         return pd.Series(np.append(found, np.nan)[codes], values.index)
     is_boolean = column.kind == "boolean"
     numbers = np.asarray(values.map(_BOOLEANS), np.float64) if is_boolean else _to_numbers(values, reading)
-    _check_none(values[np.isnan(numbers) & values.notna()], "true/false" if is_boolean else "numbers")
+    check_none(values[np.isnan(numbers) & values.notna()], "true/false" if is_boolean else "numbers")
     remedies = "correct it", "leave it empty as a gap"
-    _check_none(values[np.abs(numbers) > LARGEST], f"a number within ±{LARGEST:g}", *remedies)
+    check_none(values[np.abs(numbers) > LARGEST], f"a number within ±{LARGEST:g}", *remedies)
     large = values[np.abs(numbers) >= EXACT].astype(object).map(str)
     merged = [bool(_INTEGER.fullmatch(text.strip())) and abs(int(text)) > EXACT for text in large]
     as_labels = "take it for categories,", "categorical", [column.name]
-    _check_none(large[merged], "whole numbers within ±2⁵³, which float64 represents", as_labels)
+    check_none(large[merged], "whole numbers within ±2⁵³, which float64 represents", as_labels)
     return pd.Series(numbers, values.index)
 
 
@@ -259,10 +260,14 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
     return numbers
 
 
-def _check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
-    """Raise ColumnError for the first of the wrong values."""
+def check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
+    """Raise ColumnError for the wrong values of a column, if there are any, with the first."""
+    import pandas as pd
+
     if len(wrong):
-        raise ColumnError(expected, repr(str(wrong.iloc[0])[:40]), *remedies, at=place_of(wrong, 0))
+        got = "a gap" if pd.isna(wrong.iloc[0]) else repr(str(wrong.iloc[0])[:40])
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise ColumnError(expected, f"{got}{more}", *remedies, at=place_of(wrong, 0))
 
 
 def _decide(name: str, there: Series, reading: Reading) -> tuple[Kind, str]:
@@ -276,8 +281,8 @@ def _decide(name: str, there: Series, reading: Reading) -> tuple[Kind, str]:
     is_number = ~np.isnan(numbers)
     if is_number.all():
         return ("category" if texts.str.match(_LEADING_ZERO).any() else "number"), ""
-    if _date_formats(texts):
-        return "date", _date_format(name, texts)
+    if form := _date_format(name, texts):
+        return "date", form
     is_like = is_number | texts.str.fullmatch(_LIKE_A_NUMBER).to_numpy(bool)
     if not is_like.any() and not texts.str.fullmatch(_WITH_UNIT).all():
         return "category", ""
@@ -305,31 +310,24 @@ def _mixed(name: str, there: Series, texts: Series, numbers: NDArray[np.float64]
     return ColumnError("numbers or text", got, *remedies, ("take it for categories,", "categorical", [name]))
 
 
-def _date_formats(texts: Series) -> list[str]:
-    """Return the formats of dates that all texts have; a date has at least a year, a month and a day."""
+def _date_format(name: str, texts: Series, *, is_declared: bool = False) -> str:
+    """Return the format of dates that all texts have, "" for other texts; a date has a year, a month and a day.
+
+    Raises ColumnError for dates with the month or the day first, and for other texts if dates are declared.
+    """
     import pandas as pd
     from pandas.tseries.api import guess_datetime_format
 
-    first = str(texts.iloc[0]) if len(texts) else ""
-    if len(first) < 6:
-        return []
+    if not len(texts) or (len(first := str(texts.iloc[0])) < 6 and not is_declared):
+        return ""
     with warnings.catch_warnings(action="ignore"):  # of a format with the day first
-        guesses = [guess_datetime_format(first, dayfirst=dayfirst) or "" for dayfirst in (False, True)]
-    return [
-        form
-        for form in dict.fromkeys(guesses)
-        if re.match("(%Y.?%m|(?!%Y)).*%d", form)
-        and pd.to_datetime(texts, format=form, errors="coerce", utc=True).notna().all()
-    ]
-
-
-def _date_format(name: str, texts: Series) -> str:
-    """Return the only format of dates that all texts have; raise ColumnError for none, and for month or day first."""
-    forms = _date_formats(texts)
-    if len(forms) == 1:
-        return forms[0]
-    got = f"{'several' if forms else 'none'} for {str(texts.iloc[0])[:40]!r}"
+        guesses = {guess_datetime_format(first, dayfirst=dayfirst) or "" for dayfirst in (False, True)}
+    forms = [form for form in sorted(guesses, reverse=True) if re.match("(%Y.?%m|(?!%Y)).*%d", form)]
+    forms = [form for form in forms if pd.to_datetime(texts, format=form, errors="coerce", utc=True).notna().all()]
+    if len(forms) == 1 or not (forms or is_declared):
+        return forms[0] if forms else ""
     remedies: list[Remedy] = [("read them by", "dates", {name: form}) for form in forms]
+    got = f"{'several' if forms else 'none'} for {first[:40]!r}"
     raise ColumnError("one format of dates", got, *(remedies or ["write all in one format"]))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import yaml
 
 from pppca_bench.errors import OwnDataError
-from pppca_bench.problems.columns import ColumnError, Remedy
+from pppca_bench.problems.columns import NULLS, ColumnError, Reading, Remedy
 from pppca_bench.problems.problem import Task
 from pppca_bench.problems.splits import SplitRule
 
@@ -126,6 +126,14 @@ class OwnData:
             "group": (self.group,) if self.group else (),
             "split": (self.rule.column,) if self.rule.column else (),
         }
+
+    def reading(self, nulls: frozenset[str] = NULLS) -> Reading:
+        """Return the meaning of texts; ``nulls`` are the default markers of missing values."""
+        read = dict(self.read_keys)
+        given = read.get("na_values", ())
+        nulls = nulls if read.get("keep_default_na", True) else frozenset(("",))
+        nulls |= frozenset(map(str, given if isinstance(given, list | tuple) else (given,)))
+        return Reading(read.get("decimal", "."), read.get("thousands", ""), nulls)
 
     def key(self, name: str, value: object) -> str:
         """Return the text that sets a key: a line of the config or, for given data, an argument of `Table`."""

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import MinMaxScaler
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems.columns import Column, ColumnError, Reading, convert, place_of
+from pppca_bench.problems.columns import Column, ColumnError, Reading, convert
 from pppca_bench.problems.problem import FloatArray
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ ENCODING_VERSION = 2
 
 N_TEXT_INPUTS = 30
 """Most inputs for a column of text, the default of skrub's StringEncoder; a quarter of the rows if they are few."""
-
-_UNKNOWN = -1.0
-"""Code of a category that is not in the table."""
 
 
 class TrainingRange(MinMaxScaler):  # type: ignore[misc]
@@ -184,26 +181,10 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
         values = dict[str, Any]()
         for column in self.columns:
             try:
-                values[column.name] = self._values(column, frame[column.name])
+                values[column.name] = convert(column, frame[column.name], self.reading, unseen=self.unseen)
             except ColumnError as error:
                 where = f"{error.at}, column {column.name!r} of X".removeprefix(", ")
-                remedy = " Set `unseen: ignore` to encode them as 0." * (column.kind == "category")
+                remedy = f" {error.remedies[0]}." if error.remedies and column.kind == "category" else ""
                 raise ValueError(f"{where}: expected {error.expected}, got {error.got}.{remedy}") from None
         encoded: FloatArray = np.asarray(self.encoder.transform(pd.DataFrame(values)), dtype=np.float64)
         return encoded
-
-    def _values(self, column: Column, series: pd.Series[Any]) -> pd.Series[Any]:
-        """Return the values of a new column, converted to the type of the table's column."""
-        values = convert(column, series, self.reading)
-        if column.kind != "category":
-            return values
-        gaps = values.isna()
-        if not column.has_gaps:
-            values = values.fillna(_UNKNOWN)
-        unknown = np.flatnonzero(values == _UNKNOWN)
-        if self.unseen == "refuse" and unknown.size:
-            row = int(unknown[0])
-            known = ", ".join(map(repr, column.labels[:10])) + (" …" if len(column.labels) > 10 else "")
-            got = "a gap" if gaps.iloc[row] else repr(series.iloc[row])
-            raise ColumnError(f"one of the table's {known}", got, at=place_of(series, row))
-        return values

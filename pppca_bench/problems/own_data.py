@@ -21,10 +21,9 @@ from pppca_bench.problems.columns import (
     MAX_CATEGORIES,
     Column,
     ColumnError,
-    Reading,
     Remedy,
+    check_none,
     infer,
-    place_of,
 )
 from pppca_bench.problems.problem import Problem, Targets, Task
 from pppca_bench.problems.read_table import RawTable
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
 
     from pppca_bench.problems.encode import RowEncoder, TrainingRange
+
+
+_FILL = "take them out", "fill them in"
 
 
 class DataSet:
@@ -114,10 +116,16 @@ class DataSet:
         """
         from pppca_bench.problems.encode import ENCODING_VERSION
 
-        settings = {name: getattr(self.own, name) for name in ("text", "duplicates")}
-        settings |= {"rule": asdict(self.own.rule), "encoding": ENCODING_VERSION, "task": self.task}
-        settings |= {"targets": self.targets, "classes": self.classes}
-        settings |= {"columns": [[column.name, column.kind, column.labels] for column in self.inputs]}
+        settings = {
+            "text": self.own.text,
+            "duplicates": self.own.duplicates,
+            "rule": asdict(self.own.rule),
+            "encoding": ENCODING_VERSION,
+            "task": self.task,
+            "targets": self.targets,
+            "classes": self.classes,
+            "columns": [[column.name, column.kind, column.labels] for column in self.inputs],
+        }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
         for column, values in self.frame.items():
             digest.update(str(column).encode() + _bytes_of(values))
@@ -135,9 +143,16 @@ class DataSet:
         if self.task == "approximation":
             scaler = self.target_range(number)
             y = [scaler.transform(part.astype(np.float64)) if len(part) else part for part in y]
-        about: dict[str, Any] = {"name": self.own.label, "task": self.task, "n_classes": len(self.classes) or None}
-        about |= {"feature_names": self.feature_names, "classes": tuple(self.class_values.tolist())}
-        return Problem.of_splits(X, y, **about, sha256=self.sha256)
+        return Problem.of_splits(
+            X,
+            y,
+            name=self.own.label,
+            task=self.task,
+            n_classes=len(self.classes) or None,
+            sha256=self.sha256,
+            feature_names=self.feature_names,
+            classes=tuple(self.class_values.tolist()),
+        )
 
     def encoder(self, number: int) -> ColumnTransformer:
         """Return the encoder of the inputs, fitted on the training rows of a split."""
@@ -149,8 +164,7 @@ class DataSet:
         """Return the encoder of raw rows by the statistics of a split; ``unseen`` is that of `RowEncoder`."""
         from pppca_bench.problems.encode import RowEncoder
 
-        reading = Reading.of(dict(self.own.read_keys))
-        return RowEncoder(self.inputs, self.encoder(number), reading, unseen=unseen)
+        return RowEncoder(self.inputs, self.encoder(number), self.own.reading(), unseen=unseen)
 
     def target_range(self, number: int) -> TrainingRange:
         """Return the scaler of the targets of an approximation, fitted on the training rows of a split."""
@@ -162,17 +176,17 @@ class DataSet:
     def rows(self, number: int) -> tuple[Indices, Indices, Indices]:
         """Return the indices of training, validation and test rows of a split."""
         if self._split_words is not None:
-            return split_by_column(self._split_words)
+            return split_by_column(self._split_words.to_numpy(dtype=str))
         stratified = self.task == "classification"
         return split_at_random(self.own.rule, self.y, number, stratified=stratified, groups=self._groups)
 
     @cached_property
-    def _split_words(self) -> NDArray[Any] | None:
+    def _split_words(self) -> pd.Series[Any] | None:
         """Return the split of each row by the split column, or None."""
         if not self.own.rule.column:
             return None
         words = self._raw[self.own.rule.column].astype(object).map(str, na_action="ignore")
-        return words.str.strip().str.lower().fillna("").to_numpy(dtype=str)
+        return words.str.strip().str.lower().fillna("")
 
     @contextmanager
     def _explained(self, column: str = "", *more: Remedy) -> Iterator[None]:
@@ -256,9 +270,9 @@ class DataSet:
         with self._explained(name):
             if isinstance(typed, ColumnError) or typed[0].kind not in ("number", "boolean"):
                 # None and NA are names of classes.
-                typed = infer(series, Reading.of(dict(self.own.read_keys), CLASS_NULLS), "category")
+                typed = infer(series, self.own.reading(CLASS_NULLS), "category")
             column, values = typed
-            _check_gaps(values, "a target")
+            check_none(values[values.isna()], "a target", *_FILL)
             codes, first, y = np.unique(values, return_index=True, return_inverse=True)
             self.classes = tuple(map(column.text, codes))
             _check(len(codes) > 1, "at least two classes", f"one, {self.classes[0]!r}", "Is it the right column?")
@@ -271,7 +285,7 @@ class DataSet:
             column, values = self._column(name)
             is_number = column.kind in ("number", "boolean")
             _check(is_number, "numbers to approximate", column.kind, ("set", "task", "classification"))
-            _check_gaps(values, "a target")
+            check_none(values[values.isna()], "a target", *_FILL)
             low, high = values.min(), values.max()
             _check(low < high, "at least two values", f"{low:g} alone", "Is it the right column?")
         return values.to_numpy(np.float64)
@@ -314,7 +328,7 @@ class DataSet:
             return None
         with self._explained(own.group):
             names = self._raw[own.group].astype(object).map(str, na_action="ignore")
-            _check_gaps(names, "a group")
+            check_none(names[names.isna()], "a group", *_FILL)
         return pd.factorize(names)[0].astype(np.int64)
 
     def _look_for_leaks(self) -> None:
@@ -341,45 +355,36 @@ class DataSet:
 
     def _check_split(self) -> None:
         """Raise DataError for invalid names of splits, and for too few rows, groups or members of a class."""
-        words, name, n_parts = self._split_words, self.own.rule.column, self.own.rule.n_parts
+        rule, words = self.own.rule, self._split_words
         if words is not None:
-            with self._explained(name):
-                for row in np.flatnonzero(~np.isin(words, SPLITS)).tolist():
-                    got = repr(str(words[row])) if words[row] else "a gap"
-                    raise ColumnError(" or ".join(SPLITS), got, "correct it", at=place_of(self._raw[name], row))
+            with self._explained(rule.column):
+                check_none(words[~words.isin(SPLITS)].replace("", None), " or ".join(SPLITS), "correct it")
                 train = self.rows(0)[0]
                 _check(len(train), "rows to train on", "none", "split again")
                 n_classes = len(np.unique(self.y[train])) if self.classes else 2
                 _check(n_classes > 1, "at least two classes to train on", "one", "split again")
             return
-        each = "one for each part of a split"
-        with self._explained():
-            _check(len(self.y) >= n_parts, f"at least {n_parts} rows, {each}", f"{len(self.y)}", "add rows")
-            if self._groups is not None:
-                n_groups, remedy = len(np.unique(self._groups)), "take another column, or fewer folds"
-                _check(n_groups >= n_parts, f"at least {n_parts} groups, {each}", f"{n_groups}", remedy)
-        if not self.classes:
-            return
-        counts = np.bincount(self.y.astype(np.int64), minlength=len(self.classes))
-        got = f"{counts.min()} of {self.classes[int(counts.argmin())]!r}"
-        remedies: list[Remedy] = ["take its rows out", "join it to another class"]
-        if self.class_values.dtype.kind in "if":
-            remedies.append(("set", "task", "approximation"))
-        with self._explained(self.targets[0]):
-            _check(counts.min() >= n_parts, f"at least {n_parts} rows of each class, {each}", got, *remedies)
+        self._check_size("rows", len(self.y), "", "add rows")
+        if self._groups is not None:
+            self._check_size("groups", len(np.unique(self._groups)), "", "take another column, or fewer folds")
+        if self.classes:
+            counts = np.bincount(self.y.astype(np.int64), minlength=len(self.classes))
+            is_number = self.class_values.dtype.kind in "if"
+            ways: list[Remedy] = ["take its rows out", "join it to another class"]
+            ways += [("set", "task", "approximation")] * is_number
+            self._check_size("rows of each class", counts.min(), f" of {self.classes[int(counts.argmin())]!r}", *ways)
+
+    def _check_size(self, kind: str, n: int, of: str, *ways: Remedy) -> None:
+        """Raise DataError if there are fewer members of a kind than parts of a split."""
+        n_parts = self.own.rule.n_parts
+        with self._explained(self.targets[0] if of else ""):
+            _check(n >= n_parts, f"at least {n_parts} {kind}, one for each part of a split", f"{n}{of}", *ways)
 
 
 def _check(is_right: object, expected: str, got: str, *remedies: Remedy) -> None:
     """Raise ColumnError unless a condition is met."""
     if not is_right:
         raise ColumnError(expected, got, *remedies)
-
-
-def _check_gaps(values: pd.Series[Any], expected: str) -> None:
-    """Raise ColumnError for the first missing value."""
-    if len(gaps := values[values.isna()]):
-        ways = "take them out", "fill them in"
-        raise ColumnError(expected, f"a gap ({len(gaps)} such rows)", *ways, at=place_of(gaps, 0))
 
 
 def _in_own_type(column: Column, series: pd.Series[Any], codes: Any, first: Indices) -> NDArray[Any]:

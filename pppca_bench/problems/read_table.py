@@ -25,7 +25,7 @@ import numpy as np
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.columns import Column, ColumnError, Kind, Reading, infer
+from pppca_bench.problems.columns import Column, ColumnError, Kind, infer
 from pppca_bench.problems.declaration import VALUE_KEYS, OwnData, Source, read_key
 from pppca_bench.problems.proben1 import load_proben1, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
@@ -69,14 +69,13 @@ class RawTable:
     @cached_property
     def columns(self) -> dict[str, tuple[Column, pd.Series[Any]] | ColumnError]:
         """Return the type and the converted values of each column, or the reason why it is unusable."""
-        own, reading = self.own, Reading.of(dict(self.own.read_keys))
-        forms = dict(own.dates)
+        own, forms = self.own, dict(self.own.dates)
         declared: dict[Kind, Collection[str]] = {"category": own.categorical, "text": own.text, "date": forms}
         kinds = {name: kind for kind, names in declared.items() for name in names}
         columns: dict[str, tuple[Column, pd.Series[Any]] | ColumnError] = {}
         for name in self.frame.columns:
             try:
-                columns[name] = infer(self.frame[name], reading, kinds.get(name), forms.get(name, ""))
+                columns[name] = infer(self.frame[name], own.reading(), kinds.get(name), forms.get(name, ""))
             except ColumnError as error:
                 columns[name] = error
         return columns
