@@ -123,6 +123,18 @@ def test_a_candidate_that_fails_is_not_chosen_and_counted(wine):
     assert "n_components=98 must be between" in result.error
 
 
+def test_on_an_approximation_problem_the_least_squared_validation_error_decides():
+    document, problem = BASE | {"problems": ["heartac1"], "methods": ["pca"], "repeats": 1}, load_problem("heartac1")
+    (result,) = run_group(specs_of(document | {"choose": "tau"}), problem)
+    by_tau = {
+        dict(spec.cell.parameters)["tau"]: cell.run_group([spec], problem)[0].values for spec in specs_of(document)
+    }
+    errors = {tau: values["validation_squared_error_percent"] for tau, values in by_tau.items()}
+    assert len(set(errors.values())) == len(TAUS)
+    assert errors[result.values["chosen_tau"]] == min(errors.values())
+    assert numbers(result.values) == numbers(by_tau[result.values["chosen_tau"]])
+
+
 def test_tau_auto_has_default_candidates_for_methods_with_a_threshold():
     config = config_of(BASE | {"tau": "auto", "methods": ["pca", "all_features", {"method": "dgha", "tau": 7}]})
     pca, features, dgha = (method.grid for method in config.methods)

@@ -262,10 +262,8 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
 
 def check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
     """Raise ColumnError for the wrong values of a column, if there are any, with the first."""
-    import pandas as pd
-
     if len(wrong):
-        got = "a gap" if pd.isna(wrong.iloc[0]) else repr(str(wrong.iloc[0])[:40])
+        got = repr(str(wrong.iloc[0])[:40]) if wrong.notna().iloc[0] else "a gap"
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise ColumnError(expected, f"{got}{more}", *remedies, at=place_of(wrong, 0))
 
