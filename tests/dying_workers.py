@@ -1,6 +1,7 @@
 """Stand-ins for the runner's work that end their process, at module level so that worker processes can import them."""
 
 import os
+import re
 import signal
 import threading
 from functools import partial
@@ -10,24 +11,32 @@ from pppca_bench.experiments import worker
 from pppca_bench.experiments.queue import Group
 
 
-def die_at_repeat_3(group: Group, loads: worker.Loads) -> worker.Computed:
+def die_at_repeat_3(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but end the process, as the out-of-memory killer does, where repeat 3 of tau 5 is in it."""
     if any(spec.repeat == 3 and spec.cell.settings["tau"] == 5 for spec in group):
         os._exit(9)
     return worker.compute(group, loads)
 
 
-def die_once(group: Group, loads: worker.Loads) -> worker.Computed:
+def hang_at_repeat_3(group: Group, loads: worker.Loads, timeout: float | None) -> worker.Computed:
+    """Compute a group, but never return, nor let another thread run, where repeat 3 of tau 5 is in it."""
+    if any(spec.repeat == 3 and spec.cell.settings["tau"] == 5 for spec in group):
+        with worker.limited(timeout):
+            re.match(r"(a+)+$", "a" * 60 + "b")
+    return worker.compute(group, loads, timeout)
+
+
+def die_once(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but end the process at the first call, which leaves a file named "died"."""
     return _die_for_each(("died",), group, loads)
 
 
-def die_twice(group: Group, loads: worker.Loads) -> worker.Computed:
+def die_twice(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but end the process at the first two calls, each of which leaves a file behind."""
     return _die_for_each(("first", "second"), group, loads)
 
 
-def _die_for_each(names: tuple[str, ...], group: Group, loads: worker.Loads) -> worker.Computed:
+def _die_for_each(names: tuple[str, ...], group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     folder = _data_dir(loads)
     for name in names:
         try:
@@ -38,7 +47,7 @@ def _die_for_each(names: tuple[str, ...], group: Group, loads: worker.Loads) -> 
     return worker.compute(group, loads)
 
 
-def kill_the_server_once(group: Group, loads: worker.Loads) -> worker.Computed:
+def kill_the_server_once(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but at the first call kill the server that workers are forked from, and never return."""
     try:
         (_data_dir(loads) / "first").touch(exist_ok=False)
@@ -48,7 +57,7 @@ def kill_the_server_once(group: Group, loads: worker.Loads) -> worker.Computed:
     return threading.Event().wait()
 
 
-def _data_dir(loads: worker.Loads) -> Path:
+def _data_dir(loads: worker.Loads, *_: object) -> Path:
     """Return the folder of the data, in which stand-ins leave notes for each other."""
     (load,) = loads.values()
     assert isinstance(load, partial)
@@ -62,7 +71,7 @@ def die_compiling(family: str) -> None:  # noqa: ARG001
     os._exit(9)
 
 
-def die_once_loading(group: Group, loads: worker.Loads) -> worker.Computed:
+def die_once_loading(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but end the process at the first call, which leaves the file that DIED names."""
     try:
         Path(os.environ["DIED"]).touch(exist_ok=False)

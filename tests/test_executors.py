@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from command_line import pppca_process
 
-from pppca_bench.errors import PppcaError
 from pppca_bench.experiments import executors
 from pppca_bench.experiments.executors import Workers
 
@@ -55,13 +54,16 @@ def workers(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not limit a process to some cores")
 @pytest.mark.parametrize(
-    ("limit", "n_cores"), [("max 100000", 3), ("150000 100000", 2), ("1000 100000", 1), ("900000 100000", 3), (None, 3)]
+    ("limit", "n_cores"),
+    [("max 100000", 3), ("-1 100000", 3), ("150000 100000", 2), ("1000 100000", 1), ("900000 100000", 3), ("", 3)],
 )
-def test_the_cores_are_those_that_this_process_may_use(monkeypatch, tmp_path, limit, n_cores):
+@pytest.mark.parametrize("files", [["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]])
+def test_the_cores_are_those_that_this_process_may_use(monkeypatch, tmp_path, limit, n_cores, files):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7})
-    monkeypatch.setattr(executors, "CPU_MAX", tmp_path / "cpu.max")
-    if limit:
-        (tmp_path / "cpu.max").write_text(f"{limit}\n")
+    monkeypatch.setattr(executors, "CGROUP", tmp_path)
+    (tmp_path / "cpu").mkdir()
+    for file, text in zip(files, [limit] if len(files) == 1 else limit.split(), strict=False):
+        (tmp_path / file).write_text(f"{text}\n")
     assert executors.available_cores() == n_cores
 
 
@@ -98,17 +100,55 @@ def test_an_error_of_a_call_is_its_result_and_loses_nothing(workers):
     assert not one.is_lost(future)
 
 
-def test_a_call_whose_worker_died_is_lost_and_new_workers_compute_the_next(workers):
-    one = workers(1)
-    lost = one.submit(os._exit, 9)
+def test_only_the_call_whose_worker_died_is_lost_and_a_new_worker_computes_the_next(workers, tmp_path):
+    two = workers(2)
+    other = two.submit(wait_for, tmp_path / "later")
+    lost = two.submit(os._exit, 9)
     lost.exception(timeout=60)
-    assert one.is_lost(lost)
-    assert one.is_lost(one.submit(process_and_sum))
+    assert two.is_lost(lost)
+    assert two.submit(process_and_sum, 4).result(timeout=60)[1] == 4
+    (tmp_path / "later").touch()
+    assert other.result(timeout=60) == "later"
+    one = workers(1)
     one.renew(2)
     assert one.n_in_flight == 4
-    assert one.submit(process_and_sum, 4).result(timeout=60)[1] == 4
     one.renew()
     assert one.n_in_flight == 4
+
+
+def start_a_child_and_a_thread() -> int:
+    """Leave a process that holds this worker's pipes, and a thread that holds its process; neither ever ends."""
+    child = os.fork()
+    if not child:
+        threading.Event().wait()
+    threading.Thread(target=threading.Event().wait, daemon=False).start()
+    return child
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux waits for a process that is no child")
+@pytest.mark.parametrize("end", ["close", "renew", "death"])
+def test_threads_and_processes_that_a_call_leaves_end_with_its_worker(workers, end):
+    one = workers(1)
+    left = os.pidfd_open(one.submit(start_a_child_and_a_thread).result(timeout=60))
+    if end == "death":
+        assert one.is_lost(one.submit(os._exit, 1))
+    else:
+        getattr(one, end)()
+    assert multiprocessing.connection.wait([left], timeout=60) == [left]
+    os.close(left)
+
+
+def test_signals_wait_for_the_end_of_a_block():
+    recorded = []
+
+    def record() -> None:
+        with executors.uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            recorded.append("all")
+
+    with pytest.raises(KeyboardInterrupt):
+        record()
+    assert recorded == ["all"]
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux waits for a process that is no child")
@@ -198,18 +238,6 @@ def test_a_long_temporary_folder_starts_workers(tmp_path):
         check=False,
     )
     assert (done.stdout, done.stderr) == ("3\n", "")
-
-
-def test_semaphores_that_the_system_refuses_are_named_with_a_remedy(monkeypatch):
-    def refuse_semaphores(*_: object, **__: object) -> None:
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr(executors, "ProcessPoolExecutor", refuse_semaphores)
-    monkeypatch.setattr(executors, "start_server", lambda: None)
-    message = r"/dev/shm\), got Read-only file system\. Make it writable, or compute without workers \(--workers 0\)\.$"
-    with pytest.raises(PppcaError, match=message):
-        Workers(1).submit(len, "abc")
-    assert Workers(0).submit(len, "abc").result() == 3
 
 
 CALL = "executors.check_main_guard()"

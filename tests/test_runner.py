@@ -4,8 +4,10 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import subprocess
 import sys
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -206,6 +208,41 @@ def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
     assert timeless(store) == timeless(expected)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_run_that_exceeds_the_time_limit_fails_alone_also_in_compiled_code(open_store, monkeypatch, workers):
+    specs = planned(repeats=4)
+    store = open_store(specs)
+    with monkeypatch.context() as patched, executors.Workers(workers, timeout=2) as backend:
+        patched.setattr(runner, "compute", dying_workers.hang_at_repeat_3)
+        outcome = run(specs, store, IRIS, backend=backend)
+    assert outcome == Outcome(8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s")
+    assert run(specs, store, IRIS, workers=0) == Outcome(8, 7, 1, 0, None)
+
+
+def test_ctrl_c_keeps_what_workers_have_finished(open_store):
+    specs, pending = planned(repeats=2, tau=(5, 10, 15)), []
+    store = open_store(specs)
+
+    class Late(Executor):
+        """Finishes the first call at once, and the second while the first is being recorded."""
+
+        def submit(self, call, /, *arguments):
+            future = Future()
+            pending.append((future, call(*arguments)))
+            if len(pending) == 1:
+                future.set_result(pending[0][1])
+            return future
+
+    def interrupt(n_finished: int, _: int) -> None:
+        if n_finished and not pending[1][0].done():
+            pending[1][0].set_result(pending[1][1])
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(specs, store, IRIS, backend=executors.Workers(1, lambda _: Late()), progress=interrupt)
+    assert [result is not None for _, result in store.runs()] == [True] * 4 + [False] * 2
+
+
 def test_a_worker_that_is_killed_once_loses_no_run(open_store, monkeypatch, tmp_path):
     specs = planned(repeats=3, tau=(3, 5, 10, 15, 20, 30))
     store = open_store(specs)
@@ -346,9 +383,9 @@ def computed(monkeypatch) -> list:
     """Return the groups that are computed, in order."""
     groups = []
 
-    def remember(group, loads):
+    def remember(group, loads, timeout):
         groups.append(group)
-        return original(group, loads)
+        return original(group, loads, timeout)
 
     original = runner.compute
     monkeypatch.setattr(runner, "compute", remember)
@@ -513,9 +550,9 @@ class TestKernels:
             kept.add(family)
             events.append(family)
 
-        def computed(group, problems):
+        def computed(group, problems, timeout):
             events.append("runs")
-            return original(group, problems)
+            return original(group, problems, timeout)
 
         original = worker._computed
         monkeypatch.setattr(worker, "_computed", computed)

@@ -95,6 +95,12 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
 @click.option(
     "--retry", "retries", type=click.IntRange(0, 100), default=0, help="Try a failed run again, up to this many times."
 )
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Time limit of a run; a longer run has failed. Networks then do not train side by side.",
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
 @click.option("--fresh", is_flag=True, help="Compute all runs again, including completed runs.")
 @force_option
@@ -113,6 +119,7 @@ def run(
     results: Path,
     data_dir: Path | None,
     retries: int,
+    timeout: float | None,
     fail_fast: bool,
     fresh: bool,
     force: bool,
@@ -132,7 +139,8 @@ def run(
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has workers.")
     with stoppable(results):
-        with _workers("processes" if dry_run else executor, scheduler, 0 if dry_run else workers, quiet) as backend:
+        where = ("processes", None, 0, None) if dry_run else (executor, scheduler, workers, timeout)
+        with _workers(*where, quiet=quiet) as backend:
             # Imported while the server of the workers starts.
             from pppca_bench.config.request import read_request
             from pppca_bench.experiments import queue, runner
@@ -176,15 +184,17 @@ def run(
         sys.exit(1)
 
 
-def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: bool) -> Workers:
+def _workers(
+    executor: str, scheduler: str | None, workers: int | None, timeout: float | None, *, quiet: bool
+) -> Workers:
     """Return the workers for the options; local workers start to import at once, a cluster starts at the first call."""
     from pppca_bench.experiments.executors import Workers, available_cores, start_server
 
-    if executor == "processes" and workers != 0:
+    if executor == "processes" and (workers != 0 or timeout):
         start_server()  # first, since counting cores takes imports
     n_workers = available_cores() if workers is None else workers
     if executor == "processes":
-        return Workers(n_workers)
+        return Workers(n_workers, timeout=timeout)
     try:
         from pppca_bench.experiments.dask_cluster import DaskCluster
     except ModuleNotFoundError as error:
@@ -193,7 +203,7 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: b
         ) from None
 
     announce = None if quiet else lambda address: click.echo(f"Dask's dashboard: {address}", err=True)
-    return DaskCluster(max(n_workers, 1), scheduler, announce)
+    return DaskCluster(max(n_workers, 1), scheduler, announce, timeout=timeout)
 
 
 def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:

@@ -107,12 +107,16 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     list of RunResult
         In the order of ``specs``; a run with a numerical error has failed, and has its traceback.
     """
-    outcomes = learn(list(map(Job, specs, problems_of(problem, specs))))
+    results = _finished(learn(list(map(Job, specs, problems_of(problem, specs)))))
+    return [recordable(spec, result) for spec, result in zip(specs, results, strict=True)]
+
+
+def _finished(outcomes: list[Learned | RunResult]) -> list[RunResult]:
+    """Train the classifiers that are missing, and measure errors."""
     waiting = {i: own for i, own in enumerate(outcomes) if isinstance(own, Learned) and own.classifier is None}
     for i, outcome in zip(waiting, _isolated(_classify, list(waiting.values())), strict=True):
         outcomes[i] = outcome
-    results = [_isolated(_measured, [own])[0] if isinstance(own, Learned) else own for own in outcomes]
-    return [recordable(spec, result) for spec, result in zip(specs, results, strict=True)]
+    return [_isolated(_measured, [own])[0] if isinstance(own, Learned) else own for own in outcomes]
 
 
 def problems_of(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
@@ -121,12 +125,18 @@ def problems_of(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) 
 
 
 def warm_up(spec: RunSpec, problem: Problem) -> None:
-    """Run once on a few random samples with the problem's features and outputs, to compile or load all kernels."""
+    """Run once on a few random samples with the problem's features and outputs, to compile or load all kernels.
+
+    Third-party code, which may never return, is not called: its features are the inputs, and with a third-party
+    classifier nothing is computed.
+    """
     rng, n = np.random.default_rng(0), max(24, 2 * problem.n_outputs)
     X = rng.uniform(size=(n, problem.n_features))
     y = rng.uniform(size=(n, problem.n_outputs)) if problem.n_classes is None else np.arange(n) % problem.n_classes
     tiny = replace(problem, X_train=X, y_train=y, X_validation=X, y_validation=y, X_test=X, y_test=y)
-    run_group([spec], tiny)
+    theirs = {name for name, version in spec.cell.algorithms if isinstance(version, str)}
+    if theirs <= {spec.cell.method}:
+        _finished([Learned(spec, tiny, _inputs(tiny), {}, {}, None, None)] if theirs else learn([Job(spec, tiny)]))
 
 
 def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:

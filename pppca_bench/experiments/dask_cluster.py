@@ -42,6 +42,8 @@ class DaskCluster(Workers):
         Address of a running scheduler, such as ``"tcp://node1:8786"``, whose workers are used.
     announce : callable(address), optional
         Called with the address of the dashboard.
+    timeout : float, optional
+        Time limit of a run in seconds, at which its worker ends; Dask starts another.
 
     Raises
     ------
@@ -50,9 +52,14 @@ class DaskCluster(Workers):
     """
 
     def __init__(
-        self, n_workers: int, scheduler: str | None = None, announce: Callable[[str], None] | None = None
+        self,
+        n_workers: int,
+        scheduler: str | None = None,
+        announce: Callable[[str], None] | None = None,
+        *,
+        timeout: float | None = None,
     ) -> None:
-        super().__init__(n_workers, self._join)
+        super().__init__(n_workers, self._join, timeout=timeout)
         self.address = scheduler or ""
         self._announce = announce
         self._cluster: Any = None
@@ -61,8 +68,8 @@ class DaskCluster(Workers):
 
     @property
     def n_in_flight(self) -> int:
-        """Number of calls to submit at a time: two for each worker, which computes the first meanwhile."""
-        return 2 * len(self._ask(self._client.nthreads)) if self._client else 2
+        """Number of calls to submit at a time, also while all workers are being started again."""
+        return self._n_each * max(1, len(self._ask(self._client.nthreads)) if self._client else 1)
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
         """Send a split's data to all workers, including later workers; return a function that gives a call the data."""
@@ -134,6 +141,7 @@ class DaskCluster(Workers):
                         dashboard_address="127.0.0.1:0",
                         silence_logs=logging.CRITICAL,
                     )
+                self._cluster.scheduler.allowed_failures = 0  # the runner itself tries runs of lost workers again
                 self.address = str(self._cluster.scheduler_address)
             try:
                 self._client = Client(self.address, timeout=TIMEOUT_S, set_as_default=False)

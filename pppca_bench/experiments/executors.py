@@ -12,14 +12,16 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pppca_bench.errors import ConfigError, PppcaError
+from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
     from pppca_bench.problems import Problem, ProblemSource
@@ -30,16 +32,17 @@ PRELOADED = ["pppca_bench.experiments.choosing", "pppca_bench.experiments.worker
 MAX_TEMPORARY = 70
 """Largest length of a temporary folder in bytes: addresses of sockets, which have 32 more, have at most 103."""
 
-CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
-"""Limit of a container: microseconds of processor time, or "max", in a period of microseconds."""
+CGROUP = Path("/sys/fs/cgroup")
+"""Folder of a container's limits: microseconds of processor time in a period of microseconds; "max" or -1 for none."""
 
 
 def available_cores() -> int:
     """Return the number of processor cores that this process may use, also by the limit of its control group."""
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with suppress(OSError, ValueError):  # no such file, or "max"
-        quota, period = map(int, CPU_MAX.read_text(encoding="ascii").split())
-        n_cores = min(n_cores, max(1, -(-quota // period)))
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):  # of both versions of cgroups
+        with suppress(OSError, ValueError):  # no such file, or "max"
+            quota, period = map(int, " ".join((CGROUP / name).read_text(encoding="ascii") for name in names).split())
+            n_cores = min(n_cores, max(1, -(-quota // period))) if quota > 0 else n_cores
     return n_cores
 
 
@@ -61,9 +64,9 @@ def check_main_guard() -> None:
 
 
 class Workers:
-    """An executor that is created at the first call, and again after it broke or was discarded.
+    """An executor that is created at the first call, and again after it was discarded.
 
-    As a context manager, it waits for its workers at the end of the block, or kills them after an exception.
+    As a context manager, it kills its workers at the end of the block, with all processes that they have started.
 
     Parameters
     ----------
@@ -71,12 +74,18 @@ class Workers:
         Number of calls that are computed at a time; 0 computes each call in this process when it is submitted.
     new_executor : callable(n_workers) -> Executor, optional
         Creates the executor; by default a pool of local processes.
+    timeout : float, optional
+        Time limit of a run in seconds, at which its worker ends. Choice: with a limit, 0 workers are a single worker,
+        since a process can only be ended from outside if it hangs in compiled code.
     """
 
-    def __init__(self, n_workers: int, new_executor: Callable[[int], Executor] | None = None) -> None:
-        self.n_workers = n_workers
-        self._size = n_workers
-        self._new_executor = new_executor or (_process_pool if n_workers else _InProcess)
+    def __init__(
+        self, n_workers: int, new_executor: Callable[[int], Executor] | None = None, *, timeout: float | None = None
+    ) -> None:
+        self.n_workers = 1 if timeout and not n_workers else n_workers
+        self.timeout = timeout
+        self._size = self.n_workers
+        self._new_executor = new_executor or (_Processes if self.n_workers else _InProcess)
         self._executor: Executor | None = None
 
     def __enter__(self) -> Self:
@@ -87,13 +96,18 @@ class Workers:
             self.close()
         else:
             self.renew()
-            if self._new_executor is _process_pool:
+            if self._new_executor is _Processes:
                 _stop_server()
 
     @property
     def n_in_flight(self) -> int:
-        """Number of calls to submit at a time: two for each worker, which computes the first meanwhile."""
-        return 2 * self._size if self.n_workers else 1
+        """Number of calls to submit at a time."""
+        return self._n_each * self._size if self.n_workers else 1
+
+    @property
+    def _n_each(self) -> int:
+        """Number of calls for each worker: two, of which it computes the first; with a time limit the first alone."""
+        return 1 if self.timeout else 2
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
         """Return a function by which a call loads the data of a source; ``problem`` is the source's first split."""
@@ -102,18 +116,9 @@ class Workers:
         return partial(load_source, source) if self.n_workers or source.split else lambda: problem
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Submit a call; if the executor is broken, the future has the exception."""
-        try:
-            self._executor = self._executor or self._new_executor(self._size)
-            return self._executor.submit(call, *arguments)
-        except BrokenExecutor as error:
-            future: Future[Any] = Future()
-            future.set_exception(error)
-            return future
-        except (EOFError, ConnectionError, FileNotFoundError):  # the server of the workers was killed meanwhile
-            _stop_server()
-            self._executor = self._new_executor(self._size)
-            return self._executor.submit(call, *arguments)
+        """Submit a call."""
+        self._executor = self._executor or self._new_executor(self._size)
+        return self._executor.submit(call, *arguments)
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Return whether a finished call has no result because its worker died."""
@@ -124,13 +129,10 @@ class Workers:
         executor, self._executor = self._executor, None
         self._size = n_workers or self._size
         if executor is not None:
-            processes = list((getattr(executor, "_processes", None) or {}).values())
-            for process in processes:  # Python 3.14 has `kill_workers` for this
-                process.kill()
-            executor.shutdown(wait=bool(processes), cancel_futures=True)
+            executor.shutdown(wait=False, cancel_futures=True)
 
     def close(self) -> None:
-        """Wait for the calls in flight and for the end of the workers."""
+        """Wait for the calls in flight, and end the workers."""
         if self._executor is not None:
             self._executor.shutdown()
         self._executor = None
@@ -144,6 +146,76 @@ class _InProcess(Executor):
         future: Future[Any] = Future()
         future.set_result(call(*arguments, **named))
         return future
+
+
+class _Processes(Executor):
+    """Worker processes, each started and awaited by a thread: a worker that dies loses only the call it computes."""
+
+    def __init__(self, n_workers: int) -> None:
+        start_server()
+        self._threads = ThreadPoolExecutor(n_workers)
+        self._of_thread = threading.local()
+        self._processes: list[BaseProcess] | None = []  # None after the end
+        self._lock = threading.Lock()
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
+        return self._threads.submit(self._ask, call, arguments)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Kill the workers, after the calls in flight unless these are cancelled."""
+        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
+        with self._lock:
+            processes, self._processes = self._processes or [], None
+        for process in processes:
+            _kill(process)
+        self._threads.shutdown()
+
+    def _ask(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Return the result of a call in the worker of this thread, which is started first if there is none."""
+        self._of_thread.worker = process, connection = getattr(self._of_thread, "worker", None) or self._start()
+        try:
+            connection.send((call, arguments))
+            wait([connection, process.sentinel])
+            if not connection.poll():  # a process that the worker has started may hold the connection open
+                raise EOFError
+            result, error = connection.recv()
+        except (EOFError, OSError):
+            self._of_thread.worker = None
+            connection.close()
+            _kill(process)
+            raise BrokenExecutor from None
+        if error is not None:
+            raise error
+        return result
+
+    def _start(self) -> tuple[BaseProcess, Connection]:
+        here, there = multiprocessing.Pipe()
+        with self._lock:
+            if self._processes is None:
+                raise BrokenExecutor
+            try:
+                process = _start_worker(there)
+            except (EOFError, ConnectionError, FileNotFoundError):  # the server of the workers was killed meanwhile
+                _stop_server()
+                process = _start_worker(there)
+            self._processes.append(process)
+        there.close()
+        return process, here
+
+
+def _start_worker(connection: Connection) -> BaseProcess:
+    process: BaseProcess = start_server().Process(target=_serve, args=(connection,))  # type: ignore[attr-defined]
+    process.start()
+    return process
+
+
+def _kill(process: BaseProcess) -> None:
+    """Kill a worker and the processes that it has started, and wait for its end."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):  # no process is left, or it has not formed its group
+            os.killpg(process.pid or 0, signal.SIGKILL)
+    process.kill()
+    process.join()
 
 
 @contextmanager
@@ -170,6 +242,22 @@ def uninterrupted_children() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait for the end of the block."""
+    arrived = list[int]()
+    in_main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if in_main else ()
+    handlers = {number: signal.signal(number, lambda number, _: arrived.append(number)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for late in arrived:
+            signal.raise_signal(late)
 
 
 def start_server() -> BaseContext:
@@ -206,25 +294,32 @@ def _stop_server() -> None:
             server._stop()
 
 
-def _process_pool(n_workers: int) -> Executor:
-    context = start_server()
-    try:
-        return ProcessPoolExecutor(n_workers, mp_context=context, initializer=_prepare_worker)
-    except OSError as error:
-        raise PppcaError(
-            f"worker processes: expected semaphores in shared memory (/dev/shm), got {error.strerror}. Make it"
-            " writable, or compute without workers (--workers 0)."
-        ) from None
+def _serve(connection: Connection) -> None:
+    """Compute calls in this worker until the connection is closed."""
+    _prepare_worker()
+    with suppress(EOFError):
+        while True:
+            call, arguments = connection.recv()
+            made: tuple[Any, Exception | None]
+            try:
+                made = call(*arguments), None
+            except Exception as error:  # noqa: BLE001 raised again by the caller
+                made = None, error
+            connection.send(made)
 
 
 def _prepare_worker() -> None:
     """Ignore Ctrl-C, and end this worker with its parent, even if the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.pop("PYTHONSAFEPATH", None)
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)  # of this worker and the processes that it starts
     parent: Any = multiprocessing.parent_process()
 
     def end_with_parent() -> None:
         parent.join()
+        if hasattr(os, "killpg"):
+            os.killpg(0, signal.SIGKILL)
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()

@@ -34,15 +34,16 @@ def is_timed(cell: Cell) -> bool:
     return bool(parameter) and bool(dict(cell.parameters)[parameter])
 
 
-def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator[Group]:
+def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem, *, alone: bool = False) -> Iterator[Group]:
     """Yield runs in groups of at most GROUP_SIZE, in the order of the first runs of each cell.
 
     A group has runs of one cell, or all runs of up to MAX_CELLS cells with the same settings and equal ``data_of``.
-    A run of third-party code, which may be slow, is a group of its own, so that it is saved when it is done.
+    A run of third-party code, which may be slow, is a group of its own, so that it is saved when it is done. Choice:
+    with a time limit, all runs are (``alone``), so that the limit holds for each.
     """
     alike: dict[Hashable, list[list[RunSpec]]] = {}
     for cell, own in by_cell(specs).items():
-        if cell.is_third_party:
+        if alone or cell.is_third_party:
             yield from ((spec,) for spec in own)
             continue
         splits: dict[Hashable, list[RunSpec]] = {}
@@ -82,6 +83,8 @@ class Queue:
         Return all runs, including completed runs.
     retries : int
         Number of times that a failed run is put back.
+    alone : bool, default False
+        Make each run a group.
 
     Attributes
     ----------
@@ -89,12 +92,14 @@ class Queue:
         Runs that another process computed meanwhile.
     """
 
-    def __init__(self, specs: Sequence[RunSpec], store: Store, data_of: DataOf, *, fresh: bool, retries: int) -> None:
+    def __init__(
+        self, specs: Sequence[RunSpec], store: Store, data_of: DataOf, *, fresh: bool, retries: int, alone: bool = False
+    ) -> None:
         self.n_done_meanwhile = 0
         self._store, self._fresh, self._retries = store, fresh, retries
         self._waiting: dict[bool, deque[tuple[Group, bool]]] = {False: deque(), True: deque()}
         self._n_attempts = Counter[str]()
-        for group in groups(specs, data_of):
+        for group in groups(specs, data_of, alone=alone):
             self._waiting[is_timed(group[0].cell)].append((group, False))
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pppca_bench.compiled import cache
-from pppca_bench.experiments.executors import Workers
+from pppca_bench.experiments.executors import Workers, uninterrupted
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, same_problem
 from pppca_bench.experiments.worker import Computed, compile_kernels, compute, disturbance, needed_families
@@ -80,7 +81,8 @@ def run(
     workers : int, default 1
         Number of worker processes; 0 computes in this process. No result depends on it.
     backend : Workers, optional
-        Workers to use instead of new worker processes; they stay open for further calls.
+        Workers to use instead of new worker processes; they stay open for further calls. If they have a time limit,
+        a run that exceeds it has failed.
     fresh : bool, default False
         Compute completed runs again.
     retries : int, default 0
@@ -101,7 +103,8 @@ def run(
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     by_key = {spec.key: spec for spec in missing}
-    queue = Queue(missing, store, partial(_shared_properties, problems=problems), fresh=fresh, retries=retries)
+    timeout, data_of = backend.timeout if backend else None, partial(_shared_properties, problems=problems)
+    queue = Queue(missing, store, data_of, fresh=fresh, retries=retries, alone=timeout is not None)
     provenance, n_finished, failures = "", 0, list[RunResult]()
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
     progress(0, n_to_train)
@@ -153,8 +156,6 @@ def _compile(families: Container[str], backend: Workers, stage: Notify, warn: No
     futures = [backend.submit(compile_kernels, family) for family in missing]
     for n_compiled, _ in enumerate(as_completed(futures), start=1):
         stage(f"{COMPILING}: {n_compiled} of {len(missing)}")
-    if any(map(backend.is_lost, futures)):  # for example for lack of memory; the runs will report it
-        backend.renew()
     stage("")
 
 
@@ -206,34 +207,52 @@ def _execute(queue: Queue, backend: Workers, problems: OpenProblems, warn: Notif
 def _fan_out(
     take: Callable[[], Group | None], backend: Workers, problems: OpenProblems, n_in_flight: int | None = None
 ) -> Iterator[list[Computed]]:
-    """Keep every worker busy, and yield the results of groups that finish together."""
-    in_flight: dict[Future[Computed], Group] = {}
-    while True:
-        while len(in_flight) < (n_in_flight or backend.n_in_flight) and (group := take()):
-            in_flight[_submit(group, backend, problems)] = group
-        if not in_flight:
-            return
-        finished = {future: in_flight.pop(future) for future in wait(in_flight, return_when=FIRST_COMPLETED).done}
-        lost = [group for future, group in finished.items() if backend.is_lost(future)]
-        if len(lost) < len(finished):
-            yield [future.result() for future in finished if not backend.is_lost(future)]
-        if lost:
-            # Any group in flight may have killed the worker: try each run once more by itself.
-            suspects = list(itertools.chain(*lost, *in_flight.values()))
-            in_flight.clear()
-            backend.renew()
-            for spec in suspects:
-                yield [_compute_alone(spec, backend, problems)]
+    """Keep every worker busy, and yield the results of groups that finish together.
+
+    After Ctrl-C or SIGTERM, which wait until yielded results are recorded, groups that are finished are yielded first.
+    """
+    in_flight: dict[Future[Computed], tuple[Group, float]] = {}
+    lost, tried = list[RunSpec](), set[str]()
+    try:
+        while True:
+            while len(in_flight) < (n_in_flight or backend.n_in_flight):
+                # Others may have taken the memory of a lost run: it is tried once more by itself, at the end.
+                group = take() or ((lost.pop(0),) if lost and not in_flight else None)
+                if group is None:
+                    break
+                in_flight[_submit(group, backend, problems)] = group, time.perf_counter()
+            if not in_flight:
+                return
+            wait(in_flight, return_when=FIRST_COMPLETED)
+            computed = list[Computed]()
+            finished = [future for future in in_flight if future.done()]
+            for future in finished:
+                if not backend.is_lost(future):
+                    computed.append(future.result())
+                    continue
+                group, start = in_flight[future]
+                if cause := _cause_of_loss(group, time.perf_counter() - start, backend.timeout, tried):
+                    computed.append(([failed_result(spec, cause) for spec in group], None))
+                else:
+                    lost += group
+                    tried |= {spec.key for spec in group}
+            with uninterrupted():
+                for future in finished:
+                    del in_flight[future]
+                yield computed
+    except KeyboardInterrupt:
+        with uninterrupted():
+            kept = [future for future in in_flight if future.done() and not future.cancelled()]
+            yield [future.result() for future in kept if not future.exception()]
+        raise
 
 
-def _compute_alone(spec: RunSpec, backend: Workers, problems: OpenProblems) -> Computed:
-    """Compute a run with no other run in flight; if its worker dies, renew the workers and return the run as failed."""
-    future = _submit((spec,), backend, problems)
-    wait([future])
-    if not backend.is_lost(future):
-        return future.result()
-    backend.renew()
-    return [failed_result(spec, "the worker process died (killed, or out of memory)")], None
+def _cause_of_loss(group: Group, elapsed_s: float, timeout: float | None, tried: Container[str]) -> str | None:
+    """Return the cause by which runs whose worker died have failed; None for runs to try again, each by itself."""
+    if timeout and elapsed_s >= timeout:
+        return f"timed out after {timeout:g} s"
+    is_last = len(group) == 1 and group[0].key in tried
+    return "the worker process died (killed, or out of memory)" if is_last else None
 
 
 def _submit(group: Group, backend: Workers, problems: OpenProblems) -> Future[Computed]:
@@ -241,4 +260,4 @@ def _submit(group: Group, backend: Workers, problems: OpenProblems) -> Future[Co
     for spec in group:
         source, problem = _opened(spec, problems)
         loads[same_problem(spec)] = backend.loader(source.of_repeat(spec.repeat), problem)
-    return backend.submit(compute, group, loads)
+    return backend.submit(compute, group, loads, backend.timeout)

@@ -5,6 +5,7 @@ Timed runs hold a lock of the machine, so that a single process measures times.
 
 from __future__ import annotations
 
+import faulthandler
 import io
 import os
 import tempfile
@@ -50,29 +51,29 @@ def compile_kernels(family: str) -> None:
         cache.compile_family(family)
 
 
-def compute(group: Group, loads: Loads) -> Computed:
-    """Compute a group; an exception gives failed results with the traceback."""
+def compute(group: Group, loads: Loads, timeout: float | None = None) -> Computed:
+    """Compute a group; an exception gives failed results with the traceback, and a timeout ends this process."""
     with ExitStack() as stack:
         if is_timed(group[0].cell):
             with suppress(OSError, ImportError):
                 stack.enter_context(machine_lock())
         started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
-        results = _results(group, loads)
+        results = _results(group, loads, timeout)
         return results, Span(started_at, 1e3 * (time.perf_counter() - start))
 
 
-def _results(group: Group, loads: Loads) -> list[RunResult]:
+def _results(group: Group, loads: Loads, timeout: float | None) -> list[RunResult]:
     """Return the results of a group; after an exception each cell is computed by itself."""
     try:
         check_versions(group[0].cell)
         opened = {of: loads[of]() for of in set(map(same_problem, group))}
-        return _computed(group, [opened[same_problem(spec)] for spec in group])
+        return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 the boundary: one broken run must not end the others
         cells = by_cell(group).values()
         if len(cells) > 1:
-            return [result for own in cells for result in _results(tuple(own), loads)]
+            return [result for own in cells for result in _results(tuple(own), loads, timeout)]
         return [failed_result(spec, traceback.format_exc()) for spec in group]
 
 
@@ -90,7 +91,7 @@ def check_versions(cell: Cell) -> None:
             )
 
 
-def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
+def _computed(group: Group, problems: Sequence[Problem], timeout: float | None) -> list[RunResult]:
     # Slow to import, and not needed if no run is left to do.
     from threadpoolctl import threadpool_limits
 
@@ -102,7 +103,22 @@ def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
         if families and called not in _warmed:
             _warm_up(group[0], problems[0])
             _warmed.add(called)
-        return run_group(group, problems)
+        with limited(timeout):
+            return run_group(group, problems)
+
+
+@contextmanager
+def limited(timeout: float | None) -> Iterator[None]:
+    """End this process if the block takes longer than ``timeout`` seconds, also in compiled code that holds the GIL."""
+    if timeout is None:
+        yield
+        return
+    with Path(os.devnull).open("w") as nowhere:
+        faulthandler.dump_traceback_later(timeout, exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 def _warm_up(spec: RunSpec, problem: Problem) -> None:
