@@ -122,6 +122,15 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(pla
 
 
 @pytest.mark.slow
+def test_a_run_that_exceeds_the_time_limit_fails_alone(planned, monkeypatch):
+    specs = [spec for spec in SPECS if spec.repeat < 4]
+    monkeypatch.setattr(runner, "compute", dying_workers.hang_at_repeat_3)
+    with DaskCluster(1, timeout=2) as cluster:
+        outcome = runner.run(specs, planned, IRIS, backend=cluster)
+    assert outcome == runner.Outcome(8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s")
+
+
+@pytest.mark.slow
 def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(monkeypatch):
     cluster = DaskCluster(1)
     cluster.submit(os.getpid).result(timeout=60)

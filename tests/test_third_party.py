@@ -27,6 +27,9 @@ from pppca_bench.store.columns import pack, unpack
 
 MODULE = '''
 import random
+import subprocess
+import sys
+import threading
 
 import numpy as np
 
@@ -82,6 +85,15 @@ class Global(Halves):
 
     def transform(self, X):
         return half(X) + np.random.rand(len(X), 2) + self.shift
+
+
+class Leaves(Halves):
+    """Leaves a thread and a process, which hold this process and its output, and never end."""
+
+    def fit(self, X, y):
+        threading.Thread(target=threading.Event().wait, daemon=False).start()
+        subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+        return self
 
 
 class Guess:
@@ -307,6 +319,18 @@ def test_what_third_party_code_changes_in_the_process_is_restored(leak):
         exec(LEAKS[leak])
         assert process_state() != before
     assert process_state() == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="other systems do not list the processes that are left"
+)
+@pytest.mark.parametrize("options", [("--workers", 0), ("--workers", 2), ("--workers", 1, "--executor", "dask")])
+def test_a_thread_and_a_process_that_a_method_leaves_do_not_hold_the_command(module, options):
+    Path("own.yaml").write_text(CONFIG.format(methods=f'"{module}:Leaves"'))
+    done = pppca_process("run", "own.yaml", "--no-tables", *options)
+    assert done.returncode == 0
+    assert done.stderr.endswith("2 runs done, 0 were already stored.\n")
 
 
 def test_the_code_of_a_main_module_is_refused():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import logging
 import platform
+import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import suppress
@@ -23,6 +25,9 @@ from pppca_bench.problems import Problem, ProblemSource, load_source
 
 TIMEOUT_S = 30.0
 """Time to wait for a scheduler, and for a first worker."""
+
+_SET_CHILD_SUBREAPER = 36
+"""Option of Linux's `prctl`: adopt the processes whose parents, the workers, have ended."""
 
 _NOT_IN_WORKERS = frozenset({"cli", "reporting"})
 """Rooms of the package that no worker imports."""
@@ -133,6 +138,8 @@ class DaskCluster(Workers):
             for handler in logging.getLogger("distributed").handlers:  # shared by all of its loggers
                 handler.setLevel(logging.CRITICAL + 1)  # errors are raised instead
             if not self.address:
+                if sys.platform == "linux":  # processes that runs leave become children of this one, which ends them
+                    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
                 with installed_modules_first(), uninterrupted_children():
                     self._cluster = LocalCluster(
                         n_workers=n_workers,
