@@ -111,25 +111,6 @@ def test_trust_other_numbers_are_read_as_ever(tmp_path, text, value):
     assert yaml_value(tmp_path, text) == value
 
 
-HEADER = "bool_in=0\nreal_in={}\nbool_out=0\nreal_out=1\ntraining_examples={}\nvalidation_examples=1\ntest_examples=1\n"
-
-
-def test_trust_a_file_is_read_within_three_times_the_memory_of_its_numbers(tmp_path):
-    values = np.random.default_rng(0).uniform(size=(3002, 51))
-    path = tmp_path / "large.dt"
-    rows = "".join(" ".join(map(repr, row)) + "\n" for row in values.tolist())
-    path.write_text(HEADER.format(50, 3000) + rows)
-    del rows
-    tracemalloc.start()
-    try:
-        problem = read_dt(path)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    np.testing.assert_array_equal(problem.X_train, values[:3000, :50])
-    assert peak < 3 * values.nbytes
-
-
 @pytest.mark.parametrize(
     ("line", "promise", "expected"),
     [(4, "training_examples", "the end of the file after"), (1, "real_in", "line 8: expected 1000000001 values")],

@@ -189,24 +189,29 @@ class _Processes(Executor):
         return result
 
     def _start(self) -> tuple[BaseProcess, Connection]:
-        here, there = multiprocessing.Pipe()
         with self._lock:
             if self._processes is None:
                 raise BrokenExecutor
             try:
-                process = _start_worker(there)
+                worker = _start_worker()
             except (EOFError, ConnectionError, FileNotFoundError):  # the server of the workers was killed meanwhile
                 _stop_server()
-                process = _start_worker(there)
-            self._processes.append(process)
-        there.close()
-        return process, here
+                worker = _start_worker()
+            self._processes.append(worker[0])
+        return worker
 
 
-def _start_worker(connection: Connection) -> BaseProcess:
-    process: BaseProcess = start_server().Process(target=_serve, args=(connection,))  # type: ignore[attr-defined]
+def _start_worker() -> tuple[BaseProcess, Connection]:
+    """Start a worker, and return it with the connection to it.
+
+    A server that is killed may have started a worker before: each has a connection of its own, since the lost worker
+    would take the call of the next.
+    """
+    here, there = multiprocessing.Pipe()
+    process: BaseProcess = start_server().Process(target=_serve, args=(there,))  # type: ignore[attr-defined]
     process.start()
-    return process
+    there.close()
+    return process, here
 
 
 def _kill(process: BaseProcess) -> None:
