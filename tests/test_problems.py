@@ -286,7 +286,7 @@ class TestSources:
 
     def test_a_known_problem_is_opened_with_its_digest_and_family(self):
         source, problem = open_problem("iris", Path("somewhere"))
-        assert (source.name, source.data_dir, source.sha256) == ("iris", Path("somewhere"), problem.sha256)
+        assert (source.name, source.data_dir, source.sha256) == ("iris", Path("somewhere").absolute(), problem.sha256)
         assert (source.is_own, source.family) == (False, "iris")
 
     def test_permutations_of_a_problem_are_one_family(self):

@@ -26,6 +26,7 @@ from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
 from pppca_bench.store.columns import pack, unpack
 
 MODULE = '''
+import os
 import random
 import subprocess
 import sys
@@ -93,6 +94,18 @@ class Leaves(Halves):
     def fit(self, X, y):
         threading.Thread(target=threading.Event().wait, daemon=False).start()
         subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+        return self
+
+
+class Moves(Halves):
+    """Reads a file, and changes the working directory."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def fit(self, X, y):
+        open(self.file).close()
+        os.chdir("/")
         return self
 
 
@@ -319,6 +332,18 @@ def test_what_third_party_code_changes_in_the_process_is_restored(leak):
         exec(LEAKS[leak])
         assert process_state() != before
     assert process_state() == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 2])
+def test_relative_paths_hold_after_a_method_has_changed_the_working_directory(module, workers):
+    rows = "a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40))
+    Path("t.csv").write_text(rows)
+    method = f'{{method: "{module}:Moves", parameters: {{file: t.csv}}}}'
+    table = "[{csv: t.csv, target: target, splits: 2}]"
+    Path("own.yaml").write_text(CONFIG.format(methods=f"{method}, all_features").replace("[iris]", table))
+    done = pppca_process("run", "own.yaml", "--no-tables", "--workers", workers, "--data", ".")
+    assert done.stderr.endswith("4 runs done, 0 were already stored.\n")
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.problems.bundled import load_bundled
 from pppca_bench.problems.declaration import OwnData
 from pppca_bench.problems.own_data import DataSet
-from pppca_bench.problems.proben1 import find_user_file, load_proben1
+from pppca_bench.problems.proben1 import absolute_path, find_user_file, load_proben1
 from pppca_bench.problems.problem import Problem, problem_info
 from pppca_bench.problems.read_dt import read_dt
 
@@ -101,14 +101,17 @@ def open_problem(
 ) -> tuple[ProblemSource, Problem]:
     """Return the source and the first split of a known problem, a .dt file or a table.
 
-    ``data_dir`` is the first folder to look for Proben1 files and downloads; ``only_local`` downloads nothing. Raises
-    DataError as `load_problem` and `DataSet` do.
+    ``data_dir`` is the first folder to look for Proben1 files and downloads; ``only_local`` downloads nothing. Paths of
+    the source are absolute. Raises DataError as `load_problem` and `DataSet` do.
     """
+    folder = absolute_path(data_dir) if data_dir is not None else None
     if isinstance(asked, str):
         problem = load_problem(asked, data_dir)
-        return ProblemSource(asked, data_dir, problem.sha256), problem
+        name = str(absolute_path(asked)) if asked.endswith(".dt") else asked
+        return ProblemSource(name, folder, problem.sha256), problem
     data = DataSet(asked.read(data_dir, only_local=only_local))
-    return ProblemSource(asked.label, data_dir, data.sha256, asked, notices=tuple(data.notices)), data.problem()
+    own = replace(asked, place=str(absolute_path(asked.place))) if asked.is_file else asked
+    return ProblemSource(asked.label, folder, data.sha256, own, notices=tuple(data.notices)), data.problem()
 
 
 @lru_cache(maxsize=_N_CACHED)

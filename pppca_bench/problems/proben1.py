@@ -102,5 +102,10 @@ def find_user_file(name: str, folder: str | Path = ".") -> Path:
     return path
 
 
+def absolute_path(path: str | Path) -> Path:
+    """Return an absolute path, with ~ expanded."""
+    return _expand_home(path).absolute()
+
+
 def _expand_home(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 an unknown ~user stays as it is
