@@ -19,11 +19,12 @@ from command_line import pppca_process, printed
 from pppca_bench import load_results
 from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError
-from pppca_bench.experiments.queue import groups
+from pppca_bench.experiments import runner, worker
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_method, version_of
 from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
 from pppca_bench.store.columns import pack, unpack
+from pppca_bench.store.database import Store
 
 MODULE = '''
 import os
@@ -386,6 +387,15 @@ def version_of_half(module: str) -> str:
     return find_method(f"{module}:Measured").version
 
 
-def test_each_run_of_third_party_code_is_saved_when_it_is_done():
-    theirs = [RunSpec(str(i), Cell("iris", "a", "pca", (), (), (("own:M", "c0de"),)), i, i) for i in range(3)]
-    assert list(groups(theirs)) == [(spec,) for spec in theirs]
+@pytest.mark.parametrize(("share_s", "expected"), [(0, [0, 1, 2, 3, 4]), (1e9, [0, 4])])
+def test_slow_runs_of_third_party_code_are_saved_one_by_one_and_short_runs_together(
+    module, monkeypatch, share_s, expected
+):
+    monkeypatch.setattr(worker, "SHARE_S", share_s)
+    Path("own.yaml").write_text(CONFIG.format(methods=f'"{module}:Halves"'))
+    request = read_request([Path("own.yaml")], repeats=4)
+    with Store(Path("results.sqlite")) as store:
+        finished = []
+        options = {"plans": request.plans, "progress": lambda n_finished, _: finished.append(n_finished)}
+        runner.run(request.specs, store, request.problems, workers=0, **options)
+    assert finished == expected

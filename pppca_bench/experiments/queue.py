@@ -38,12 +38,11 @@ def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem, *, alone: b
     """Yield runs in groups of at most GROUP_SIZE, in the order of the first runs of each cell.
 
     A group has runs of one cell, or all runs of up to MAX_CELLS cells with the same settings and equal ``data_of``.
-    A run of third-party code, which may be slow, is a group of its own, so that it is saved when it is done. Choice:
-    with a time limit, all runs are (``alone``), so that the limit holds for each.
+    Choice: with a time limit, each run is a group of its own (``alone``), so that the limit holds for each.
     """
     alike: dict[Hashable, list[list[RunSpec]]] = {}
     for cell, own in by_cell(specs).items():
-        if alone or cell.is_third_party:
+        if alone:
             yield from ((spec,) for spec in own)
             continue
         splits: dict[Hashable, list[RunSpec]] = {}

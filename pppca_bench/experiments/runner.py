@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from contextlib import ExitStack
@@ -212,12 +213,12 @@ def _fan_out(
     After Ctrl-C or SIGTERM, which wait until yielded results are recorded, groups that are finished are yielded first.
     """
     in_flight: dict[Future[Computed], tuple[Group, float]] = {}
-    lost, tried = list[RunSpec](), set[str]()
+    rest, lost, tried = deque[Group](), list[RunSpec](), set[str]()
     try:
         while True:
             while len(in_flight) < (n_in_flight or backend.n_in_flight):
                 # Others may have taken the memory of a lost run: it is tried once more by itself, at the end.
-                group = take() or ((lost.pop(0),) if lost and not in_flight else None)
+                group = rest.popleft() if rest else take() or ((lost.pop(0),) if lost and not in_flight else None)
                 if group is None:
                     break
                 in_flight[_submit(group, backend, problems)] = group, time.perf_counter()
@@ -227,11 +228,11 @@ def _fan_out(
             computed = list[Computed]()
             finished = [future for future in in_flight if future.done()]
             for future in finished:
+                group, start = in_flight[future]
                 if not backend.is_lost(future):
                     computed.append(future.result())
-                    continue
-                group, start = in_flight[future]
-                if cause := _cause_of_loss(group, time.perf_counter() - start, backend.timeout, tried):
+                    rest.extend((spec,) for spec in group[len(computed[-1][0]) :])  # slow: each to any worker
+                elif cause := _cause_of_loss(group, time.perf_counter() - start, backend.timeout, tried):
                     computed.append(([failed_result(spec, cause) for spec in group], None))
                 else:
                     lost += group
