@@ -156,6 +156,25 @@ class TestSet:
         assert plan(path).specs == changed.specs
         assert yaml.safe_load(text)["name"] == changed.name
 
+    @pytest.mark.parametrize("text", ["2020", "1e3", "-0.50", "017.5"])
+    def test_a_number_is_text_to_a_key_that_takes_texts_alone(self, path, tmp_path, monkeypatch, text):
+        name = f"typed_{tmp_path.name}"
+        taking = "def __init__(self, label: str = 'a', year: Literal['2020'] = '2020', free='x', n: int = 1): ..."
+        fitting = "def fit(self, X, y=None): ...\n    def transform(self, X): ..."
+        module = f"from typing import Literal\nclass T:\n    {taking}\n    {fitting}\n"
+        (tmp_path / f"{name}.py").write_text(module)
+        path.write_text(CONFIG.replace("method: gha", f'method: "{name}:T"'))
+        monkeypatch.syspath_prepend(tmp_path)
+        changes = {"label": text, "year": "2020", "free": "2020", "n": "7"}
+        options = [f"{name}:T.parameters.{key}={value}" for key, value in changes.items()]
+        settings = plan(path, *options).specs[0].cell.settings
+        assert {key: settings[key] for key in changes} == {"label": text, "year": "2020", "free": 2020, "n": 7}
+        with pytest.raises(ConfigError, match=r"small\.yaml:6: tau: expected [^\n]*$"):
+            plan(path, *options, "tau=0")
+        with pytest.raises(ConfigError, match="If it is text, put it in quotation marks"):
+            plan(path, f"{name}:T.parameters.label=no")
+        assert plan(path, f"{name}:T.parameters.label='no'").specs[0].cell.settings["label"] == "no"
+
     @pytest.mark.parametrize(
         ("values", "name"),
         [
@@ -166,7 +185,7 @@ class TestSet:
         ],
     )
     def test_the_name_lists_the_changes(self, values, name):
-        assert changed_name("c", parse_changes(values)) == name
+        assert changed_name("c", parse_changes(values)[0]) == name
 
     def test_a_name_is_fit_for_a_folder_and_still_unique(self):
         names = {changed_name("c", {"problems": value}) for value in (["a/b"], ["a b"], ["a" * 300], ["a" * 301])}

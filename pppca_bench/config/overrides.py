@@ -90,18 +90,21 @@ def parse_filter(options: Sequence[str]) -> RunFilter:
     return RunFilter(wanted)
 
 
-def parse_changes(options: Sequence[str]) -> dict[str, Any]:
+def parse_changes(options: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Read changes such as ``"classifier.learning_rate=0.2"``: YAML values by key; the last value of a key counts.
 
-    Raises ConfigError for a change without key or value, or whose value is not YAML.
+    The second mapping has the texts of numbers, for keys that only take texts. Raises ConfigError for a change without
+    key or value, or whose value is not YAML.
     """
-    changes = {}
+    changes, texts = dict[str, Any](), dict[str, str]()
     for option in options:
         key, equals, text = option.partition("=")
         if not key.strip() or not equals or not text.strip():
             raise ConfigError(f"--set {option}: expected KEY=VALUE, such as classifier.learning_rate=0.2.")
         changes[key.strip()] = parse_yaml(Path("--set"), text).value
-    return dict(sorted(changes.items()))
+        texts[key.strip()] = text.strip()
+    changes = dict(sorted(changes.items()))
+    return changes, {key: texts[key] for key, value in changes.items() if type(value) in (int, float)}
 
 
 def apply_changes(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:

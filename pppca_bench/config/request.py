@@ -83,8 +83,8 @@ def read_request(
         If a config is invalid, two configs have the same name, there are too many runs, no run matches the filters, or
         data are missing or damaged.
     """
-    asked, new = parse_filter(only), parse_changes(changes)
-    configs = _read_configs(documents, new, given or {})
+    asked = parse_filter(only)
+    new, configs = _read_configs(documents, *parse_changes(changes), given or {})
     first: dict[str, Path] = {}
     for source, config in configs:
         other = first.setdefault(config.name, source.path)
@@ -116,22 +116,34 @@ def read_request(
 
 def problems_of(path: Path) -> list[Entry]:
     """Return the problems of a config, with paths relative to the working directory."""
-    ((source, config),) = _read_configs([path], {}, {})
+    _, ((source, config),) = _read_configs([path], {}, {}, {})
     return list(_find_files(source, config).values())
 
 
 def _read_configs(
-    documents: Sequence[Path | YamlSource], changes: Mapping[str, Any], given: Mapping[str, OwnData]
-) -> list[tuple[YamlSource, Config]]:
-    """Read and validate configs, each once, and add their folders to the module search path."""
+    documents: Sequence[Path | YamlSource],
+    changes: Mapping[str, Any],
+    texts: Mapping[str, str],
+    given: Mapping[str, OwnData],
+) -> tuple[Mapping[str, Any], list[tuple[YamlSource, Config]]]:
+    """Read and validate configs, each once, and add their folders to the module search path.
+
+    Returns also the changes, with ``texts`` in place of numbers that their keys refuse and whose texts they take.
+    """
     once = {item if isinstance(item, Path) else item.path: item for item in documents}
-    sources = [apply_changes(read_yaml(item) if isinstance(item, Path) else item, changes) for item in once.values()]
+    sources = [read_yaml(item) if isinstance(item, Path) else item for item in once.values()]
     extend_sys_path([*(source.path.parent for source in sources), Path.cwd()])
     refresh()
-    try:
-        return [(source, parse_config(source, given=given)) for source in sources]
-    except ConfigError as error:
-        raise ConfigError(f"with {as_options(changes)}: {error}" if changes else str(error)) from None
+    refused: ConfigError | None = None
+    for text in ({}, *({key: text} for key, text in texts.items())):
+        tried = {**changes, **text}
+        changed = [apply_changes(source, tried) for source in sources]
+        try:
+            return tried, [(source, parse_config(source, given=given)) for source in changed]
+        except ConfigError as error:
+            if refused is None or str(error).count("\n") < str(refused).count("\n"):
+                changes, refused = tried, error
+    raise ConfigError(f"with {as_options(changes)}: {refused}" if changes else str(refused))
 
 
 def _check_run_count(counts: Mapping[Path, int]) -> None:
