@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from functools import cache
 from graphlib import TopologicalSorter
@@ -173,6 +174,13 @@ def test_only_the_command_line_prints_and_exits(path):
     assert third_party(path).isdisjoint({"click", "tqdm", "rich"})
     names = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
     assert {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}.isdisjoint(names)
+
+
+def test_times_are_of_a_clock_that_stands_still_while_the_machine_is_suspended():
+    used = {name for path in modules() for name in calls(path) if name.startswith("time.")}
+    assert used <= {"time.perf_counter", "time.sleep"}
+    if sys.platform == "linux":
+        assert time.get_clock_info("perf_counter").implementation == "clock_gettime(CLOCK_MONOTONIC)"
 
 
 def test_nothing_imports_the_command_line():

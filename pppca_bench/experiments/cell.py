@@ -174,7 +174,10 @@ def _isolated(compute: Callable[[Sequence[AnyJob]], Sequence[Made]], jobs: Seque
 
 
 def _learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
-    """Fit methods on the training split, and on the validation split where the protocol includes it."""
+    """Fit methods on the training split, and on the validation split where the protocol includes it.
+
+    Times are of `time.perf_counter`, which stands still while the machine is suspended (CLOCK_MONOTONIC of Linux).
+    """
     (spec, problem), *others = jobs
     with contained(spec, 0):
         methods = [make_method(job.spec, job.problem.task, n_outputs=job.problem.n_outputs) for job in jobs]
