@@ -66,9 +66,9 @@ def lock(monkeypatch, tmp_path) -> Path:
 def test_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(store, lock, monkeypatch):
     held = {}
 
-    def look(group: object, *others: object) -> object:
+    def look(group: object, *given: object) -> object:
         held[group[0].cell.method] = worker.disturbance() is not None  # type: ignore[index]
-        return original(group, *others)
+        return original(group, *given)
 
     original = worker._computed
     monkeypatch.setattr(worker, "_computed", look)
