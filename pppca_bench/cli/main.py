@@ -74,19 +74,25 @@ def main() -> None:
     """Run the command line."""
     os.environ["MPLBACKEND"] = "agg"  # figures are only written; a notebook's backend may not be installed here
     gc.set_threshold(100_000)  # imports allocate much and free little: by default, garbage collection takes 0.3 s
+    before = _children()
     try:
         cli(prog_name="pppca")
     except SystemExit as end:
-        _end_what_is_left(int(end.code or 0))
+        _end_what_is_left(before, int(end.code or 0))
         raise
 
 
-def _end_what_is_left(code: int) -> None:
+def _children() -> set[int]:
+    """Return the child processes of this process; none if the system is not Linux."""
+    files = Path("/proc/self/task").glob("*/children")
+    return {int(number) for file in files for number in file.read_text(encoding="ascii").split()}
+
+
+def _end_what_is_left(before: set[int], code: int) -> None:
     """End processes that third-party code has started here, and this process if threads would hold it for ever."""
-    for file in Path("/proc/self/task").glob("*/children"):  # of Linux
-        for number in file.read_text(encoding="ascii").split():
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(int(number), signal.SIGTERM)
+    for number in _children() - before:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(number, signal.SIGTERM)
     held = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
     if held or multiprocessing.active_children():
         for stream in (sys.stdout, sys.stderr):

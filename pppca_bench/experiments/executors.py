@@ -182,7 +182,11 @@ class _Processes(Executor):
         except (EOFError, OSError):
             self._of_thread.worker = None
             connection.close()
-            _kill(process)
+            with self._lock:
+                if self._processes is not None:
+                    self._processes.remove(process)
+                    _kill(process)
+                    process.close()
             raise BrokenExecutor from None
         if error is not None:
             raise error
@@ -216,9 +220,9 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
 
 def _kill(process: BaseProcess) -> None:
     """Kill a worker and the processes that it has started, and wait for its end."""
-    if hasattr(os, "killpg"):
+    if process.pid and hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):  # no process is left, or it has not formed its group
-            os.killpg(process.pid or 0, signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.join()
 
@@ -254,8 +258,9 @@ def uninterrupted() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait for the end of the block."""
     arrived = list[int]()
     in_main = threading.current_thread() is threading.main_thread()
-    numbers = (signal.SIGINT, signal.SIGTERM) if in_main else ()
-    handlers = {number: signal.signal(number, lambda number, _: arrived.append(number)) for number in numbers}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if in_main}
+    for number in handlers:
+        signal.signal(number, lambda number, _: arrived.append(number))
     try:
         yield
     finally:
