@@ -126,9 +126,8 @@ def test_a_candidate_that_fails_is_not_chosen_and_counted(wine):
 def test_on_an_approximation_problem_the_least_squared_validation_error_decides():
     document, problem = BASE | {"problems": ["heartac1"], "methods": ["pca"], "repeats": 1}, load_problem("heartac1")
     (result,) = run_group(specs_of(document | {"choose": "tau"}), problem)
-    by_tau = {
-        dict(spec.cell.parameters)["tau"]: cell.run_group([spec], problem)[0].values for spec in specs_of(document)
-    }
+    settings = [(dict(spec.cell.parameters)["tau"], spec) for spec in specs_of(document)]
+    by_tau = {tau: cell.run_group([spec], problem)[0].values for tau, spec in settings}
     errors = {tau: values["validation_squared_error_percent"] for tau, values in by_tau.items()}
     assert len(set(errors.values())) == len(TAUS)
     assert errors[result.values["chosen_tau"]] == min(errors.values())

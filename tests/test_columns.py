@@ -99,7 +99,7 @@ def test_odd_values_of_a_mixed_column_have_their_count_and_first_line(tmp_path):
     ):
         data_of(tmp_path, "x,y\n1,u\nna,v\n-,u\nna,v\n")
     with pytest.raises(OwnDataError, match=r"'na' \(2, first in row 2\)"):
-        DataSet(pppca_bench.Table(pd.Series(["1", "na", "na"]), [0, 1, 0]).save("t", tmp_path / "t").read())
+        DataSet(pppca_bench.Table(pd.Series(["1", "na", "na"]), [0, 1, 0]).save("t", tmp_path / "t"))
 
 
 def test_dates_with_day_or_month_first_need_a_format(tmp_path):
@@ -179,7 +179,7 @@ def _quoted(cell: object) -> str:
 def test_the_same_rows_have_the_same_inputs_and_digest_from_every_source(tmp_path_factory, frame):
     results = set()
     for own in written(frame, tmp_path_factory.mktemp("rows")):
-        data = DataSet(replace(own, duplicates="keep").read())
+        data = DataSet(replace(own, duplicates="keep"))
         problem = data.problem()
         results.add((data.feature_names, data.sha256, problem.X_train.tobytes(), problem.y_test.tobytes()))
     assert len(results) == 1
@@ -204,7 +204,7 @@ def test_every_value_is_read_back_or_the_column_is_refused(values):
 
 def data_of(folder: Path, content: str, *, target: str = "y", **settings) -> DataSet:
     (folder / "t.csv").write_text(content)
-    return DataSet(OwnData("csv", str(folder / "t.csv"), (target,), **settings).read())
+    return DataSet(OwnData("csv", str(folder / "t.csv"), (target,), **settings))
 
 
 ROWS = "".join(f"{row},{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20))
@@ -250,7 +250,7 @@ def test_many_wrong_lines_are_one_line_with_their_count(tmp_path):
 def test_compressed_files_are_read(tmp_path, compression):
     plain = data_of(tmp_path, "z,x,y\n" + ROWS)
     pd.read_csv(tmp_path / "t.csv").to_csv(tmp_path / f"t.csv.{compression}", index=False)
-    assert DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",)).read()).sha256 == plain.sha256
+    assert DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",))).sha256 == plain.sha256
 
 
 def test_comments_are_none_within_quotes_and_a_blank_row_is_refused_where_it_counts(tmp_path):
@@ -269,12 +269,12 @@ def test_an_arff_file_has_dates(tmp_path):
         f"@relation t\n@attribute x date 'dd.MM.yyyy'\n@attribute y {{u,v}}\n@data\n{rows}"
     )
     own = OwnData("arff", str(tmp_path / "t.arff"), ("y",), dates=(("x", "%d.%m.%Y"),))
-    assert DataSet(own.read()).frame["x"].dt.day.tolist() == list(range(1, 13))
+    assert DataSet(own).frame["x"].dt.day.tolist() == list(range(1, 13))
 
 
 def test_sparse_columns_and_indicators_of_labels_are_read(tmp_path):
     X = pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1.5, 2] * 6), "b": range(24)})
-    data = DataSet(pppca_bench.Table(X, np.eye(2)[np.arange(24) % 2]).save("t", tmp_path / "t").read())
+    data = DataSet(pppca_bench.Table(X, np.eye(2)[np.arange(24) % 2]).save("t", tmp_path / "t"))
     assert data.frame["a"].tolist() == [0, 0, 1.5, 2] * 6
     assert data.notices[0].startswith("the 2 targets of 0 and 1 are approximated, not classified.")
 
@@ -282,7 +282,7 @@ def test_sparse_columns_and_indicators_of_labels_are_read(tmp_path):
 def test_a_sparse_arff_file_has_zeros_where_nothing_is_written(tmp_path):
     rows = "".join(f"{{{'0 1.5, ' if row % 3 else ''}1 {'vu'[row % 2]}}}\n" for row in range(12))
     (tmp_path / "t.arff").write_text(f"@relation t\n@attribute x numeric\n@attribute y {{u,v}}\n@data\n{rows}")
-    data = DataSet(OwnData("arff", str(tmp_path / "t.arff"), ("y",)).read())
+    data = DataSet(OwnData("arff", str(tmp_path / "t.arff"), ("y",)))
     assert data.frame["x"].tolist() == [1.5 if row % 3 else 0.0 for row in range(12)]
     assert data.classes == ("u", "v")
 
@@ -354,11 +354,11 @@ def test_unknown_values_of_a_table_in_memory_are_refused(wrong):
 
 
 def test_other_targets_are_no_inputs_unless_declared():
-    data = DataSet(OwnData("sklearn", "linnerud", ("Weight",)).read())
+    data = DataSet(OwnData("sklearn", "linnerud", ("Weight",)))
     assert data.feature_names == ("Chins", "Situps", "Jumps")
     inputs = yaml.safe_load(data.notices[-1].split("`")[1])["inputs"]
     declared = OwnData("sklearn", "linnerud", ("Weight",), inputs=tuple(inputs))
-    assert len(DataSet(declared.read()).feature_names) == 5
+    assert len(DataSet(declared).feature_names) == 5
 
 
 def test_text_of_many_values_is_encoded_by_its_components(tmp_path):

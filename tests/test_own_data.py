@@ -34,7 +34,7 @@ def written(folder: Path, text: str, name: str = "own.csv") -> str:
 
 def data_set(folder: Path, text: str, *target: str, **settings: object) -> DataSet:
     own = OwnData("csv", written(folder, text), target, **settings)
-    return DataSet(own.read())
+    return DataSet(own)
 
 
 def test_columns_become_inputs_by_their_types(tmp_path):
@@ -157,7 +157,7 @@ def test_the_digest_depends_on_content_and_settings_not_on_the_file_format(tmp_p
 
     def sha256(source, place, **settings):
         own = OwnData(source, str(tmp_path / place), ("target",), **settings)
-        return DataSet(own.read()).sha256
+        return DataSet(own).sha256
 
     first = sha256("csv", "a.csv")
     assert (
@@ -328,14 +328,14 @@ def test_dates_are_refused_unless_dropped(tmp_path):
     with pytest.raises(
         DataError, match=r"column 'when': expected numbers or text, got dates \(typed\).* `drop: \[when\]`"
     ):
-        DataSet(own.read())
+        DataSet(own)
     assert open_problem(OwnData("parquet", own.place, ("y",), drop=("when",)))[1].feature_names == ("x",)
     frame.to_csv(tmp_path / "own.csv", index=False)
     own = OwnData("csv", str(tmp_path / "own.csv"), ("y",))
     with pytest.raises(
         DataError, match=r"column 'when': expected numbers or text, got dates \(%Y-%m-%d\).* `drop: \[when\]`"
     ):
-        DataSet(own.read())
+        DataSet(own)
 
 
 def test_missing_values_of_every_type_are_read_from_parquet(tmp_path):
@@ -377,7 +377,7 @@ def test_a_column_without_a_value_in_the_training_rows_becomes_0(tmp_path):
 
 def test_a_proben1_family_has_all_examples_of_its_permutations():
     own = OwnData("proben1", "cancer", rule=SplitRule(folds=10))
-    data = DataSet(own.read())
+    data = DataSet(own)
     assert (own.label, data.table.frame.to_numpy().shape, data.classes) == ("proben1:cancer", (699, 10), ("0", "1"))
     for name in ("cancer1", "cancer2", "cancer3"):
         problem = load_problem(name)

@@ -50,7 +50,7 @@ def flower_runs() -> pd.DataFrame:
 
 
 def test_every_run_s_pipeline_has_its_test_error_and_its_predictions(flower_runs):
-    data = DataSet(OwnData("csv", "flowers.csv", ("kind",), rule=SplitRule(splits=3)).read())
+    data = DataSet(OwnData("csv", "flowers.csv", ("kind",), rule=SplitRule(splits=3)))
     raw = pd.read_csv("flowers.csv")
     wine = load_problem("wine")
     for run in flower_runs[flower_runs.repeat == 1].itertuples():
@@ -107,7 +107,7 @@ def test_numbers_are_predicted_in_the_targets_own_unit():
     with pytest.warns(UserWarning, match="the 214 whole numbers of 'progression' are numbers to approximate"):
         done = pppca_bench.run(document, {"own": (X, y)})
     own = OwnData("given", "own", rule=SplitRule(splits=3))
-    data = DataSet(RawTable(own, pd.concat([X, y], axis=1), ("progression",)))
+    data = DataSet(own, RawTable(own, pd.concat([X, y], axis=1), ("progression",)))
     test = data.rows(2)[2]
     for run in done.runs[done.runs.repeat == 2].itertuples():
         fitted = pppca_bench.pipeline(run.key, problems={"own": (X, y)})

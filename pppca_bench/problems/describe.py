@@ -78,7 +78,7 @@ def describe_problem(
     if not (asked.target or table.targets):
         return [*facts, ("target", "unknown: name it with --target")], columns, [], ""
     try:
-        data = DataSet(table)
+        data = DataSet(asked, table)
     except OwnDataError as error:
         return facts, columns, [], str(error)
     return _facts(asked.label, data.problem(), data), columns, data.notices, ""

@@ -25,6 +25,7 @@ from pppca_bench.problems.columns import (
     check_none,
     infer,
 )
+from pppca_bench.problems.declaration import OwnData
 from pppca_bench.problems.problem import Problem, Targets, Task
 from pppca_bench.problems.read_table import RawTable
 from pppca_bench.problems.splits import SPLITS, Indices, split_at_random, split_by_column
@@ -47,13 +48,13 @@ class DataSet:
 
     Parameters
     ----------
-    table : RawTable
-        Rows and declaration.
+    own : OwnData
+        Declaration.
+    table : RawTable, optional
+        Rows; read if not given.
 
     Attributes
     ----------
-    own : OwnData
-        Declaration.
     targets : tuple of str
         Names of the target columns.
     inputs : tuple of Column
@@ -75,13 +76,13 @@ class DataSet:
         If a column is missing or unusable.
     """
 
-    def __init__(self, table: RawTable) -> None:
+    def __init__(self, own: OwnData, table: RawTable | None = None) -> None:
         import pandas as pd
 
         from pppca_bench.problems.encode import make_encoder
 
-        self.table, self.own = table, table.own
-        self.targets = self.own.target or table.targets
+        self.own, self.table = own, own.read() if table is None else table
+        self.targets = own.target or self.table.targets
         self.notices: list[str] = []
         self.classes: tuple[str, ...] = ()
         self.class_values: NDArray[Any] = np.empty(0)
@@ -102,7 +103,7 @@ class DataSet:
         with self._explained():
             _check(len(columns), "at least one column beside the target", "none", "drop fewer columns")
         self.inputs, self.frame = tuple(columns), pd.DataFrame(values)
-        self._raw = table.frame
+        self._raw = self.table.frame
         self._groups = self._find_groups()
         self._look_for_leaks()
         self._check_split()
