@@ -50,6 +50,7 @@ def refusal(values, **read) -> ColumnError:
         (["4wd", "fwd"], "category"),
         (["1st", "2nd", "3rd"], "category"),
         (["10-14", "15-19"], "category"),
+        (["<18", "18-35", ">35"], "category"),
         (MARKERS, "number"),
     ],
 )
@@ -66,12 +67,15 @@ def test_all_values_decide_the_type(values, kind):
         ["5 %", "7 %"],
         ["0:23", "10:08"],
         ["1.5D+02", "2.0D+02"],
+        ["2020-01-02", "unknown"],
+        *([f"{row}{unit}" for row in range(3)] for unit in (" m2", "km/h", "°C", " ± 2", " mg/dl")),
+        *([f"{sign}{row}" for row in range(3)] for sign in ("<", "~", "USD ")),
     ],
     ids="-".join,
 )
 def test_numbers_beside_other_texts_are_refused_and_the_remedies_read_them(values):
     refused = refusal(values)
-    assert refused.expected == "numbers or text"
+    assert refused.expected == "numbers, dates of one format or text"
     for read in (way[2] for way in refused.remedies if way[1] == "read"):
         assert kind_of(values, **read) == "number"
     assert kind_of(values, "category") == "category"
@@ -110,8 +114,11 @@ def test_dates_with_day_or_month_first_need_a_format(tmp_path):
         ways = [yaml.safe_load(way)["dates"] for way in str(refused.value).split("`")[1::2] if "dates" in way]
         read = [data_of(tmp_path, text, dates=tuple(way.items()), duplicates="keep").frame["when"] for way in ways]
         assert [int(dates.dt.month.max()) for dates in read] == [9, 5]
-    with pytest.raises(OwnDataError, match="expected one format of dates, got none for 'soon'"):
-        data_of(tmp_path, "when,y\nsoon,u\n1,v\n", dates=(("when", ""),))
+    short = text.replace("/2020", ".20").replace("/", ".")
+    with pytest.raises(OwnDataError, match=r"expected one format of dates, got none for '01\.01\.20'") as refused:
+        data_of(tmp_path, short, dates=(("when", ""),))
+    way = yaml.safe_load(str(refused.value).split("`")[1])["dates"]
+    assert data_of(tmp_path, short, dates=tuple(way.items()), duplicates="keep").frame["when"].dt.day.max() == 9
 
 
 def test_marks_of_thousands_separate_groups_of_three_digits_only():
@@ -323,6 +330,8 @@ def test_groups_stay_in_one_part_and_are_no_input(tmp_path):
     assert data.feature_names == ("x",)
     for one, other in itertools.combinations(data.rows(0), 2):
         assert not {row // 3 for row in one} & {row // 3 for row in other}
+    with pytest.raises(DataError, match=r"line 2, column 'patient': expected a group, got a gap and 2 more"):
+        data_of(tmp_path, text.replace("p0", ""), group="patient")
     with pytest.raises(DataError, match="expected at least 4 groups"):
         data_of(tmp_path, text.replace("p1", "p0"), group="y", target="x", task="approximation")
 
@@ -444,5 +453,5 @@ def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch)
 
 def test_labels_that_look_alike_are_refused(tmp_path):
     for one, two in (("a", "a "), ("caf\u00e9", "cafe\u0301")):
-        with pytest.raises(OwnDataError, match="expected one spelling of"):
+        with pytest.raises(OwnDataError, match=r"expected one spelling of .*\. Correct one of them\.$"):
             data_of(tmp_path, "x,y\n" + "".join(f"{row},{(one, two)[row % 2]}\n" for row in range(8)))

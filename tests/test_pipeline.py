@@ -198,3 +198,14 @@ def test_a_run_of_a_changed_config_has_a_pipeline(tmp_path):
     assert pppca("run", path, *change, "--results", tmp_path, "--workers", 0, "--quiet").exit_code == 0
     run = "own+classifier.max_epochs=9/own.csv/all_features/0"
     assert pppca_bench.pipeline(run, tmp_path, folder=tmp_path).steps[-1][0] == "classify"
+
+
+def test_dates_of_new_rows_are_read_as_iso_dates_or_refused():
+    X = pd.DataFrame({"a": np.arange(24) * 7 % 23, "when": pd.date_range("2020-01-01", periods=24)[::-1]})
+    given = {"own": Table(X, np.arange(24) % 2, task="classification", dates=["when"])}
+    done = pppca_bench.run(DOCUMENT | {"methods": ["pca"], "repeats": 1, "splits": 1}, given)
+    encode = pppca_bench.pipeline(done.runs.key[0], problems=given)["encode"]
+    for texts in (X["when"].astype(str), X["when"].dt.strftime("%Y%m%d").astype(int)):
+        np.testing.assert_array_equal(encode.transform(X.assign(when=texts)), encode.transform(X))
+    with pytest.raises(ValueError, match=r"row 0, column 'when' of X: expected dates, got '01/02/2020' and 23 more\."):
+        encode.transform(X.assign(when="01/02/2020"))

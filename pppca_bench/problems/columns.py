@@ -48,8 +48,10 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _LEADING_ZERO = r"[+-]?0\d"
 _SIGN, _CURRENCY = "[-+\u2212\u2013]?", "[$€£¥]?"  # minus and dash of text programs among the signs
 _DIGITS = rf"{_SIGN}\s*{_CURRENCY}\s*{_SIGN}\d[\d.,'_\s]*(?:[dDeE][-+]?\d+)?"
-_LIKE_A_NUMBER = rf"{_DIGITS}\s*[%$€£¥]?|0[xX][0-9a-fA-F]+|\d+(?::\d\d)+(?:\.\d+)?"  # also times
-_WITH_UNIT = rf"{_DIGITS}\s*(?!(?:st|nd|rd|th)$)[^\W\d_]{{1,12}}"
+_TIME, _DATE = r"\d+(?::\d\d)+(?:\.\d+)?", r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?:[ T].*)?"
+_LIKE_A_NUMBER = rf"{_DATE}|{_TIME}|{_DIGITS}\s*[%$€£¥]?|0[xX][0-9a-fA-F]+"
+_UNIT = r"(?!(?:st|nd|rd|th)$)(?:±.*|°|°?[^\W\d_][^\s\d]{0,11}[23]?)"
+_WITH_UNIT = rf"(?:[<>≤≥~≈]|USD|EUR|GBP|CHF|JPY)\s*{_DIGITS}|{_DIGITS}\s*{_UNIT}"
 _READABLE = (
     *("string", "empty", "boolean", "integer", "floating", "mixed-integer", "mixed-integer-float"),
     *("decimal", "date", "datetime", "datetime64", "categorical"),
@@ -188,7 +190,8 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     if column.kind == "date":
         dates = values
         if not pd.api.types.is_datetime64_any_dtype(values.dtype):
-            dates = pd.to_datetime(values, format=column.form or None, errors="coerce", utc=True)
+            texts = values.map(str, na_action="ignore")
+            dates = pd.to_datetime(texts, format=column.form or "ISO8601", errors="coerce", utc=True)
         check_none(values[dates.isna() & values.notna()], f"dates as {column.form}" if column.form else "dates")
         return (dates.dt.tz_convert(None) if dates.dt.tz else dates).astype("datetime64[us]")
     if column.kind == "text":
@@ -305,7 +308,9 @@ def _mixed(name: str, there: Series, texts: Series, numbers: NDArray[np.float64]
         keys.append({"na_values": tuple(counts.index)})
     remedies: list[Remedy] = [("read it by", "read", key) for key in keys] or ["correct the values"]
     got = f"{len(there) - len(odd)} numbers and {len(odd)} other values: {shown}"
-    return ColumnError("numbers or text", got, *remedies, ("take it for categories,", "categorical", [name]))
+    return ColumnError(
+        "numbers, dates of one format or text", got, *remedies, ("take it for categories,", "categorical", [name])
+    )
 
 
 def _date_format(name: str, texts: Series, *, is_declared: bool = False) -> str:
@@ -326,7 +331,8 @@ def _date_format(name: str, texts: Series, *, is_declared: bool = False) -> str:
         return forms[0] if forms else ""
     remedies: list[Remedy] = [("read them by", "dates", {name: form}) for form in forms]
     got = f"{'several' if forms else 'none'} for {first[:40]!r}"
-    raise ColumnError("one format of dates", got, *(remedies or ["write all in one format"]))
+    ways = "write all in one format", ("name it, such as", "dates", {name: "%d.%m.%y"})
+    raise ColumnError("one format of dates", got, *(remedies or ways))
 
 
 def _labels(there: Series, reading: Reading) -> tuple[str, ...]:

@@ -165,5 +165,5 @@ def _yaml(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_yaml, value))}]"
     if isinstance(value, str) and not (value.isidentifier() and yaml.safe_load(value) == value):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=not value.isprintable())
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -252,8 +252,11 @@ class DataSet:
         own = self.own
         if own.task is not None or name in own.categorical:
             return True
-        with self._explained(name, ("set", "task", "classification")):
-            column, values = self._column(name)
+        if isinstance(typed := self.table.columns[name], ColumnError):
+            with self._explained(name):
+                self._as_classes(name)
+            raise own.error(typed, name, ("set", "task", "classification"))
+        column, values = typed
         if column.kind != "number":
             return column.kind != "date"
         numbers = np.unique(values.dropna())
@@ -265,13 +268,16 @@ class DataSet:
             self.notices.append(f"{found}. {own.key('task', other)} decides otherwise.")
         return is_whole and is_few
 
+    def _as_classes(self, name: str) -> tuple[Column, pd.Series[Any]]:
+        """Return type and codes of a column of classes, where None and NA are names."""
+        return infer(self.table.frame[name], self.own.reading(CLASS_NULLS), "category")
+
     def _classes(self, name: str) -> NDArray[np.int64]:
         """Return the class indices, and set the classes; raise DataError for fewer than two."""
         series, typed = self.table.frame[name], self.table.columns[name]
         with self._explained(name):
             if isinstance(typed, ColumnError) or typed[0].kind not in ("number", "boolean"):
-                # None and NA are names of classes.
-                typed = infer(series, self.own.reading(CLASS_NULLS), "category")
+                typed = self._as_classes(name)
             column, values = typed
             check_none(values[values.isna()], "a target", *_FILL)
             codes, first, y = np.unique(values, return_index=True, return_inverse=True)
@@ -329,6 +335,7 @@ class DataSet:
             return None
         with self._explained(own.group):
             names = self._raw[own.group].astype(object).map(str, na_action="ignore")
+            names = names.mask(names.str.strip().isin(own.reading(CLASS_NULLS).nulls))
             check_none(names[names.isna()], "a group", *_FILL)
         return pd.factorize(names)[0].astype(np.int64)
 
