@@ -270,6 +270,37 @@ def test_comments_are_none_within_quotes_and_a_blank_row_is_refused_where_it_cou
         data_of(tmp_path, "z,x,y\n" + ROWS, read_keys=(("index_col", "id"),))
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"inputs": ("x", "x")}, "expected each column once in inputs, got 'x' again. Name it once."),
+        (
+            {"inputs": ("x",), "drop": ("x",)},
+            "expected a column in inputs or drop, got 'x' in both. Take it out of `drop`.",
+        ),
+        ({"text": ("x",), "categorical": ("x",)}, "expected a column in categorical or text, got 'x' in both."),
+        ({"drop": ("y",)}, "expected a column in target or drop, got 'y' in both. Take it out of `drop`."),
+        ({"read_keys": (("sep", "[,"),)}, "expected a character or a regular expression as sep, got '[,': "),
+        (
+            {"read_keys": (("encoding", "utf-16"),)},
+            "expected a readable file, got UTF-16 stream does not start with BOM",
+        ),
+        ({"read_keys": (("compression", "gzip"),)}, "expected a readable file, got Not a gzipped file"),
+    ],
+)
+def test_contradictions_of_a_declaration_are_refused_in_one_line(tmp_path, settings, said):
+    with pytest.raises(OwnDataError) as refused:
+        data_of(tmp_path, "z,x,y\n" + ROWS, **settings)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_workbook_is_named_as_such(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"PK\3\4\0\0")
+    with pytest.raises(OwnDataError, match=r"got a workbook or an archive\. Export the table as CSV\."):
+        OwnData("csv", str(tmp_path / "t.csv")).read()
+
+
 def test_an_arff_file_has_dates(tmp_path):
     rows = "".join(f"'{row + 1:02d}.01.2020',{'uv'[row % 2]}\n" for row in range(12))
     (tmp_path / "t.arff").write_text(

@@ -99,6 +99,8 @@ def data_describe(
             click.echo("\n" + tabulate(columns, headers, tablefmt="simple", disable_numparse=True))
         click.echo("".join(f"\nNote: {notice}" for notice in notices) + "\n" * bool(notices), nl=False)
         mistakes += [unusable] if unusable else []
+    if page is not None:
+        click.echo(f"Wrote {page}.", err=True)
     if mistakes:
         raise OwnDataError("\n".join(mistakes))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 
 
 _FILL = "take them out", "fill them in"
+_EXCLUSIVE = (
+    *(("target", key) for key in ("drop", "inputs", "group", "split")),
+    *itertools.combinations(("categorical", "text", "dates"), 2),
+    ("inputs", "drop"),
+)
+"""Keys that exclude each other."""
 
 
 class DataSet:
@@ -218,15 +225,18 @@ class DataSet:
         return [name for name in names if name not in siblings]
 
     def _check_names(self) -> None:
-        """Raise DataError if a named column or the target is missing, or a column has two uses."""
-        own, names = self.own, list(self.table.frame.columns)
+        """Raise DataError if a named column or the target is missing, or a column is named twice or has two uses."""
+        columns, names = {**self.own.columns, "target": self.targets}, list(self.table.frame.columns)
         with self._explained():
-            for key, name in ((key, name) for key, columns in own.columns.items() for name in columns):
+            for key, name in ((key, name) for key, named in columns.items() for name in named):
                 if name not in names:
                     known = listed(list(map(printable, names)), name) + nearest(name, names)
                     raise ColumnError(f"a column {name!r}", f"the columns {known}", "correct the name")
-                if name in self.targets and key in ("drop", "inputs", "group", "split"):
-                    raise ColumnError(f"a target that is not in {key}", name, f"take it out of `{key}`")
+                _check(columns[key].count(name) == 1, f"each column once in {key}", f"{name!r} again", "name it once")
+            for key, other in _EXCLUSIVE:
+                for name in columns[key]:
+                    expected, remedy = f"a column in {key} or {other}", f"take it out of `{other}`"
+                    _check(name not in columns[other], expected, f"{name!r} in both", remedy)
             last = printable(names[-1])
             _check(len(self.targets), "the name of the target's column", "none", ("name it, such as", "target", last))
 
@@ -290,8 +300,9 @@ class DataSet:
         """Return the targets of an approximation; raise DataError for text and constant targets."""
         with self._explained(name):
             column, values = self._column(name)
-            is_number = column.kind in ("number", "boolean")
-            _check(is_number, "numbers to approximate", column.kind, ("set", "task", "classification"))
+            remedy: Remedy = ("set", "task", "classification")
+            remedy = remedy if len(self.targets) == 1 else "name a single column as target"
+            _check(column.kind in ("number", "boolean"), "numbers to approximate", column.kind, remedy)
             check_none(values[values.isna()], "a target", *_FILL)
             low, high = values.min(), values.max()
             _check(low < high, "at least two values", f"{low:g} alone", "Is it the right column?")

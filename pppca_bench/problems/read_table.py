@@ -11,7 +11,6 @@ import io
 import os
 import pickle
 import re
-import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from functools import cached_property
 from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -40,7 +40,7 @@ SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "win
 """Data sets that scikit-learn bundles as ``load_NAME``."""
 
 _KINDS: Mapping[str, Source] = {".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arff": "arff"}
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 _SEPARATORS = ",;\t|"
 _SCALAR_ATTRIBUTE = re.compile(
     r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer|date)\b[^%\n]*""", re.I | re.M
@@ -214,17 +214,19 @@ def _text_of(path: str | Path, encoding: str, compression: Any) -> str:
             text: str = opened.handle.read()
     except UnicodeDecodeError as error:
         content = error.object
-        other = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+        other = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252" if is_utf8 else "utf-8"
         line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
         raise OwnDataError(
             f"{path}, line {line}: expected {encoding} text, got the byte 0x{byte:02x}. Set {read_key(encoding=other)},"
             " or the encoding of the program that wrote it."
         ) from None
-    except (OSError, LookupError, ValueError, EOFError, zlib.error, LZMAError, zipfile.BadZipFile) as error:
+    except (OSError, LookupError, ValueError, EOFError, ImportError, zlib.error, LZMAError, BadZipFile) as error:
         got = getattr(error, "strerror", None) or _first_line(error)
         raise OwnDataError(
             f"{path}: expected a readable file, got {got}. Check the path, the encoding and the compression."
         ) from None
+    if "\0" in text and text.startswith("PK"):
+        raise OwnDataError(f"{path}: expected text, got a workbook or an archive. Export the table as CSV.")
     if "\0" in text:
         raise OwnDataError(
             f"{path}: expected {encoding} text, got NUL characters. Set {read_key(encoding='utf-16-le')}, or the"
@@ -245,7 +247,12 @@ def _records(path: str | Path, text: str, keys: Mapping[str, Any]) -> Iterator[t
         shown = re.compile(rf"({quote}[^{quote}]*{quote})|{re.escape(comment)}.*")
         lines = (shown.sub(r"\1", line) for line in lines)
     if len(separator) > 1:
-        split = re.compile(separator).split
+        try:
+            split = re.compile(separator).split
+        except re.error as error:
+            raise OwnDataError(
+                f"{path}: expected a character or a regular expression as sep, got {separator!r}: {error}. Correct it."
+            ) from None
         yield from ((number, split(line.strip())) for number, line in enumerate(lines, 1) if line.strip())
         return
     reader = csv.reader(lines, delimiter=separator, quotechar=keys.get("quotechar", '"'), skipinitialspace=True)
