@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Series = pd.Series[Any]
+    Typed = tuple["Column", Series]
+    """Type and converted values of a column."""
 
 Kind = Literal["number", "boolean", "category", "text", "date"]
 Remedy = str | tuple[str, str, object]
@@ -122,7 +124,7 @@ def place_of(values: Series, row: int) -> str:
     return f"{values.index.name or 'row'} {values.index[row]}"
 
 
-def infer(series: Series, reading: Reading, declared: Kind | None = None, form: str = "") -> tuple[Column, Series]:
+def infer(series: Series, reading: Reading, declared: Kind | None = None, form: str = "") -> Typed:
     """Return the type of a column, decided by all values that are not missing, and its converted values.
 
     If all values are numbers, the column has numbers, unless a number begins with zeros, as codes do. If all are dates

@@ -116,16 +116,9 @@ class OwnData:
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Return the declared columns by key."""
-        return {
-            "target": self.target,
-            "inputs": self.inputs,
-            "categorical": self.categorical,
-            "drop": self.drop,
-            "text": self.text,
-            "dates": tuple(name for name, _ in self.dates),
-            "group": (self.group,) if self.group else (),
-            "split": (self.rule.column,) if self.rule.column else (),
-        }
+        lists = {key: getattr(self, key) for key in ("target", "inputs", "categorical", "drop", "text")}
+        single = {"group": self.group, "split": self.rule.column}
+        return lists | {"dates": tuple(dict(self.dates))} | {key: (name,) * bool(name) for key, name in single.items()}
 
     def reading(self, nulls: frozenset[str] = NULLS) -> Reading:
         """Return the meaning of texts; ``nulls`` are the default markers of missing values."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write, printable
-from pppca_bench.problems.columns import Column, ColumnError
+from pppca_bench.problems.columns import ColumnError
 from pppca_bench.problems.declaration import OwnData, Source
 from pppca_bench.problems.load import open_problem
 from pppca_bench.problems.own_data import DataSet
@@ -18,7 +18,7 @@ from pppca_bench.problems.problem import Problem, registered, suggest
 from pppca_bench.problems.read_table import RawTable, kind_of_file
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pppca_bench.problems.columns import Typed
 
 _SHOWN_LABELS = 5
 
@@ -114,7 +114,7 @@ def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
     return [*facts, ("SHA-256", problem.sha256)]
 
 
-def _described(name: str, typed: tuple[Column, pd.Series[Any]] | ColumnError) -> tuple[str, str, str, str]:
+def _described(name: str, typed: Typed | ColumnError) -> tuple[str, str, str, str]:
     """Return name, type, number of gaps, and the range of numbers and dates or the first categories."""
     if isinstance(typed, ColumnError):
         return printable(name), "mixed", "", printable(typed.got)

@@ -32,9 +32,9 @@ from pppca_bench.problems.read_table import RawTable
 from pppca_bench.problems.splits import SPLITS, Indices, split_at_random, split_by_column
 
 if TYPE_CHECKING:
-    import pandas as pd
     from sklearn.compose import ColumnTransformer
 
+    from pppca_bench.problems.columns import Series, Typed
     from pppca_bench.problems.encode import RowEncoder, TrainingRange
 
 
@@ -189,7 +189,7 @@ class DataSet:
         return split_at_random(self.own.rule, self.y, number, stratified=stratified, groups=self._groups)
 
     @cached_property
-    def _split_words(self) -> pd.Series[Any] | None:
+    def _split_words(self) -> Series | None:
         """Return the split of each row by the split column, or None."""
         if not self.own.rule.column:
             return None
@@ -204,7 +204,7 @@ class DataSet:
         except ColumnError as error:
             raise self.own.error(error, column, *more) from None
 
-    def _column(self, name: str) -> tuple[Column, pd.Series[Any]]:
+    def _column(self, name: str) -> Typed:
         """Return type and values of a column; raise ColumnError if it is unusable."""
         if isinstance(typed := self.table.columns[name], ColumnError):
             raise typed
@@ -278,7 +278,7 @@ class DataSet:
             self.notices.append(f"{found}. {own.key('task', other)} decides otherwise.")
         return is_whole and is_few
 
-    def _as_classes(self, name: str) -> tuple[Column, pd.Series[Any]]:
+    def _as_classes(self, name: str) -> Typed:
         """Return type and codes of a column of classes, where None and NA are names."""
         return infer(self.table.frame[name], self.own.reading(CLASS_NULLS), "category")
 
@@ -308,7 +308,7 @@ class DataSet:
             _check(low < high, "at least two values", f"{low:g} alone", "Is it the right column?")
         return values.to_numpy(np.float64)
 
-    def _input(self, name: str) -> tuple[Column, pd.Series[Any]]:
+    def _input(self, name: str) -> Typed:
         """Return an input column and its values; raise DataError if it is unusable."""
         own, series = self.own, self.table.frame[name]
         is_declared = str(series.dtype) == "category" or name in (*own.categorical, *own.text, *own.columns["dates"])
@@ -406,7 +406,7 @@ def _check(is_right: object, expected: str, got: str, *remedies: Remedy) -> None
         raise ColumnError(expected, got, *remedies)
 
 
-def _in_own_type(column: Column, series: pd.Series[Any], codes: Any, first: Indices) -> NDArray[Any]:
+def _in_own_type(column: Column, series: Series, codes: Any, first: Indices) -> NDArray[Any]:
     """Return the classes in the type that the source gives them; numbers of texts are whole numbers if they can."""
     if column.kind == "boolean":
         return np.asarray(codes, dtype=np.bool_)
@@ -417,7 +417,7 @@ def _in_own_type(column: Column, series: pd.Series[Any], codes: Any, first: Indi
     return np.array(raw if all(isinstance(value, int | float) for value in raw) else column.labels)
 
 
-def _bytes_of(values: pd.Series[Any]) -> bytes:
+def _bytes_of(values: Series) -> bytes:
     """Return the same bytes for the same values on all machines."""
     if values.dtype == np.float64:
         numbers = values.to_numpy() + 0.0  # no negative zero

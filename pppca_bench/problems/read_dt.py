@@ -116,14 +116,14 @@ def _problem(name: str, content: bytes) -> Problem:
         expected = expected if math.isfinite(table[row, place]) else "a finite decimal number"
         got = _shown(lines[before + row].split()[place])
         _check(False, before + row + 1, f"as value {place + 1} {expected}", got)
-    if bool_out and not are_classes:
-        for row in np.flatnonzero(np.isin(outputs[:, 0], (0, 1)))[:1].tolist():
+    is_right = outputs.sum(axis=1) == 1 if n_outputs > 1 else np.isin(outputs[:, 0], (0, 1)) == are_classes
+    if bool_out and not is_right.all():
+        row = int(is_right.argmin())
+        got, expected = f"{outputs[row].sum():.0f}", f"exactly one 1 among the {n_outputs} outputs"
+        if n_outputs == 1:
             got = _shown(lines[before + row].split()[-1])
-            _check(False, before + row + 1, "as output a level other than 0 and 1, as in the first example", got)
-    if are_classes and n_outputs > 1:
-        for row in np.flatnonzero(outputs.sum(axis=1) != 1)[:1].tolist():
-            got = f"{outputs[row].sum():.0f}"
-            _check(False, before + row + 1, f"exactly one 1 among the {n_outputs} outputs", got)
+            expected = "as output a level other than 0 and 1, as in the first example"
+        _check(False, before + row + 1, expected, got)
     if are_classes:
         targets = outputs.argmax(axis=1) if n_outputs > 1 else outputs[:, 0].astype(np.int64)
     ends = np.cumsum(sizes[:2])

@@ -25,13 +25,15 @@ import numpy as np
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.columns import Column, ColumnError, Kind, infer
+from pppca_bench.problems.columns import ColumnError, Kind, infer
 from pppca_bench.problems.declaration import VALUE_KEYS, OwnData, Source, read_key
 from pppca_bench.problems.proben1 import load_proben1, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pppca_bench.problems.columns import Typed
 
     Rows = tuple[pd.DataFrame, tuple[str, ...]]
     """Values of a source and its declared targets; the index of a CSV file has the numbers of lines."""
@@ -67,12 +69,12 @@ class RawTable:
     targets: tuple[str, ...] = ()
 
     @cached_property
-    def columns(self) -> dict[str, tuple[Column, pd.Series[Any]] | ColumnError]:
+    def columns(self) -> dict[str, Typed | ColumnError]:
         """Return the type and the converted values of each column, or the reason why it is unusable."""
         own, forms = self.own, dict(self.own.dates)
         declared: dict[Kind, Collection[str]] = {"category": own.categorical, "text": own.text, "date": forms}
         kinds = {name: kind for kind, names in declared.items() for name in names}
-        columns: dict[str, tuple[Column, pd.Series[Any]] | ColumnError] = {}
+        columns: dict[str, Typed | ColumnError] = {}
         for name in self.frame.columns:
             try:
                 columns[name] = infer(self.frame[name], own.reading(), kinds.get(name), forms.get(name, ""))
