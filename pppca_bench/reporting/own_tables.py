@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from statistics import median, quantiles
 from typing import Any
-
-import numpy as np
 
 from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import score_group
@@ -262,7 +261,8 @@ def five_numbers(values: Sequence[float]) -> tuple[float, ...]:
 
     Choice: quartiles lie between the sorted values in proportion to their ranks, the minimum at 0 and the maximum at 1.
     """
-    return tuple(np.quantile(values, (0.0, 0.25, 0.5, 0.75, 1.0)).tolist())
+    lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+    return (min(values), lower, median(values), upper, max(values))
 
 
 def distribution_document(config: str, results: Results) -> Document:

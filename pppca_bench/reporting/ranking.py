@@ -182,7 +182,10 @@ def _pairwise_tests(
     # The studentized range of k ranks is their difference in units of √(k (k + 1) / (12 N)).
     critical = float(studentized_range.ppf(1.0 - ALPHA, n_methods, np.inf)) / math.sqrt(2.0) * unit
     ranges = np.abs(ranks.to_numpy()[first] - ranks.to_numpy()[second]) / unit * math.sqrt(2.0)
-    signed_rank = wilcoxon((errors[:, first] - errors[:, second]).round(DECIMALS), zero_method="zsplit").pvalue
+    signed_rank = [
+        float(wilcoxon((errors[:, i] - errors[:, j]).round(DECIMALS), zero_method="zsplit").pvalue)
+        for i, j in zip(first, second, strict=True)
+    ]
     matrices = []
     for p_values in (studentized_range.sf(ranges, n_methods, np.inf), holm(signed_rank)):
         matrix = np.ones((n_methods, n_methods))
