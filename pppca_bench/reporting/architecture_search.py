@@ -174,15 +174,23 @@ def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Facts) -> Docume
     records = list[dict[str, Any]]()
     for problem, planned in searches.items():
         theirs, runs, known = published_searches()[problem], _trained(planned), facts.get(problem)
-        record: dict[str, Any] = {"row": problem, "n": len(runs), "n_planned": len(planned)}
-        record |= dict.fromkeys(("network", "n_connections", "_agrees", "_same"))
+        ours = None
         if runs and known is not None:
             ours = pivot([run.network for run in within(runs, 5.0)], known.n_features, known.n_outputs)
-            record["network"], record["_agrees"] = str(ours), ours == theirs.pivot
-            record["n_connections"] = n_connections(known.n_features, ours.hidden, known.n_outputs)
-            record["_same"] = "yes" if record["_agrees"] else "no"
-        record |= {"published_network": str(theirs.pivot), "published_n_connections": theirs.n_connections}
-        records.append(record | {"_late": "*" if len(runs) < len(planned) else ""})
+        same = ours and ours == theirs.pivot
+        record = {
+            "row": problem,
+            "n": len(runs),
+            "n_planned": len(planned),
+            "network": ours and str(ours),
+            "n_connections": ours and known and n_connections(known.n_features, ours.hidden, known.n_outputs),
+            "published_network": str(theirs.pivot),
+            "published_n_connections": theirs.n_connections,
+            "_agrees": same,
+            "_same": same if same is None else "yes" if same else "no",
+            "_late": "*" if len(runs) < len(planned) else "",
+        }
+        records.append(record)
     columns = (
         *(("Problem", "{row}"), ("Pivot arch", "{network}{_late}"), ("w", "{n_connections}")),
         *(("publ. arch", "{published_network}"), ("publ. w", "{published_n_connections}"), ("same", "{_same}")),
