@@ -58,7 +58,6 @@ TIMED = {"method": "dgha_speedup", "n_epochs": 3}
 def lock(monkeypatch, tmp_path) -> Path:
     path = tmp_path / "timed.lock"
     monkeypatch.setattr(worker, "LOCK", path)
-    monkeypatch.setattr(worker, "n_running_beside", lambda: 0)
     return path
 
 
@@ -102,11 +101,3 @@ def test_times_are_measured_without_a_lock_with_a_warning(store, lock, place):
     assert run(planned(TIMED), store, workers=0, warn=said.append).n_done == 1
     (text,) = said
     assert text.startswith(f"times are measured without a lock ({lock}: ")
-
-
-@pytest.mark.usefixtures("lock")
-def test_a_busy_machine_gives_a_warning_before_times_are_measured(monkeypatch):
-    assert worker.disturbance() is None
-    monkeypatch.setattr(worker, "n_running_beside", lambda: 64)
-    monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    assert worker.disturbance().startswith("64 processes run beside these timed runs and may")

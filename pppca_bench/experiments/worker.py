@@ -165,15 +165,4 @@ def disturbance() -> str | None:
     except (OSError, ImportError) as error:
         cause = getattr(error, "strerror", error)
         return f"times are measured without a lock ({LOCK}: {cause}). Do not measure other times meanwhile."
-    if (n_others := n_running_beside()) >= (os.cpu_count() or 1):
-        return f"{n_others} processes run beside these timed runs and may disturb them: measure on an idle machine."
     return None
-
-
-def n_running_beside() -> int:
-    """Return the number of other threads that run or are ready to run on this machine; 0 without Linux's /proc."""
-    try:
-        fields = Path("/proc/loadavg").read_text(encoding="ascii").split()
-        return max(0, int(fields[3].partition("/")[0]) - 1)
-    except (OSError, ValueError, IndexError):
-        return 0
