@@ -4,7 +4,6 @@ import json
 import math
 import re
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from full_results import full_tables, tables_of
@@ -96,8 +95,8 @@ class TestVerdict:
     def judged(self, ours: Summary | None):
         (table,) = [table for table in tables_of([], {}) if table.id == "T1"]
         quantity, cell = "test_error_percent", table.cells[T1[1:]]
-        cell = replace(cell, ours={quantity: ours} if ours else {}, published={quantity: Number("2.30")})
-        (result,) = compare([replace(table, cells={T1[1:]: cell})])
+        cell = cell._replace(ours={quantity: ours} if ours else {}, published={quantity: Number("2.30")})
+        (result,) = compare([table._replace(cells={T1[1:]: cell})])
         return result
 
     def test_no_repeats_are_not_run(self):
@@ -296,11 +295,11 @@ class TestDistancesWithoutARatio:
 
     def scored(self, number: Number, ours: float, rule: Tolerance) -> list:
         (table,) = [table for table in TestScores.TABLES if table.id == "P3"]
-        cell = replace(table.cells["cancer1", "classification"], published={"test_error_percent": number})
-        cell = replace(cell, ours={"test_error_percent": summarise([ours])})
+        cell = table.cells["cancer1", "classification"]._replace(published={"test_error_percent": number})
+        cell = cell._replace(ours={"test_error_percent": summarise([ours])})
         groups = tuple(group for group in REPORT.scored if group.tables == ("P3",))
         reference = REPORT.model_copy(update={"tolerances": {"test_error_percent": rule}, "scored": groups})
-        return [replace(table, cells={("cancer1", "classification"): cell}, reference=reference)]
+        return [table._replace(cells={("cancer1", "classification"): cell}, reference=reference)]
 
     @pytest.mark.parametrize(
         ("number", "ours", "rule"),
@@ -328,7 +327,7 @@ class TestDistancesWithoutARatio:
 
     def test_a_number_for_which_the_reference_has_no_rule_is_not_compared(self):
         (table,) = self.scored(Number("2.93", 0.1), 3.0, Tolerance(within=1, close=2, unit="sd"))
-        table = replace(table, reference=table.reference.model_copy(update={"tolerances": {}}))
+        table = table._replace(reference=table.reference.model_copy(update={"tolerances": {}}))
         assert (compare([table]), scores([table])[0].n_cells) == ([], 0)
 
     def test_the_distance_of_equal_numbers_is_0(self):

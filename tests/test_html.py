@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -188,7 +187,7 @@ def test_a_cell_shows_the_spread_of_its_repeats():
 
 
 def test_the_published_number_lies_among_the_repeats_where_it_belongs():
-    cell = replace(cell_of_three({0: 1.0, 1: 2.0, 2: 5.0}), published={"test_error_percent": Number("2.0")})
+    cell = cell_of_three({0: 1.0, 1: 2.0, 2: 5.0})._replace(published={"test_error_percent": Number("2.0")})
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
     place = ("Z", "a", "b", "test_error_percent")
     compared = Comparison(*place, 2.0, 8 / 3, 2.08, 3, -2.5, 7.8, 2 / 3, "close")

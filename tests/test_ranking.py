@@ -243,7 +243,7 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
 def test_bars_join_the_longest_runs_of_methods_that_do_not_differ_on_as_few_levels_as_hold_them(demsar):
     assert figure_drawing.cliques(demsar) == [(0, 3)], "mean ranks 1.96 to 3.14, critical difference 1.25"
     alike = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
-    found = replace(demsar, nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index))
+    found = demsar._replace(nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index))
     assert figure_drawing.cliques(found) == [(0, 1), (1, 2), (2, 3)]
     lines = figure_drawing.draw_ranking(ranking.CONTESTS[0], found).axes[0].lines
     bars = [(*line.get_xdata().round(2), line.get_ydata()[0]) for line in lines if line.get_linewidth() == 2]

@@ -143,13 +143,13 @@ def test_of_each_problem_the_least_error_and_the_fewest_features_near_it_are_nam
         "Least test error: 2.00 % (a, τ = 15); 9.00 % (w, τ = 5).",
         "Fewest features with an error at most 1 point higher: 1.0 (a, τ = 5); 9.0 (w, τ = 5).",
     ]
-    assert least_errors(replace(table, cells={})) == []
+    assert least_errors(table._replace(cells={})) == []
     squared = {
-        place: replace(cell, ours={name.replace("_error", "_squared_error"): own for name, own in cell.ours.items()})
+        place: cell._replace(ours={name.replace("_error", "_squared_error"): own for name, own in cell.ours.items()})
         for place, cell in table.cells.items()
         if cell.row == "w"
     }
-    assert least_errors(replace(table, cells=squared)) == [
+    assert least_errors(table._replace(cells=squared)) == [
         "Least test squared error: 9.00 % (w, τ = 5).",
         "Fewest features with a squared error at most 1 point higher: 9.0 (w, τ = 5).",
     ]

@@ -1,7 +1,6 @@
 """Documents: formats, order among the tables, scores, and the spread of test errors."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from report_runs import FACTS, cell_of, network_runs, search_runs
@@ -56,7 +55,7 @@ class TestText:
         assert made.records == [{"row": "a", "low": -1.04}, {"row": "b", "low": None}]
 
     def test_missing_runs_are_noted(self):
-        late = replace(ODD, n_missing=3)
+        late = ODD._replace(n_missing=3)
         assert "* 3 of the planned runs are missing: `pppca run` adds them." in render(late, form="terminal")
 
 

@@ -6,10 +6,10 @@ import copy
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -28,8 +28,7 @@ _PART = re.compile(r"""(?:"[^"]*"|'[^']*'|\[[^\]]*\]|[^,])+|(?<![^,])(?=,|$)""")
 """Text between the commas of conditions; commas in quotation marks or brackets do not separate."""
 
 
-@dataclass(frozen=True)
-class RunFilter:
+class RunFilter(NamedTuple):
     """Filter of runs: values as text by key, which is ``problem``, ``method``, or a setting in `Cell.settings`.
 
     A name is compared as text, any other setting as the value that YAML reads.

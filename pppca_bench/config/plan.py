@@ -10,8 +10,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import MethodRequest, variants
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash as Digest
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Identity of a problem's data."""
 
     label: str  # name of the problem in cells and tables

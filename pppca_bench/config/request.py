@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.overrides import apply_changes, as_options, changed_name, parse_changes, parse_filter
@@ -24,8 +24,7 @@ MAX_RUNS = 200_000
 """Largest number of runs of a command. Choice: ten times the runs of all configs of this repository."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """Plans of the configs of a command, in order, and open problems by name and digest.
 
     Problems with several splits are open at the first split.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, create_model
@@ -47,8 +46,7 @@ Names = Annotated[tuple[str, ...], MinLen(1), MaxLen(10)]
 _STORABLE = (float, int, str, type(None))
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """Context of a config's validation: saved tables of the caller by name, the config's folder."""
 
     given: Mapping[str, OwnData]
@@ -60,8 +58,7 @@ def context_of(info: ValidationInfo) -> Context:
     return cast("Context", info.context)
 
 
-@dataclass(frozen=True)
-class MethodRequest:
+class MethodRequest(NamedTuple):
     """Method of a config: values of its parameters and of the following classifiers, with defaults.
 
     ``classifier`` contains ``rule``, the parameters of the classifier, and ``base.<key>`` for members of an ensemble;

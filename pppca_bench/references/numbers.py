@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
@@ -22,8 +21,7 @@ _VALUE = f"-?{_PRINTED}", "a number such as 1.44"
 _SD = f"({_PRINTED})?", "a number such as 0.18, or nothing,"
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A published number."""
 
     text: str  # as printed, so that its precision is known

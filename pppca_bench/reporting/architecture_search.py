@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pppca_bench.references.proben1_tables import LINEAR, Network, published_searches
@@ -120,7 +119,7 @@ def search_documents(results: Results, facts: Facts) -> list[Document]:
     )
     found = [record for document in (first, second) for record in document.records]
     same = [record["network"] == record["published_network"] if record["network"] else None for record in found]
-    return [replace(first, agreement=Agreement("P5 + P6 same best network", same)), second, _pivots(searches, facts)]
+    return [first._replace(agreement=Agreement("P5 + P6 same best network", same)), second, _pivots(searches, facts)]
 
 
 def _trained(runs: Sequence[StoredRun]) -> list[Trained]:

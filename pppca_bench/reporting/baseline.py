@@ -12,9 +12,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
@@ -35,8 +34,7 @@ _RECORDED_AS = {"speedup": "speedup_operations"}
 """Timings depend on the machine: the baseline records the operation count of the same runs instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCell:
+class RecordedCell(NamedTuple):
     """Results of a full run for a published number.
 
     ``values`` has each repeat's value by its number, ``settings`` the digest of settings and data; "" matches any.
@@ -104,7 +102,7 @@ def regression(recorded: RecordedCell, ours: Mapping[int, float], number: Number
     allowance = slack + (SHIFT_ALLOWANCE * full.sd / math.sqrt(full.n) if full.n > 1 else 0.0)
     if abs(shift) > allowance:
         return f"shifted by {shift:+.3g} over {len(differences)} repeats (allowed: {allowance:.3g})"
-    shifted = replace(full, mean=full.mean + shift, low=full.low + shift, high=full.high + shift)
+    shifted = full._replace(mean=full.mean + shift, low=full.low + shift, high=full.high + shift)
     verdict = judge(number, shifted, rule)
     if VERDICTS.index(verdict) <= VERDICTS.index(recorded.verdict):
         return None

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import compress
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -72,8 +71,7 @@ class Agreement(NamedTuple):
     target: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """Table of texts as printed; the first column has the names of the rows."""
 
     id: str
@@ -125,7 +123,7 @@ class Document:
         if not any(kept):
             return None
         agrees = tuple(compress(self.agrees, kept))
-        return replace(self, rows=[*compress(self.rows, kept)], records=[*compress(self.records, kept)], agrees=agrees)
+        return self._replace(rows=[*compress(self.rows, kept)], records=[*compress(self.records, kept)], agrees=agrees)
 
 
 class _Printed(Formatter):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,8 +25,7 @@ Portrait = Mapping[str, NDArray[Any]]
 Kind = Literal["curves", "points", "scatter", "images"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+class Panel(NamedTuple):
     """Numbers of a frame of a figure.
 
     Attributes
@@ -61,8 +59,7 @@ class Panel:
         return {} if label == "image" else {str(name): rows for name, rows in self.data.groupby(label, sort=False)}
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """Numbers and texts of a figure; labels of the axes have their units."""
 
     figure: str  # identifier, such as F1

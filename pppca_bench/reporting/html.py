@@ -8,7 +8,6 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -125,7 +124,7 @@ def text_view(document: Document) -> TableView:
         cells = [CellView(text, None if place else verdict) for place, text in enumerate(texts)]
         rows.append(RowView(label, cells, anchor(document.id, f"{number + 1}-{label}")))
     caption = f"Ours beside published: {document.place}" if document.place else ""
-    paragraphs = replace(document, place="").paragraphs()
+    paragraphs = document._replace(place="").paragraphs()
     return TableView(document.id, document.title, caption, document.headers, rows, paragraphs, {})
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pppca_bench.methods.lookup import stored_method, title_of
 from pppca_bench.methods.protocol import PIVOT, STORAGE_FLAGS
@@ -146,8 +145,7 @@ _DISTINGUISHING_FACTS: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
 """Facts that are added, in this order, to equal names of cells of a problem."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """Runs of a setting of a method: its parameters, classifier and versions."""
 
     name: str  # the method with its thresholds and every parameter that does not have its default value

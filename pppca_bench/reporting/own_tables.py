@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from statistics import median, quantiles
 from typing import Any
@@ -206,7 +205,7 @@ class OwnTables:
             first = errors[cell] if errors.get(cell) in columns else columns[0]
             for name in columns:
                 is_first = name == first
-                own_summary = replace(summary, values=no_values, differing=summary.differing if is_first else ())
+                own_summary = summary._replace(values=no_values, differing=summary.differing if is_first else ())
                 table_cell = TableCell(row, name, (name,), "{}", source=source)
                 is_own = name in summary.quantities and (name not in ERRORS or cell not in errors)
                 filled[row, name] = (

@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -56,8 +55,7 @@ class Shortfall(NamedTuple):
         return f"{self.method} on {self.problem} ({self.n_done} of {self.n_planned}{failed})"
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Methods ranked by mean test error; a method with other settings counts as another method."""
 
     errors: pd.DataFrame  # mean test errors in percent: a row per data set, the mean over its permutations

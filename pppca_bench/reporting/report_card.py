@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 from math import prod
@@ -45,8 +44,7 @@ class Learner(NamedTuple):
     varied: Collection[str]  # names of the other settings
 
 
-@dataclass(frozen=True, slots=True)
-class RunGroup:
+class RunGroup(NamedTuple):
     """Group of settings of a method and classifier that are described together."""
 
     method: str
@@ -166,8 +164,7 @@ POINTS: Mapping[str, str] = {
 """Titles of points 3 to 7 of the checklist, on how methods and classifiers learn."""
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """Answers to the checklist, and the headers and rows of the table of problems.
 
     A section has a heading, the number of its first point, and sentences by point. A config with several groups of

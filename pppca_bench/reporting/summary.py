@@ -6,9 +6,9 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from statistics import StatisticsError, correlation
+from typing import NamedTuple
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Names, Selector, grouped, selections
@@ -18,8 +18,7 @@ _DIGITS = 12
 """Digits of a standard deviation, counted from the largest value's: further digits are rounding errors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """Summary of a quantity over ``n`` repeats: mean, sample standard deviation, 95 % interval of the mean.
 
     The interval is by Student's t distribution; it and the deviation are nan for a single repeat.
@@ -65,8 +64,7 @@ def no_values(_: str) -> Mapping[int, float]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class CellSummary:
+class CellSummary(NamedTuple):
     """Summary of the repeats of a cell, and their values."""
 
     quantities: Mapping[str, Summary]
@@ -191,8 +189,7 @@ def _settings(cell: Cell) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class CellSource:
+class CellSource(NamedTuple):
     """Provenance of a table cell.
 
     Name of a config that plans its runs, settings that select them as in ``pppca run --only``, versions of the

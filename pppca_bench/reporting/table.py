@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.references.layout import Layout, Line
@@ -23,16 +24,15 @@ from pppca_bench.reporting.summary import (
 from pppca_bench.runs import SIZES, Cell, Facts, Names, Selector
 
 
-@dataclass(frozen=True, slots=True)
-class TableCell:
+class TableCell(NamedTuple):
     """Cell of a table, with our numbers and the published numbers by quantity."""
 
     row: str
     column: str
     shows: Names  # quantities that it prints, the main quantity first
     form: str  # format string of their texts, such as "{} ({})"
-    ours: Mapping[str, Summary] = field(default_factory=dict)
-    published: Mapping[str, Number] = field(default_factory=dict)
+    ours: Mapping[str, Summary] = MappingProxyType({})
+    published: Mapping[str, Number] = MappingProxyType({})
     values: Values = no_values
     n_planned: int = 0
     n_done: int = 0
@@ -61,8 +61,7 @@ class TableCell:
 
     def filled(self, summary: CellSummary, quantities: Collection[str], source: CellSource | None) -> TableCell:
         """Return the cell with the given quantities of a summary."""
-        return replace(
-            self,
+        return self._replace(
             ours={name: quantity for name, quantity in summary.quantities.items() if name in quantities},
             values=summary.values,
             n_planned=summary.n_planned,
@@ -74,8 +73,7 @@ class TableCell:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Table of numbers; labels of rows and columns are by their keys, in the order of print."""
 
     id: str
@@ -121,8 +119,7 @@ class Table:
             return None
         rows, columns = {row for row, _ in run}, {column for _, column in run}
         has_remark = not self.remark_on or not (rows | columns).isdisjoint(self.remark_on)
-        return replace(
-            self,
+        return self._replace(
             row_labels={key: label for key, label in self.row_labels.items() if key in rows},
             column_labels={key: label for key, label in self.column_labels.items() if key in columns},
             cells={place: cell for place, cell in self.cells.items() if place[0] in rows and place[1] in columns},
@@ -168,8 +165,8 @@ def fill_table(
             known, sizes = facts.get(problem or ""), [name for name in shows if name in SIZES]
             values = {name: float(getattr(known, name)) for name in sizes} if known else {}
             # The interval of a size is the size itself.
-            ours = {name: replace(summarise([value]), low=value, high=value) for name, value in values.items()}
-            cell = replace(cell, ours=ours, fillable=problem is not None and bool(sizes))
+            ours = {name: summarise([value])._replace(low=value, high=value) for name, value in values.items()}
+            cell = cell._replace(ours=ours, fillable=problem is not None and bool(sizes))
         else:
             cell = _with_runs(cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, shown_in)
         cells[row.key, column.key] = cell
@@ -207,12 +204,12 @@ def _with_runs(
     matching = results.matching(selector, configs)
     if len(matching) > 1:
         listed_in = dict.fromkeys(table for match in matching for table in shown_in().get(match, ()))
-        return replace(cell, fillable=True, listed_in=tuple(listed_in))
+        return cell._replace(fillable=True, listed_in=tuple(listed_in))
     method = stored_method(selector.method)
     if method is not None and not method.reduces:
         quantities.discard("dimensionality")  # always the number of features
     source = source_of(matching[0], results, configs) if matching else None
-    return replace(cell.filled(results.summary(selector, configs), quantities, source), fillable=True)
+    return cell.filled(results.summary(selector, configs), quantities, source)._replace(fillable=True)
 
 
 def _label(line: Line, reference: Reference, facts: Facts) -> str:
