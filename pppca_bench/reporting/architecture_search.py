@@ -165,7 +165,6 @@ def _best_networks(table: str, searches: Mapping[str, Sequence[StoredRun]]) -> D
         place=f"Proben1 report, table {table[1:]}",
         notes=(note, "Each column is followed by the published column."),
         has_runs=any(searches.values()),
-        n_missing=sum(record["n_planned"] - record["n"] for record in records),
     )
 
 
@@ -208,6 +207,5 @@ def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Facts) -> Docume
         notes=(note,),
         agreement=Agreement("P7 same pivot", agrees),
         has_runs=any(searches.values()),
-        n_missing=sum(record["n_planned"] - record["n"] for record in records),
         agrees=agrees,
     )

@@ -93,7 +93,7 @@ class Document(NamedTuple):
         id: str,
         title: str,
         columns: Sequence[tuple[str, str]],
-        records: Sequence[Mapping[str, object]],
+        records: Sequence[Mapping[str, Any]],
         *,
         place: str = "",
         **others: Any,
@@ -101,8 +101,11 @@ class Document(NamedTuple):
         """Return a table with a row for each record.
 
         A column is a header and a template of texts, such as ``"{low:+.2f} to {high:+.2f}"``; a text
-        with a missing value (None) is a dash. Values whose names begin with "_" are not in CSV and JSON.
+        with a missing value (None) is a dash. Values whose names begin with "_" are not in CSV and JSON. By default,
+        all records are of runs, and ``n_planned - n`` of them are missing.
         """
+        n_missing = sum(record["n_planned"] - record["n"] for record in records if "n_planned" in record)
+        others = {"has_runs": bool(records), "n_missing": n_missing, **others}
         rows = [tuple(_text(template, record) for _, template in columns) for record in records]
         kept = [{name: value for name, value in record.items() if name[0] != "_"} for record in records]
         return cls(id, title, place, [header for header, _ in columns], rows, records=kept, **others)

@@ -88,7 +88,6 @@ def _errors(evidence: Evidence) -> Document:
         [("Data set", "{row}"), *columns],
         records,
         notes=(note,),
-        has_runs=bool(records),
         n_missing=n_missing,
     )
 
@@ -113,7 +112,7 @@ def _losses(evidence: Evidence) -> Document:
         " and Bengio 2003); none where the losses of all folds are equal."
     )
     title = "Registered experiment: losses by data set"
-    return Document.of_records("E_losses", title, columns, records, notes=(note,), has_runs=bool(records))
+    return Document.of_records("E_losses", title, columns, records, notes=(note,))
 
 
 def _differences(evidence: Evidence, setting: Setting, other: Setting) -> dict[str, list[float]]:
@@ -192,7 +191,7 @@ def _tests(evidence: Evidence) -> Document:
     )
     notes = (note, *conclusions(evidence, tests))
     title = "Registered experiment: tests over data sets"
-    return Document.of_records("E_tests", title, columns, records, notes=notes, has_runs=bool(records))
+    return Document.of_records("E_tests", title, columns, records, notes=notes)
 
 
 def conclusions(evidence: Evidence, tests: Mapping[tuple[Setting, Setting], Test]) -> list[str]:

@@ -290,8 +290,6 @@ def distribution_document(config: str, results: Results) -> Document:
         [("Problem", "{row}"), ("runs", "{n}"), *statistics],
         records,
         notes=(note,),
-        has_runs=bool(cells),
-        n_missing=sum(record["n_planned"] - record["n"] for record in records),
     )
 
 
@@ -342,8 +340,7 @@ def choices_document(results: Results) -> Document:
         " Means over the runs."
     )
     title = "Settings chosen by the runs themselves"
-    has_runs = bool(records)
-    return Document.of_records("C", title, columns, records, notes=(note,), has_runs=has_runs, n_missing=n_missing)
+    return Document.of_records("C", title, columns, records, notes=(note,), n_missing=n_missing)
 
 
 def _chosen(runs: CellRuns) -> str:
