@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
+from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -39,19 +40,12 @@ _MAX_NORMAL_ROWS = 36
 INDENT = "\u2003"
 """Indentation of a row's label."""
 
-_ESCAPED = str.maketrans(
-    {character: f"\\{character}" for character in "%#_&${}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", INDENT: r"\quad{}"}
-    # LaTeX's oldest text fonts print other characters instead of these.
-    | {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}"}
-    # At the start of a row LaTeX reads these as options, and in a caption's option a bracket as its end.
-    | {"[": "{[}", "]": "{]}", "*": "{*}"}
-    | {"–": "--", "…": r"\ldots{}", "‖": r"$\|$"}
-    | {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$"}
-    | {"τ": r"$\tau$", "ρ": r"$\rho$", "η": r"$\eta$", "λ": r"$\lambda$", "α": r"$\alpha$", "Δ": r"$\Delta$"}
-    | {raised: f"$^{{{text}}}$" for raised, text in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ", [*"0123456789-", r"\top"], strict=True)}
-    | {lowered: f"$_{{{text}}}$" for lowered, text in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
-)
+_ESCAPED = str.maketrans(json.loads((Path(__file__).with_name("templates") / "latex.json").read_text("utf-8")))
+"""LaTeX of characters.
+
+LaTeX's oldest text fonts print other characters instead of ``|<>``. At the start of a row LaTeX reads brackets and
+asterisks as options, and in a caption's option a bracket as its end.
+"""
 
 
 class Grid(NamedTuple):
