@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import MethodRequest, variants
@@ -20,9 +20,6 @@ from pppca_bench.methods.registry import DEFAULT_RULE
 from pppca_bench.problems import OwnData
 from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
 from pppca_bench.runs import CHOOSE, Cell, Parameters, RunSpec, Scalar
-
-if TYPE_CHECKING:
-    from hashlib import _Hash as Digest
 
 
 class Identity(NamedTuple):
@@ -63,11 +60,9 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
                 for repeat in range(repeats or method.repeats)
             ]
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
-                cell_digest, place = _digest_of(cell), next(places)
+                identity_text, place = _identity_text(cell), next(places)
                 for repeat, seed in enumerate(seeds):
-                    digest = cell_digest.copy()
-                    digest.update(f" {repeat} {seed}".encode())
-                    key = digest.hexdigest()[:32]
+                    key = hashlib.sha256(f"{identity_text} {repeat} {seed}".encode()).hexdigest()[:32]
                     runs[key] = RunSpec(key, cell, repeat, seed, changed, place)
     return list(runs.values())
 
@@ -133,11 +128,11 @@ def _changed(method: MethodRequest, cell: Cell) -> tuple[str, ...]:
     )
 
 
-def _digest_of(cell: Cell) -> Digest:
-    """Return the digest of a cell and of the sizes behind "pivot", from which the keys of its runs are derived."""
+def _identity_text(cell: Cell) -> str:
+    """Return a cell and the sizes behind "pivot" as the text from which the keys of its runs are derived."""
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
     pivot, settings = pivot_of(cell.problem), cell.settings.items()
     pivotal = [name.rpartition(".")[2] for name, value in settings if value == PIVOT]
     # Without a known pivot, the data, whose digest is among the parts, and the rule's version determine the sizes.
     sizes = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in pivotal if name in PIVOT_KEYS]
-    return hashlib.sha256(json.dumps([*parts, sizes], sort_keys=True).encode())
+    return json.dumps([*parts, sizes], sort_keys=True)
