@@ -210,7 +210,6 @@ def _write_tables(tables: Sequence[Table | Document], form: Format, folder: Path
     from pppca_bench.reporting.document import EXTENSIONS
     from pppca_bench.reporting.table_text import render
 
-    folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{table.id}.{EXTENSIONS[form]}" for table in tables]
     for path, table in zip(paths, tables, strict=True):
         atomic_write(path, render(table, form=form, sd=sd))

@@ -66,7 +66,6 @@ def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, R
     for contest, ranking in rankings:
         numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method").reset_index()
         drawings.append((contest.id, partial(draw_ranking, contest, ranking), numbers))
-    out_dir.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, drawn, numbers in drawings:
         table = to_csv(numbers.map(ten_digits)).encode()
