@@ -45,11 +45,7 @@ STYLES = tuple(
 
 Styles = Mapping[str, dict[str, Any]]
 
-PAGE_STYLE: dict[str, Any] = {
-    "font.sans-serif": ["DejaVu Sans", "Verdana"],
-    "path.simplify_threshold": 0.5,
-    "svg.fonttype": "none",
-}
+PAGE_STYLE = _TEMPLATES / "page.mplstyle"
 """Changes of the style for a web page: texts in its fonts instead of outlines."""
 
 _TEXT_MARGIN = 0.01
@@ -81,7 +77,7 @@ def page_svg(draw_it: Callable[..., Drawing], *numbers: object) -> bytes:
 
 
 def to_images(
-    drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA), style: Path | list[Any] = STYLE
+    drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA), style: Path | list[Path] = STYLE
 ) -> dict[str, bytes]:
     """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
     images = {}
