@@ -1,6 +1,8 @@
 """Types of columns: the same for the same values from every source; what cannot be read is refused with its remedy."""
 
+import csv
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -251,6 +253,21 @@ def test_many_wrong_lines_are_one_line_with_their_count(tmp_path):
         data_of(tmp_path, "x,z,y\n" + "1,2,u\n" + "1,u\n" * 599)
     assert str(refused.value).count("\n") == 0
     assert "in 599 of 600 rows: 2 in line 3, 2 in line 4, 2 in line 5 …" in str(refused.value)
+
+
+CELL = st.text(st.sampled_from("ab ,;\"'\n\r#\t1é"), max_size=5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=st.lists(st.tuples(CELL, CELL), min_size=1, max_size=6), sep=st.sampled_from([",", ";", "\t"]))
+def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(tmp_path_factory, rows, sep):
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    frame = pd.DataFrame(rows, columns=["first", "second"])
+    frame.to_csv(path, sep=sep, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    read = OwnData.declared("csv", str(path), read={"sep": sep, "header": 0}).read().frame
+    assert read.to_numpy().tolist() == frame.to_numpy().tolist()
+    lines = np.cumsum([1, *(1 + len(re.findall("\r\n|\r|\n", "|".join(row))) for row in rows)])[1:]
+    assert read.index.tolist() == lines.tolist()
 
 
 @pytest.mark.parametrize("compression", ["gz", "bz2", "xz", "zip"])
