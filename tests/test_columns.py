@@ -142,6 +142,8 @@ def test_whole_numbers_that_float64_merges_are_refused_unless_categories(values)
     with pytest.raises(ColumnError, match="whole numbers within ±2⁵³"):
         infer(series, Reading())
     assert str(BIG + 1) in infer(series, Reading(), "category")[0].labels
+    with pytest.raises(ColumnError, match="whole numbers within ±2⁵³"):
+        infer(pd.Series([f"{BIG + 1:,}", "2"], name="x"), meaning(thousands=","))
 
 
 CELLS = {

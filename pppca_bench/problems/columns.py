@@ -214,7 +214,8 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     remedies = "correct it", "leave it empty as a gap"
     check_none(values[np.abs(numbers) > LARGEST], f"a number within ±{LARGEST:g}", *remedies)
     large = values[np.abs(numbers) >= EXACT].astype(object).map(str)
-    merged = [bool(_INTEGER.fullmatch(text.strip())) and abs(int(text)) > EXACT for text in large]
+    digits = large.str.replace(reading.thousands or " ", "", regex=False)
+    merged = [bool(_INTEGER.fullmatch(text.strip())) and abs(int(text)) > EXACT for text in digits]
     as_labels = "take it for categories,", "categorical", [column.name]
     check_none(large[merged], "whole numbers within ±2⁵³, which float64 represents", as_labels)
     return pd.Series(numbers, values.index)
