@@ -84,8 +84,8 @@ def isolated() -> Iterator[None]:
         folder = Path.cwd()
     environment, config = dict(os.environ), sklearn.get_config()
     states = random.getstate(), np.random.get_state(), np.geterrcall()
-    # Not dict(…), which chooses a backend.
-    settings = dict.copy(sys.modules["matplotlib"].rcParams) if "matplotlib" in sys.modules else None
+    # In contrast to dict(…), copy() leaves the choice of a backend open.
+    settings = sys.modules["matplotlib"].rcParams.copy() if "matplotlib" in sys.modules else None
     in_main = threading.current_thread() is threading.main_thread()
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()} if in_main else {}
     try:
