@@ -23,6 +23,7 @@ from pppca_bench.cli._shared import (
 from pppca_bench.config.shipped import shipped_experiments
 from pppca_bench.errors import check_known
 from pppca_bench.files import atomic_write, remove_stale
+from pppca_bench.runs import Names
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.document import Document, Format
@@ -57,12 +58,12 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 @click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always have both.")
 @click.option("--out", type=FOLDER, help="Write a file for each table into this folder instead of printing.")
 def tables(
-    configs: tuple[str, ...],
+    configs: Names,
     results: Path,
     references: tuple[Path, ...],
-    names: tuple[str, ...],
-    problems: tuple[str, ...],
-    methods: tuple[str, ...],
+    names: Names,
+    problems: Names,
+    methods: Names,
     show_all: bool,
     form: Format,
     sd: bool,

@@ -19,7 +19,7 @@ from pppca_bench.documents import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.parameters import shown
-from pppca_bench.runs import Cell, Plan, written
+from pppca_bench.runs import Cell, Names, Plan, written
 
 MAX_NAME_LENGTH = 120  # characters of a changed config's name, which names a folder of tables
 
@@ -36,7 +36,7 @@ class RunFilter(NamedTuple):
     A run matches if, for each key, it has one of the values; without keys all runs match.
     """
 
-    wanted: Mapping[str, tuple[str, ...]]
+    wanted: Mapping[str, Names]
 
     def matches(self, cell: Cell) -> bool:
         """Return whether the runs of a cell match."""
@@ -76,7 +76,7 @@ def parse_filter(options: Sequence[str]) -> RunFilter:
 
     Values of the same key are alternatives; runs match the conditions on all keys, in a single or several options.
     """
-    wanted: dict[str, tuple[str, ...]] = {}
+    wanted: dict[str, Names] = {}
     for option in options:
         key = ""
         for part in _PART.findall(option):

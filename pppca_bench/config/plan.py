@@ -19,7 +19,7 @@ from pppca_bench.methods.protocol import PIVOT, PIVOT_KEYS, STORAGE_FLAGS, secti
 from pppca_bench.methods.registry import DEFAULT_RULE
 from pppca_bench.problems import OwnData
 from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
-from pppca_bench.runs import CHOOSE, Cell, Parameters, RunSpec, Scalar
+from pppca_bench.runs import CHOOSE, Cell, Names, Parameters, RunSpec, Scalar
 
 
 class Identity(NamedTuple):
@@ -98,7 +98,7 @@ def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int |
     return tuple(sorted(versions.items()))
 
 
-def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, tuple[str, ...]]]:
+def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, Names]]:
     """Yield the cells of a method, each with the names of the settings that differ from their defaults."""
     for settings in variants(method.classifier):
         classifier = tuple(item for item in settings if not _takes_inputs_as_given(item, problem))
@@ -115,7 +115,7 @@ def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
     return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_pivotal)
 
 
-def _changed(method: MethodRequest, cell: Cell) -> tuple[str, ...]:
+def _changed(method: MethodRequest, cell: Cell) -> Names:
     """Return the names of the settings that differ from their defaults."""
     defaults: dict[str, Scalar] = {}
     for prefix, entry in zip(("", "classifier.", "classifier.base."), method.entries, strict=False):

@@ -11,6 +11,7 @@ import numpy as np
 from pppca_bench.reporting.document import environment, printed
 from pppca_bench.reporting.evidence import MARGIN, READINGS, Evidence, Part, Reading, Verdict, judge, losses
 from pppca_bench.reporting.summary import summarise
+from pppca_bench.runs import Names
 
 PSEUDO = ("evolved", "dynamical")
 """Roles of the slides' methods in the claims."""
@@ -29,8 +30,8 @@ class Finding(NamedTuple):
     place: str  # where the slides make the claim
     verdict: Verdict  # on the slides as written
     fitted: Verdict  # with fitted settings
-    evidence: tuple[str, ...]  # sentences
-    sources: tuple[str, ...]  # tables and figures with the numbers
+    evidence: Names  # sentences
+    sources: Names  # tables and figures with the numbers
     conclusion: str = ""  # advice that follows, a sentence or ""
 
 
@@ -246,7 +247,7 @@ class Claim(NamedTuple):
 
     text: str
     place: str
-    sources: tuple[str, ...]
+    sources: Names
     judge: Callable[[Evidence, Reading], Parts]
     advise: Callable[[Evidence], str] = lambda _: ""
     readings: tuple[Reading, ...] = READINGS
