@@ -292,7 +292,7 @@ class TestErrors:
         result = pppca("tables", "--results", finished, "--out", "file/tables")
         assert (result.exit_code, result.stderr) == (
             1,
-            "Error: file/tables: cannot be read or written (Not a directory). Check the path and the disk.\n",
+            "Error: file/tables/X.txt: cannot be read or written (Not a directory). Check the path and the disk.\n",
         )
 
 

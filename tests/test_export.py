@@ -14,7 +14,7 @@ from command_line import pppca
 import pppca_bench
 from pppca_bench.errors import StoreError, UnknownConfigError, UnknownNameError
 from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
-from pppca_bench.store.database import Span, Store
+from pppca_bench.store.database import Store
 from pppca_bench.store.export import find_run
 
 NETWORK = (("hidden", (8, 4)), ("rule", "rprop"), ("shortcuts", True))
@@ -44,19 +44,12 @@ def results(tmp_path) -> Path:
             )
             for spec in SPECS[:2]
         ]
-        store.record(done, PROVENANCE, span=Span("2026-01-01T00:00:00.000+00:00", 30.0))
-        store.record([RunResult("cd0", "failed", TRACEBACK)], PROVENANCE, span=Span("2026-01-01T00:01:00+00:00", 4.0))
+        store.record(done, PROVENANCE)
+        store.record([RunResult("cd0", "failed", TRACEBACK)], PROVENANCE)
     return tmp_path
 
 
 class TestLoadResults:
-    def test_runs_of_several_cells_that_were_computed_together_share_their_time(self, results):
-        with Store(results / "results.sqlite") as store:
-            span = Span("2026-01-01T00:00:00.000+00:00", 30.0)
-            store.record([RunResult("cd0", "done")], PROVENANCE, span=span, replace=True)
-        durations = pppca_bench.load_results(results).set_index("key")["duration_ms"]
-        assert durations[["ab0", "ab1", "cd0"]].tolist() == [10.0] * 3
-
     def test_a_row_a_run_with_settings_and_numbers_in_columns_of_their_own(self, results):
         runs = pppca_bench.load_results(results).set_index("key")
         assert sorted(runs.index) == ["ab0", "ab1", "ab2", "cd0"]
@@ -64,7 +57,6 @@ class TestLoadResults:
         assert (first["configs"], first["problem"], first["method"], first["repeat"]) == ("one two", "iris", "dgha", 0)
         assert (first["seed"], first["status"], first["data_sha256"]) == (2**62, "done", "a" * 64)
         assert (first["version"], first["commit"]) == ("0.1.0", "abcdef123456.dirty")
-        assert first["duration_ms"] == 15.0  # two runs took 30 together
         assert (first["method.n_epochs"], first["n_epochs"]) == (50, 17)
         assert (first["test_error_percent"], first["own_measure"]) == (2.5, 0.5)
         assert runs["status"].to_dict() == {"ab0": "done", "ab1": "done", "ab2": "planned", "cd0": "failed"}
@@ -143,7 +135,6 @@ class TestShow:
         assert (shown["parameters"], shown["classifier"]["hidden"]) == ({"n_epochs": 50, "tau": 15.0}, [8, 4])
         assert shown["values"] == {"test_error_percent": 3.5, "n_epochs": 17, "own_measure": 0.5}
         assert shown["histories"] == {"dimensionality": "5", "variances": "5 × 4"}
-        assert (shown["duration_ms"], shown["runs_in_this_time"]) == (30.0, 2)
         assert shown["provenance"] == {"pppca": "0.1.0+abcdef123456.dirty", "python": "3.11.7", "configs": {"one": "1"}}
         assert "error" not in shown
 

@@ -32,7 +32,7 @@ classifier: {{hidden: [4], max_epochs: 20}}
 """
 N_RUNS_OF_A_PROBLEM = 96 * (1 + 2 * 2 + 2 + 1)
 N_KILLS = 50
-OF_THEIR_MOMENT = ("started_at", "finished_at", "duration_ms", "fit_time_ms", "classifier_time_ms", "provenance")
+OF_THEIR_MOMENT = ("finished_at", "fit_time_ms", "classifier_time_ms", "provenance")
 OF_THEIR_PLAN = ("cell", "id")
 """Numbers that follow the order in which cells were planned."""
 

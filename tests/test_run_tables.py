@@ -91,7 +91,7 @@ class TestRun:
         assert done.exit_code == 1
         lines = done.stderr.splitlines()[-2:]
         assert lines[0] == "3 runs done, 0 were already stored."
-        assert lines[1].startswith("Error: results/by_config/small: ")
+        assert lines[1].startswith("Error: results/by_config/small/X.md: ")
 
     def test_tables_of_an_older_config_are_removed(self, config):
         run(config)

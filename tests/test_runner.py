@@ -363,7 +363,7 @@ def test_missing_data_fail_only_their_own_runs():
             raise gone[name]
         return next(iter(IRIS.values()))[1]
 
-    results, _ = worker.compute(group, {of: partial(load, of[0]) for of in map(queues.same_problem, group)})
+    results = worker.compute(group, {of: partial(load, of[0]) for of in map(queues.same_problem, group)})
     assert [result.key for result in results] == [spec.key for spec in group]
     assert [result.status for result in results] == ["done", "done", "failed", "failed"]
     assert "b is gone." in str(results[-1].error)
@@ -437,19 +437,17 @@ def test_no_run_is_reserved_after_a_run(open_store, failing):
     assert store.reserved() == []
 
 
-def test_each_result_has_its_times_and_its_configs(open_store):
+def test_each_result_has_its_time_and_its_configs(open_store):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
     before = datetime.now(UTC)
     run(specs, store, IRIS, workers=0, plans=[Plan("a", "f" * 64, "", tuple(specs))])
     rows = store._connection.execute(
-        "SELECT started_at, duration_ms, finished_at, description FROM runs JOIN provenances ON id = provenance"
+        "SELECT finished_at, description FROM runs JOIN provenances ON id = provenance"
     ).fetchall()
     assert len(rows) == 2
-    for started_at, duration_ms, finished_at, description in rows:
-        started, finished = datetime.fromisoformat(started_at), datetime.fromisoformat(finished_at)
-        assert before - timedelta(milliseconds=1) <= started <= finished
-        assert 0 < duration_ms <= 1e3 * (finished - started).total_seconds() + 2
+    for finished_at, description in rows:
+        assert before - timedelta(milliseconds=1) <= datetime.fromisoformat(finished_at)
         assert json.loads(description)["configs"] == {"a": "f" * 64}
 
 

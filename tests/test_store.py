@@ -14,7 +14,7 @@ import pytest
 
 from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, RunSpec
-from pppca_bench.store.database import Span, Store
+from pppca_bench.store.database import Store
 from pppca_bench.store.file import SCHEMA_VERSION
 
 CLASSIFIER = (("hidden", (4, 2)), ("initial_step_range", (0.005, 0.02)), ("rule", "rprop"), ("shortcuts", True))
@@ -461,14 +461,6 @@ def test_settings_are_read_back_as_the_same_values(store, value):
 def test_changed_settings_are_those_of_the_last_plan(planned):
     planned.plan(plan("b", [replace(spec, changed=("centre",)) for spec in SPECS]))
     assert {spec.changed for spec, _ in planned.runs()} == {("centre",)}
-
-
-def test_start_and_duration_of_a_group_are_stored(planned, path):
-    span = Span("2026-01-01T00:00:00.000+00:00", 12.5)
-    planned.record([done(SPECS[0]), done(SPECS[1])], "{}", span=span)
-    planned.record([done(SPECS[2])], "{}")
-    rows = _query(path, "SELECT started_at, duration_ms FROM runs ORDER BY key")
-    assert rows == [span, span, (None, None)]
 
 
 @pytest.mark.parametrize("read_only", [False, True])

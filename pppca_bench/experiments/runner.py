@@ -115,9 +115,9 @@ def run(
         for computed in _execute(queue, used, problems, warn):
             provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})  # while the workers compute
             with store.transaction():
-                for results, span in computed:
-                    store.record(results, provenance, replace=fresh, span=span)
-            for result in itertools.chain.from_iterable(results for results, _ in computed):
+                for results in computed:
+                    store.record(results, provenance, replace=fresh)
+            for result in itertools.chain.from_iterable(computed):
                 if not queue.put_back(by_key[result.key], result):
                     n_finished += 1
                     n_trained += n_trainings(by_key[result.key].cell)
@@ -231,9 +231,9 @@ def _fan_out(
                 group, start = in_flight[future]
                 if not backend.is_lost(future):
                     computed.append(future.result())
-                    rest.extend((spec,) for spec in group[len(computed[-1][0]) :])  # slow: each to any worker
+                    rest.extend((spec,) for spec in group[len(computed[-1]) :])  # slow: each to any worker
                 elif cause := _cause_of_loss(group, time.perf_counter() - start, backend.timeout, tried):
-                    computed.append(([failed_result(spec, cause) for spec in group], None))
+                    computed.append([failed_result(spec, cause) for spec in group])
                 else:
                     lost += group
                     tried |= {spec.key for spec in group}

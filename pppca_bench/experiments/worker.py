@@ -14,7 +14,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 from pppca_bench.compiled import cache
@@ -25,9 +24,8 @@ from pppca_bench.methods.lookup import refresh
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, candidates, failed_result
-from pppca_bench.store.database import Span
 
-Computed = tuple[list[RunResult], Span | None]
+Computed = list[RunResult]
 Loads = Mapping[Hashable, Callable[[], Problem]]
 """Functions that load the problems of a group, by `same_problem`."""
 
@@ -64,9 +62,7 @@ def compute(group: Group, loads: Loads, timeout: float | None = None) -> Compute
         if is_timed(group[0].cell):
             with suppress(OSError, ImportError):
                 stack.enter_context(machine_lock())
-        started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
-        results = _results(group, loads, timeout)
-        return results, Span(started_at, 1e3 * (time.perf_counter() - start))
+        return _results(group, loads, timeout)
 
 
 def _results(group: Group, loads: Loads, timeout: float | None) -> list[RunResult]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pppca_bench.errors import ConfigError, UnknownConfigError, listed, nearest
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
@@ -31,13 +31,6 @@ _INSERT_CELL = (
     f"INSERT INTO cells ({', '.join(CELL_COLUMNS)}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT DO UPDATE SET changed = excluded.changed RETURNING id"
 )
-
-
-class Span(NamedTuple):
-    """Start of the computation of a group of runs, in UTC and ISO 8601, and its duration."""
-
-    started_at: str
-    duration_ms: float
 
 
 class Store(Database):
@@ -115,9 +108,7 @@ class Store(Database):
         rows = self.rows("SELECT * FROM problems ORDER BY rowid")
         return {name: ProblemFacts(*(name, *facts, tuple(json.loads(text)))) for name, *facts, text in rows}
 
-    def record(
-        self, results: Sequence[RunResult], provenance: str, *, replace: bool = False, span: Span | None = None
-    ) -> None:
+    def record(self, results: Sequence[RunResult], provenance: str, *, replace: bool = False) -> None:
         """Append finished runs in one transaction; a run that is done stays as it is.
 
         Parameters
@@ -128,10 +119,8 @@ class Store(Database):
             JSON text with the versions of code and libraries, and the machine.
         replace : bool, default False
             Replace stored results.
-        span : Span, optional
-            Span of the group in which these runs were computed.
         """
-        names = ("status", "error", "measures", *QUANTITIES, "started_at", "duration_ms")
+        names = ("status", "error", "measures", *QUANTITIES)
         update = (
             f"UPDATE runs SET {', '.join(f'{name} = ?' for name in names)}, finished_at = {_NOW},"
             " provenance = (SELECT id FROM provenances WHERE description = ?)"
@@ -141,7 +130,7 @@ class Store(Database):
             connection.execute("INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING", (provenance,))
             for result in results:
                 known, measures = columns.split_measures(result.values)
-                row = (result.status, result.error, measures, *map(known.get, QUANTITIES), *(span or (None, None)))
+                row = (result.status, result.error, measures, *map(known.get, QUANTITIES))
                 if connection.execute(update, (*row, provenance, result.key, replace)).rowcount:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                     if result.history:

@@ -19,19 +19,14 @@ from pppca_bench.store.database import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-_ORIGIN = ("version", "commit", "started_at", "finished_at", "duration_ms")
+_ORIGIN = ("version", "commit", "finished_at")
 IDENTITY = ("key", "configs", "problem", "data_sha256", "method", "repeat", "seed", "status", *_ORIGIN, "error")
 """Columns that every run has; they come first."""
 
 TARGETS, PREDICTED, PROBABILITIES = "test_targets", "test_predicted", "test_probabilities"
 """Names of a run's predictions among its learning curves, in single precision."""
 
-_ORIGINS = (
-    "SELECT key, description, started_at, finished_at, duration_ms,"
-    " count(*) OVER (PARTITION BY started_at, duration_ms) FROM runs"
-    " LEFT JOIN provenances ON provenances.id = provenance"
-)
-"""Runs that were computed together have the same start and duration."""
+_ORIGINS = "SELECT key, description, finished_at FROM runs LEFT JOIN provenances ON provenances.id = provenance"
 
 
 def load_results(folder: str | Path = "results", configs: Sequence[str] | None = None) -> pd.DataFrame:
@@ -48,10 +43,9 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     -------
     pandas.DataFrame
         First the columns that every run has (`IDENTITY`): ``configs`` has the names of the configs that ask for it,
-        separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``; ``duration_ms`` is the run's share
-        of the time of the runs that were computed together. Then its settings, as ``method.tau`` and
-        ``classifier.hidden``, and its numbers, named as in `pppca_bench.runs.QUANTITIES`; names end in
-        the unit, percent or ms. Choice: settings have a prefix, since a number may have the same name
+        separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``. Then its settings, as
+        ``method.tau`` and ``classifier.hidden``, and its numbers, named as in `pppca_bench.runs.QUANTITIES`; names end
+        in the unit, percent or ms. Choice: settings have a prefix, since a number may have the same name
         (``n_epochs``). A setting of several types, or with lists, is text as in configs: ``"pivot"``, ``"[8, 4]"``.
 
     Raises
@@ -85,13 +79,10 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     return pd.DataFrame(columns)
 
 
-def _origin(
-    description: str | None, started_at: str | None, finished_at: str | None, duration_ms: float | None, n_together: int
-) -> tuple[Any, ...]:
-    """Return the values of `_ORIGIN`; the duration is the run's share."""
+def _origin(description: str | None, finished_at: str | None) -> tuple[str | None, ...]:
+    """Return the values of `_ORIGIN`."""
     version, _, commit = json.loads(description)["pppca"].partition("+") if description else ("", "", "")
-    share = None if duration_ms is None else duration_ms / n_together
-    return version or None, commit or None, started_at, finished_at, share
+    return version or None, commit or None, finished_at
 
 
 def _typed(values: list[Any]) -> Any:
@@ -149,9 +140,7 @@ def _distinguished(store: Store, keys: Sequence[str]) -> Sequence[str]:
 
 def run_details(store: Store, key: str) -> dict[str, Any]:
     """Return all facts of a stored run as plain values, the traceback of a failed run under ``error``."""
-    ((_, description, started_at, finished_at, duration_ms, n_together),) = store.rows(
-        f"SELECT * FROM ({_ORIGINS}) WHERE key = ?", key
-    )
+    ((_, description, finished_at),) = store.rows(f"{_ORIGINS} WHERE key = ?", key)
     spec, result = store.runs_by_key([key])[key]
     cell, configs = spec.cell, store.configs_of(key)
     problem: dict[str, Any] = {"name": cell.problem, "data_sha256": cell.data_sha256}
@@ -174,10 +163,7 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "algorithm_versions": dict(cell.algorithms),
         "repeat": spec.repeat,
         "seed": spec.seed,
-        "started_at": started_at,
         "finished_at": finished_at,
-        "duration_ms": duration_ms,
-        "runs_in_this_time": n_together if started_at else None,
         "values": dict(result.values) if result else {},
         "histories": {name: " × ".join(map(str, curve.shape)) for name, curve in curves.items()},
         "provenance": provenance,

@@ -28,7 +28,7 @@ CREATE TABLE runs (
     key TEXT PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells (id), repeat INTEGER NOT NULL, seed INTEGER NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('planned', 'done', 'failed')), error TEXT,
     measures TEXT, provenance INTEGER REFERENCES provenances (id),
-    started_at TEXT, duration_ms REAL, finished_at TEXT, {", ".join(f"{name} REAL" for name in QUANTITIES)}
+    finished_at TEXT, {", ".join(f"{name} REAL" for name in QUANTITIES)}
 ) STRICT;
 CREATE INDEX runs_of_a_cell ON runs (cell);
 CREATE TABLE problems (

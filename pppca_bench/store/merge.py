@@ -20,7 +20,7 @@ _REMEDY = (
     f" recompute (`pppca run --fresh`) one of them. {_REFUSED}"
 )
 _TIMINGS = {name for name, quantity in QUANTITIES.items() if quantity.is_timing}
-_RESULT = ("status", "error", "measures", "started_at", "duration_ms", "finished_at", *QUANTITIES)
+_RESULT = ("status", "error", "measures", "finished_at", *QUANTITIES)
 _COLUMNS = ", ".join(("key", "cell", "repeat", "seed", "provenance", *_RESULT))
 _CELL = ", ".join(CELL_COLUMNS)
 
