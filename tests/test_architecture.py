@@ -34,12 +34,13 @@ MAY_IMPORT = {
     "experiments": "errors files runs compiled problems store references engines classifiers reducers"
     " methods documents config projection",
     "reporting": "errors files runs store references methods",
-    "cli": "errors files runs documents problems store references methods config experiments reporting",
+    "paper": "runs store references methods reporting",
+    "cli": "errors files runs documents problems store references methods config experiments reporting paper",
 }
 LEAVES = ("errors", "files", "runs", "parameters", "samples", "keep_rules")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
-AFTER_THE_STORE = ("reporting", "cli")
+AFTER_THE_STORE = ("reporting", "paper", "cli")
 
 
 def modules() -> list[Path]:
@@ -159,8 +160,15 @@ def test_plans_are_made_without_input_or_output(name):
     assert {"open", "print", "input"}.isdisjoint(calls(path))
 
 
-def test_reporting_imports_no_computation_even_indirectly():
-    assert reachable("reporting").isdisjoint(SCIENCE)
+def test_reporting_and_the_paper_import_no_computation_even_indirectly():
+    assert reachable("paper").isdisjoint(SCIENCE)
+
+
+def test_only_the_command_line_imports_the_paper_and_by_one_module():
+    users = {path: imports(path) for path in modules() if "paper" in own_parts(path)}
+    assert {part_of(path) for path in users} == {"cli"}
+    of_paper = {name for own in users.values() for name in own if name.startswith("pppca_bench.paper.")}
+    assert {name.count(".") for name in of_paper} == {2}
 
 
 def test_reachable_parts_include_indirect_imports():

@@ -5,8 +5,7 @@ from report_runs import FACTS, cell_of, search_runs
 from stored_runs import results_by_config, run_of
 
 from pppca_bench.classifiers.network import Architecture
-from pppca_bench.references.proben1_tables import LINEAR, SIGMOID, Network, published_searches, published_tests
-from pppca_bench.reporting.architecture_search import (
+from pppca_bench.paper.architecture_search import (
     Trained,
     describe_search,
     n_connections,
@@ -14,6 +13,7 @@ from pppca_bench.reporting.architecture_search import (
     search_documents,
     within,
 )
+from pppca_bench.references.proben1_tables import LINEAR, SIGMOID, Network, published_searches, published_tests
 
 PUBLISHED = published_searches()
 L2, L4, L8 = (Network((size,), LINEAR) for size in (2, 4, 8))

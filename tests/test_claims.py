@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
+from pppca_bench.paper.claims import advice_of, judge_claims, render_findings
+from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, Losses, Part, judge, losses, overall_verdict
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.claims import Finding, advice_of, judge_claims, render_findings
-from pppca_bench.reporting.evidence import COMPARED, READINGS, Evidence, Losses, Part, judge, losses, overall_verdict
+from pppca_bench.reporting.document import Finding
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell

@@ -8,9 +8,9 @@ from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.config.request import read_request
 from pppca_bench.config.shipped import find_experiment
+from pppca_bench.paper.evidence import Evidence
+from pppca_bench.paper.experiment import COMPARISONS, CONFIGS, SETTINGS, experiment_documents, run_tests
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.evidence import Evidence
-from pppca_bench.reporting.experiment import COMPARISONS, CONFIGS, SETTINGS, experiment_documents, run_tests
 from pppca_bench.reporting.pairs import corrected_t
 from pppca_bench.runs import ProblemFacts
 

@@ -10,10 +10,11 @@ from command_line import pppca
 from markupsafe import escape
 from report_page import ODD, write_store
 
+from pppca_bench.paper import findings, paper
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison, compare
+from pppca_bench.reporting.document import Finding
 from pppca_bench.reporting.html import HEIGHT, anchor, inline_svg, render_report, table_view
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.summary import summarise
@@ -60,9 +61,9 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def built(folder) -> tuple[Snapshot, list[Finding], str]:
     with Store(folder / "results.sqlite", read_only=True) as store:
-        snapshot = take_snapshot(store, own_references())
-        findings = snapshot.findings(snapshot.figures(store))
-        return snapshot, findings, render_report(snapshot, store, {"cancer1": "Proben1 (some place)"})
+        snapshot = take_snapshot(store, own_references(), with_paper=paper)
+        judged = findings(snapshot, snapshot.figures(store))
+        return snapshot, judged, render_report(snapshot, store, {"cancer1": "Proben1 (some place)"}, findings)
 
 
 @pytest.fixture(scope="module")

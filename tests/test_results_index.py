@@ -9,8 +9,8 @@ import pytest
 from full_results import CONFIG, tables_and_figures
 from stored_runs import cell_of, run_of
 
-from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison
+from pppca_bench.reporting.document import Finding
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.index_page import headline, least_errors, not_run, render_index
 from pppca_bench.reporting.summary import CellSource, summarise

@@ -6,11 +6,13 @@ import pytest
 from report_runs import FACTS, cell_of, network_runs, search_runs
 from stored_runs import results_by_config, run_of
 
+from pppca_bench.paper import paper
+from pppca_bench.paper.report_documents import DISTRIBUTION_CONFIGS, distribution_document
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.index_page import not_run
-from pppca_bench.reporting.own_tables import DISTRIBUTION_CONFIGS, distribution_document, five_numbers
+from pppca_bench.reporting.own_tables import five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import render
 
@@ -35,7 +37,7 @@ ODD = Document(
 
 
 def tables(runs=RUNS) -> Snapshot:
-    return Snapshot(results_by_config(runs), FACTS, REFERENCES)
+    return Snapshot(results_by_config(runs), FACTS, REFERENCES, paper)
 
 
 class TestText:

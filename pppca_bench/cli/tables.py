@@ -126,7 +126,8 @@ def render(results: Path, findings: Path | None) -> None:
     """
     import os
 
-    from pppca_bench.reporting.claims import advice_of, render_findings
+    from pppca_bench.paper import advice_of, render_findings
+    from pppca_bench.paper import findings as judge
     from pppca_bench.reporting.figure_drawing import write_figures
     from pppca_bench.reporting.index_page import render_index
 
@@ -134,7 +135,7 @@ def render(results: Path, findings: Path | None) -> None:
     built = snapshot.with_runs
     written = [path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")]
     images = write_figures(drawn, rankings, results / "figures")
-    judged = snapshot.findings(drawn)
+    judged = judge(snapshot, drawn)
     atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings, judged))
     remove_stale(results, [*written, *images])
     shown = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
@@ -156,10 +157,11 @@ def report(results: Path, out: Path | None) -> None:
     The page has the claims, tables, figures, ranks, rules and provenance. It needs no other file and no network,
     and can be read without scripts.
     """
+    from pppca_bench.paper import findings
     from pppca_bench.reporting.html import render_report
 
     with read_store(results) as store:
-        page = render_report(read_snapshot(store), store, _addresses())
+        page = render_report(read_snapshot(store), store, _addresses(), findings)
     path = out or results / "report.html"
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tabulate import tabulate
 
 from pppca_bench.files import in_markdown, printable, to_csv
-from pppca_bench.runs import described
+from pppca_bench.runs import Names, described
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -290,3 +290,15 @@ def _wrapped_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> s
         return "l" + "r" * len(others)
     em = min(0.55 * sum(others), 30.0)  # digits are half an em wide
     return rf"p{{\dimexpr\linewidth-{em:.1f}em-{2 * len(others) + 2}\tabcolsep}}" + "r" * len(others)
+
+
+class Finding(NamedTuple):
+    """Verdicts on a claim, and the evidence."""
+
+    claim: str
+    place: str  # where the paper makes the claim
+    verdict: str  # on the paper as written
+    fitted: str  # with fitted settings
+    evidence: Names  # sentences
+    sources: Names  # tables and figures with the numbers
+    conclusion: str = ""  # advice that follows, a sentence or ""

@@ -7,7 +7,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -24,7 +24,8 @@ from pppca_bench.reporting.comparison import (
     score_rows,
     scores,
 )
-from pppca_bench.reporting.document import EMPTY, Document, environment, number_text
+from pppca_bench.reporting.document import EMPTY, Document, Finding, environment, number_text
+from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
 from pppca_bench.reporting.own_tables import FIT_TIMES, five_numbers
@@ -188,7 +189,12 @@ def _histogram(values: Sequence[float], published: float | None) -> Markup:
     return Markup(f'<svg aria-hidden="true"><path d="{bars}"/>{line}</svg>')
 
 
-def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> str:
+def render_report(
+    snapshot: Snapshot,
+    store: Store,
+    addresses: Mapping[str, str],
+    judge: Callable[[Snapshot, Sequence[Figure]], Sequence[Finding]] = lambda _snapshot, _figures: (),
+) -> str:
     """Render the page.
 
     Parameters
@@ -199,12 +205,14 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
         Their database, for learning curves, provenance and texts of configs.
     addresses : mapping of str to str
         Sources of the problems' data.
+    judge : callable(snapshot, figures) -> sequence of Finding, optional
+        Judges the claims of a paper.
     """
     means, cells = snapshot.of_means, snapshot.results.cells
     compared = compare(means)
     by_place = {comparison.place: comparison for comparison in compared}
     figures = snapshot.figures(store)
-    findings = snapshot.findings(figures)
+    findings = judge(snapshot, figures)
     # The table of times to fit has about a thousand rows: it is only a file.
     tables = [kept for table in snapshot.with_runs if table.id != FIT_TIMES and (kept := table.trimmed())]
     rankings = []

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
-from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
-from pppca_bench.reporting.document import Document, count_in_words, environment, listed, number_text
-from pppca_bench.reporting.evidence import MARGIN
+from pppca_bench.reporting.document import Document, Finding, count_in_words, environment, listed, number_text
 from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import ERRORS, grouped

@@ -16,7 +16,6 @@ import yaml
 from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.lookup import stored_classifier, stored_method, title_of
 from pppca_bench.references.proben1_tables import Network, pivot_of, rule_network
-from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
 from pppca_bench.reporting.summary import Results
@@ -367,3 +366,15 @@ def _connections(group: RunGroup, known: ProblemFacts, pivot: Network | None) ->
     if not isinstance(layers, tuple) or not isinstance(shortcuts, bool):
         return EMPTY
     return str(n_connections(known.n_features, list(map(int, layers)), known.n_outputs, shortcuts=shortcuts))
+
+
+def n_connections(n_inputs: int, hidden: Sequence[int], n_outputs: int, *, shortcuts: bool = True) -> int:
+    """Count the connections of a feed-forward network, with a bias in each node (Proben1 report, table 7).
+
+    With shortcuts each layer takes the inputs and all earlier layers, otherwise only the layer before it.
+    """
+    count, n_sources = 0, 1 + n_inputs
+    for size in (*hidden, n_outputs):
+        count += size * n_sources
+        n_sources = n_sources + size if shortcuts else 1 + size
+    return count

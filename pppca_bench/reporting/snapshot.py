@@ -5,70 +5,60 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from typing import NamedTuple
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.methods.lookup import method_names
-from pppca_bench.references.proben1_tables import published_searches
 from pppca_bench.references.reference import Reference, check_added
-from pppca_bench.reporting.architecture_search import CONFIG as SEARCH
-from pppca_bench.reporting.architecture_search import search_documents
-from pppca_bench.reporting.claims import Finding, judge_claims
 from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.evidence import COMPARED, Evidence
-from pppca_bench.reporting.experiment import CONFIGS as EXPERIMENT
-from pppca_bench.reporting.experiment import experiment_documents
 from pppca_bench.reporting.figure_data import Figure, build_figures, streaming_figure
-from pppca_bench.reporting.own_tables import (
-    DISTRIBUTION_CONFIGS,
-    PRINTED,
-    OwnTables,
-    choices_document,
-    distribution_document,
-    training_document,
-)
+from pppca_bench.reporting.own_tables import OwnTables, choices_document
 from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
-from pppca_bench.reporting.significance import significance_document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_table
-from pppca_bench.runs import Facts, Names
+from pppca_bench.runs import Cell, Facts
 from pppca_bench.store.database import Store
+
+Builders = Mapping[str, Callable[[], Table | Document]]
+"""Functions that return tables, by identifier."""
+
+
+class Paper(NamedTuple):
+    """Documents of a paper's own: their builders, and the cells whose runs they show, with a document's identifier."""
+
+    builders: Builders
+    shown: Mapping[Cell, str]
+
+
+WithPaper = Callable[[Results, Facts, Sequence[Reference]], Paper]
+
+
+def without_paper(_results: Results, _facts: Facts, _references: Sequence[Reference]) -> Paper:
+    """Return no documents."""
+    return Paper({}, {})
 
 
 class Snapshot(Mapping[str, Table | Document]):
     """Results, and all tables by identifier, each built on first access.
 
-    In the order of print: the references' tables, tables of texts, our own tables. Tables without runs are included.
-    ``facts`` are the sizes of the problems, by name; ``builders`` return the tables.
+    In the order of print: the references' tables, documents of the paper, our own tables. Tables without runs are
+    included. ``facts`` are the sizes of the problems, by name; ``builders`` return the tables.
     """
 
-    def __init__(self, results: Results, facts: Facts, references: Sequence[Reference]) -> None:
+    def __init__(
+        self, results: Results, facts: Facts, references: Sequence[Reference], with_paper: WithPaper = without_paper
+    ) -> None:
         self.results, self.facts, self.references = results, facts, references
-        documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in DISTRIBUTION_CONFIGS}
-        shown = {
-            cell: document
-            for config, document in documents.items()
-            for cell, runs in results.cells.items()
-            if config in runs.configs and (config != SEARCH or cell.problem in published_searches())
-        }
-        own = OwnTables(results, facts, references, shown)
-        searches = cache(partial(search_documents, results, facts))
-        experiment = cache(lambda: experiment_documents(self._evidence({}, {}, EXPERIMENT)))
-        builders: dict[str, Callable[[], Table | Document]] = {
+        paper = with_paper(results, facts, references)
+        own = OwnTables(results, facts, references, paper.shown)
+        builders: Builders = {
             **{
                 layout.id: partial(fill_table, layout, reference, results, facts, shown_in=lambda: own.shown_in)
                 for reference in references
                 for layout in reference.layouts
             },
-            "P5": lambda: searches()[0],
-            "P6": lambda: searches()[1],
-            "P7": lambda: searches()[2],
-            "P12": partial(significance_document, results),
-            "P_training": partial(training_document, results, facts, references),
-            **{f"D_{config}": partial(distribution_document, config, results) for config in DISTRIBUTION_CONFIGS},
+            **paper.builders,
             "C": partial(choices_document, results),
-            "E": lambda: experiment()[0],
-            "E_losses": lambda: experiment()[1],
-            "E_tests": lambda: experiment()[2],
             **own.builders(),
         }
         self.builders = {identifier: cache(build) for identifier, build in builders.items()}
@@ -107,15 +97,6 @@ class Snapshot(Mapping[str, Table | Document]):
                 rankings.append((contest, rank(cells or (self.results.cells if contest.missing else {}), self.facts)))
         return rankings
 
-    def findings(self, figures: Sequence[Figure]) -> list[Finding]:
-        """Judge the slides' claims."""
-        tables = {table.id: table for table in self.of_means}
-        return judge_claims(self._evidence(tables, {figure.figure: figure for figure in figures}, COMPARED))
-
-    def _evidence(self, tables: Mapping[str, Table], figures: Mapping[str, Figure], configs: Names) -> Evidence:
-        claims = {reading: roles for reference in self.references for reading, roles in reference.claims.items()}
-        return Evidence(self.results, self.facts, tables, figures, claims, configs)
-
     def figures(self, store: Store) -> list[Figure]:
         """Return the figures; their learning curves are read from the database."""
         figures = build_figures(self.results, store, self.of_means, self.references)
@@ -130,6 +111,7 @@ def take_snapshot(
     problems: Sequence[str] = (),
     methods: Sequence[str] = (),
     added: Sequence[Reference] = (),
+    with_paper: WithPaper = without_paper,
 ) -> Snapshot:
     """Read a results database.
 
@@ -139,6 +121,8 @@ def take_snapshot(
         The database.
     references, added : sequence of Reference
         The package's references, and user-defined references, whose tables come last.
+    with_paper : callable(results, facts, references) -> Paper, optional
+        Returns the documents of a paper.
     configs, problems, methods : sequence of str, optional
         Names of the configs, problems and methods whose runs count; all by default.
 
@@ -162,5 +146,5 @@ def take_snapshot(
     results = Results(kept, [name for name in store.config_texts() if not configs or name in configs])
     known = store.problems()
     facts = {name: known[name] for name in dict.fromkeys(cell.problem for cell in kept) if name in known}
-    check_added(added, Snapshot(results, facts, references).builders, results.cells, method_names())
-    return Snapshot(results, facts, [*references, *added])
+    check_added(added, Snapshot(results, facts, references, with_paper).builders, results.cells, method_names())
+    return Snapshot(results, facts, [*references, *added], with_paper)

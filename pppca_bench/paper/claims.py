@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pppca_bench.reporting.document import environment, printed
-from pppca_bench.reporting.evidence import MARGIN, READINGS, Evidence, Part, Reading, Verdict, judge, losses
+from pppca_bench.paper.evidence import READINGS, Evidence, Part, Reading, Verdict, judge, losses
+from pppca_bench.reporting.document import Finding, environment, printed
+from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.runs import Names
 
@@ -21,18 +22,6 @@ _ONE_PASS = ("one pass", "subspace in one pass")
 Parts = Iterator[Part]
 
 _ROUNDING = 1e-6
-
-
-class Finding(NamedTuple):
-    """Verdicts on a claim, and the evidence."""
-
-    claim: str
-    place: str  # where the slides make the claim
-    verdict: Verdict  # on the slides as written
-    fitted: Verdict  # with fitted settings
-    evidence: Names  # sentences
-    sources: Names  # tables and figures with the numbers
-    conclusion: str = ""  # advice that follows, a sentence or ""
 
 
 def _cutting(evidence: Evidence, reading: Reading) -> Parts:

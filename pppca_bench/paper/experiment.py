@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pppca_bench.paper.evidence import READINGS, Evidence, Losses, Reading, Verdict
 from pppca_bench.reporting.document import Document, listed, none_if_nan
-from pppca_bench.reporting.evidence import MARGIN, READINGS, Evidence, Losses, Reading, Verdict
-from pppca_bench.reporting.pairs import ALPHA, by_split, corrected_t, holm
+from pppca_bench.reporting.pairs import ALPHA, MARGIN, by_split, corrected_t, holm
 from pppca_bench.reporting.summary import NO_RUNS
 
 CONFIGS = ("experiment", "experiment_large")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pppca_bench.references.proben1_tables import LINEAR, Network, published_searches
 from pppca_bench.reporting.document import Agreement, Document
+from pppca_bench.reporting.report_card import n_connections
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Facts, StoredRun
 
@@ -43,18 +44,6 @@ class Trained(NamedTuple):
     epochs: int
     validation_class_error: float | None = None
     test_class_error: float | None = None
-
-
-def n_connections(n_inputs: int, hidden: Sequence[int], n_outputs: int, *, shortcuts: bool = True) -> int:
-    """Count the connections of a feed-forward network, with a bias in each node (table 7).
-
-    With shortcuts each layer takes the inputs and all earlier layers, otherwise only the layer before it.
-    """
-    count, n_sources = 0, 1 + n_inputs
-    for size in (*hidden, n_outputs):
-        count += size * n_sources
-        n_sources = n_sources + size if shortcuts else 1 + size
-    return count
 
 
 def within(runs: Sequence[Trained], percent: float) -> list[Trained]:

@@ -12,7 +12,7 @@ import pandas as pd
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.pairs import ALPHA, holm
+from pppca_bench.reporting.pairs import ALPHA, MARGIN, holm
 from pppca_bench.reporting.summary import CellSummary, Results, Summary, summarise
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Facts, Names, Scalar, Selector, grouped
@@ -27,9 +27,6 @@ Role = Mapping[str, Scalar]
 
 COMPARED = ("permutations", "as_written", "as_written_speedup")
 """Configs that run all methods at a single threshold on all permutations, with the same classifier."""
-
-MARGIN = 1.0
-"""Largest loss, in points, that does not matter: the tolerance of the slides' numbers."""
 
 MIN_DATA_SETS = 6
 """Smallest number of data sets for a sign test, which cannot be significant with fewer."""

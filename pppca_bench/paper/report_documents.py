@@ -1,0 +1,119 @@
+"""Documents on the Proben1 report's networks: distributions of errors (appendix D), and its printed training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pppca_bench.references.reference import PROBEN1_REPORT, Reference
+from pppca_bench.reporting.comparison import score_group
+from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.labels import distinct_labels
+from pppca_bench.reporting.own_tables import five_numbers
+from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.table import fill_tables
+from pppca_bench.runs import Facts
+from pppca_bench.store.columns import CellRuns
+
+DISTRIBUTION_CONFIGS: Mapping[str, str] = {
+    "proben1_linear": "linear networks",
+    "proben1_pivot": "pivot networks",
+    "proben1_no_shortcuts": "pivot networks without shortcuts",
+}
+"""Configs with a table of distributions, and the networks that they train."""
+
+PRINTED = "proben1_printed"
+"""The config of the Proben1 report's printed training."""
+
+_ERROR_QUANTITIES = {"Test": "test_squared_error_percent", "Classif.": "test_error_percent"}
+_STATISTICS = {
+    "best": "best",
+    "min": "minimum",
+    "Q1": "lower_quartile",
+    "median": "median",
+    "Q3": "upper_quartile",
+    "max": "maximum",
+}
+
+
+def distribution_document(config: str, results: Results) -> Document:
+    """Return the distributions of test errors of a config of `DISTRIBUTION_CONFIGS`, with a row for each problem."""
+    cells, records = results.of_config(config), list[dict[str, Any]]()
+    labels, problems = distinct_labels(cells, with_tau=True), [cell.problem for cell in cells]
+    for cell, runs in cells.items():
+        row = cell.problem if problems.count(cell.problem) == 1 else f"{cell.problem}, {labels[cell]}"
+        record = {"row": row, "n": len(runs.of_done(_ERROR_QUANTITIES["Test"])), "n_planned": len(runs)}
+        for quantity in _ERROR_QUANTITIES.values():
+            names = (f"{quantity}_{name}" for name in _STATISTICS.values())
+            record |= dict(zip(names, _distribution(runs, quantity), strict=True))
+        records.append(record)
+    statistics = [
+        (f"{prefix} {head}", f"{{{quantity}_{name}:.2f}}")
+        for prefix, quantity in _ERROR_QUANTITIES.items()
+        for head, name in _STATISTICS.items()
+    ]
+    note = (
+        "Test: squared error percentage; Classif.: classification error in percent. Best: the run with the least"
+        " validation error. Q1, Q3: quartiles."
+    )
+    return Document.of_records(
+        f"D_{config}",
+        f"Distribution of test errors, {DISTRIBUTION_CONFIGS[config]}",
+        [("Problem", "{row}"), ("runs", "{n}"), *statistics],
+        records,
+        notes=(note,),
+    )
+
+
+def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
+    """Return the statistics of a quantity over runs, None if they are unknown.
+
+    The best value is of the first run with the least validation error, since test errors never decide which run is the
+    best (Proben1 report, section 2.8).
+    """
+    values, validation = runs.of_done(quantity), runs.of_done("validation_squared_error_percent")
+    if not values:
+        return [None] * len(_STATISTICS)
+    best = values[min(values, key=validation.__getitem__)] if values.keys() <= validation.keys() else None
+    return [best, *five_numbers(list(values.values()))]
+
+
+def training_document(results: Results, facts: Facts, references: Sequence[Reference]) -> Document:
+    """Return the scores of the Proben1 report's tables with the printed training, and with the fitted training."""
+    report = [reference for reference in references if reference.name == PROBEN1_REPORT]
+    fitting, printed = fill_tables(results, facts, report), fill_tables(results, facts, report, configs=(PRINTED,))
+    records = []
+    for group in (group for reference in report for group in reference.scored):
+        record: dict[str, Any] = {"quantity": group.name}
+        for training, tables in {"printed": printed, "found": fitting}.items():
+            score = score_group(group, tables)
+            record |= {"n_cells": score.n_cells, f"n_run_{training}": score.n_run, f"share_{training}": score.share}
+            record |= {f"distance_{training}": score.score}
+            record |= {f"_percent_{training}": None if score.share is None else 100.0 * score.share}
+        records.append(record)
+    columns = (
+        ("Quantity", "{quantity}"),
+        ("cells", "{n_cells}"),
+        ("printed: within", "{_percent_printed:.0f}"),
+        ("printed: |ln|", "{distance_printed:.3f}"),
+        ("fitted: within", "{_percent_found:.0f}"),
+        ("fitted: |ln|", "{distance_found:.3f}"),
+    )
+    note = (
+        "Within: share of cells whose mean is at most one published standard deviation from the published mean."
+        " |ln|: mean |ln(ours / published)|. Printed: the parameters of the report's sections 3.3.1 and 3.3.3, and"
+        " RPROP as first published. Fitted: the configs of the tables."
+    )
+    # All cells of a row are filled by the same runs; the first column counts these runs once.
+    firsts = [
+        cell for table in printed for cell in table.cells.values() if cell.column == next(iter(table.column_labels))
+    ]
+    return Document.of_records(
+        "P_training",
+        "Printed training, and the training that the numbers fit",
+        columns,
+        records,
+        notes=(note,),
+        has_runs=bool(results.of_config(PRINTED)),
+        n_missing=sum(cell.n_planned - cell.n for cell in firsts),
+    )
