@@ -3,6 +3,7 @@
 import csv
 import itertools
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -420,7 +421,7 @@ def test_other_targets_are_no_inputs_unless_declared():
     assert len(DataSet(declared).feature_names) == 5
 
 
-def test_text_of_many_values_is_encoded_by_its_components(tmp_path):
+def test_text_of_many_values_is_encoded_by_its_components(tmp_path, monkeypatch):
     words = ["red door", "blue window", "old chair", "small table"]
     notes = [f"{words[row % 4]} no {'abcdefghij'[row % 10]}{row}" for row in range(60)]
     text = "note,y\n" + "".join(f"{note},{'uv'[row % 2]}\n" for row, note in enumerate(notes))
@@ -429,6 +430,9 @@ def test_text_of_many_values_is_encoded_by_its_components(tmp_path):
     problem = data_of(tmp_path, text, text=("note",)).problem()
     assert problem.feature_names[:2] == ("note 1", "note 2")
     assert (problem.X_train.min(), problem.X_train.max()) == (0.0, 1.0)
+    monkeypatch.setitem(sys.modules, "skrub", None)
+    with pytest.raises(DataError, match=r"'note': expected skrub, .*, got import of skrub halted.* Install it"):
+        data_of(tmp_path, text, text=("note",)).problem()
 
 
 CONFIG = {

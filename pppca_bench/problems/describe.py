@@ -88,8 +88,10 @@ def _report(table: RawTable, page: Path) -> None:
     """Write skrub's report on a table; raise DataError without skrub."""
     try:
         from skrub import TableReport
-    except ImportError:
-        raise DataError("--html: expected skrub, got none. Install it: `pip install 'pppca-bench[tables]'`.") from None
+    except ImportError as error:
+        raise DataError(
+            f"--html: expected skrub, got {error}. Install it: `pip install 'pppca-bench[tables]'`."
+        ) from None
     typed = dict[str, Any]()
     for name, column in table.columns.items():
         if not isinstance(column, ColumnError) and column[0].kind in ("number", "date"):

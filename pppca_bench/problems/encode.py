@@ -117,10 +117,10 @@ def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[st
     """Return an unfitted encoder of a column of text or dates, and the names of its outputs."""
     try:
         from skrub import DatetimeEncoder, StringEncoder
-    except ImportError:
+    except ImportError as error:
         raise DataError(
-            f"column {column.name!r}: expected skrub, which encodes text and dates, got none. Install it: `pip install"
-            " 'pppca-bench[tables]'`."
+            f"column {column.name!r}: expected skrub, which encodes text and dates, got {error}. Install it: `pip"
+            " install 'pppca-bench[tables]'`."
         ) from None
     if column.kind == "text":
         width = max(1, min(N_TEXT_INPUTS, len(values) // 4))  # half as many as training rows, at most
