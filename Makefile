@@ -58,7 +58,7 @@ check-published: .venv/package
 	rm -rf build/check
 	$(BIN)/pppca run $(filter-out $(UNCHECKED),$(CONFIGS)) configs/checks/speedup.yaml \
 		--results build/check --repeats $(CHECK_REPEATS) --no-tables
-	$(BIN)/pppca compare --strict --scores --results build/check --baseline results/baseline.json
+	$(BIN)/pppca compare --strict --repeats $(CHECK_REPEATS) --scores --results build/check --baseline results/baseline.json
 
 # Speed against peers. They have an environment of their own, since PyTorch is large and nothing else needs it.
 bench: .venv-bench/installed

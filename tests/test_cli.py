@@ -350,7 +350,7 @@ def copied(recorded, tmp_path) -> Path:
 
 
 class TestCompare:
-    def test_strict_reports_a_value_that_was_tampered_with(self, copied):
+    def test_strict_names_a_repeat_that_differs(self, copied):
         statement = (
             "UPDATE runs SET test_error_percent = test_error_percent + 30 WHERE key = (SELECT key FROM runs JOIN cells"
             " ON cells.id = cell WHERE problem = 'card1' AND method = 'ne_ppca' AND parameters ->> 'tau' = 5"
@@ -360,7 +360,7 @@ class TestCompare:
             assert connection.execute(statement).rowcount == 1
         result = pppca("compare", "--strict", "--results", copied)
         assert result.exit_code == 1
-        said = r"Worse than recorded: T1, card1, tau=5, test_error_percent shifted by \+10 over 3 repeats .+\.\n"
+        said = r"Differs from the baseline: T1, card1, tau=5, test_error_percent is .+ in repeat 0, recorded was .+\.\n"
         assert re.fullmatch(said, result.stderr)
 
     @pytest.mark.slow

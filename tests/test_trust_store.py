@@ -96,7 +96,7 @@ class TestOrigins:
 
 class TestBaseline:
     CELLS: dict[Place, RecordedCell] = {  # noqa: RUF012
-        ("T5", "cancer1, 100%", tau, "test_error_percent"): RecordedCell("reproduced", {0: 1.5, 1: 2.0}, "ab")
+        ("T5", "cancer1, 100%", tau, "test_error_percent"): RecordedCell({0: 1.5, 1: 2.0}, "ab")
         for tau in ("τ = 5", "τ = 10")
     }
 
@@ -120,7 +120,7 @@ class TestBaseline:
 
     def test_trust_strict_fails_on_an_empty_baseline(self, path):
         empty = path.parent / "baseline.json"
-        empty.write_text('{"format": 3, "cells": []}')
+        empty.write_text('{"format": 4, "cells": []}')
         result = pppca("compare", "--strict", "--results", path.parent)
         assert result.exit_code == 1
         assert "expected a baseline of at least one cell, got none" in result.stderr

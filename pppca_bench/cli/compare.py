@@ -29,7 +29,15 @@ from pppca_bench.runs import ERRORS, SCORES, Names
 @format_option("terminal", "json", "markdown")
 @click.option("--all", "show_all", is_flag=True, help="List also the numbers that were not run.")
 @click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
-@click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
+@click.option("--strict", is_flag=True, help="Exit 1 if a repeat of a cell differs from the baseline, or was not run.")
+@click.option("--repeats", type=click.IntRange(1), help="Compare so many repeats with the baseline [default: all].")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    default=1e-9,
+    show_default=True,
+    help="Relative difference from the baseline, or absolute below 1, that counts as rounding.",
+)
 @click.option("--baseline", type=FILE, help="[default: RESULTS/baseline.json]")
 @click.option("--record", is_flag=True, help="Write the baseline from these results.")
 @click.option("--force", is_flag=True, help="Record fewer cells than the baseline has.")
@@ -41,6 +49,8 @@ def compare(
     show_all: bool,
     scores: bool,
     strict: bool,
+    repeats: int | None,
+    tolerance: float,
     baseline: Path | None,
     record: bool,
     force: bool,
@@ -74,10 +84,11 @@ def compare(
         recorded.write_baseline(recorded.record(built), path, force=force)
         click.echo(f"Wrote {path}.", err=True)
     if strict:
-        worse = recorded.regressions(built, recorded.read_baseline(path, own_command("--strict", "--record")))
-        for place, reason in worse.items():
-            click.echo(f"Worse than recorded: {', '.join(place)} {reason}.", err=True)
-        if worse:
+        cells = recorded.read_baseline(path, own_command("--strict", "--record"))
+        differing = recorded.differences(built, cells, repeats, tolerance)
+        for place, reason in differing.items():
+            click.echo(f"Differs from the baseline: {', '.join(place)} {reason}.", err=True)
+        if differing:
             sys.exit(1)
 
 

@@ -1,10 +1,8 @@
-"""Baseline: recorded results of a full run, and the cells that became worse since then.
+"""Baseline: recorded results of a full run, and the cells that differ from it.
 
-The same seeds give the same numbers on every processor, so a partial run (the first repeats) is compared pair by pair
-with the same repeats of the recorded full run: a changed mean is changed code. A cell fails when it was not run, when
-it has failed runs, other settings or other data than recorded, when its mean shifted by more than `SHIFT_ALLOWANCE`
-standard errors of the full run, or when the full run's mean, shifted by as much, would get a worse verdict than the
-recorded verdict.
+The same seeds give the same numbers on every processor, so each repeat is compared with the recorded repeat: another
+number is changed code. A cell differs, too, if it was not run, lacks a recorded repeat, has failed runs, or has other
+settings or other data than recorded.
 """
 
 from __future__ import annotations
@@ -17,96 +15,93 @@ from typing import Any, NamedTuple
 
 from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
-from pppca_bench.references.numbers import Number, Tolerance
-from pppca_bench.reporting.comparison import VERDICTS, Place, Verdict, judge
-from pppca_bench.reporting.summary import summarise
+from pppca_bench.reporting.comparison import Place
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import SIZES, described
 
-FORMAT = 3
-SHIFT_ALLOWANCE = 1.5
+FORMAT = 4
+TOLERANCE = 1e-9
+"""Relative difference, or absolute below 1, that is rounding: numbers are reproduced to ten digits."""
 
 _PLACE = ("table", "row", "column", "quantity")
-_SLACK = 1e-9
-"""Relative difference that is rounding: numbers are reproduced to ten digits."""
-
+_FEATURES = "dimensionality"
 _RECORDED_AS = {"speedup": "speedup_operations"}
 """Timings depend on the machine: the baseline records the operation count of the same runs instead."""
 
 
 class RecordedCell(NamedTuple):
-    """Results of a full run for a published number.
+    """Each repeat's value by its number, and the digest of settings and data; "" matches any."""
 
-    ``values`` has each repeat's value by its number, ``settings`` the digest of settings and data; "" matches any.
-    """
-
-    verdict: Verdict
     values: Mapping[int, float]
     settings: str = ""
 
 
 def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
-    """Return the baseline of filled tables: every published number that was run, except sizes and timings."""
+    """Return the baseline of filled tables: every published number that was run, except sizes and timings.
+
+    Of every cell with such a number, the numbers of features are recorded, too.
+    """
     recorded = {}
-    for place, (cell, rule) in _cells(tables).items():
+    for place, cell in _cells(tables).items():
         values, measured = _values(cell, place), _RECORDED_AS.get(place[3], place[3])
         if values and not (measured in SIZES or described(measured).is_timing):
-            verdict = judge(cell.published[place[3]], summarise(list(values.values())), rule)
-            recorded[place] = RecordedCell(verdict, values, cell.settings)
+            recorded[place] = RecordedCell(values, cell.settings)
     return recorded
 
 
-def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell]) -> dict[Place, str]:
-    """Return the cells of the baseline that have failed runs, were not run, have other settings, or became worse.
+def differences(
+    tables: Iterable[Table],
+    baseline: Mapping[Place, RecordedCell],
+    n_repeats: int | None = None,
+    tolerance: float = TOLERANCE,
+) -> dict[Place, str]:
+    """Return the cells that differ from the baseline, with the reason as a clause.
 
-    Filled tables may have fewer repeats than the baseline. The reason of each cell is a clause.
+    Of each cell, the first ``n_repeats`` of the recorded repeats are compared (all by default).
     """
-    cells, reasons = _cells(tables), dict[Place, str | None]()
+    cells, reasons = _cells(tables), dict[Place, str]()
     for place, recorded in baseline.items():
-        cell, rule = cells.get(place, (None, None))
-        if cell is None or rule is None:
-            reasons[place] = "was not run"
-        elif cell.n_failed:
+        cell = cells.get(place)
+        ours = _values(cell, place) if cell else {}
+        expected = {n: value for n, value in recorded.values.items() if n_repeats is None or n < n_repeats}
+        missing = [n for n in expected if n not in ours]
+        moved = [n for n, value in expected.items() if n in ours and _is_apart(ours[n], value, tolerance)]
+        if cell is not None and cell.n_failed:
             reasons[place] = f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
-        elif cell.settings and recorded.settings and cell.settings != recorded.settings:
+        elif not ours and expected:
+            reasons[place] = "was not run"
+        elif cell is not None and cell.settings and recorded.settings and cell.settings != recorded.settings:
             reasons[place] = "was run with other settings, or on other data, than recorded"
-        else:
-            reasons[place] = regression(recorded, _values(cell, place), cell.published[place[3]], rule)
-    return {place: reason for place, reason in reasons.items() if reason}
+        elif missing:
+            reasons[place] = f"lacks repeat {missing[0]}{_and_others(missing)}"
+        elif moved:
+            value, before = ours[moved[0]], recorded.values[moved[0]]
+            reasons[place] = f"is {value:.12g} in repeat {moved[0]}, recorded was {before:.12g}{_and_others(moved)}"
+    return reasons
 
 
-def _cells(tables: Iterable[Table]) -> dict[Place, tuple[TableCell, Tolerance]]:
-    """Return the cell and the tolerance of each published number that has a tolerance."""
+def _is_apart(value: float, before: float, tolerance: float) -> bool:
+    return abs(value - before) > tolerance * max(1.0, abs(before))
+
+
+def _and_others(repeats: list[int]) -> str:
+    return f", and {len(repeats) - 1} other repeats" if len(repeats) > 1 else ""
+
+
+def _cells(tables: Iterable[Table]) -> dict[Place, TableCell]:
+    """Return the cell of each published number that has a tolerance, and of its numbers of features."""
     return {
-        (table.id, cell.row, cell.column, quantity): (cell, table.reference.tolerances[quantity])
+        (table.id, cell.row, cell.column, quantity): cell
         for table in tables
+        if table.reference
         for cell in table.cells.values()
-        for quantity in cell.published
-        if table.reference and quantity in table.reference.tolerances
+        if (compared := [name for name in cell.published if name in table.reference.tolerances])
+        for quantity in dict.fromkeys((*compared, _FEATURES))
     }
 
 
 def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
     return cell.values(_RECORDED_AS.get(place[3], place[3]))
-
-
-def regression(recorded: RecordedCell, ours: Mapping[int, float], number: Number, rule: Tolerance) -> str | None:
-    """Return why our values, by the number of the repeat, are worse than recorded; None if they are not."""
-    differences = [ours[repeat] - value for repeat, value in recorded.values.items() if repeat in ours]
-    if not differences:
-        return "was not run"
-    full, shift = summarise(list(recorded.values.values())), math.fsum(differences) / len(differences)
-    slack = _SLACK * max(1.0, abs(full.mean))
-    if abs(shift) <= slack:
-        return None
-    allowance = slack + (SHIFT_ALLOWANCE * full.sd / math.sqrt(full.n) if full.n > 1 else 0.0)
-    if abs(shift) > allowance:
-        return f"shifted by {shift:+.3g} over {len(differences)} repeats (allowed: {allowance:.3g})"
-    shifted = full._replace(mean=full.mean + shift, low=full.low + shift, high=full.high + shift)
-    verdict = judge(number, shifted, rule)
-    if VERDICTS.index(verdict) <= VERDICTS.index(recorded.verdict):
-        return None
-    return f"would be {verdict!r}, recorded was {recorded.verdict!r}"
 
 
 def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force: bool = False) -> None:
@@ -126,8 +121,7 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
         )
     lines = [
         json.dumps(
-            dict(zip(_PLACE, place, strict=True))
-            | {"verdict": cell.verdict, "settings": cell.settings, "values": dict(cell.values)},
+            dict(zip(_PLACE, place, strict=True)) | {"settings": cell.settings, "values": dict(cell.values)},
             ensure_ascii=False,
         )
         for place, cell in recorded.items()
@@ -155,7 +149,7 @@ def _recorded(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:
     """Return the place and the results of a cell of the file."""
     place = (cell["table"], cell["row"], cell["column"], cell["quantity"])
     values = {int(repeat): float(value) for repeat, value in cell["values"].items()}
-    is_named = all(isinstance(name, str) for name in place) and cell["verdict"] in VERDICTS
+    is_named = all(isinstance(name, str) for name in place)
     if not is_named or not values or not all(map(math.isfinite, values.values())):
         raise ValueError(f"cell {cell!r}")
-    return place, RecordedCell(cell["verdict"], values, cell["settings"])
+    return place, RecordedCell(values, cell["settings"])
