@@ -87,6 +87,16 @@ def test_other_repeats_replace_the_configs_which_stay_planned(tmp_path):
     assert set(plan.all_repeats) < set(more.specs)
 
 
+def test_another_seed_gives_the_same_settings_other_runs_under_the_same_name(tmp_path):
+    path = write(tmp_path)
+    (plan,), (other,) = read_request([path]).plans, read_request([path], seed=7).plans
+    assert other.name == plan.name
+    assert [spec.cell for spec in other.specs] == [spec.cell for spec in plan.specs]
+    assert {spec.key for spec in other.specs}.isdisjoint(spec.key for spec in plan.specs)
+    (again,) = read_request([write(tmp_path, text=other.text.replace("{", "{{").replace("}", "}}"))]).plans
+    assert again.specs == other.specs
+
+
 def test_shared_runs_are_listed_once_in_the_order_of_the_configs(tmp_path):
     request = read_request([write(tmp_path, "b", "[wine, iris]"), write(tmp_path, "a", "[iris]")])
     assert [plan.name for plan in request.plans] == ["b", "a"]

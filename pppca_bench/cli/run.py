@@ -61,6 +61,7 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
     shell_complete=completion(shipped_experiments, files=True),
 )
 @click.option("--repeats", type=click.IntRange(1, 10_000), help="Number of repeats, instead of the config's.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed, instead of the config's, under the same name.")
 @click.option(
     "--only",
     multiple=True,
@@ -110,6 +111,7 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
 def run(
     configs: tuple[Path, ...],
     repeats: int | None,
+    seed: int | None,
     only: tuple[str, ...],
     changes: tuple[str, ...],
     shard: tuple[int, int] | None,
@@ -150,6 +152,7 @@ def run(
                 list(map(find_experiment, configs)),
                 data_dir=data_dir,
                 repeats=repeats,
+                seed=seed,
                 only=only,
                 changes=changes,
                 only_plan=dry_run,

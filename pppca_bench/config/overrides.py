@@ -123,10 +123,22 @@ def apply_changes(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
     for key, new in changes.items():
         _apply_change(value, key, new)
     name = changed_name(str(value.get("name", "")), changes)
+    head = f"changed by {as_options(changes)}; as a file it needs a name of its own"
+    return replace(source, value=value, text=_written(source, head, {**value, "name": name}))
+
+
+def with_seed(source: YamlSource, seed: int) -> YamlSource:
+    """Return a config with another seed and the same name, before validation."""
+    if not isinstance(source.value, dict):
+        return source
+    value = {**source.value, "seed": seed}
+    return replace(source, value=value, text=_written(source, f"with --seed {seed}", value))
+
+
+def _written(source: YamlSource, head: str, value: Mapping[str, Any]) -> str:
+    """Return the text of a config, after a comment with the name of its file and what was changed."""
     file = source.path.name.encode("utf-8", "backslashreplace").decode()
-    head = f"# {file}, changed by {as_options(changes)}; as a file it needs a name of its own."
-    text = yaml.safe_dump({**value, "name": name}, sort_keys=False, allow_unicode=True)
-    return replace(source, value=value, text=f"{head}\n{text}")
+    return f"# {file}, {head}.\n{yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True)}"
 
 
 def changed_name(name: str, changes: Mapping[str, Any]) -> str:

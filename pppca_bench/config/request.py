@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pppca_bench.config.experiment import Config, parse_config
-from pppca_bench.config.overrides import apply_changes, as_options, changed_name, parse_changes, parse_filter
+from pppca_bench.config.overrides import apply_changes, as_options, changed_name, parse_changes, parse_filter, with_seed
 from pppca_bench.config.plan import Identity, count_runs, expand
 from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
@@ -49,6 +49,7 @@ def read_request(
     *,
     data_dir: Path | None = None,
     repeats: int | None = None,
+    seed: int | None = None,
     only: Sequence[str] = (),
     changes: Sequence[str] = (),
     only_plan: bool = False,
@@ -65,6 +66,8 @@ def read_request(
         First folder to look for Proben1 files.
     repeats : int, optional
         Number of repeats in place of the configs' repeats.
+    seed : int, optional
+        Seed in place of the configs' seeds.
     only : sequence of str, optional
         Filters of runs, see `parse_filter`; a config without matching runs has no plan.
     changes : sequence of str, optional
@@ -83,7 +86,7 @@ def read_request(
         data are missing or damaged.
     """
     asked = parse_filter(only)
-    new, configs = _read_configs(documents, *parse_changes(changes), given or {})
+    new, configs = _read_configs(documents, *parse_changes(changes), given or {}, seed)
     first: dict[str, Path] = {}
     for source, config in configs:
         other = first.setdefault(config.name, source.path)
@@ -124,6 +127,7 @@ def _read_configs(
     changes: Mapping[str, Any],
     texts: Mapping[str, str],
     given: Mapping[str, OwnData],
+    seed: int | None = None,
 ) -> tuple[Mapping[str, Any], list[tuple[YamlSource, Config]]]:
     """Read and validate configs, each once, and add their folders to the module search path.
 
@@ -131,6 +135,8 @@ def _read_configs(
     """
     once = {item if isinstance(item, Path) else item.path: item for item in documents}
     sources = [read_yaml(item) if isinstance(item, Path) else item for item in once.values()]
+    if seed is not None:
+        sources = [with_seed(source, seed) for source in sources]
     extend_sys_path([*(source.path.parent for source in sources), Path.cwd()])
     refresh()
     refused: ConfigError | None = None
