@@ -179,7 +179,9 @@ def written(frame: pd.DataFrame, folder: Path) -> list[OwnData]:
 
 
 def _attribute(series: pd.Series) -> str:
-    return "numeric" if pd.api.types.is_numeric_dtype(series) and series.dtype != "boolean" else "string"
+    if series.dtype == "boolean":
+        return "{True,False}"
+    return "numeric" if pd.api.types.is_numeric_dtype(series) else "string"
 
 
 def _quoted(cell: object) -> str:

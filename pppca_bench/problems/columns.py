@@ -136,7 +136,7 @@ def infer(series: Series, reading: Reading, declared: Kind | None = None, form: 
         Values of a data frame, or texts; the index numbers lines or rows, for messages.
     reading : Reading
     declared : {"category", "text", "date"}, optional
-        Declared kind; a categorical Series is declared by its source.
+        Declared kind; a categorical Series is declared by its source, unless its values are true and false.
     form : str
         Declared format of dates; "" infers it.
 
@@ -148,9 +148,11 @@ def infer(series: Series, reading: Reading, declared: Kind | None = None, form: 
     import pandas as pd
 
     name = str(series.name)
-    kind = declared or ("category" if isinstance(series.dtype, pd.CategoricalDtype) else None)
+    kind = declared or None
     values = _plain(series, reading, kind)
     there, labels = values.dropna(), tuple[str, ...]()
+    if kind is None and isinstance(series.dtype, pd.CategoricalDtype) and not there.isin(list(_BOOLEANS)).all():
+        kind = "category"
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         kind, form = "date", ""
     elif kind is None and pd.api.types.is_numeric_dtype(values.dtype):
