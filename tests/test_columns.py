@@ -73,6 +73,7 @@ def test_all_values_decide_the_type(values, kind):
         ["2020-01-02", "unknown"],
         *([f"{row}{unit}" for row in range(3)] for unit in (" m2", "km/h", "°C", " ± 2", " mg/dl")),
         *([f"{sign}{row}" for row in range(3)] for sign in ("<", "~", "USD ")),
+        *([form.format(row) for row in range(3)] for form in ("({}.50)", "{}.5-")),
     ],
     ids="-".join,
 )
