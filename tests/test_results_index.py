@@ -57,7 +57,7 @@ def test_the_published_index_is_short_and_its_headline_is_in_the_readme() -> Non
     assert len(index.encode()) <= 40_000
     sentences = [line[2:] for line in index.split("`pppca render`")[0].splitlines() if line.startswith("- ")]
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
-    assert len(sentences) == 3
+    assert len(sentences) == 5
     assert [sentence for sentence in sentences if sentence not in readme] == []
 
 
@@ -109,15 +109,17 @@ def test_the_index_lists_scores_and_results_that_differ(tiny: tuple[list[Table],
 
 
 def test_the_headline_counts_what_was_run_and_names_the_conclusions():
-    one = Comparison("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, 1.9, 2.1, 0.0, "reproduced")
+    one = Comparison("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, 1.9, 2.1, 0.0, "reproduced", source="A")
     others = [one._replace(row="c", verdict="differs", searched=True), one._replace(row="d", n=0, verdict="not run")]
+    others.append(one._replace(table="P3", searched=True, source="B"))
     findings = [
         Finding("A.", "", "holds", "holds", (), ()),
         Finding("B.", "", "undecided", "holds", (), (), "Use PCA."),
     ]
     assert headline([one, *others], findings) == [
-        "1 of 2 published numbers are reproduced; 1 differ. A search for settings looked at 1 of these numbers; 0 of"
-        " them are reproduced. No search looked at the other 1; 1 of them are reproduced.",
+        "A: 1 of 2 published numbers are reproduced; 1 differ. A search for settings looked at 1 of them; 0 are"
+        " reproduced. No search looked at the other 1; 1 are reproduced.",
+        "B: 1 of 1 published numbers are reproduced. A search for settings looked at 1 of them; 1 are reproduced.",
         "Of the 2 claims as written, 1 holds and 1 is undecided; with fitted settings, 2 hold.",
         "Use PCA.",
     ]

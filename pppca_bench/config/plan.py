@@ -27,7 +27,7 @@ class Identity(NamedTuple):
 
     label: str  # name of the problem in cells and tables
     data_sha256: str
-    seeded_as: str  # part of the seeds: name of a known problem, or digest of user-defined data
+    seeded_as: str  # part of the seeds: name of a known problem or data set, or digest of user-defined data
 
 
 Identities = Mapping[str | OwnData, Identity]

@@ -190,7 +190,8 @@ def _identities(
         label = labels[entry]
         data = opened[file][1] if file in opened else registered()[label]
         _check_fit(source.where(("problems", index)), entry, data, config)
-        identities[entry] = Identity(label, data.sha256, label if label in registered() else data.sha256)
+        is_named = label in registered() or (isinstance(entry, OwnData) and entry.is_named)
+        identities[entry] = Identity(label, data.sha256, label if is_named else data.sha256)
     return identities
 
 

@@ -98,6 +98,11 @@ class OwnData:
         return cls(source, place, read_keys=tuple(sorted((read or {}).items())), dates=tuple(forms.items()), **keys)
 
     @property
+    def is_named(self) -> bool:
+        """Return whether the source's name identifies the data: those of the package and of scikit-learn."""
+        return self.source in ("proben1", "sklearn")
+
+    @property
     def is_file(self) -> bool:
         """Return whether `place` is the path of a file."""
         return self.source in FILES

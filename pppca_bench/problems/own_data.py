@@ -272,7 +272,7 @@ class DataSet:
         numbers = np.unique(values.dropna())
         is_whole = bool((numbers == np.round(numbers)).all()) and len(numbers) > 1
         is_few = len(numbers) <= min(FEW_CATEGORIES, len(values) / 2)
-        if is_whole and own.source not in ("proben1", "sklearn"):  # whose outputs are what they look like
+        if is_whole and not own.is_named:  # the outputs of named data are what they look like
             kind, other = ("classes", "approximation") if is_few else ("numbers to approximate", "classification")
             found = f"the {len(numbers)} whole numbers of {name!r} are {kind}"
             self.notices.append(f"{found}. {own.key('task', other)} decides otherwise.")

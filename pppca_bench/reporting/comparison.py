@@ -19,6 +19,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 from tabulate import tabulate
@@ -29,7 +30,7 @@ from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.document import EMPTY, SIGNED, Document, none_if_nan, printed
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import SIZES, Names
+from pppca_bench.runs import SIZES, Names, grouped
 
 Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""
@@ -59,7 +60,8 @@ class Comparison(NamedTuple):
     difference: float | None = None  # ours minus published
     verdict: Verdict = "not run"
     same_as: str = ""  # place of the first number for the same runs; "" for the first itself
-    searched: bool = False  # whether a search for settings looked at the number
+    searched: bool = False  # whether a search for settings looked at the number, or at a number for the same runs
+    source: str = ""  # title of the reference
 
     @property
     def relative(self) -> float | None:
@@ -70,6 +72,11 @@ class Comparison(NamedTuple):
     def is_result(self) -> bool:
         """Return whether the number counts as a result: neither a repetition nor the size of a data set."""
         return not self.same_as and self.quantity not in SIZES
+
+    @property
+    def first_place(self) -> str:
+        """Return the place of the first number for the same runs."""
+        return self.same_as or f"{self.table}, {self.row}, {self.column}"
 
     @property
     def place(self) -> Place:
@@ -102,8 +109,10 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
                     numbers = ours.mean, sd, ours.n, low, high, ours.mean - theirs.value, judge(theirs, ours, rule)
                 of_cell = table.id, cell.row, cell.column, quantity, theirs.value
                 again = "" if earlier == place else earlier
-                comparisons.append(Comparison._make((*of_cell, *numbers, again, searched)))
-    return comparisons
+                source = table.reference.title if table.reference else ""
+                comparisons.append(Comparison._make((*of_cell, *numbers, again, searched, source)))
+    seen = {(item.first_place, item.quantity) for item in comparisons if item.searched}
+    return [item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons]
 
 
 def _rule(table: Table, quantity: str) -> Tolerance | None:
@@ -216,17 +225,20 @@ def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
-    """Count the verdicts on the published results, and separately on the results that a search looked at."""
+    """Count the verdicts on the published results of each source, and separately on the results of searches."""
     results = [item for item in comparisons if item.is_result]
     rest = len(comparisons) - len(results)
-    text = f"{len(results)} published results: {_verdicts(results)}."
-    text += f" Not counted: {rest} numbers that repeat another number or are sizes of data sets." if rest else ""
-    seen = [item for item in results if item.searched]
-    if seen and len(seen) < len(results):
-        others = [item for item in results if not item.searched]
-        text += f" A search for settings looked at {len(seen)} of the results: {_verdicts(seen)}."
-        text += f" No search looked at the other {len(others)}: {_verdicts(others)}."
-    return text
+    sentences = []
+    for source, own in grouped(results, attrgetter("source")).items():
+        sentences.append(f"{source}: {len(own)} published results, {_verdicts(own)}.")
+        seen = [item for item in own if item.searched]
+        if seen and len(seen) < len(own):
+            others = [item for item in own if not item.searched]
+            sentences.append(f"A search for settings looked at {len(seen)} of them: {_verdicts(seen)}.")
+            sentences.append(f"No search looked at the other {len(others)}: {_verdicts(others)}.")
+    if rest:
+        sentences.append(f"Not counted: {rest} numbers that repeat another number or are sizes of data sets.")
+    return " ".join(sentences)
 
 
 def _verdicts(comparisons: Iterable[Comparison]) -> str:

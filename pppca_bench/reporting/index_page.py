@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
 from pppca_bench.reporting.document import Document, Finding, count_in_words, environment, listed, number_text
@@ -96,11 +96,12 @@ _OTHERS = {"close": "are close", "differs": "differ", "undecided": "are undecide
 
 
 def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> list[str]:
-    """Return the main results: the reproduced numbers, the verdicts on the claims, and the conclusions.
+    """Return the main results: the reproduced numbers of each source, the verdicts on the claims, the conclusions.
 
     Repeated numbers in the sources are not counted.
     """
-    sentences = _reproduced([item for item in comparisons if item.is_result and item.n])
+    run = grouped([item for item in comparisons if item.is_result and item.n], attrgetter("source"))
+    sentences = [_reproduced(source, own) for source, own in run.items()]
     written = _count_verdicts(finding.verdict for finding in findings)
     fitted = _count_verdicts(finding.fitted for finding in findings)
     if written and fitted:
@@ -108,22 +109,19 @@ def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> 
     return [*sentences, *(finding.conclusion for finding in findings if finding.conclusion)]
 
 
-def _reproduced(results: Sequence[Comparison]) -> list[str]:
-    """Return a paragraph on the reproduced numbers, and on the numbers that a search for settings looked at."""
+def _reproduced(source: str, results: Sequence[Comparison]) -> str:
+    """Return the counts of a source's reproduced numbers, and of those that a search for settings looked at."""
     counts = Counter[str](item.verdict for item in results)
-    if not counts:
-        return []
     others = [f"{counts[verdict]:,} {verb}" for verdict, verb in _OTHERS.items() if counts[verdict]]
     rest = f"; {listed(others)}" if others else ""
-    text = f"{counts['reproduced']:,} of {len(results):,} published numbers are reproduced{rest}."
+    text = f"{source}: {counts['reproduced']:,} of {len(results):,} published numbers are reproduced{rest}."
     if seen := [item for item in results if item.searched]:
         n_seen = sum(item.verdict == "reproduced" for item in seen)
-        text += (
-            f" A search for settings looked at {len(seen):,} of these numbers; {n_seen:,} of them are reproduced. No"
-            f" search looked at the other {len(results) - len(seen):,}; {counts['reproduced'] - n_seen:,} of them are"
-            " reproduced."
-        )
-    return [text]
+        text += f" A search for settings looked at {len(seen):,} of them; {n_seen:,} are reproduced."
+        if n_others := len(results) - len(seen):
+            n_rest = counts["reproduced"] - n_seen
+            text += f" No search looked at the other {n_others:,}; {n_rest:,} are reproduced."
+    return text
 
 
 def _count_verdicts(verdicts: Iterable[str]) -> str:
