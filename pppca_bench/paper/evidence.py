@@ -20,7 +20,7 @@ from pppca_bench.runs import Facts, Names, Scalar, Selector, grouped
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 Reading = Literal["as written", "fitted"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
-"""The slides followed to the letter, and the settings that come nearest to their tables."""
+"""The slides followed in all that they say, and the settings that come nearest to their tables."""
 
 Role = Mapping[str, Scalar]
 """Method, under ``method``, and the settings that select its runs."""

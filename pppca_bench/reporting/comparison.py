@@ -1,6 +1,6 @@
 """Comparison with the published numbers: a verdict for every published number, and scores of groups of cells.
 
-The rule was fixed before the first result. A cell is
+A cell is
 
 - *undecided* when our 95 % interval of the mean contains the published value, but extends farther from the mean than
   the wider tolerance of the quantity: too few repeats, or too large a spread;
