@@ -408,6 +408,19 @@ def test_the_word_none_as_a_gap_is_said_with_the_key_that_makes_it_a_category(tm
     )
     data = data_of(tmp_path, text, read_keys=tuple(read.items()))
     assert (data.notices, data.feature_names[1:]) == ([], ("fence = None", "fence = wood"))
+    text = text.replace("wood,0", ",0").replace("wood,7", ",7").replace("wood,14", ",14")
+    with pytest.raises(
+        DataError, match="expected one kind of gaps, got 12 texts 'None' beside 2 other gaps"
+    ) as refused:
+        data_of(tmp_path, text)
+    reads = [yaml.safe_load(key)["read"] for key in str(refused.value).split("`")[1:4:2]]
+    names = [
+        data_of(
+            tmp_path, text, read_keys=tuple((k, v if v is False else tuple(v)) for k, v in read.items())
+        ).feature_names[1:]
+        for read in reads
+    ]
+    assert names == [("fence = None", "fence = wood", "fence missing"), ("fence = wood", "fence missing")]
 
 
 @pytest.mark.parametrize("wrong", [{"task": "regression"}, {"duplicates": "yes"}, {"read": {"sep": ";"}}])

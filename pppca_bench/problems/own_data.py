@@ -320,9 +320,15 @@ class DataSet:
             n, most = len(column.labels), MAX_CATEGORIES if is_declared else FEW_CATEGORIES
             remedies = ("take them for categories,", "categorical", [name]), ("encode them as text,", "text", [name])
             _check(n <= most, f"at most {most} categories, each an input", f"{n}", *remedies[n > MAX_CATEGORIES :])
-        if column.kind == "category" and (n_words := (series[values.isna()].dropna() == "None").sum()):
-            advice = own.key("read", {**dict(own.read_keys), "keep_default_na": False})
-            self.notices.append(f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category.")
+            n_gaps, n_words = values.isna().sum(), (series[values.isna()].dropna() == "None").sum()
+            if column.kind == "category" and n_words and "None" not in own.reading(frozenset()).nulls:
+                ways = {"keep_default_na": False}, {"na_values": ["None"]}
+                as_category, as_gaps = ({**dict(own.read_keys), **way} for way in ways)
+                got = f"{n_words} texts 'None' beside {n_gaps - n_words} other gaps"
+                ways_out = ("take them for a category,", "read", as_category), ("for gaps,", "read", as_gaps)
+                _check(n_words == n_gaps, "one kind of gaps", got, *ways_out)
+                advice = own.key("read", as_category)
+                self.notices.append(f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category.")
         return column, values
 
     def _find_groups(self) -> Indices | None:
