@@ -54,7 +54,7 @@ def distance(trial):
     if pppca_bench.run(config, results=results).outcome.n_failed:
         return math.inf  # such as runs that diverge
     with Store(results / "results.sqlite", read_only=True) as store:
-        runs = Results.of_runs(store.runs([config["name"]]))
+        runs = Results(store.runs_by_cell([config["name"]]), [config["name"]])
     return score_group(group, fill_tables(runs, {}, [reference], configs=())).score
 
 
