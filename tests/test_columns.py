@@ -1,6 +1,7 @@
 """Types of columns: the same for the same values from every source; what cannot be read is refused with its remedy."""
 
 import csv
+import datetime
 import itertools
 import re
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import yaml
 from command_line import pppca, printed
@@ -51,6 +53,9 @@ def refusal(values, **read) -> ColumnError:
         (["13.1.2020", "2.3.2020"], "date"),
         (["red", "blue"], "category"),
         (["4wd", "fwd"], "category"),
+        ([">7", ">8", "Norm"], "category"),
+        (["05-JAN-20", "31-Dec-21"], "date"),
+        (["1.2.20", "31.12.21"], "date"),
         (["1st", "2nd", "3rd"], "category"),
         (["10-14", "15-19"], "category"),
         (["<18", "18-35", ">35"], "category"),
@@ -67,6 +72,11 @@ def test_all_values_decide_the_type(values, kind):
         *(["1", "2", odd] for odd in ("na", "1_000", "0x1f", "5 %", "1e-400", "\u22125", "8,480", "1.234,5", "x")),
         ["$1,221.90", "$3"],
         ["100 min", "82 min"],
+        ["Varies", "20M", "1.5M", "14k"],
+        ["2h 50m", "19h", "1h 5m"],
+        ["5'10\"", "6'1\""],
+        *(["1 234,5".replace(" ", mark), "7,5"] for mark in "\u00a0\u202f'."),
+        *([f"{sign}500", f"{sign}1,000"] for sign in ("₹", "Rs. ", "R$")),
         ["5 %", "7 %"],
         ["0:23", "10:08"],
         ["1.5D+02", "2.0D+02"],
@@ -95,6 +105,8 @@ def test_numbers_beside_other_texts_are_refused_and_the_remedies_read_them(value
         (["1.234.567", "2.5"], []),
         (["1.234.567", "2"], [{"thousands": "."}]),
         (["1", "na", "na"], [{"na_values": ("na",)}]),
+        (["1", "True", "False"], []),
+        (["1'234'567", "2.5"], [{"thousands": "'"}]),
     ],
 )
 def test_both_meanings_of_a_comma_are_proposed_where_the_values_do_not_decide(values, keys):
@@ -118,11 +130,23 @@ def test_dates_with_day_or_month_first_need_a_format(tmp_path):
         ways = [yaml.safe_load(way)["dates"] for way in str(refused.value).split("`")[1::2] if "dates" in way]
         read = [data_of(tmp_path, text, dates=tuple(way.items()), duplicates="keep").frame["when"] for way in ways]
         assert [int(dates.dt.month.max()) for dates in read] == [9, 5]
-    short = text.replace("/2020", ".20").replace("/", ".")
-    with pytest.raises(OwnDataError, match=r"expected one format of dates, got none for '01\.01\.20'") as refused:
-        data_of(tmp_path, short, dates=(("when", ""),))
-    way = yaml.safe_load(str(refused.value).split("`")[1])["dates"]
-    assert data_of(tmp_path, short, dates=tuple(way.items()), duplicates="keep").frame["when"].dt.day.max() == 9
+    short = text.replace(",", ";").replace("/2020", ",20").replace("/", ",")
+    keys = {"duplicates": "keep", "read_keys": (("sep", ";"),)}
+    with pytest.raises(OwnDataError, match=r"expected one format of dates, got none for '01,01,20'") as refused:
+        data_of(tmp_path, short, dates=(("when", ""),), **keys)
+    way = {
+        name: form.replace(".", ",") for name, form in yaml.safe_load(str(refused.value).split("`")[1])["dates"].items()
+    }
+    assert data_of(tmp_path, short, dates=tuple(way.items()), **keys).frame["when"].dt.day.max() == 9
+
+
+def test_columns_of_arrow_and_of_objects_are_what_their_values_are():
+    days = [datetime.datetime(2020, 1, 2), datetime.datetime(2020, 1, 3, 4, 5, 6, 7)]
+    assert infer(pd.Series(days, dtype=object), meaning())[1].tolist() == days
+    for values in ([1, 2], [True, False], ["a", "b"], days, [day.date() for day in days]):
+        series = pd.Series(pa.array(values)).astype(pd.ArrowDtype(pa.array(values).type))
+        kinds = [infer(each, meaning())[0].kind for each in (series, pd.Series(values, dtype=object))]
+        assert kinds[0] == kinds[1]
 
 
 def test_marks_of_thousands_separate_groups_of_three_digits_only():

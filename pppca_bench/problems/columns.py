@@ -42,18 +42,24 @@ FEW_CATEGORIES, MAX_CATEGORIES = 40, 256
 UNKNOWN = -1.0
 """Code of a category that is not in the table."""
 
+_SHORT_YEARS = [f"{date}{time}" for date in ("%d-%b-%y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y") for time in ("", " %H:%M")]
+"""Formats of dates that pandas does not guess."""
+
 EXACT, LARGEST = 2**53, 1e150
 """float64 represents all integers up to the first number; the square of larger numbers than the second overflows."""
 
 _BOOLEANS = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _INTEGER = re.compile(r"[+-]?\d+")
 _LEADING_ZERO = r"[+-]?0\d"
-_SIGN, _CURRENCY = "[-+\u2212\u2013]?", "[$€£¥]?"  # minus and dash of text programs among the signs
+# Signs include the minus and the dash of text programs.
+_SIGN, _CURRENCIES = "[-+\u2212\u2013]?", r"$\u00a2-\u00a5\u20a0-\u20cf"
+_CURRENCY = rf"(?:[A-Z]{{0,2}}[{_CURRENCIES}]|Rs\.?)?"
 _DIGITS = rf"{_SIGN}\s*{_CURRENCY}\s*{_SIGN}\d[\d.,'_\s]*(?:[dDeE][-+]?\d+)?"
 _TIME, _DATE = r"\d+(?::\d\d)+(?:\.\d+)?", r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?:[ T].*)?"
-_LIKE_A_NUMBER = rf"{_DATE}|{_TIME}|{_DIGITS}\s*[%$€£¥-]?|\({_DIGITS}\)|0[xX][0-9a-fA-F]+"
-_UNIT = r"(?!(?:st|nd|rd|th)$)(?:±.*|°|°?[^\W\d_][^\s\d]{0,11}[23]?)"
-_WITH_UNIT = rf"(?:[<>≤≥~≈]|USD|EUR|GBP|CHF|JPY)\s*{_DIGITS}|{_DIGITS}\s*{_UNIT}"
+_LIKE_A_NUMBER = rf"{_DATE}|{_TIME}|{_DIGITS}\s*[%{_CURRENCIES}-]?|\({_DIGITS}\)|0[xX][0-9a-fA-F]+"
+_UNIT = r"(?!(?:st|nd|rd|th)$)(?:±.*|[°\"'′″]|°?[^\W\d_][^\s\d]{0,11}[23]?)"
+_WITH_UNIT = rf"(?:USD|EUR|GBP|CHF|JPY|INR)\s*{_DIGITS}|(?:{_DIGITS}\s*{_UNIT}\s*){{1,3}}"
+_BOUND = rf"[<>≤≥~≈]\s*{_DIGITS}"
 _READABLE = (
     *("string", "empty", "boolean", "integer", "floating", "mixed-integer", "mixed-integer-float"),
     *("decimal", "date", "datetime", "datetime64", "categorical"),
@@ -61,9 +67,7 @@ _READABLE = (
 _TRIED: list[dict[str, Any]] = [
     {"thousands": ","},
     {"decimal": ","},
-    {"thousands": "."},
-    {"decimal": ",", "thousands": "."},
-    {"thousands": " "},
+    *({**decimal, "thousands": mark} for mark in ". '’_\u00a0\u202f" for decimal in ({}, {"decimal": ","})),
 ]
 """Keys of ``read`` that are proposed, the first if several turn all values of a mixed column into numbers."""
 
@@ -228,6 +232,9 @@ def _plain(series: Series, reading: Reading, kind: Kind | None) -> Series:
     import pandas as pd
 
     types = pd.api.types
+    if isinstance(series.dtype, pd.ArrowDtype) and not types.is_numeric_dtype(series.dtype):
+        series = series.astype(object)
+    series = series.infer_objects()
     is_number = types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype)
     marked = pd.to_numeric(pd.Series(sorted(reading.nulls), dtype=object), errors="coerce").dropna()
     if types.is_datetime64_any_dtype(series.dtype) and kind in (None, "date"):
@@ -292,7 +299,9 @@ def _decide(name: str, there: Series, reading: Reading) -> tuple[Kind, str]:
     if form := _date_format(name, texts):
         return "date", form
     is_like = is_number | texts.str.fullmatch(_LIKE_A_NUMBER).to_numpy(bool)
-    if not is_like.any() and not texts.str.fullmatch(_WITH_UNIT).all():
+    is_amount, is_bound = texts.str.fullmatch(_WITH_UNIT), texts.str.fullmatch(_BOUND)
+    # Beside other texts, bounds (<5, >7, normal) are categories; amounts (5 kg, 7 kg, unknown) are not.
+    if not (is_like.any() or is_amount.mean() > 0.5 or (is_amount | is_bound).all()):
         return "category", ""
     raise _mixed(name, there, texts, numbers, reading)
 
@@ -311,7 +320,8 @@ def _mixed(name: str, there: Series, texts: Series, numbers: NDArray[np.float64]
     # Without 1,234 beside 999, the comma may be either mark.
     is_either = keys[:2] == _TRIED[:2] and not (len(plain) and plain.max() < 1000)
     keys = keys[: 2 if is_either else 1]
-    if len(plain) and len(others) <= 3 and not others.str.contains(r"\d").any():
+    is_marker = ~(others.str.contains(r"\d") | others.isin(list(_BOOLEANS)))
+    if len(plain) and len(others) <= 3 and is_marker.all():
         keys.append({"na_values": tuple(counts.index)})
     remedies: list[Remedy] = [("read it by", "read", key) for key in keys] or ["correct the values"]
     got = f"{len(there) - len(odd)} numbers and {len(odd)} other values: {shown}"
@@ -332,6 +342,7 @@ def _date_format(name: str, texts: Series, *, is_declared: bool = False) -> str:
         return ""
     with warnings.catch_warnings(action="ignore"):  # of a format with the day first
         guesses = {guess_datetime_format(first, dayfirst=dayfirst) or "" for dayfirst in (False, True)}
+    guesses |= {form for form in _SHORT_YEARS if pd.notna(pd.to_datetime(first, format=form, errors="coerce"))}
     forms = [form for form in sorted(guesses, reverse=True) if re.match("(%Y.?%m|(?!%Y)).*%d", form)]
     forms = [form for form in forms if pd.to_datetime(texts, format=form, errors="coerce", utc=True).notna().all()]
     if len(forms) == 1 or not (forms or is_declared):
