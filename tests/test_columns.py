@@ -17,6 +17,7 @@ import yaml
 from command_line import pppca, printed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import pppca_bench
 from pppca_bench.errors import DataError, OwnDataError
@@ -447,9 +448,57 @@ def test_the_word_none_as_a_gap_is_said_with_the_key_that_makes_it_a_category(tm
     assert names == [("fence = None", "fence = wood", "fence missing"), ("fence = wood", "fence missing")]
 
 
-@pytest.mark.parametrize("wrong", [{"task": "regression"}, {"duplicates": "yes"}, {"read": {"sep": ";"}}])
+@pytest.mark.parametrize(
+    "X",
+    [
+        pa.table({"0": [*range(8)], "b": [*"uv-vuvuv"]}),
+        pd.DataFrame({0: [*range(8)], "b": [*"uv-vuvuv"]}),
+        pd.DataFrame({"0": [*range(8)], "b": [*"uv-vuvuv"]}).to_records(index=False),
+    ],
+    ids=["arrow", "number as name", "records"],
+)
+def test_tables_of_other_libraries_keep_their_names_and_none_is_the_default(X, tmp_path):
+    keys = {"drop": [0], "categorical": None, "read": {"na_values": {"-"}, "thousands": None}, "group": None}
+    (column,) = DataSet(pppca_bench.Table(X, pa.array([0, 1] * 4), **keys).save("t", tmp_path / "t")).inputs
+    assert (column.name, column.labels, column.has_gaps) == ("b", ("u", "v"), True)
+
+
+def test_sparse_inputs_are_read(tmp_path):
+    data = DataSet(pppca_bench.Table(csr_array(np.eye(8)), [0, 1] * 4).save("t", tmp_path / "t"))
+    np.testing.assert_array_equal(data.frame, np.eye(8))
+
+
+@pytest.mark.parametrize("days", [[20200102, 20201231], ["20200102", "20201231"], [20200102, 20201231, None]])
+def test_declared_dates_may_be_whole_numbers(days):
+    column, dates = infer(pd.Series(days, name="x"), meaning(), "date")
+    assert (column.form, dates[0]) == ("%Y%m%d", pd.Timestamp(2020, 1, 2))
+    with pytest.raises(ColumnError, match="a format of dates"):
+        infer(pd.Series(days, name="x"), meaning(), "date", "%q")
+
+
+@pytest.mark.parametrize("texts", [[None] * 8, ["one"] * 8, [*[None] * 7, "one"]])
+def test_columns_of_few_texts_or_none_become_inputs(texts, tmp_path):
+    X = pd.DataFrame({"a": np.arange(8) % 5, "words": texts})
+    data = DataSet(pppca_bench.Table(X, [0, 1] * 4, text=["words"]).save("t", tmp_path / "t"))
+    assert np.isfinite(data.problem().X_train).all()
+
+
+def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path):
+    path = tmp_path / "auto.data"
+    path.write_text('18.0   8 "chevrolet malibu"\n15.0   8\t"buick skylark"\n')
+    rows = pppca_bench.read_table(path, sep=r"\s+", header=False)
+    assert rows.values.tolist() == [["18.0", "8", "chevrolet malibu"], ["15.0", "8", "buick skylark"]]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"task": "regression"}, {"duplicates": "yes"}, {"read": {"sep": ";"}}, {"read": {"decimal": ",,"}}),
+        *({"read": {"na_values": {"a": [0]}}}, {"group": np.zeros(3)}),
+    ],
+)
 def test_unknown_values_of_a_table_in_memory_are_refused(wrong):
-    with pytest.raises(DataError, match=rf"{min(wrong)} of Table: expected one of "):
+    with pytest.raises(DataError, match=rf"{min(wrong)} of Table: expected "):
         pppca_bench.Table([[1]], [1], **wrong)
 
 

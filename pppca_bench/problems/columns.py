@@ -198,9 +198,12 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     if column.kind == "date":
         dates = values
         if not pd.api.types.is_datetime64_any_dtype(values.dtype):
-            texts = values.map(str, na_action="ignore")
-            dates = pd.to_datetime(texts, format=column.form or "ISO8601", errors="coerce", utc=True)
-        check_none(values[dates.isna() & values.notna()], f"dates as {column.form}" if column.form else "dates")
+            try:
+                dates = pd.to_datetime(values, format=column.form or "ISO8601", errors="coerce", utc=True)
+            except ValueError as error:
+                raise ColumnError("a format of dates, such as %d.%m.%Y", str(error), "correct it") from None
+        expected = f"dates as {column.form}" if column.form else "dates"
+        check_none(values[dates.isna() & values.notna()], expected, "correct the values or the format")
         return (dates.dt.tz_convert(None) if dates.dt.tz else dates).astype("datetime64[us]")
     if column.kind == "text":
         return values.map(str, na_action="ignore").astype(object).fillna("")
@@ -239,7 +242,9 @@ def _plain(series: Series, reading: Reading, kind: Kind | None) -> Series:
     marked = pd.to_numeric(pd.Series(sorted(reading.nulls), dtype=object), errors="coerce").dropna()
     if types.is_datetime64_any_dtype(series.dtype) and kind in (None, "date"):
         return series
-    if is_number and not types.is_complex_dtype(series.dtype):
+    if is_number and kind == "date":
+        series = series.map(number_text, na_action="ignore").astype(object)
+    elif is_number and not types.is_complex_dtype(series.dtype):
         return series.mask(series.isin(marked)) if len(marked) else series
     if (inferred := types.infer_dtype(series, skipna=True)) not in _READABLE:
         raise ColumnError("numbers, text, dates or true/false", inferred, "convert it")

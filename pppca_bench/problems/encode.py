@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -55,11 +56,15 @@ class SkrubInputs(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Fit the encoder to a frame of one column."""
         from sklearn.base import clone
 
-        self.encoder_ = clone(self.encoder).fit(X.iloc[:, 0])
+        values = X.iloc[:, 0]
+        with warnings.catch_warnings(action="ignore"):  # of texts with fewer n-grams than outputs
+            self.encoder_ = clone(self.encoder).fit(values) if values.astype(bool).any() else None
         return self
 
     def transform(self, X: pd.DataFrame) -> FloatArray:
         """Return float64 outputs of shape (n_rows, width)."""
+        if self.encoder_ is None:  # no training row has a text
+            return np.zeros((len(X), self.width))
         made = np.asarray(self.encoder_.transform(X.iloc[:, 0]), dtype=np.float64)[:, : self.width]
         return np.pad(made, ((0, 0), (0, self.width - made.shape[1])))
 

@@ -63,10 +63,21 @@ class Table:
     def __post_init__(self) -> None:
         known = {"task": (None, *get_args(Task)), "duplicates": (None, *get_args(Duplicates))}
         given = [(name, getattr(self, name), values) for name, values in known.items()]
-        for name, value, values in [*given, *(("read", key, VALUE_KEYS) for key in self.read)]:
+        for name, value, values in [*given, *(("read", key, VALUE_KEYS) for key in self._read)]:
             if value not in values:
-                expected = ", ".join(map(str, values))
-                raise DataError(f"{name} of Table: expected one of {expected}, got {value!r}. Correct it.")
+                raise _wrong(name, f"one of {', '.join(map(str, values))}", value)
+        for key in ("decimal", "thousands"):
+            if not isinstance(value := self._read.get(key, "."), str) or len(value) != 1:
+                raise _wrong("read", f"one character as {key}", value)
+        if isinstance(value := self._read.get("na_values"), Mapping):
+            raise _wrong("read", "na_values for all columns", value)
+        if np.iterable(self.group) and not isinstance(self.group, str):
+            raise _wrong("group", "the name of a column of X", type(self.group).__name__)
+
+    @property
+    def _read(self) -> dict[str, Any]:
+        """Return the keys of ``read`` that are set; None is the default of pandas."""
+        return {key: value for key, value in (self.read or {}).items() if value is not None}
 
     def save(self, name: str, path: Path) -> OwnData:
         """Save the rows for worker processes, and return the declaration.
@@ -102,18 +113,40 @@ class Table:
         joined = pd.concat([part.reset_index(drop=True) for part in (inputs, targets)], axis=1)
         path.write_bytes(pickle.dumps((joined, tuple(targets.columns))))
         keys = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("X", "y")}
+        keys |= {key: _names(keys[key]) for key in ("inputs", "categorical", "drop", "text")}
+        dates, read = self.dates, self._read
+        keys["dates"] = {str(key): form for key, form in dates.items()} if isinstance(dates, Mapping) else _names(dates)
+        keys["read"] = {key: tuple(_names(read[key])) if key == "na_values" else read[key] for key in read}
+        keys["group"] = "".join(_names(self.group))
         return OwnData.declared("given", str(path), name=name, **keys)
+
+
+def _wrong(name: str, expected: str, got: object) -> DataError:
+    return DataError(f"{name} of Table: expected {expected}, got {got!r}. Correct it.")
+
+
+def _names(value: Any) -> list[str]:
+    """Return names of columns, or markers, as texts; those of a data frame may be numbers."""
+    if value is None:
+        return []
+    return [str(each) for each in (value if np.iterable(value) and not isinstance(value, str) else [value])]
 
 
 def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
     """Return inputs or targets as a data frame; the columns of an array are named x1, x2, …, a vector is named x."""
     import pandas as pd
 
+    if hasattr(part, "to_pandas"):  # of polars and pyarrow
+        part = part.to_pandas()
     if isinstance(part, pd.Series):
         part = part.to_frame(prefix if part.name is None else part.name)
     if isinstance(part, pd.DataFrame):
         return part.rename(columns=str)
-    array = np.asanyarray(part)  # pandas knows the gaps of masked arrays
+    if getattr(getattr(part, "dtype", None), "names", None):
+        return pd.DataFrame.from_records(part)
+    array = np.asanyarray(
+        part.toarray() if hasattr(part, "toarray") else part
+    )  # pandas knows the gaps of masked arrays
     if array.ndim not in (1, 2):
         raise DataError(f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it.")
     names = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]

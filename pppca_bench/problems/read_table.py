@@ -255,7 +255,13 @@ def _records(path: str | Path, text: str, keys: Mapping[str, Any]) -> Iterator[t
             raise OwnDataError(
                 f"{path}: expected a character or a regular expression as sep, got {separator!r}: {error}. Correct it."
             ) from None
-        yield from ((number, split(line.strip())) for number, line in enumerate(lines, 1) if line.strip())
+        # pandas knows quotation marks around spaces, but not around other expressions.
+        quoted = re.compile(rf"(?:{quote}[^{quote}]*{quote}|\S)+").findall
+        for number, line in enumerate(lines, 1):
+            if line.strip() and separator == r"\s+":
+                yield number, [re.sub(quote, "", field) for field in quoted(line)]
+            elif line.strip():
+                yield number, split(line.strip())
         return
     reader = csv.reader(lines, delimiter=separator, quotechar=keys.get("quotechar", '"'), skipinitialspace=True)
     try:
