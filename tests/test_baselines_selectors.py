@@ -363,3 +363,12 @@ def test_of_sizes_with_as_many_errors_of_all_networks_the_least_is_chosen(by_siz
     rfe = NetworkRFE(n_networks=len(by_size[0]), estimator=_Wrong()).fit(X, np.arange(7) % 2, X, np.zeros(7, dtype=int))
     assert rfe.n_features_ == 1
     assert len(set(rfe.history_["validation_error_percent"])) == 1
+
+
+@pytest.mark.parametrize("criterion", ["t_test", "chi_squared", "mutual_information", "conditional_mutual_information"])
+def test_a_feature_in_another_unit_has_the_same_rank(criterion):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=40), rng.integers(0, 3, 40)
+        units = np.column_stack([x, 1.8 * x + 32.0])
+        assert score_features(units, y, criterion, 10)[1].tolist() == [0, 1]

@@ -245,7 +245,7 @@ _METHODS = (
         does="features of the highest scores: mutual information, chi-squared and others",
         source="Mitchell 2006",
         estimator="pppca_bench.reducers.filter_selection:FilterSelector",
-        version=2,
+        version=3,
         needs_classes=True,
         labels=_CRITERIA,
     ),

@@ -115,7 +115,7 @@ def conditional_mutual_information(counts: Floats) -> float:
     """Return I(X, Y | Z) = Σ P(z) I(X, Y | Z = z) for a table (x, y, z), in nats."""
     sizes = counts.sum(axis=(0, 1))
     there = [k for k in range(len(sizes)) if sizes[k] > 0.0]
-    return sum(sizes[k] / sizes.sum() * mutual_information(counts[:, :, k]) for k in there)
+    return round(sum(sizes[k] / sizes.sum() * mutual_information(counts[:, :, k]) for k in there), 12)
 
 
 def chi_squared(counts: Floats) -> float:
@@ -163,7 +163,9 @@ def score_features(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> 
 
 
 def _descending(scores: Floats) -> Indices:
-    return np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable")
+    # Equal scores differ by rounding, such as those of a feature in two units.
+    rounded = np.array([float(f"{score:.12g}") for score in scores])
+    return np.argsort(np.where(np.isnan(rounded), np.inf, -rounded), kind="stable")
 
 
 def _conditional(codes: Sequence[Indices], y: Indices) -> tuple[Floats, Indices]:
