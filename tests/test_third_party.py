@@ -253,6 +253,23 @@ def test_the_version_depends_on_all_modules_of_the_folder_that_are_imported(modu
         file.write_text(text)
 
 
+def test_the_version_depends_on_imported_modules_of_other_folders_that_are_not_installed(module, monkeypatch):
+    folder = Path("elsewhere").resolve()
+    for place in (folder, folder / "site-packages"):
+        place.mkdir()
+        monkeypatch.syspath_prepend(place)
+    own, installed = folder / f"{module}_own.py", folder / "site-packages" / f"{module}_installed.py"
+    for file in (own, installed):
+        file.write_text("")
+        with Path(f"{module}.py").open("a") as importing:
+            importing.write(f"import {file.stem}\n")
+    before = find_method(f"{module}:Halves").version
+    installed.write_text("# changed\n")
+    assert version_of(sys.modules[module].Halves) == before
+    own.write_text("# changed\n")
+    assert version_of(sys.modules[module].Halves) != before
+
+
 def test_a_process_that_has_loaded_other_code_than_was_planned_fails_the_runs(module, monkeypatch):
     from pppca_bench.experiments import worker
 

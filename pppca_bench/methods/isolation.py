@@ -54,7 +54,8 @@ class _Finder:
 
 def is_installed(file: str) -> bool:
     """Return whether a file belongs to the standard library, to installed packages or to this package."""
-    return any(Path(file).is_relative_to(folder) for folder in (*_INSTALLED, _OWN_PACKAGE))
+    is_known = any(Path(file).is_relative_to(folder) for folder in (*_INSTALLED, _OWN_PACKAGE))
+    return is_known or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)  # such as a user's own
 
 
 def record_sources() -> None:

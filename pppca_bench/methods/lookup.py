@@ -25,7 +25,7 @@ from typing import Any
 
 from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
-from pppca_bench.methods.isolation import SourceLoader, executed, is_changed, isolated, record_sources
+from pppca_bench.methods.isolation import SourceLoader, executed, is_changed, is_installed, isolated, record_sources
 from pppca_bench.methods.protocol import contract_of, import_estimator, import_object
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
@@ -174,8 +174,8 @@ def version_of(estimator: type) -> str:
 
     Choice: for a class in an installed distribution, the version of the distribution and a digest of the class's file,
     since a distribution may be reinstalled with other code and the same version. For other classes, also in editable
-    installations, a digest of the module and of all modules in the same folder that it imports, directly or indirectly,
-    within functions too; all Python files of a package count. Computed import names are not detected.
+    installations, a digest of the module and of all modules that are not installed and that it imports, directly or
+    indirectly, within functions too; all Python files of a package count. Computed import names are not detected.
     """
     name = estimator.__module__
     file = getattr(sys.modules.get(name), "__file__", None)
@@ -226,17 +226,16 @@ def _execute_again(files: set[Path], *, all_recorded: bool = False) -> None:
 
 
 def _imported_files(top: str, folder: Path) -> list[Path]:
-    """Return the files of a module or package in a folder, and of its imports, direct or indirect, in that folder."""
+    """Return the files of a module or package in a folder, and of its imports, direct or indirect, if not installed."""
     files, pending, seen = list[Path](), [top], {top}
     while pending:
         name = pending.pop()
-        spec = PathFinder.find_spec(name, [str(folder)])
+        spec = PathFinder.find_spec(name, [str(folder)] if name == top else [*sys.path, str(folder)])
         if spec is None:
             continue
-        if spec.submodule_search_locations is None:
-            own = [Path(spec.origin)] if spec.origin else []
-        else:
-            own = sorted(file for place in spec.submodule_search_locations for file in Path(place).rglob("*.py"))
+        places = [Path(place) for place in spec.submodule_search_locations or filter(None, [spec.origin])]
+        places = [place for place in places if place.parent == folder or not is_installed(str(place))]
+        own = sorted(file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place]))
         files += own
         imported = {other for file in own if file.suffix == ".py" for other in _imported_names(file)} - seen
         seen |= imported
