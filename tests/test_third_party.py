@@ -325,11 +325,20 @@ LEAKS = {
     "signals": "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
     "configuration": "sklearn.set_config(transform_output='pandas')",
     "backend": "matplotlib.rcParams.update(backend='svg')",
+    "alarm": "signal.alarm(1_000)",
+    "stream": "sys.stdout = None",
+    "mask": "os.umask(0o777)",
+    "recursion": "sys.setrecursionlimit(10_000)",
 }
 
 
 def process_state():
+    os.umask(mask := os.umask(0))
     return (
+        mask,
+        signal.getitimer(signal.ITIMER_REAL) == (0, 0),
+        sys.stdout,
+        sys.getrecursionlimit(),
         Path.cwd(),
         list(warnings.filters),
         dict(os.environ),

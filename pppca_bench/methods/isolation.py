@@ -74,8 +74,9 @@ def is_changed(name: str) -> bool:
 def isolated() -> Iterator[None]:
     """Restore what the block changes in this process.
 
-    These are the working directory, environment, warnings filters, signal handlers, random states, NumPy's error state
-    and print options, scikit-learn's configuration, and matplotlib's settings with its backend.
+    These are the working directory, environment, warnings filters, signal handlers, alarms, standard streams, file mode
+    mask, recursion limit, random states, NumPy's error state and print options, scikit-learn's configuration, and
+    matplotlib's settings with its backend.
     """
     import numpy as np
     import sklearn
@@ -84,15 +85,20 @@ def isolated() -> Iterator[None]:
     with suppress(OSError):  # the working directory was removed
         folder = Path.cwd()
     environment, config = dict(os.environ), sklearn.get_config()
-    states = random.getstate(), np.random.get_state(), np.geterrcall()
+    states = random.getstate(), np.random.get_state(), np.geterrcall(), sys.getrecursionlimit()
+    streams, mask = {name: vars(sys)[name] for name in ("stdout", "stderr")}, os.umask(0o077)
+    os.umask(mask)
     # In contrast to dict(…), copy() leaves the choice of a backend open.
     settings = sys.modules["matplotlib"].rcParams.copy() if "matplotlib" in sys.modules else None
     in_main = threading.current_thread() is threading.main_thread()
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()} if in_main else {}
+    alarm = signal.getitimer(signal.ITIMER_REAL) if hasattr(signal, "getitimer") else None
     try:
         with warnings.catch_warnings(), np.errstate(), np.printoptions():
             yield
     finally:
+        if alarm == (0.0, 0.0):  # an alarm that is left would end the process, once its handler is gone
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in handlers.items():
             if handler is not None and signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
@@ -105,5 +111,8 @@ def isolated() -> Iterator[None]:
         random.setstate(states[0])
         np.random.set_state(states[1])
         np.seterrcall(states[2])
+        sys.setrecursionlimit(states[3])
+        vars(sys).update(streams)
+        os.umask(mask)
         if (matplotlib := sys.modules.get("matplotlib")) is not None:
             dict.update(matplotlib.rcParams, settings or matplotlib.rcParamsDefault)
