@@ -490,6 +490,14 @@ def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path)
     assert rows.values.tolist() == [["18.0", "8", "chevrolet malibu"], ["15.0", "8", "buick skylark"]]
 
 
+@pytest.mark.parametrize("key", ["header", "index_col"])
+def test_several_headers_and_indices_are_refused(key, tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(OwnDataError, match=rf"expected a single {key}, got \[0, 1\]\. Name one of them\."):
+        pppca_bench.read_table(path, **{key: [0, 1]})
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -169,6 +169,9 @@ def read_csv(path: str | Path, read: Mapping[str, Any]) -> Rows:
     text = _text_of(path, keys.pop("encoding", "utf-8"), keys.pop("compression", "infer"))
     header = keys.pop("header", None if "names" in keys else 0)
     names, index = keys.pop("names", None), keys.pop("index_col", False)
+    for key, value in {"header": header, "index_col": index}.items():
+        if isinstance(value, list):
+            raise OwnDataError(f"{path}: expected a single {key}, got {value}. Name one of them.")
     n_before = 0 if header is None or header is False else header + 1
     first = list[str]()
     rows = list[tuple[int, int]]()  # last line and number of fields of each record
