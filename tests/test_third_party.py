@@ -361,6 +361,15 @@ def test_what_third_party_code_changes_in_the_process_is_restored(leak):
     assert process_state() == before
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_a_child_process_that_leaves_third_party_code_ends():
+    with isolated():
+        warnings.simplefilter("ignore")  # of Python 3.12: a fork beside threads
+        if (child := os.fork()) == 0:
+            sys.exit()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_relative_paths_hold_after_a_method_has_changed_the_working_directory(module, workers):

@@ -76,12 +76,12 @@ def isolated() -> Iterator[None]:
 
     These are the working directory, environment, warnings filters, signal handlers, alarms, standard streams, file mode
     mask, recursion limit, random states, NumPy's error state and print options, scikit-learn's configuration, and
-    matplotlib's settings with its backend.
+    matplotlib's settings with its backend. A child process that the block forks, and that leaves it, ends.
     """
     import numpy as np
     import sklearn
 
-    folder: Path | None = None
+    process, folder = os.getpid(), None
     with suppress(OSError):  # the working directory was removed
         folder = Path.cwd()
     environment, config = dict(os.environ), sklearn.get_config()
@@ -97,6 +97,8 @@ def isolated() -> Iterator[None]:
         with warnings.catch_warnings(), np.errstate(), np.printoptions():
             yield
     finally:
+        if os.getpid() != process:  # a forked child, as after sys.exit() in it: it would go on in the command's place
+            os._exit(1)
         if alarm == (0.0, 0.0):  # an alarm that is left would end the process, once its handler is gone
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in handlers.items():
