@@ -73,6 +73,13 @@ class TestRunFilter:
         if "," not in name:
             assert {problem for problem, *_ in taken(path, f"problem={name}")} == {name}
 
+    def test_the_remedy_for_an_unquoted_name_with_a_comma_works(self, path, tmp_path):
+        (tmp_path / "a,b.csv").write_text("a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40)))
+        path.write_text(CONFIG.replace("[iris, wine]", '[{csv: "a,b.csv", target: target}, iris]'))
+        with pytest.raises(UnknownNameError, match=r"""comma twice: --only 'problem="a,b\.csv"'\.$"""):
+            plan(path, only=("problem=a,b.csv",))
+        assert {problem for problem, *_ in taken(path, 'problem="a,b.csv"')} == {"a,b.csv"}
+
     @pytest.mark.parametrize("value", ["2024-01-01", "!!binary aGVsbG8=", "017", "[5", "off", "2024-01-01 10:00"])
     @pytest.mark.parametrize("key", ["problem", "tau"])
     def test_a_value_that_is_no_value_of_its_key_is_refused_in_a_line(self, path, key, value):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,7 +69,11 @@ class RunFilter(NamedTuple):
                 )
         if not any(map(self.matches, cells)):
             known = [f"{key} is {listed(values[key], asked[0])}" for key, asked in self.wanted.items()]
-            raise UnknownNameError(f"--only: no run of the configs matches. In the configs {'; '.join(known)}.")
+            quoted = (
+                f"""'{key}="{name}"'""" for key in self.wanted for name in values[key] if "," in name and name[0] != "["
+            )
+            remedy = "".join(f" Quote a value with a comma twice: --only {each}." for each in islice(quoted, 1))
+            raise UnknownNameError(f"--only: no run of the configs matches. In the configs {'; '.join(known)}.{remedy}")
 
 
 def parse_filter(options: Sequence[str]) -> RunFilter:
