@@ -266,6 +266,11 @@ class TestErrors:
         assert result.exit_code == 2
         assert result.stderr.startswith("Usage: pppca")
 
+    @pytest.mark.parametrize("seconds", ["0", "nan", "inf", "1e20", "99999999999"])
+    def test_a_time_limit_that_no_clock_can_hold_is_refused(self, seconds):
+        result = pppca("run", "a.yaml", "--timeout", seconds)
+        assert (result.exit_code, "Invalid value for '--timeout'" in result.stderr) == (2, True)
+
     def test_tables_without_results_are_an_error(self):
         result = pppca("tables")
         assert (result.exit_code, result.stderr) == (

@@ -98,7 +98,7 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=click.IntRange(1, 10_000_000),
     metavar="SECONDS",
     help="Time limit of a run; a longer run has failed. Networks then do not train side by side.",
 )
@@ -121,7 +121,7 @@ def run(
     results: Path,
     data_dir: Path | None,
     retries: int,
-    timeout: float | None,
+    timeout: int | None,
     fail_fast: bool,
     fresh: bool,
     force: bool,
@@ -187,9 +187,7 @@ def run(
         sys.exit(1)
 
 
-def _workers(
-    executor: str, scheduler: str | None, workers: int | None, timeout: float | None, *, quiet: bool
-) -> Workers:
+def _workers(executor: str, scheduler: str | None, workers: int | None, timeout: int | None, *, quiet: bool) -> Workers:
     """Return the workers for the options; local workers start to import at once, a cluster starts at the first call."""
     from pppca_bench.experiments.executors import Workers, available_cores, start_server
 
