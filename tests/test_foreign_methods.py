@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -83,6 +84,11 @@ class Picky:
 class Exits(Halves):
     def fit(self, X):
         sys.exit(3)
+
+
+class Interrupts(Halves):
+    def fit(self, X):
+        raise KeyboardInterrupt
 
 
 class Boom(Halves):
@@ -203,6 +209,14 @@ def test_a_module_hidden_by_another_of_its_name_is_refused(module):
 )
 def test_a_run_whose_method_fails_reports_the_cause(module, name, cause):
     assert cause in run_of(f"{module}:{name}", code=1)
+
+
+def test_an_interruption_raised_where_ctrl_c_is_ignored_as_in_workers_is_a_failed_run(module):
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert "repeat 0: KeyboardInterrupt" in run_of(f"{module}:Interrupts", code=1)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_warnings_about_the_data_of_the_warm_up_are_not_shown(module):

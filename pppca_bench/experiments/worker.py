@@ -8,6 +8,7 @@ from __future__ import annotations
 import faulthandler
 import io
 import os
+import signal
 import tempfile
 import time
 import traceback
@@ -76,9 +77,9 @@ def _results(group: Group, loads: Loads, timeout: float | None) -> list[RunResul
         check_versions(group[0].cell)
         opened = {of: loads[of]() for of in set(map(same_problem, group))}
         return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 the boundary: one broken run must not end the others
+    except BaseException as error:  # the boundary: one broken run must not end the others
+        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            raise  # Ctrl-C, which workers ignore
         cells = by_cell(group).values()
         if len(cells) > 1:
             return [result for own in cells for result in _results(tuple(own), loads, timeout)]
