@@ -315,7 +315,7 @@ def test_classifier_keeps_a_seed_of_its_own():
 
 
 @given(st.sampled_from(["least", "greatest"]), st.integers(2, 20), st.floats(0.55, 0.95), st.integers(0, 1000))
-def test_a_value_that_most_samples_have_is_an_interval_of_its_own(end: str, n_bins: int, share: float, seed: int):
+def test_a_value_that_most_samples_have_is_an_interval_of_its_own(end, n_bins, share, seed):
     rng = np.random.default_rng(seed)
     rare = np.arange(200) >= round(200 * share)
     column = np.where(rare, 1.0 + rng.random(200), 0.0) * (1.0 if end == "least" else -1.0)
@@ -332,7 +332,7 @@ def test_filter_scores_a_sparse_count_by_all_its_information():
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 40), st.integers(1, 40))
-def test_mutual_information_of_independent_features_is_zero(a: int, b: int, c: int, d: int):
+def test_mutual_information_of_independent_features_is_zero(a, b, c, d):
     assert mutual_information(np.outer([a, b], [c, d]).astype(float)) == 0.0
 
 

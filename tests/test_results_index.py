@@ -37,13 +37,13 @@ def tiny(tmp_path: Path) -> tuple[list[Table], list[Figure]]:
     return build(tmp_path, ne_ppca_runs(5.0, 3, 3) + ne_ppca_runs(10.0, 3, 3))
 
 
-def test_the_index_links_to_the_files_of_what_was_run(tiny: tuple[list[Table], list[Figure]]) -> None:
+def test_the_index_links_to_the_files_of_what_was_run(tiny):
     targets = set(re.findall(r"\]\(([^#)]+)\)", render_index(*tiny)))
     assert {"tables/T1.md", "tables/T1.tex", "tables/T1.csv", "figures/F1.png", "figures/F5.svg"} <= targets
     assert targets.isdisjoint({"tables/T4.md", "figures/F3.png"})
 
 
-def test_the_index_states_the_number_of_repeats(tmp_path: Path) -> None:
+def test_the_index_states_the_number_of_repeats(tmp_path):
     index = render_index(*build(tmp_path, ne_ppca_runs(5.0, 3, 3) + ne_ppca_runs(10.0, 2, 2)))
     lines = {
         line.split("]")[0][3:]: line.split("|")[2].strip() for line in index.splitlines() if line.startswith("| [")
@@ -51,7 +51,7 @@ def test_the_index_states_the_number_of_repeats(tmp_path: Path) -> None:
     assert (lines["T1"], lines["F1"], lines["T0"]) == ("2 to 3 repeats", "2 repeats", "")
 
 
-def test_the_published_index_is_short_and_its_headline_is_in_the_readme() -> None:
+def test_the_published_index_is_short_and_its_headline_is_in_the_readme():
     root = Path(__file__).parents[1]
     index = (root / "results" / "README.md").read_text(encoding="utf-8")
     assert len(index.encode()) <= 40_000
@@ -61,7 +61,7 @@ def test_the_published_index_is_short_and_its_headline_is_in_the_readme() -> Non
     assert [sentence for sentence in sentences if sentence not in readme] == []
 
 
-def test_what_was_not_run_is_named(tiny: tuple[list[Table], list[Figure]]) -> None:
+def test_what_was_not_run_is_named(tiny):
     lines = not_run(*tiny)
     places = [line.partition(".")[0] for line in lines]
     assert {"T2", "T3", "P3", "F5"} <= set(places)
@@ -72,12 +72,12 @@ def test_what_was_not_run_is_named(tiny: tuple[list[Table], list[Figure]]) -> No
     assert "F4. Change of averaged dimensionality (DGHA, 100 % of the data, τ = 10): all of it" in lines
 
 
-def test_repeats_that_are_not_in_are_named(tmp_path: Path) -> None:
+def test_repeats_that_are_not_in_are_named(tmp_path):
     lines = not_run(*build(tmp_path, ne_ppca_runs(5.0, 4, 1) + ne_ppca_runs(10.0, 4, 3)))
     assert "T1. Classification errors (%) for different values of τ: 4 repeats, in 2 cells" in lines
 
 
-def test_every_published_cell_of_t2_is_expected(tmp_path: Path) -> None:
+def test_every_published_cell_of_t2_is_expected(tmp_path):
     tables, figures = build(tmp_path, ne_ppca_runs(15.0, 1, 1))
     gaps = [line for line in not_run(tables, figures) if line.startswith("T2.")]
     # Of 8 × 4 cells one is published as N/A, and one is run.
@@ -85,7 +85,7 @@ def test_every_published_cell_of_t2_is_expected(tmp_path: Path) -> None:
     assert ": 30 of 31 cells (" in gaps[0]
 
 
-def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> None:
+def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path):
     other = [
         (replace(spec, key=f"{spec.key} b", cell=replace(spec.cell, data_sha256="b")), None)
         for spec, _ in ne_ppca_runs(10.0, 1, 1)
@@ -96,7 +96,7 @@ def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> Non
     assert told.endswith(": 1 of 32 cells, empty because of several settings (cancer1)")
 
 
-def test_the_index_lists_scores_and_results_that_differ(tiny: tuple[list[Table], list[Figure]]) -> None:
+def test_the_index_lists_scores_and_results_that_differ(tiny):
     index = render_index(*tiny)
     scores, differing = index.split("Results that differ:")
     # T1 has 2.30 (1) and 2.82 (1.2) for ours of 2.0 (2) each: |ln 2| and |ln (2 / 1.2)|.
