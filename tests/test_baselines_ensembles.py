@@ -74,23 +74,6 @@ def test_a_sample_is_never_empty():
     )
 
 
-def test_stump_splits_by_the_most_information():
-    """Feature 0 splits off two of eight, feature 1 splits all but one; the classes are four and four."""
-    X = np.array([[0, 0], [0, 0], [1, 0], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]], dtype=float)
-    stump = StumpClassifier(random_state=0).fit(X, ["a", "a", "a", "a", "b", "b", "b", "b"])
-    assert stump.tree_.tree_.feature[0] == 1
-    np.testing.assert_array_equal(stump.predict([[0.0, 0.0], [0.0, 1.0]]), ["a", "b"])
-
-
-def test_stump_follows_the_samples_of_most_weight():
-    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 1, 0])
-    by_rows, by_columns = (
-        StumpClassifier(random_state=0).fit(X, y, weights) for weights in ([1, 1, 9, 1], [1, 9, 1, 9])
-    )
-    assert by_rows.predict([[1.0, 0.0]]) == [1]
-    assert by_columns.tree_.tree_.feature[0] == 1
-
-
 def test_stump_accepts_classes_without_samples():
     stump = StumpClassifier().fit([[0.0], [1.0]], [0, 2], classes=range(4))
     np.testing.assert_array_equal(stump.classes_, range(4))

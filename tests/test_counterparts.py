@@ -5,24 +5,12 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import minmax_scale
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.engines.counterparts import DGHAWithoutRemoval, PCALikeDGHA, PCALikeNEpPCA
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.ne_ppca import NEpPCA
 
 WINE = minmax_scale(load_wine().data)
-
-
-@parametrize_with_checks(
-    [
-        PCALikeDGHA(n_epochs=5, learning_rate=0.1),
-        PCALikeNEpPCA(n_generations=3),
-        DGHAWithoutRemoval(n_epochs=5, learning_rate=0.1),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(
