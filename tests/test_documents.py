@@ -75,16 +75,12 @@ def test_values_are_plain_and_typed_by_yaml(read):
         (("methods", 0), 6),
         (("methods", 0, "centre"), 7),
         (("methods", 1, "n_components"), 9),
+        (("methods", 1, "classifier", "hidden"), 9),
+        (("seed",), 2),
     ],
 )
-def test_each_value_knows_the_line_of_its_key_or_item(read, location, line):
+def test_each_value_knows_the_line_of_its_key_or_item_and_absent_values_that_of_their_parent(read, location, line):
     assert read(DOCUMENT).line(location) == line
-
-
-def test_an_absent_key_has_the_line_of_its_parent(read):
-    source = read(DOCUMENT)
-    assert source.line(("methods", 1, "classifier", "hidden")) == 9
-    assert source.line(("seed",)) == 2, "the document begins on line 2"
 
 
 def test_an_empty_document_holds_nothing(read):
@@ -116,6 +112,11 @@ def test_an_empty_document_holds_nothing(read):
             "a.yaml:2: not valid YAML: expected a value that Python can represent, got '2012-13-45'"
             " (month must be in 1..12).",
         ),
+        (
+            "a: !!binary aA==\n",
+            "a.yaml:1: not valid YAML: expected plain values, got the tag 'tag:yaml.org,2002:binary'.",
+        ),
+        ("a: !!set {a}\n", "a.yaml:1: not valid YAML: expected plain values, got the tag 'tag:yaml.org,2002:set'."),
         ("name: a: b\n", "a.yaml:1: not valid YAML: mapping values are not allowed here."),
         ("name: a\n--- b\n", "a.yaml:2: not valid YAML: but found another document."),
         ("name: a\nx: \x07\n", "a.yaml:2: expected printable text, got character 0x7."),
@@ -134,11 +135,6 @@ def test_a_number_too_long_to_print_is_refused(refusal):
     assert refusal(f"a: 1\nseed: 0x{'f' * 5000}\n") == (
         f"a.yaml:2: not valid YAML: expected numbers of at most 1024 bits, got '0x{'f' * 38}'...."
     )
-
-
-@pytest.mark.parametrize("value", ["0x" + "f" * 256, str(2**1024 - 1)])
-def test_numbers_up_to_the_largest_float_are_read(read, value):
-    assert read(f"seed: {value}\n").value == {"seed": 2**1024 - 1}
 
 
 def test_nesting_is_read_to_the_limit_and_refused_beyond(read, refusal):
@@ -166,10 +162,40 @@ def test_no_tag_runs_code(read, refusal, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("1e-3", 1e-3), ("1E3", 1e3), ("-.5e+2", -50.0), ("2.e1", 20.0), ("e3", "e3"), ("1e", "1e")]
+    ("text", "value"),
+    [
+        # Powers of ten need no point.
+        *[("1e-3", 1e-3), ("1E3", 1e3), ("-.5e+2", -50.0), ("2.e1", 20.0), ("e3", "e3"), ("1e", "1e")],
+        *[("0x" + "f" * 256, 2**1024 - 1), (str(2**1024 - 1), 2**1024 - 1)],
+        *[
+            ("0", 0),
+            ("-0", 0),
+            ("0.5", 0.5),
+            ("00.5", 0.5),
+            ("0x17", 23),
+            ("1_000", 1000),
+            ("170", 170),
+            ("true", True),
+        ],
+    ],
 )
-def test_powers_of_ten_need_no_point(read, text, value):
+def test_numbers_are_read_as_they_are_written(read, text, value):
     assert read(f"x: {text}\n").value == {"x": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [
+        *[("017", 15), ("-010", -8), ("1:30", 90), ("1:30:00.5", 5400.5), ("0_7", 7), ("00", 0)],
+        *[("on", "true"), ("No", "false"), ("OFF", "false"), ("yes", "true")],
+        *[("2024-01-01", "a date"), ("2024-01-01 10:00:00", "a date")],
+    ],
+)
+def test_text_that_yaml_reads_as_another_value_is_refused(read, refusal, text, read_as):
+    problem = f"expected a value that YAML reads as it is written, got '{text}', which it reads as {read_as}."
+    remedy = "If it is text, put it in quotation marks"
+    assert refusal(f"x: {text}\n").startswith(f"a.yaml:1: not valid YAML: {problem} {remedy}")
+    assert read(f"x: '{text}'\n").value == {"x": text}
 
 
 def test_a_merge_key_is_a_key_like_any_other(read):
