@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from networks import weights_of
+from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, fit_together
 
@@ -24,21 +25,21 @@ def test_standardised_features_make_the_scale_of_the_data_indifferent(iris):
     one, other = (BackpropMLPClassifier((4,), standardise=True, max_epochs=5, random_state=0) for _ in range(2))
     one.fit(X, y, X_val, y_val)
     other.fit(X * factor + shift, y, X_val * factor + shift, y_val)
-    np.testing.assert_allclose(weights_of(one), weights_of(other), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(other.mean_, shift + X.mean(axis=0) * factor, atol=1e-12)
+    assert_allclose(weights_of(one), weights_of(other), rtol=1e-9, atol=1e-12)
+    assert_allclose(other.mean_, shift + X.mean(axis=0) * factor, atol=1e-12)
 
 
 def test_constant_feature_is_only_shifted():
     X = np.column_stack([np.full(20, 0.1), np.arange(20.0)])
     classifier = BackpropMLPClassifier((), standardise=True, max_epochs=2, random_state=0).fit(X, np.arange(20) > 9)
-    np.testing.assert_allclose(classifier.scale_, [1.0, X[:, 1].std()])
+    assert_allclose(classifier.scale_, [1.0, X[:, 1].std()])
 
 
 def test_length_of_a_strip_changes_nothing_but_the_validations(iris):
     one, other = (
         BackpropMLPClassifier((4,), max_epochs=25, strip_length=n, random_state=0).fit(*iris) for n in (1, 25)
     )
-    np.testing.assert_array_equal(weights_of(one), weights_of(other))
+    assert_array_equal(weights_of(one), weights_of(other))
     assert (len(one.validation_curve_), len(other.validation_curve_)) == (25, 1)
 
 
@@ -56,7 +57,7 @@ def test_nothing_is_held_out_where_the_validation_error_decides_nothing(iris):
     X, y = iris[:2]
     classifier = BackpropMLPClassifier((4,), max_epochs=10, random_state=0).fit(X, y)
     given = BackpropMLPClassifier((4,), max_epochs=10, random_state=0).fit(X, y, X, y)
-    np.testing.assert_array_equal(weights_of(classifier), weights_of(given))
+    assert_array_equal(weights_of(classifier), weights_of(given))
 
 
 @pytest.mark.parametrize("rule", [{"keep": "best"}, {"generalisation_loss": 5.0}])

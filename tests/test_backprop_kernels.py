@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import reference_networks as reference
 from networks import as_lists, make_task, same
+from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.classifiers import learning_rules as kernels
 from pppca_bench.classifiers.early_stopping import StoppingRule
@@ -63,10 +64,10 @@ def test_one_step_follows_hand_worked_numbers():
     weights = [np.array([[-2.0, 1.0]]), np.array([[0.5, 1.0]])]
     task = replace(task, X=np.array([[2.0]]), targets=np.array([[0.0]]), weights=weights)
     (net,) = train(task, max_epochs=1, learning_rate=0.4)
-    np.testing.assert_allclose(net.weights[1], [[0.5 - 0.4, 1.0 - 0.4 * 0.5]], rtol=1e-14)
+    assert_allclose(net.weights[1], [[0.5 - 0.4, 1.0 - 0.4 * 0.5]], rtol=1e-14)
     hidden_step = 0.4 * 1.0 * 1.0 * 0.25  # rate, output error, the output's weight before its step, slope
-    np.testing.assert_allclose(net.weights[0], [[-2.0 - hidden_step, 1.0 - 2.0 * hidden_step]], rtol=1e-14)
-    np.testing.assert_allclose(net.training_curve, [100.0])
+    assert_allclose(net.weights[0], [[-2.0 - hidden_step, 1.0 - 2.0 * hidden_step]], rtol=1e-14)
+    assert_allclose(net.training_curve, [100.0])
 
 
 @pytest.mark.parametrize("hidden", HIDDEN, ids=str)
@@ -77,9 +78,9 @@ def test_training_agrees_with_plain_loops(hidden, names, rule):
     (net,) = train(task, **rule)
     data, orders = (task.X.tolist(), task.targets.tolist()), draw_orders(2, 7)
     weights, curve = reference.train_online(as_lists(task.weights), data, orders, *names, **rule)
-    np.testing.assert_allclose(net.training_curve, curve, rtol=1e-10)
+    assert_allclose(net.training_curve, curve, rtol=1e-10)
     for computed, matrix in zip(net.weights, weights, strict=True):
-        np.testing.assert_allclose(computed, matrix, rtol=1e-10, atol=1e-12)
+        assert_allclose(computed, matrix, rtol=1e-10, atol=1e-12)
 
 
 def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoch():
@@ -90,7 +91,7 @@ def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoc
     for n_epochs in (3, 6, 7):
         weights, _ = reference.train_online(as_lists(task.weights), data, draw_orders(3, n_epochs), *names)
         expected.append(reference.percentage(weights, held_out, False, *names[::-1]))
-    np.testing.assert_allclose(net.validation_curve, expected, rtol=1e-10)
+    assert_allclose(net.validation_curve, expected, rtol=1e-10)
     assert net.best_epoch == (3, 6, 7)[np.argmin(expected)]
 
 
@@ -110,9 +111,9 @@ def test_best_weights_belong_to_the_validation_minimum_and_last_weights_to_the_e
         return train(fresh, max_epochs=n_epochs, keeps_best=keeps_best)[0]
 
     best, last = trained(30, keeps_best=True), trained(30)
-    np.testing.assert_array_equal(best.weights[0], trained(best.best_epoch).weights[0])
+    assert_array_equal(best.weights[0], trained(best.best_epoch).weights[0])
     assert not np.array_equal(best.weights[0], last.weights[0])
-    np.testing.assert_array_equal(best.validation_curve, last.validation_curve)
+    assert_array_equal(best.validation_curve, last.validation_curve)
 
 
 def test_generalisation_loss_stops_the_training():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
 from sklearn.tree import DecisionTreeClassifier
@@ -30,8 +31,8 @@ def test_members_have_different_seeds_and_their_epochs_add_up_and_the_base_is_un
 
 def test_majority_is_counted_by_hand():
     outputs = [np.array([[0.9, 0.0, 0.0]]), np.array([[0.3, 0.2, 0.4]]), np.array([[0.0, 0.1, 0.2]])]
-    np.testing.assert_allclose(BaggingClassifier(vote="majority")._combine(outputs), [[1 / 3, 0.0, 2 / 3]])
-    np.testing.assert_allclose(BaggingClassifier()._combine(outputs), [[0.4, 0.1, 0.2]])
+    assert_allclose(BaggingClassifier(vote="majority")._combine(outputs), [[1 / 3, 0.0, 2 / 3]])
+    assert_allclose(BaggingClassifier()._combine(outputs), [[0.4, 0.1, 0.2]])
 
 
 @pytest.fixture
@@ -55,8 +56,8 @@ def drawn(iris, monkeypatch):
 def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(iris, drawn):
     for rows, y, y_val in (samples := drawn()):
         assert len(rows) == 90
-        np.testing.assert_array_equal(y, iris[1][rows])
-        np.testing.assert_array_equal(y_val, iris[3])
+        assert_array_equal(y, iris[1][rows])
+        assert_array_equal(y_val, iris[3])
     assert np.mean([1 - len(np.unique(rows)) / 90 for rows, *_ in samples]) == pytest.approx(np.exp(-1), abs=0.02)
 
 
@@ -64,7 +65,7 @@ def test_subagging_draws_half_of_the_data_without_replacement(drawn):
     samples = [rows for rows, *_ in drawn(sample_share=0.5, replace=False)]
     assert {(len(rows), len(set(rows))) for rows in samples} == {(45, 45)}
     assert len({tuple(rows) for rows in samples}) == 50
-    np.testing.assert_allclose(np.bincount(np.concatenate(samples)) / 50, 0.5, atol=0.3)
+    assert_allclose(np.bincount(np.concatenate(samples)) / 50, 0.5, atol=0.3)
 
 
 def test_a_sample_is_never_empty():
@@ -76,8 +77,8 @@ def test_a_sample_is_never_empty():
 
 def test_stump_accepts_classes_without_samples():
     stump = StumpClassifier().fit([[0.0], [1.0]], [0, 2], classes=range(4))
-    np.testing.assert_array_equal(stump.classes_, range(4))
-    np.testing.assert_array_equal(stump.predict([[0.0], [1.0]]), [0, 2])
+    assert_array_equal(stump.classes_, range(4))
+    assert_array_equal(stump.predict([[0.0], [1.0]]), [0, 2])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -89,8 +90,8 @@ def test_boosted_stumps_are_scikit_learns(n_classes):
     tree = DecisionTreeClassifier(max_depth=1, criterion="entropy")
     theirs = SklearnAdaBoost(tree, n_estimators=25, random_state=0).fit(X, y)
     assert len(ours.estimators_) == 25
-    np.testing.assert_allclose(ours.estimator_weights_, theirs.estimator_weights_)
-    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert_allclose(ours.estimator_weights_, theirs.estimator_weights_)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
     assert ours.score(X, y) > StumpClassifier().fit(X, y).score(X, y) + 0.05
 
 
@@ -135,14 +136,14 @@ def boosted(monkeypatch, wrong_of_each_round, n_estimators=10):
 def test_boosting_of_ten_samples_by_hand(monkeypatch):
     """Three mistakes a round: ε = 0.30, 0.21, 0.14 and α / 2 = 0.42, 0.65, 0.92, as in Schapire's ten-point example."""
     ensemble, weights = boosted(monkeypatch, [[0, 1, 2], [3, 4, 5], [6, 7, 8]], n_estimators=3)
-    np.testing.assert_allclose(weights[1], [1 / 6] * 3 + [1 / 14] * 7)
-    np.testing.assert_allclose(ensemble.estimator_weights_, np.log([7 / 3, 11 / 3, 19 / 3]))
-    np.testing.assert_array_equal(ensemble.predict(np.zeros((10, 1))), np.arange(10) % 2)
+    assert_allclose(weights[1], [1 / 6] * 3 + [1 / 14] * 7)
+    assert_allclose(ensemble.estimator_weights_, np.log([7 / 3, 11 / 3, 19 / 3]))
+    assert_array_equal(ensemble.predict(np.zeros((10, 1))), np.arange(10) % 2)
 
 
 def test_network_without_errors_ends_the_boosting_and_has_a_finite_vote(monkeypatch):
     ensemble, _ = boosted(monkeypatch, [[0], []])
-    np.testing.assert_allclose(ensemble.estimator_weights_, [np.log(9), np.log(19)])
+    assert_allclose(ensemble.estimator_weights_, [np.log(9), np.log(19)])
 
 
 def test_a_sample_with_more_than_half_of_the_weight_ends_the_boosting():
@@ -154,25 +155,25 @@ def test_a_sample_with_more_than_half_of_the_weight_ends_the_boosting():
 
 def test_network_no_better_than_chance_ends_the_boosting_and_is_dropped(monkeypatch):
     ensemble, _ = boosted(monkeypatch, [[0], [0]])
-    np.testing.assert_allclose(ensemble.estimator_weights_, [np.log(9)])
+    assert_allclose(ensemble.estimator_weights_, [np.log(9)])
 
 
 def test_first_network_is_kept_even_if_it_is_no_better_than_chance(monkeypatch):
     ensemble, _ = boosted(monkeypatch, [[0, 1, 2, 3, 4, 5]])
-    np.testing.assert_array_equal(ensemble.estimator_weights_, [1.0])
+    assert_array_equal(ensemble.estimator_weights_, [1.0])
 
 
 def test_votes_are_added_up_by_class():
     ensemble = AdaBoostClassifier()
     ensemble.estimator_weights_ = np.array([1.0, 0.6, 0.7])
     outputs = [np.eye(3)[[0]], np.eye(3)[[2]], np.eye(3)[[2]]]
-    np.testing.assert_allclose(ensemble._combine(outputs), [[1.0, 0.0, 1.3]])
+    assert_allclose(ensemble._combine(outputs), [[1.0, 0.0, 1.3]])
 
 
 def test_the_majority_class_is_predicted_whatever_the_features():
     y = np.array([2, 0, 2, 1, 2, 0])
     fitted = MajorityClassifier().fit(np.arange(12.0).reshape(6, 2), y)
-    np.testing.assert_array_equal(fitted.predict(np.array([[1e9, -1e9], [0.0, 0.0]])), [2, 2])
+    assert_array_equal(fitted.predict(np.array([[1e9, -1e9], [0.0, 0.0]])), [2, 2])
     assert fitted.n_features_ == 0
     # Three of six.
     assert fitted.score(np.zeros((6, 2)), y) == 0.5
@@ -196,7 +197,7 @@ def test_a_second_member_with_the_mistakes_of_the_first_is_no_better_than_chance
     X[:n_wrong, 0] = (X[:n_wrong, 0] + 1) % n_classes
     boosting = AdaBoostClassifier(FirstSamplesWrong(), 10, random_state=0).fit(X, y, X, y)
     alpha = np.log(len(y) / n_wrong - 1.0) + np.log(n_classes - 1.0)
-    np.testing.assert_allclose(boosting.estimator_weights_, [alpha], rtol=1e-12)
+    assert_allclose(boosting.estimator_weights_, [alpha], rtol=1e-12)
     assert len(boosting.estimators_) == 1
 
 
@@ -206,4 +207,4 @@ def test_adaboost_ends_at_an_error_of_exactly_one_half(n_samples):
     X = y[:, np.newaxis].astype(float)
     X[0] = 1.0 - X[0]
     boosting = AdaBoostClassifier(FirstSamplesWrong(), 10, random_state=0).fit(X, y, X, y)
-    np.testing.assert_allclose(boosting.estimator_weights_, [np.log(n_samples - 1.0)], rtol=1e-12)
+    assert_allclose(boosting.estimator_weights_, [np.log(n_samples - 1.0)], rtol=1e-12)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
 from pppca_bench.classifiers.flgp import (
@@ -28,19 +29,19 @@ TREE = ("-", "*", 0, 2, "/", 1.5, 1)  # x0 x2 − 1.5 / x1
 
 def test_values_of_an_expression_by_hand():
     columns = np.array([[2.0, 0.5], [3.0, -1.0], [4.0, 8.0]])
-    np.testing.assert_allclose(evaluate(TREE, columns), [2 * 4 - 1.5 / 3, 0.5 * 8 + 1.5])
-    np.testing.assert_array_equal(evaluate((0.25,), columns), [0.25, 0.25])
+    assert_allclose(evaluate(TREE, columns), [2 * 4 - 1.5 / 3, 0.5 * 8 + 1.5])
+    assert_array_equal(evaluate((0.25,), columns), [0.25, 0.25])
 
 
 def test_outputs_of_layers_are_finite_whatever_the_inputs():
     columns = np.array([[1e200, -1e200, 0.0]])
-    np.testing.assert_array_equal(layer_outputs([[("*", 0, 0)]], columns), [[1.0, 1.0, 0.0]])
-    np.testing.assert_array_equal(layer_outputs([[("-", "*", 0, 0, "*", 0, 0)]], columns), [[0.0, 0.0, 0.0]])
+    assert_array_equal(layer_outputs([[("*", 0, 0)]], columns), [[1.0, 1.0, 0.0]])
+    assert_array_equal(layer_outputs([[("-", "*", 0, 0, "*", 0, 0)]], columns), [[0.0, 0.0, 0.0]])
 
 
 def test_division_by_nearly_nothing_is_one():
     columns = np.array([[5.0, 5.0, 5.0], [0.0, 1e-7, 2.0]])
-    np.testing.assert_array_equal(evaluate(("/", 0, 1), columns), [1.0, 1.0, 2.5])
+    assert_array_equal(evaluate(("/", 0, 1), columns), [1.0, 1.0, 2.5])
 
 
 def test_features_of_an_expression():
@@ -128,7 +129,7 @@ def found(product):
 
 def test_a_product_of_two_features_is_learnt_and_the_others_are_dropped(product, found):
     assert found.score(*product[2:]) == 1.0
-    np.testing.assert_array_equal(found.selected_, [0, 3])
+    assert_array_equal(found.selected_, [0, 3])
     assert found.n_features_ == 2
 
 
@@ -140,8 +141,8 @@ def test_layers_feed_each_other_and_the_sign_decides(product):
     for layer in layers:
         values = np.nan_to_num([evaluate(expression, columns) for expression in layer])
         columns = values / (1.0 + np.abs(values))
-    np.testing.assert_array_equal(found.decision_function(product[2]), columns[0])
-    np.testing.assert_array_equal(found.predict(product[2]), np.where(columns[0] > 0.0, "yes", "no"))
+    assert_array_equal(found.decision_function(product[2]), columns[0])
+    assert_array_equal(found.predict(product[2]), np.where(columns[0] > 0.0, "yes", "no"))
     assert found.n_generations_ == 12
     assert found.history_["correct_percent"].shape == (12,)
 
@@ -159,7 +160,7 @@ def test_of_three_classes_each_has_a_function_and_the_largest_output_wins():
     )
     outputs = found.decision_function(X)
     assert outputs.shape == (150, 3)
-    np.testing.assert_array_equal(found.predict(X), outputs.argmax(axis=1))
+    assert_array_equal(found.predict(X), outputs.argmax(axis=1))
     assert found.score(X[1::2], y[1::2]) > 0.9
 
 
@@ -167,4 +168,4 @@ def test_rare_classes_weigh_as_much_as_all_others():
     classifier = FLGPClassifier()
     classifier.classes_ = np.arange(3)
     weights = classifier._weights(np.array([True, False, False, False, False]))
-    np.testing.assert_allclose(weights, [0.5, 0.125, 0.125, 0.125, 0.125])
+    assert_allclose(weights, [0.5, 0.125, 0.125, 0.125, 0.125])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from reference_networks import squared_error
 
 from pppca_bench.classifiers import RpropMLPClassifier
@@ -28,7 +29,7 @@ def test_errors_of_a_population_are_those_of_the_reference(hidden, shortcuts, ac
         100.0 / targets.size * squared_error(unpack(w, architecture, architecture), X, targets, shortcuts, activation)
         for w in population
     ]
-    np.testing.assert_allclose(PopulationErrors(architecture, X, targets)(population), expected, rtol=1e-12)
+    assert_allclose(PopulationErrors(architecture, X, targets)(population), expected, rtol=1e-12)
 
 
 def test_winner_of_a_tournament_is_the_fittest_of_those_drawn():
@@ -43,7 +44,7 @@ def test_winner_of_a_tournament_is_the_fittest_of_those_drawn():
 def test_every_weight_of_a_child_is_that_of_a_parent_in_its_place(n_weights, n_children, seed):
     first = np.arange(n_children * n_weights, dtype=float).reshape(n_children, n_weights)
     child = cross(first, -first - 1.0, 1.0, np.random.default_rng(seed))
-    np.testing.assert_array_equal(np.where(child < 0, -child - 1.0, child), first)
+    assert_array_equal(np.where(child < 0, -child - 1.0, child), first)
 
 
 def test_half_of_the_weights_come_from_either_parent():
@@ -55,7 +56,7 @@ def test_a_pair_that_is_not_crossed_gives_a_copy_of_the_first():
     first, second = np.zeros((2000, 40)), np.ones((2000, 40))
     copies = (cross(first, second, 0.7, np.random.default_rng(0)) == 0).all(axis=1)
     assert copies.mean() == pytest.approx(0.3, abs=0.03)
-    np.testing.assert_array_equal(cross(first, second, 0.0, np.random.default_rng(0)), first)
+    assert_array_equal(cross(first, second, 0.0, np.random.default_rng(0)), first)
 
 
 def test_mutation_adds_gaussian_noise_to_the_share_of_the_weights():
@@ -77,7 +78,7 @@ def test_history_is_of_the_training_errors_of_every_generation(iris):
     assert classifier.n_epochs_ == 23
     assert {len(curve) for curve in classifier.history_.values()} == {23}
     assert (classifier.history_["mean_error"] >= classifier.history_["best_error"]).all()
-    np.testing.assert_array_equal(classifier.history_["best_error"], classifier.training_curve_)
+    assert_array_equal(classifier.history_["best_error"], classifier.training_curve_)
 
 
 def test_result_is_the_fittest_network_of_the_generation_of_the_least_validation_error(iris):
@@ -122,4 +123,4 @@ def test_first_generation_of_trained_networks_is_the_reports_training(iris):
         steps = uniform_per_weight(task.architecture, 0.005, 0.02, rng)
         started = replace(task, weights=unpack(weights[number], task.architecture, task.architecture), steps=steps)
         (trained,) = net._train([started])
-        np.testing.assert_array_equal(population[number], pack(trained.weights, task.architecture, task.architecture))
+        assert_array_equal(population[number], pack(trained.weights, task.architecture, task.architecture))

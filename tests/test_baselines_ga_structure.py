@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.genetic_mlp import StructureGAClassifier, least_error
@@ -24,11 +25,11 @@ def noisy():
 def test_masks_by_hand():
     kept = np.array([True, False, True, True, False, True])  # inputs 0 and 2 of 3, node 0 of 2, node 0 of 1
     first, second, last = weight_masks(Architecture(3, (2, 1), 2, shortcuts=False, output_activation="linear"), kept)
-    np.testing.assert_array_equal(first, [[1, 1, 0, 1], [0, 0, 0, 0]])
-    np.testing.assert_array_equal(second, [[1, 1, 0]])
-    np.testing.assert_array_equal(last, [[1, 1], [1, 1]])
+    assert_array_equal(first, [[1, 1, 0, 1], [0, 0, 0, 0]])
+    assert_array_equal(second, [[1, 1, 0]])
+    assert_array_equal(last, [[1, 1], [1, 1]])
     *_, last = weight_masks(Architecture(3, (2, 1), 2, shortcuts=True, output_activation="linear"), kept)
-    np.testing.assert_array_equal(last, [[1, 1, 0, 1, 1, 0, 1]] * 2)
+    assert_array_equal(last, [[1, 1, 0, 1, 1, 0, 1]] * 2)
 
 
 @pytest.mark.parametrize("shortcuts", [False, True])
@@ -55,8 +56,8 @@ def test_result_is_the_network_that_rprop_gives_without_those_nodes(noisy):
     for mine, theirs in ((full.weights, of_small.weights), (full.steps, of_small.steps)):
         theirs[0][:] = mine[0][:, columns]
     (trained,) = small._train([of_small])
-    np.testing.assert_allclose(net._weights[0][:, columns], trained.weights[0], atol=1e-12)
-    np.testing.assert_allclose(net.validation_curve_, trained.validation_curve, rtol=1e-9)
+    assert_allclose(net._weights[0][:, columns], trained.weights[0], atol=1e-12)
+    assert_allclose(net.validation_curve_, trained.validation_curve, rtol=1e-9)
 
 
 def test_informative_inputs_are_kept(noisy):
@@ -70,8 +71,8 @@ def test_strings_are_judged_without_the_validation_data(noisy):
     X, y, X_val, y_val = noisy
     one = StructureGAClassifier((3,), random_state=0, **TINY).fit(X, y, X_val, y_val)
     other = StructureGAClassifier((3,), random_state=0, **TINY).fit(X, y, X_val[::-1] ** 2, 1 - y_val)
-    np.testing.assert_array_equal(one.kept_, other.kept_)
-    np.testing.assert_array_equal(one.history_["best_error"], other.history_["best_error"])
+    assert_array_equal(one.kept_, other.kept_)
+    assert_array_equal(one.history_["best_error"], other.history_["best_error"])
 
 
 def test_the_fittest_string_never_gets_worse_and_patience_ends_the_evolution(noisy):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_circles
 from sklearn.decomposition import PCA, FastICA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -32,19 +33,19 @@ def cosines(rows, others):
 @pytest.mark.parametrize("make", EXACT)
 def test_two_points_on_a_diagonal_have_one_direction(make):
     pca = make(n_components=1).fit([[0.0, 0.0], [2.0, 2.0]])
-    np.testing.assert_allclose(pca.components_, [[np.sqrt(0.5), np.sqrt(0.5)]])
-    np.testing.assert_allclose(pca.eigenvalues_, [2.0, 0.0], atol=1e-15)
-    np.testing.assert_allclose(pca.transform([[3.0, 3.0]]), [[2.0 * np.sqrt(2.0)]])
+    assert_allclose(pca.components_, [[np.sqrt(0.5), np.sqrt(0.5)]])
+    assert_allclose(pca.eigenvalues_, [2.0, 0.0], atol=1e-15)
+    assert_allclose(pca.transform([[3.0, 3.0]]), [[2.0 * np.sqrt(2.0)]])
 
 
 @pytest.mark.parametrize("make", EXACT)
 def test_components_are_those_of_scikit_learn(make):
     X = iris()[0]
     pca, expected = make(n_components=3).fit(X), PCA(3).fit(X)
-    np.testing.assert_allclose(np.abs(np.sum(pca.components_ * expected.components_, axis=1)), 1.0)
-    np.testing.assert_allclose(pca.explained_variance_, expected.explained_variance_ * (len(X) - 1) / len(X))
-    np.testing.assert_allclose(pca.explained_variance_ratio_, expected.explained_variance_ratio_)
-    np.testing.assert_allclose(pca.singular_values_, expected.singular_values_)
+    assert_allclose(np.abs(np.sum(pca.components_ * expected.components_, axis=1)), 1.0)
+    assert_allclose(pca.explained_variance_, expected.explained_variance_ * (len(X) - 1) / len(X))
+    assert_allclose(pca.explained_variance_ratio_, expected.explained_variance_ratio_)
+    assert_allclose(pca.singular_values_, expected.singular_values_)
 
 
 @pytest.mark.parametrize("make", EXACT)
@@ -98,8 +99,8 @@ def test_few_samples_of_many_features_have_the_components_of_their_gram_matrix()
     X = np.random.default_rng(3).normal(size=(10, 300)) * np.linspace(1.0, 4.0, 300)
     ours, expected = CovariancePCA(variance_ratio=1.0).fit(X), PCA(9).fit(X)
     assert ours.n_components_ == 9
-    np.testing.assert_allclose(ours.eigenvalues_, expected.explained_variance_ * 0.9)
-    np.testing.assert_allclose(ours.components_, aligned(expected.components_.T, ours.components_.T).T, atol=1e-9)
+    assert_allclose(ours.eigenvalues_, expected.explained_variance_ * 0.9)
+    assert_allclose(ours.components_, aligned(expected.components_.T, ours.components_.T).T, atol=1e-9)
     measures = measure_reconstruction(ours, X, ours.transform(X))
     assert measures["optimality_percent"] == pytest.approx(100.0)
 
@@ -117,15 +118,15 @@ def test_ica_spans_the_space_of_the_principal_components():
     X = iris()[0]
     ica = ICA(tau=60, random_state=0).fit(X)
     assert ica.n_components_ == CovariancePCA(tau=60).fit(X).n_components_ == 3
-    np.testing.assert_allclose(cosines(ica.components_, PCA(3).fit(X).components_), 1.0)
-    np.testing.assert_allclose(np.cov(ica.transform(X).T, bias=True), np.eye(3), atol=1e-8)
+    assert_allclose(cosines(ica.components_, PCA(3).fit(X).components_), 1.0)
+    assert_allclose(np.cov(ica.transform(X).T, bias=True), np.eye(3), atol=1e-8)
 
 
 def test_ica_restores_as_much_as_its_principal_components():
     X = iris()[0]
     ica, pca = ICA(n_components=2, random_state=0).fit(X), CovariancePCA(n_components=2).fit(X)
     restored = pca.inverse_transform(pca.transform(X))
-    np.testing.assert_allclose(ica.inverse_transform(ica.transform(X)), restored, atol=1e-9)
+    assert_allclose(ica.inverse_transform(ica.transform(X)), restored, atol=1e-9)
 
 
 def aligned(features, others):
@@ -137,7 +138,7 @@ def test_ica_equals_scikit_learns():
     Z, start = PCA(whiten=True).fit_transform(mixtures()[0]), np.random.default_rng(5).normal(size=(3, 3))
     ours, n_iter = independent_rotation(Z, start, 1000, 1e-4)
     expected = FastICA(whiten=False, w_init=start, max_iter=1000).fit(Z)
-    np.testing.assert_allclose(ours, expected.components_, atol=1e-9)
+    assert_allclose(ours, expected.components_, atol=1e-9)
     assert n_iter == expected.n_iter_
 
 
@@ -168,9 +169,9 @@ def test_discriminants_are_those_of_scikit_learn_of_unit_variance_within_classes
     lda = LDA().fit(X, y)
     ours = lda.transform(X)
     expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))  # its divisor depends on its version
-    np.testing.assert_allclose(ours, aligned(expected, ours), atol=1e-12)
-    np.testing.assert_allclose(within_class_covariance(ours, y), np.eye(2), atol=1e-12)
-    np.testing.assert_array_equal(LDA(1).fit(X, y).transform(X), ours[:, :1])
+    assert_allclose(ours, aligned(expected, ours), atol=1e-12)
+    assert_allclose(within_class_covariance(ours, y), np.eye(2), atol=1e-12)
+    assert_array_equal(LDA(1).fit(X, y).transform(X), ours[:, :1])
 
 
 @given(powers=st.lists(st.integers(-130, 130), min_size=4, max_size=4), offset=st.floats(-1e3, 1e3))
@@ -179,7 +180,7 @@ def test_units_of_features_leave_the_outputs_of_discriminants(powers, offset):
     X, y = iris()
     units = np.power(10.0, powers)
     outputs = LDA().fit((X + offset) * units, y).transform((X + offset) * units)
-    np.testing.assert_allclose(outputs, LDA().fit(X, y).transform(X), atol=1e-8)
+    assert_allclose(outputs, LDA().fit(X, y).transform(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("n", [60, 400])
@@ -188,13 +189,13 @@ def test_discriminants_of_more_features_than_jacobi_rotates_are_scikit_learns(n)
     X, y = rng.standard_normal((n, 300)) * rng.uniform(1e-3, 1e3, 300), np.arange(n) % 4
     expected, ours = LinearDiscriminantAnalysis().fit(X, y).transform(X), LDA().fit(X, y).transform(X)
     expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))
-    np.testing.assert_allclose(ours, aligned(expected, ours), atol=1e-6)
+    assert_allclose(ours, aligned(expected, ours), atol=1e-6)
 
 
 def test_features_that_are_constant_within_classes_have_no_weight():
     X, y = iris()
     lda = LDA().fit(np.column_stack([X, np.full(len(X), 0.1), 0.1 * y]), y)
-    np.testing.assert_array_equal(lda.components_, np.pad(LDA().fit(X, y).components_, ((0, 0), (0, 2))))
+    assert_array_equal(lda.components_, np.pad(LDA().fit(X, y).components_, ((0, 0), (0, 2))))
 
 
 @pytest.mark.parametrize("sizes", [(50, 50), (50, 20), (7, 43)])
@@ -250,7 +251,7 @@ def test_components_are_those_of_scikit_learn_at_the_chosen_width(iris):
     X, _, X_val, _ = iris
     kernel_pca = GaussianKernelPCA(3, estimator=SMALL, random_state=0).fit(*iris)
     expected = KernelPCA(3, kernel="rbf", gamma=1 / (2 * kernel_pca.width_**2)).fit(X).transform(X_val)
-    np.testing.assert_allclose(np.abs(kernel_pca.transform(X_val)), np.abs(expected), atol=1e-8)
+    assert_allclose(np.abs(kernel_pca.transform(X_val)), np.abs(expected), atol=1e-8)
 
 
 def test_width_has_the_least_validation_error_of_the_grid(iris):
@@ -262,7 +263,7 @@ def test_width_has_the_least_validation_error_of_the_grid(iris):
         pca = KernelPCA(2, kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense").fit(iris[0])
         machine = LogisticRegression().fit(pca.transform(iris[0]), iris[1])
         errors.append(100 * np.mean(machine.predict(pca.transform(iris[2])) != iris[3]))
-    np.testing.assert_allclose(kernel_pca.history_["validation_error_percent"], errors)
+    assert_allclose(kernel_pca.history_["validation_error_percent"], errors)
     assert kernel_pca.width_ == kernel_pca.history_["width"][np.argmin(errors)]
 
 

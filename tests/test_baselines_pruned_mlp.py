@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import check_together
+from numpy.testing import assert_array_equal
 from reference_networks import paths_to_outputs, squared_error, with_weight
 
 from pppca_bench.classifiers import RpropMLPClassifier
@@ -50,8 +51,8 @@ def test_the_least_salient_of_the_remaining_weights_go_and_biases_stay():
     masks = [np.array([[True, True, False], [True, True, True]]), np.array([[True, True, True]])]
     saliencies = [np.array([[0.0, 5.0, 0.1], [0.0, 2.0, 9.0]]), np.array([[0.0, -1.0, 3.0]])]
     left = prune_masks(masks, saliencies, 0.4)
-    np.testing.assert_array_equal(left[0], [[True, True, False], [True, False, True]])
-    np.testing.assert_array_equal(left[1], [[True, False, True]])
+    assert_array_equal(left[0], [[True, True, False], [True, False, True]])
+    assert_array_equal(left[1], [[True, False, True]])
     assert n_connections(left) == 3
     assert n_connections(masks) == 5
 
@@ -82,14 +83,14 @@ def test_features_are_those_that_change_the_outputs():
 def test_first_round_is_the_training_of_the_unpruned_network(iris):
     whole = RpropMLPClassifier((4,), random_state=3).fit(*iris)
     path = PrunedMLPClassifier((4,), random_state=3).fit(*iris)
-    np.testing.assert_array_equal(path.training_curve_[: whole.n_epochs_], whole.training_curve_)
+    assert_array_equal(path.training_curve_[: whole.n_epochs_], whole.training_curve_)
     assert path.history_["validation_error"][0] == whole.validation_curve_.min()
     assert path.history_["n_weights"][0] == 4 * 4 + 4 * 3
 
 
 def test_each_round_deletes_the_fraction_until_there_are_no_more_weights_than_outputs(iris):
     path = PrunedMLPClassifier((4,), prune_fraction=0.5, random_state=3).fit(*iris).history_["n_weights"]
-    np.testing.assert_array_equal(path, [28, 14, 7, 3])
+    assert_array_equal(path, [28, 14, 7, 3])
 
 
 def test_result_is_the_network_of_the_least_validation_error_of_all_rounds(iris):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2_contingency, f_oneway, ttest_ind
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
@@ -78,16 +79,16 @@ LITTLE = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
 )
 def test_scores_of_tables_by_hand(criterion, expected):
     selector = FilterSelector(1, criterion=criterion, estimator=SMALL).fit(HAND_X, HAND_Y, HAND_X, HAND_Y)
-    np.testing.assert_allclose(selector.scores_, expected, atol=1e-12)
+    assert_allclose(selector.scores_, expected, atol=1e-12)
     assert selector.ranking_[0] == 1
     assert list(selector.get_support()) == [True, False, False, False]
 
 
 def test_values_are_counted_as_they_are_or_in_intervals_of_equally_many_samples():
-    np.testing.assert_array_equal(discretise(np.array([0.3, -1.0, 0.3, 2.0]), 3), [1, 0, 1, 2])
+    assert_array_equal(discretise(np.array([0.3, -1.0, 0.3, 2.0]), 3), [1, 0, 1, 2])
     column = np.random.default_rng(0).normal(size=1000)
     codes = discretise(column, 10)
-    np.testing.assert_array_equal(np.bincount(codes), np.full(10, 100))
+    assert_array_equal(np.bincount(codes), np.full(10, 100))
     assert (np.diff(codes[np.argsort(column)]) >= 0).all()
 
 
@@ -134,17 +135,17 @@ def test_p_values_are_those_of_the_t_test_and_of_the_analysis_of_variance(iris, 
     groups = [X[y == label] for label in range(n_classes)]
     expected = -np.log10((ttest_ind if n_classes == 2 else f_oneway)(*groups).pvalue)
     selector = FilterSelector(1, criterion="t_test", estimator=TINY).fit(X, y, X, y)
-    np.testing.assert_allclose(selector.scores_, expected)
+    assert_allclose(selector.scores_, expected)
     assert selector.ranking_[expected.argmax()] == 1
 
 
 def test_ratio_of_a_feature_that_is_the_class_is_infinite_and_that_of_a_constant_undefined():
     ratios, df = variance_ratios(HAND_X, HAND_Y)
     # Of feature 1: between the classes 8 / 4² = 1/2, within them 4 · 3/16 · 2 = 3/2.
-    np.testing.assert_allclose(ratios, [np.inf, (1 / 2) / (3 / 2 / 6), np.nan, 0.0])
+    assert_allclose(ratios, [np.inf, (1 / 2) / (3 / 2 / 6), np.nan, 0.0])
     assert df == (1, 6)
     selector = FilterSelector(1, criterion="t_test", estimator=SMALL).fit(HAND_X, HAND_Y, HAND_X, HAND_Y)
-    np.testing.assert_array_equal(selector.ranking_, [1, 2, 4, 3])
+    assert_array_equal(selector.ranking_, [1, 2, 4, 3])
 
 
 def test_p_values_below_the_smallest_number_still_rank():
@@ -152,8 +153,8 @@ def test_p_values_below_the_smallest_number_still_rank():
     y = np.arange(4000) % 2
     X = np.column_stack([y + 0.1 * rng.normal(size=4000), y + 0.05 * rng.normal(size=4000)])
     selector = FilterSelector(1, criterion="t_test", estimator=TINY).fit(X, y, X, y)
-    np.testing.assert_array_equal(selector.scores_, [np.inf, np.inf])
-    np.testing.assert_array_equal(selector.ranking_, [2, 1])
+    assert_array_equal(selector.scores_, [np.inf, np.inf])
+    assert_array_equal(selector.ranking_, [2, 1])
 
 
 # One standard error of an error of 10 % in 100 samples is 3 points.
@@ -186,7 +187,7 @@ def test_left_out_features_are_restored_by_their_mean(noisy, make):
     selector = make(2, estimator=SMALL, random_state=0).fit(*noisy)
     restored = selector.inverse_transform(selector.transform(X))
     expected = np.where(selector.support_, X, X.mean(axis=0))
-    np.testing.assert_allclose(restored, expected)
+    assert_allclose(restored, expected)
 
 
 def test_names_are_those_of_the_kept_features():
@@ -261,7 +262,7 @@ def test_elimination_by_linear_weights_is_scikit_learns(iris):
     theirs = RFE(
         LogisticRegression(), n_features_to_select=1, importance_getter=lambda model: np.abs(model.coef_).sum(axis=0)
     ).fit(X, y)
-    np.testing.assert_array_equal(ours.ranking_, theirs.ranking_)
+    assert_array_equal(ours.ranking_, theirs.ranking_)
 
 
 def test_saliency_sums_the_products_along_all_ways(iris):
@@ -279,7 +280,7 @@ def test_saliency_counts_shortcuts(iris):
     network = RpropMLPClassifier((3,), shortcuts=True, max_epochs=5, random_state=0).fit(*iris)
     hidden, outputs = (np.abs(coefs) for coefs in network.coefs_)
     expected = (outputs[:4] + hidden @ outputs[4:]).sum(axis=1)
-    np.testing.assert_allclose(weight_saliency(network), expected)
+    assert_allclose(weight_saliency(network), expected)
 
 
 def test_elimination_needs_a_network(iris):
@@ -315,7 +316,7 @@ def test_a_value_that_most_samples_have_is_an_interval_of_its_own(end, n_bins, s
     codes = discretise(column, n_bins)
     assert len(set(codes[~rare])) == 1
     assert set(codes[~rare]).isdisjoint(codes[rare])
-    np.testing.assert_array_equal(np.unique(codes), np.arange(codes.max() + 1))
+    assert_array_equal(np.unique(codes), np.arange(codes.max() + 1))
     assert codes.max() < n_bins
 
 

@@ -9,16 +9,16 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import sklearn
+from numpy.testing import assert_array_equal
 from planning import small, specs_of
 
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
-from pppca_bench.experiments.cell import make_classifier, run_group, seeds, warm_up
+from pppca_bench.experiments.cell import run_group, warm_up
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.reducers.wrapper_selection import ForwardSelector
 from pppca_bench.runs import RunResult, RunSpec
 
 TIMES = ("fit_time_ms", "classifier_time_ms")
@@ -171,16 +171,6 @@ def test_a_failed_system_does_not_change_other_runs_of_the_group(iris, monkeypat
     _check_that_the_second_alone_failed(run_group(specs, iris), expected, "ValueError: this network fails")
 
 
-def test_the_validation_split_stops_the_classifier_and_is_unknown_to_the_method(iris):
-    specs = planned("dgha")
-    other = replace(iris, X_validation=iris.X_validation[::-1] + 0.3)
-    before, after = run_group(specs, iris), run_group(specs, other)
-    assert [r.values["dimensionality"] for r in before] == [r.values["dimensionality"] for r in after]
-    for one, two in zip(before, after, strict=True):
-        np.testing.assert_array_equal(one.history["variances"], two.history["variances"])
-    assert [r.values["relevant_epochs"] for r in before] != [r.values["relevant_epochs"] for r in after]
-
-
 class _Spy:
     """A method that keeps the first two features and remembers what it was shown."""
 
@@ -245,21 +235,21 @@ def test_a_result_takes_epochs_and_dimensionality_from_method_and_network(spied)
 def test_the_method_sees_the_training_inputs_alone_and_the_network_the_reduced_ones(spied, tiny):
     _, (networks, data, classes) = spied
     assert len(_Spy.seen) == 1
-    np.testing.assert_array_equal(_Spy.seen[0], tiny.X_train)
+    assert_array_equal(_Spy.seen[0], tiny.X_train)
     (train, y_train, validation, y_validation) = data[0]
-    np.testing.assert_array_equal(train, tiny.X_train[:, :2])
-    np.testing.assert_array_equal(validation, tiny.X_validation[:, :2])
-    np.testing.assert_array_equal(y_train, tiny.y_train)
-    np.testing.assert_array_equal(y_validation, tiny.y_validation)
-    np.testing.assert_array_equal(classes, [0, 1])
+    assert_array_equal(train, tiny.X_train[:, :2])
+    assert_array_equal(validation, tiny.X_validation[:, :2])
+    assert_array_equal(y_train, tiny.y_train)
+    assert_array_equal(y_validation, tiny.y_validation)
+    assert_array_equal(classes, [0, 1])
     assert networks[0].hidden_layer_sizes == (4,)
     assert networks[0].max_epochs == 30
 
 
 def test_curves_keep_the_leading_ten_nodes(spied):
     result, _ = spied
-    np.testing.assert_array_equal(result.history["variances"], np.arange(36.0).reshape(3, 12)[:, :10])
-    np.testing.assert_array_equal(result.history["dimensionality"], np.arange(12))
+    assert_array_equal(result.history["variances"], np.arange(36.0).reshape(3, 12)[:, :10])
+    assert_array_equal(result.history["dimensionality"], np.arange(12))
 
 
 @pytest.mark.parametrize("method", ["dgha", "ne_ppca"])
@@ -350,23 +340,11 @@ def test_selectors_get_validation_data_and_a_classifier_with_its_own_seed(tiny, 
     (spec,) = planned("all_features", repeats=1)
     (result,) = run_group([spec], tiny)
     given = _Asks.given
-    np.testing.assert_array_equal(given["X_val"], tiny.X_validation)
-    np.testing.assert_array_equal(given["y_val"], tiny.y_validation)
+    assert_array_equal(given["X_val"], tiny.X_validation)
+    assert_array_equal(given["y_val"], tiny.y_validation)
     assert given["estimator"].hidden_layer_sizes == (4,)
     assert given["estimator"].random_state != given["seed"]
     assert result.values["n_tried"] == 3.0
-
-
-def test_a_search_in_a_run_is_the_search_of_the_estimator(iris):
-    (spec,) = planned("forward", repeats=1)
-    (result,) = run_group([spec], iris)
-    method_seed, _, asked_seed = seeds(spec)
-    estimator = make_classifier(spec.cell.classifier, "iris", asked_seed)
-    selector = ForwardSelector(estimator=estimator, random_state=method_seed)
-    selector.fit(iris.X_train, iris.y_train, iris.X_validation, iris.y_validation)
-    assert result.values["dimensionality"] == selector.n_features_
-    for name, curve in selector.history_.items():
-        np.testing.assert_array_equal(result.history[name], curve)
 
 
 class _Majority:
@@ -404,7 +382,7 @@ def test_numbers_of_numpy_become_plain_ones(tiny, stand_in):
     stand_in("all_features", Counts, makes="measures")
     (result,) = run_group(planned("all_features", repeats=1), tiny)
     assert result.values == {"n_seen": 4, "share": 0.5, "mean": 0.5, "n_epochs": 2}, "names of the method"
-    np.testing.assert_array_equal(result.history["curve"], [0, 1, 2])
+    assert_array_equal(result.history["curve"], [0, 1, 2])
     assert [type(value) for value in result.values.values()] == [int, float, float, int]
 
 
@@ -432,9 +410,9 @@ def test_a_classifier_gets_the_splits_that_its_fit_names_and_no_others(tiny, sta
         results += run_group(planned("all_features", repeats=1, classifier={"rule": "bagging"}), tiny)
     assert [result.values["test_error_percent"] for result in results] == [100.0, 100.0]
     assert all("total_epochs" not in result.values for result in results)
-    np.testing.assert_array_equal(given["X_val"], tiny.X_validation)
-    np.testing.assert_array_equal(given["y_val"], tiny.y_validation)
-    np.testing.assert_array_equal(given["classes"], [0, 1])
+    assert_array_equal(given["X_val"], tiny.X_validation)
+    assert_array_equal(given["y_val"], tiny.y_validation)
+    assert_array_equal(given["classes"], [0, 1])
 
 
 class _Measures:

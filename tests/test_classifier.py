@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from networks import check_together
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
@@ -39,15 +40,15 @@ def test_class_that_only_the_validation_data_have_gets_an_output(iris):
     X, y, X_val, y_val = iris
     few = y != 2
     classifier = RpropMLPClassifier((3,), max_epochs=20, random_state=0).fit(X[few], y[few], X_val, y_val)
-    np.testing.assert_array_equal(classifier.classes_, [0, 1, 2])
+    assert_array_equal(classifier.classes_, [0, 1, 2])
     assert classifier.decision_function(X).shape == (90, 3)
 
 
 def test_probabilities_are_the_nearest_to_the_outputs(iris):
     classifier = RpropMLPClassifier((), max_epochs=1, random_state=0).fit(*iris)
     classifier._weights = [np.array([[0.9, 0, 0, 0, 0], [0.5, 0, 0, 0, 0], [-0.3, 0, 0, 0, 0]])]
-    np.testing.assert_allclose(classifier.predict_proba(np.zeros((1, 4))), [[0.7, 0.3, 0.0]])
-    np.testing.assert_allclose(classifier.predict_log_proba(np.zeros((1, 4))), [[np.log(0.7), np.log(0.3), -np.inf]])
+    assert_allclose(classifier.predict_proba(np.zeros((1, 4))), [[0.7, 0.3, 0.0]])
+    assert_allclose(classifier.predict_log_proba(np.zeros((1, 4))), [[np.log(0.7), np.log(0.3), -np.inf]])
 
 
 def test_training_that_overflows_is_refused_with_its_cause(iris):
@@ -76,7 +77,7 @@ def test_layer_sizes_may_be_a_list_an_array_or_an_integer(iris, given, sizes):
     networks = [RpropMLPClassifier(one, max_epochs=2, random_state=0) for one in (sizes, given)]
     alone = clone(networks[1]).fit(*iris)
     for other in (alone, fit_together(networks, [iris, iris])[1]):
-        np.testing.assert_array_equal(other.decision_function(iris[0]), networks[0].decision_function(iris[0]))
+        assert_array_equal(other.decision_function(iris[0]), networks[0].decision_function(iris[0]))
 
 
 def test_each_classifier_needs_its_training_set(iris):
@@ -107,6 +108,6 @@ def test_inputs_divided_by_their_root_mean_square_do_not_depend_on_origin_and_sc
     X, y = np.random.default_rng(3).normal(size=(60, 4)), np.arange(60) % 3
     unfitted = RpropMLPClassifier((3,), input_scaling="rms", max_epochs=20, random_state=0)
     network, moved = clone(unfitted).fit(X, y), clone(unfitted).fit(8.0 * X + 64.0, y)
-    np.testing.assert_allclose(network.scale_, np.sqrt(np.mean((X - network.mean_) ** 2)), rtol=0.1)
-    np.testing.assert_allclose(moved.decision_function(8.0 * X + 64.0), network.decision_function(X), atol=1e-9)
+    assert_allclose(network.scale_, np.sqrt(np.mean((X - network.mean_) ** 2)), rtol=0.1)
+    assert_allclose(moved.decision_function(8.0 * X + 64.0), network.decision_function(X), atol=1e-9)
     assert unfitted.fit(np.ones((9, 2)), y[:9]).scale_ == 1.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import reference_networks as reference
 from networks import as_lists, make_task, same
+from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.classifiers import early_stopping as stopping
 from pppca_bench.classifiers import learning_rules as kernels
@@ -75,7 +76,7 @@ def test_product_of_lane_matrices_is_the_product_of_each_lane(height, width, mod
     values = np.random.default_rng(1).uniform(-1.0, 1.0, size=C.shape) if mode & SLOPE else None
     if values is not None:
         expected = expected * (1.0 - abs(values)) ** 2
-    np.testing.assert_allclose(product_of(A, B, C, mode & ~SLOPE, values), expected, rtol=1e-12, atol=1e-14)
+    assert_allclose(product_of(A, B, C, mode & ~SLOPE, values), expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("mode", [LINEAR, ADD])
@@ -95,7 +96,7 @@ def test_gradient_and_error_agree_with_plain_loops(architecture):
     data = task.X.tolist(), task.targets.tolist()
     expected = reference.gradient(as_lists(task.weights), *data, *network)
     for computed, matrix in zip(gradient, expected, strict=True):
-        np.testing.assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
+        assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
     assert error == pytest.approx(reference.squared_error(as_lists(task.weights), *data, *network), rel=1e-12)
 
 
@@ -127,7 +128,7 @@ def test_rprop_follows_hand_worked_numbers():
         (1.032, 0.072),  # zero gradient: no move
         (0.96, 0.072),
     ]
-    np.testing.assert_allclose(path, expected, rtol=1e-13)
+    assert_allclose(path, expected, rtol=1e-13)
 
 
 def test_rprop_without_weight_backtracking_follows_hand_worked_numbers():
@@ -141,13 +142,13 @@ def test_rprop_without_weight_backtracking_follows_hand_worked_numbers():
         (0.876, 0.036),  # zero gradient: no move
         (0.84, 0.036),
     ]
-    np.testing.assert_allclose(path, expected, rtol=1e-13)
+    assert_allclose(path, expected, rtol=1e-13)
 
 
 def test_rprop_keeps_steps_within_their_bounds():
     rule = RPROP._replace(step_min=0.08, step_max=0.11)
     path = follow(rule, [1.0, 1.0, -1.0])
-    np.testing.assert_allclose(path, [(0.9, 0.1), (0.79, 0.11), (0.9, 0.08)], rtol=1e-13)
+    assert_allclose(path, [(0.9, 0.1), (0.79, 0.11), (0.9, 0.08)], rtol=1e-13)
 
 
 def test_generalisation_loss_follows_hand_worked_numbers():
@@ -185,10 +186,10 @@ def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_r
     assert net.stop_reason == expected.stop_reason
     assert net.stop_reason == stop_reason or not weight_backtracking
     assert net.best_epoch == expected.best_epoch
-    np.testing.assert_allclose(net.training_curve, expected.training_curve, rtol=1e-12)
-    np.testing.assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-12)
+    assert_allclose(net.training_curve, expected.training_curve, rtol=1e-12)
+    assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-12)
     for computed, matrix in zip(net.weights, expected.weights, strict=True):
-        np.testing.assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
+        assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("n_increases", "quotient"), [(0, 0.0), (3, 0.0), (0, 40.0), (8, 3.0)])
@@ -199,7 +200,7 @@ def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
     expected = reference.train_by_rprop(task, 400, n_increases=n_increases, quotient_limit=quotient or None)
     assert net.stop_reason == expected.stop_reason == "generalisation_loss"
     assert len(net.training_curve) == len(expected.training_curve)
-    np.testing.assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-9)
+    assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-9)
 
 
 @pytest.mark.parametrize("shortcuts", [False, True])
@@ -231,6 +232,6 @@ def test_packed_weights_of_missing_inputs_are_zero(shortcuts):
     matrices = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.arange(5.0, 9.0 if shortcuts else 8.0)[None]]
     expected = [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 7, 8] if shortcuts else [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 7]
     packed = pack(matrices, narrow, wide)
-    np.testing.assert_array_equal(packed, expected)
+    assert_array_equal(packed, expected)
     for matrix, unpacked in zip(matrices, unpack(packed, narrow, wide), strict=True):
-        np.testing.assert_array_equal(matrix, unpacked)
+        assert_array_equal(matrix, unpacked)

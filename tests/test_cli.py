@@ -286,30 +286,8 @@ class TestErrors:
         said = "Error: no runs in results/results.sqlite: run `pppca run CONFIG` first.\n"
         assert (result.exit_code, result.stderr) == (1, said)
 
-    def test_tables_of_an_unknown_config_name_the_known(self, finished):
-        result = pppca("tables", "large", "--results", finished)
-        assert result.exit_code == 2
-        assert "no runs of config 'large'" in result.stderr
-        assert "expected one of small." in result.stderr
-
-    def test_an_output_folder_that_cannot_be_made_is_named(self, finished):
-        Path("file").write_text("")
-        result = pppca("tables", "--results", finished, "--out", "file/tables")
-        assert (result.exit_code, result.stderr) == (
-            1,
-            "Error: file/tables/X.txt: cannot be read or written (Not a directory). Check the path and the disk.\n",
-        )
-
 
 class TestTables:
-    def test_the_terminal_shows_cells_in_the_slides_form(self, finished):
-        result = pppca("tables", "--results", finished)
-        assert result.exit_code == 0
-        assert "X. Results of small" in result.stdout
-        row = next(line for line in result.stdout.splitlines() if line.startswith("iris (4), NE-pPCA"))
-        number = r"\d+\.\d\d \(\d\.\d\)"
-        assert re.fullmatch(rf"iris \(4\), NE-pPCA, n_generations = 5 +– +{number} +{number}", row)
-
     def test_files_hold_what_is_printed(self, finished):
         result = pppca("tables", "--results", finished, "--format", "csv", "--out", "made/tables")
         assert (result.exit_code, result.stdout) == (0, "Wrote 2 tables to made/tables.\n")
@@ -543,13 +521,6 @@ def test_examples_of_the_help_are_valid_calls(names):
             arguments = arguments[: arguments.index(">")]
         parse(arguments)
     assert any(call.startswith(" ".join(["pppca", *names])) for call in calls)
-
-
-def test_invalid_calls_are_detected():
-    with pytest.raises(click.NoSuchOption):
-        parse(["tables", "--tabel", "T5"])
-    with pytest.raises(click.BadParameter):
-        parse(["export", "--format", "xml"])
 
 
 @pytest.mark.parametrize(

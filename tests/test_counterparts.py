@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import minmax_scale
@@ -21,15 +22,15 @@ def test_exact_components_are_as_many_as_the_pseudo_pca_keeps(like, pseudo, sett
     exact, kept = like(**settings, random_state=4).fit(WINE), pseudo(**settings, random_state=4).fit(WINE)
     assert 1 <= exact.n_components_ == kept.n_components_ < WINE.shape[1]
     oracle = PCA(exact.n_components_).fit(WINE)
-    np.testing.assert_allclose(np.abs(np.sum(exact.components_ * oracle.components_, axis=1)), 1.0)
-    np.testing.assert_allclose(np.abs(exact.transform(WINE)), np.abs(oracle.transform(WINE)), atol=1e-10)
-    np.testing.assert_allclose(exact.explained_variance_ratio_, oracle.explained_variance_ratio_)
+    assert_allclose(np.abs(np.sum(exact.components_ * oracle.components_, axis=1)), 1.0)
+    assert_allclose(np.abs(exact.transform(WINE)), np.abs(oracle.transform(WINE)), atol=1e-10)
+    assert_allclose(exact.explained_variance_ratio_, oracle.explained_variance_ratio_)
 
 
 def test_learning_without_removal_starts_with_the_rows_that_dgha_ends_with():
     steady = DGHAWithoutRemoval(5.0, random_state=4).fit(WINE)
     kept = DGHA(5.0, random_state=4).fit(WINE).n_components_
     assert steady.n_components_ == kept
-    np.testing.assert_array_equal(steady.history_["dimensionality"], kept)
+    assert_array_equal(steady.history_["dimensionality"], kept)
     alone = DGHA(5.0, n_components=kept, min_components=kept, random_state=4).fit(WINE)
-    np.testing.assert_array_equal(steady.components_, alone.components_)
+    assert_array_equal(steady.components_, alone.components_)

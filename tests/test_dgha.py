@@ -5,6 +5,7 @@ import pytest
 import reference_hebbian as reference
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import minmax_scale
 
@@ -28,8 +29,8 @@ def kept_rows(variances, rows=None, **limits):
     nodes, moved, left = np.arange(n_rows), rows.copy(), np.array(variances, dtype=float)
     n_kept = remove_rows(moved, nodes, left, n_rows, rule, make_workspace(*rows.shape))
     kept = nodes[:n_kept]
-    np.testing.assert_array_equal(moved[:n_kept], rows[kept])
-    np.testing.assert_array_equal(left[:n_kept], np.array(variances)[kept])
+    assert_array_equal(moved[:n_kept], rows[kept])
+    assert_array_equal(left[:n_kept], np.array(variances)[kept])
     return list(kept)
 
 
@@ -98,8 +99,8 @@ def test_run_of_the_defaults_agrees_with_plain_loops(tau):
     orders = [rng.permutation(178)[:53] for _ in range(36)]
     W, places = reference.dgha(WINE, rows, tau=tau, orders=orders, **options)
     assert 1 <= len(places) < 13
-    np.testing.assert_array_equal(dgha.nodes_, places)
-    np.testing.assert_allclose(dgha.components_, W, rtol=1e-7, atol=1e-9)
+    assert_array_equal(dgha.nodes_, places)
+    assert_allclose(dgha.components_, W, rtol=1e-7, atol=1e-9)
 
 
 def test_min_components_rows_stay():
@@ -111,7 +112,7 @@ def test_min_components_rows_stay():
 
 def test_at_most_max_components_rows_stay_from_the_first_check_on():
     dgha = DGHA(1e9, max_components=4, first_check=6, random_state=0).fit(WINE)
-    np.testing.assert_array_equal(dgha.history_["dimensionality"], [13] * 6 + [4] * 31)
+    assert_array_equal(dgha.history_["dimensionality"], [13] * 6 + [4] * 31)
 
 
 def share_of_span(rows):
@@ -139,14 +140,14 @@ def test_removal_is_permanent():
     gone = np.isnan(dgha.history_["variances"])
     assert (np.diff(dgha.history_["dimensionality"]) <= 0).all()
     assert (gone[1:] | ~gone[:-1]).all()
-    np.testing.assert_array_equal((~gone).sum(axis=1), dgha.history_["dimensionality"])
-    np.testing.assert_array_equal(np.flatnonzero(~gone[-1]), np.sort(dgha.nodes_))
+    assert_array_equal((~gone).sum(axis=1), dgha.history_["dimensionality"])
+    assert_array_equal(np.flatnonzero(~gone[-1]), np.sort(dgha.nodes_))
 
 
 def test_constant_samples_remove_nothing():
     dgha = DGHA(5.0, n_epochs=3, random_state=0).fit(np.ones((6, 4)))
     assert dgha.n_components_ == 4
-    np.testing.assert_array_equal(dgha.explained_variance_ratio_, 0.0)
+    assert_array_equal(dgha.explained_variance_ratio_, 0.0)
 
 
 def test_after_long_learning_as_many_rows_remain_as_of_exact_pca():
@@ -203,7 +204,7 @@ def test_fewer_samples_than_features_remove_the_same_rows_as_the_literal_kernel(
     options = {"learning_rate": 0.5, "n_epochs": 20, "random_state": 1}
     fast, literal = (kind(3.0, **options).fit(X) for kind in (DGHA, LiteralDGHA))
     assert 1 < fast.n_components_ < 20
-    np.testing.assert_array_equal(fast.nodes_, literal.nodes_)
+    assert_array_equal(fast.nodes_, literal.nodes_)
 
 
 def test_divergence_names_epoch_and_rate():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference_hebbian as reference
+from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.engines import gha_blocked, gha_literal
 from pppca_bench.engines.gha_epochs import make_workspace
@@ -54,7 +55,7 @@ def test_an_update_equals_the_hand_worked_update(kernel):
     # Row 2: 3 x − 3 (2 w1 + 3 w2) = (6, 3) − 3 (5, 3) = (−9, −6). η = 0.1.
     W = np.array([[1.0, 0.0], [1.0, 1.0]])
     KERNELS[kernel][0](W, np.array([[2.0, 1.0]]), np.zeros(2), np.array([0]), 0.1, 0.0)
-    np.testing.assert_allclose(W, [[1.0, 0.2], [0.1, 0.4]], rtol=0, atol=1e-15)
+    assert_allclose(W, [[1.0, 0.2], [0.1, 0.4]], rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -64,7 +65,7 @@ def test_kernel_agrees_with_plain_loops(kernel, shape):
     learn, learn_plainly = KERNELS[kernel]
     expected = learn_plainly(W, (X - mean)[order], 0.1)
     learn(W, X, mean, order, 0.1, 0.0)
-    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+    assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("n_samples", range(1, 18))
@@ -72,7 +73,7 @@ def test_fast_kernel_agrees_for_any_number_of_samples(n_samples):
     W, X, mean, order = problem(6, 10, n_samples)
     expected = reference.gha_epoch(W, (X - mean)[order], 0.1)
     fast_epoch(W, X, mean, order, 0.1, 0.0)
-    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+    assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -83,7 +84,7 @@ def test_each_sample_learns_at_a_rate_of_its_own(kernel):
     for x, rate in zip((X - mean)[order], rates, strict=True):
         expected = KERNELS[kernel][1](expected, x[None], rate)
     learn(W, X, mean, order, 0.2, 0.3)
-    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+    assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -93,15 +94,15 @@ def test_samples_are_learnt_in_the_given_order_and_number(kernel):
     learn, learn_plainly = KERNELS[kernel]
     expected = learn_plainly(W, (X - mean)[order], 0.1)
     learn(W, X, mean, order, 0.1, 0.0)
-    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+    assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_literal_kernel_computes_waiting_rows_at_full_cost_and_moves_the_others_only():
     W, X, mean, order = problem(5, 6)
     before = W.copy()
     counted = literal_epoch(W, 2, X, mean, order, 0.1, 0.0)
-    np.testing.assert_array_equal(W[2:], before[2:])
-    np.testing.assert_allclose(W[:2], reference.gha_epoch(before[:2], (X - mean)[order], 0.1), rtol=1e-12)
+    assert_array_equal(W[2:], before[2:])
+    assert_allclose(W[:2], reference.gha_epoch(before[:2], (X - mean)[order], 0.1), rtol=1e-12)
     assert counted == len(order) * 6 * (4 * 5 + 5 * 6 / 2)
 
 
@@ -135,7 +136,7 @@ def test_quadratic_variances_equal_hand_worked_values():
     # (1, 1) and (2, −1) with C = (4 1; 1 2): 4 + 2 + 2 = 8 and 16 − 4 + 2 = 14.
     variances = np.empty(2)
     quadratic_variances(np.array([[1.0, 1.0], [2.0, -1.0]]), np.array([[4.0, 1.0], [1.0, 2.0]]), variances)
-    np.testing.assert_allclose(variances, [8.0, 14.0], rtol=1e-15)
+    assert_allclose(variances, [8.0, 14.0], rtol=1e-15)
 
 
 @pytest.mark.parametrize("n_samples", [2, 60])
@@ -146,7 +147,7 @@ def test_quadratic_variances_equal_the_variances_of_the_responses(shape, n_sampl
     literal_variances(W, X, mean, expected)
     C = np.cov(X.T, bias=True).reshape(shape[1], shape[1])
     quadratic_variances(W, C, variances)
-    np.testing.assert_allclose(variances, expected, rtol=1e-9)
+    assert_allclose(variances, expected, rtol=1e-9)
 
 
 def test_a_factor_of_the_covariance_gives_the_same_variances():
@@ -155,4 +156,4 @@ def test_a_factor_of_the_covariance_gives_the_same_variances():
     from_factor, from_covariance = np.empty(6), np.empty(6)
     quadratic_variances(W, np.ascontiguousarray((X - mean).T / np.sqrt(5.0)), from_factor)
     quadratic_variances(W, np.cov(X.T, bias=True), from_covariance)
-    np.testing.assert_allclose(from_factor, from_covariance, rtol=1e-12)
+    assert_allclose(from_factor, from_covariance, rtol=1e-12)

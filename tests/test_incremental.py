@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from pppca_bench.engines.counterparts import DGHAWithoutRemoval, InPlaceGHA, PCALikeNEpPCA
@@ -58,8 +59,8 @@ def test_a_copy_learns_on_as_the_original_and_leaves_it_alone(model, kind, tmp_p
     learnt = COPIES[kind](fitted, tmp_path).partial_fit(X[::-1]).partial_fit(X)
     for same in (COPIES[kind](fitted, tmp_path), fitted):
         same.partial_fit(X[::-1]).partial_fit(X)
-        np.testing.assert_array_equal(same.components_, learnt.components_)
-        np.testing.assert_array_equal(same.explained_variance_, learnt.explained_variance_)
+        assert_array_equal(same.components_, learnt.components_)
+        assert_array_equal(same.explained_variance_, learnt.explained_variance_)
 
 
 @over_models
@@ -70,7 +71,7 @@ def test_arrays_that_a_user_locks_are_copied(model):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
     fitted.partial_fit(X)
-    np.testing.assert_array_equal(fitted.components_, clone(model).partial_fit(X).partial_fit(X).components_)
+    assert_array_equal(fitted.components_, clone(model).partial_fit(X).partial_fit(X).components_)
 
 
 CHANGED = {
@@ -126,8 +127,8 @@ def test_rows_found_without_removal_learn_on():
 @over_models
 def test_a_single_sample_is_a_first_chunk(model):
     first = clone(model).partial_fit(X[:1])
-    np.testing.assert_array_equal(first.mean_, X[0])
-    np.testing.assert_array_equal(first.explained_variance_, np.zeros(first.n_components_))
+    assert_array_equal(first.mean_, X[0])
+    assert_array_equal(first.explained_variance_, np.zeros(first.n_components_))
     assert np.isfinite(first.components_).all()
 
 
@@ -136,7 +137,7 @@ def test_a_single_sample_is_a_first_chunk(model):
 def test_single_samples_learn_what_their_chunk_learns(model, seed, n_samples):
     samples = np.random.default_rng(seed).standard_normal((n_samples, 4))
     whole, single = clone(model).partial_fit(samples), taught(clone(model), np.split(samples, n_samples))
-    np.testing.assert_array_equal(single.components_, whole.components_)
+    assert_array_equal(single.components_, whole.components_)
 
 
 class InOrderGHA(GHA):
@@ -158,7 +159,7 @@ def test_single_samples_teach_gha_what_their_chunk_teaches(kind, seed, n_samples
     whole = kind(learning_rate=0.02 * per_sample, **options).partial_fit(samples)
     single = taught(kind(learning_rate=0.02, **options), np.split(samples, n_samples))
     for name in ("components_", "explained_variance_", "explained_variance_ratio_", "mean_"):
-        np.testing.assert_allclose(getattr(single, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
+        assert_allclose(getattr(single, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
     assert (single.n_epochs_, single.n_samples_seen_) == (n_samples, n_samples)
     assert len(single.history_["variances"]) == n_samples + 1
 
@@ -193,7 +194,7 @@ def test_samples_that_arrive_alone_teach_the_leading_components(model):
     learner = taught(clone(model), np.split(samples, 600))
     axes = learner.components_[:2] / np.linalg.norm(learner.components_[:2], axis=1, keepdims=True)
     assert np.abs(np.diag(axes[:, :2])).min() > 0.97
-    np.testing.assert_allclose(learner.mean_, samples.mean(axis=0), rtol=1e-9)
+    assert_allclose(learner.mean_, samples.mean(axis=0), rtol=1e-9)
     assert (learner.n_components_ < 4) == isinstance(model, DGHA)
 
 
@@ -203,4 +204,4 @@ def test_singular_values_are_the_norms_of_projected_samples(model):
     fitted = clone(model).set_params(random_state=0).fit(X)
     rows = fitted.components_ / np.linalg.norm(fitted.components_, axis=1, keepdims=True)
     norms = np.linalg.norm((X - X.mean(axis=0)) @ rows.T, axis=0)
-    np.testing.assert_allclose(fitted.singular_values_, norms, rtol=0.15 if isinstance(model, CCIPCA) else 1e-10)
+    assert_allclose(fitted.singular_values_, norms, rtol=0.15 if isinstance(model, CCIPCA) else 1e-10)

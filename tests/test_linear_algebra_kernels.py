@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from test_registers import run
 
 from pppca_bench.compiled.linear_algebra import (
@@ -28,8 +29,8 @@ def random_samples(*shape):
 def test_second_moments_agree_with_numpys(shape):
     X = random_samples(*shape)
     expected = np.atleast_2d(np.cov(X, rowvar=False, bias=True))
-    np.testing.assert_allclose(second_moments(X, X.mean(axis=0)), expected, rtol=1e-12, atol=1e-17)
-    np.testing.assert_allclose(second_moments(X, np.zeros(shape[1])), X.T @ X / len(X), rtol=1e-12)
+    assert_allclose(second_moments(X, X.mean(axis=0)), expected, rtol=1e-12, atol=1e-17)
+    assert_allclose(second_moments(X, np.zeros(shape[1])), X.T @ X / len(X), rtol=1e-12)
 
 
 @pytest.mark.skipif(INTERPRETED, reason="only compiled code reads past the numbers of a row")
@@ -42,52 +43,52 @@ def test_samples_that_do_not_lie_row_by_row_are_refused():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_projections_agree_with_numpys(shape):
     X, rows = random_samples(*shape), random_samples(5, shape[1])
-    np.testing.assert_allclose(project(X, X[0], rows), (X - X[0]) @ rows.T, rtol=1e-12, atol=1e-14)
+    assert_allclose(project(X, X[0], rows), (X - X[0]) @ rows.T, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_principal_components_agree_with_lapacks(shape):
     C = second_moments(random_samples(*shape), np.zeros(shape[1]))
     eigenvalues, rows = principal_components(C)
-    np.testing.assert_allclose(eigenvalues, np.linalg.eigvalsh(C)[::-1], rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(rows @ C @ rows.T, np.diag(eigenvalues), atol=1e-13)
-    np.testing.assert_allclose(rows @ rows.T, np.eye(shape[1]), atol=1e-13)
+    assert_allclose(eigenvalues, np.linalg.eigvalsh(C)[::-1], rtol=1e-12, atol=1e-15)
+    assert_allclose(rows @ C @ rows.T, np.diag(eigenvalues), atol=1e-13)
+    assert_allclose(rows @ rows.T, np.eye(shape[1]), atol=1e-13)
 
 
 def test_many_features_are_diagonalised_by_lapack_with_the_same_signs():
     eigenvalues, rows = principal_components(np.diag(np.linspace(1.0, 2.0, 257)))
-    np.testing.assert_allclose(eigenvalues, np.linspace(2.0, 1.0, 257))
-    np.testing.assert_allclose(rows, np.eye(257)[::-1], atol=1e-12)
+    assert_allclose(eigenvalues, np.linspace(2.0, 1.0, 257))
+    assert_allclose(rows, np.eye(257)[::-1], atol=1e-12)
 
 
 def test_constant_features_have_no_variance():
     eigenvalues, rows = principal_components(np.zeros((3, 3)))
-    np.testing.assert_array_equal(eigenvalues, np.zeros(3))
-    np.testing.assert_array_equal(rows, np.eye(3))
+    assert_array_equal(eigenvalues, np.zeros(3))
+    assert_array_equal(rows, np.eye(3))
 
 
 def test_the_first_of_weights_that_tie_decides_a_sign():
     rows = np.array([[0.5, -0.5 - 1e-12], [-0.5 - 1e-12, 0.5], [0.1, -0.9]])
-    np.testing.assert_array_equal(flip_signs(rows), [rows[0], -rows[1], -rows[2]])
+    assert_array_equal(flip_signs(rows), [rows[0], -rows[1], -rows[2]])
 
 
 def test_rows_become_orthonormal_in_their_order():
     rows = random_samples(4, 6)
     rows[3] = rows[0] + 1e-9 * rows[3]
     ours = orthonormal(rows)
-    np.testing.assert_allclose(ours @ ours.T, np.eye(4), atol=1e-14)
+    assert_allclose(ours @ ours.T, np.eye(4), atol=1e-14)
     overlaps = rows @ ours.T
-    np.testing.assert_allclose(np.triu(overlaps, 1), 0.0, atol=1e-14)
+    assert_allclose(np.triu(overlaps, 1), 0.0, atol=1e-14)
     assert (np.diagonal(overlaps) > 0.0).all()
 
 
 def test_rounding_keeps_thirty_bits_of_the_largest():
     values = np.array([1.5, -0.3, 1e-10])
     ours = rounded(values)
-    np.testing.assert_allclose(ours, values, atol=2.0**-30)
-    np.testing.assert_array_equal(ours * 2.0**29, np.rint(ours * 2.0**29))
-    np.testing.assert_array_equal(rounded(values + 1e-13), ours)
-    np.testing.assert_array_equal(rounded(np.zeros(2)), 0.0)
+    assert_allclose(ours, values, atol=2.0**-30)
+    assert_array_equal(ours * 2.0**29, np.rint(ours * 2.0**29))
+    assert_array_equal(rounded(values + 1e-13), ours)
+    assert_array_equal(rounded(np.zeros(2)), 0.0)
 
 
 def digits():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference_evolution as reference
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 
@@ -25,17 +26,17 @@ def fitted(wine):
 class TestResult:
     def test_components_are_orthonormal_with_decreasing_variances_within_tau(self, fitted, wine):
         gram = fitted.components_ @ fitted.components_.T
-        np.testing.assert_allclose(gram, np.eye(fitted.n_components_), atol=1e-10)
-        np.testing.assert_allclose(fitted.transform(wine).var(axis=0), fitted.explained_variance_, rtol=1e-10)
+        assert_allclose(gram, np.eye(fitted.n_components_), atol=1e-10)
+        assert_allclose(fitted.transform(wine).var(axis=0), fitted.explained_variance_, rtol=1e-10)
         assert np.all(np.diff(fitted.explained_variance_) <= 0.0)
         assert 1 < fitted.n_components_ < 13
         assert fitted.explained_variance_[0] <= 10.0 * fitted.explained_variance_[-1]
 
     def test_all_nodes_invert_exactly_and_fewer_project(self, wine, fitted):
         everything = NEpPCA(tau=1e9, n_generations=1, random_state=0).fit(wine)
-        np.testing.assert_allclose(everything.inverse_transform(everything.transform(wine)), wine, atol=1e-12)
+        assert_allclose(everything.inverse_transform(everything.transform(wine)), wine, atol=1e-12)
         once = fitted.inverse_transform(fitted.transform(wine))
-        np.testing.assert_allclose(fitted.inverse_transform(fitted.transform(once)), once, atol=1e-12)
+        assert_allclose(fitted.inverse_transform(fitted.transform(once)), once, atol=1e-12)
 
     def test_the_first_component_turns_towards_the_first_eigenvector(self):
         X = load_iris().data
@@ -44,9 +45,9 @@ class TestResult:
 
     def test_not_centred_means_second_moments(self, wine):
         model = NEpPCA(centre=False, random_state=0).fit(wine)
-        np.testing.assert_array_equal(model.mean_, np.zeros(13))
+        assert_array_equal(model.mean_, np.zeros(13))
         second_moments = np.mean(model.transform(wine) ** 2, axis=0)
-        np.testing.assert_allclose(model.explained_variance_, second_moments, rtol=1e-10)
+        assert_allclose(model.explained_variance_, second_moments, rtol=1e-10)
 
     def test_the_start_may_have_fewer_nodes(self, wine):
         model = NEpPCA(tau=1e9, n_components=3, n_generations=2, random_state=0).fit(wine)
@@ -58,8 +59,8 @@ class TestEvolution:
         model = NEpPCA(tau=10.0, population_size=4, n_generations=0, random_state=5).fit(wine)
         weights = np.random.default_rng(5).random((4, 13, 13))
         rows, variances, fitness = max((reference.evaluated(W, wine, 10.0) for W in weights), key=lambda r: r[2])
-        np.testing.assert_allclose(model.components_, rows, atol=1e-9)
-        np.testing.assert_allclose(model.explained_variance_, variances, rtol=1e-9)
+        assert_allclose(model.components_, rows, atol=1e-9)
+        assert_allclose(model.explained_variance_, variances, rtol=1e-9)
         assert model.fitness_ == pytest.approx(fitness, rel=1e-9)
 
     def test_history_has_an_entry_per_evaluation_and_ends_with_the_result(self, fitted):
@@ -72,7 +73,7 @@ class TestEvolution:
             "optimality": (91,),
         }
         last = history["variances"][-1]
-        np.testing.assert_array_equal(last[: fitted.n_components_], fitted.explained_variance_)
+        assert_array_equal(last[: fitted.n_components_], fitted.explained_variance_)
         assert np.all(np.isnan(last[fitted.n_components_ :]))
         assert history["dimensionality"][-1] == fitted.n_components_
         assert history["fitness"][-1] == fitted.fitness_
@@ -93,9 +94,9 @@ class TestEvolution:
         usual = NEpPCA(random_state=0).fit(wine)
         for scale in (2.0**-450, 2.0**20, 2.0**450):
             other = NEpPCA(random_state=0).fit(wine * scale)
-            np.testing.assert_array_equal(other.components_, usual.components_)
-            np.testing.assert_array_equal(other.explained_variance_, usual.explained_variance_ * scale**2)
-            np.testing.assert_array_equal(other.history_["fitness"], usual.history_["fitness"] * scale**2)
+            assert_array_equal(other.components_, usual.components_)
+            assert_array_equal(other.explained_variance_, usual.explained_variance_ * scale**2)
+            assert_array_equal(other.history_["fitness"], usual.history_["fitness"] * scale**2)
 
 
 class TestConstraints:
@@ -122,7 +123,7 @@ class TestWarmStart:
         model = NEpPCA(tau=1e9, population_size=1, n_generations=0, initial_samples=178, random_state=0)
         exact = PCA().fit(wine)
         model.fit(wine)
-        np.testing.assert_allclose(model.explained_variance_ratio_, exact.explained_variance_ratio_, rtol=1e-9)
+        assert_allclose(model.explained_variance_ratio_, exact.explained_variance_ratio_, rtol=1e-9)
 
     def test_networks_differ_at_the_start(self, wine):
         history = (
@@ -146,7 +147,7 @@ class TestStagnation:
         n = model.n_generations_ + 1
         assert 3 < n < 201
         for name, values in model.history_.items():
-            np.testing.assert_array_equal(values, whole[name][:n])
+            assert_array_equal(values, whole[name][:n])
         last, fitness = model.history_["dimensionality"][-4:], model.history_["fitness"][-4:]
         assert np.all(last == last[0])
         assert fitness.max() <= 1.01 * fitness[0]
@@ -161,9 +162,9 @@ class TestThreads:
         monkeypatch.setattr("os.cpu_count", lambda: 20)
         alone = NEpPCA(tau=5.0, n_generations=10, random_state=0).fit(wine)
         together = NEpPCA(tau=5.0, n_generations=10, n_jobs=n_jobs, random_state=0).fit(wine)
-        np.testing.assert_array_equal(together.components_, alone.components_)
+        assert_array_equal(together.components_, alone.components_)
         for name, values in alone.history_.items():
-            np.testing.assert_array_equal(together.history_[name], values)
+            assert_array_equal(together.history_[name], values)
 
     def test_threads_share_generations_until_networks_are_small(self, wine, monkeypatch):
         made, make = [], population.Population._evolve_shares

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.projection import max_variances, optimality, variance_of_span
@@ -24,7 +25,7 @@ class TestByHand:
     C = np.array([[2.0, 1.0], [1.0, 2.0]])
 
     def test_most_variance_sums_the_largest_eigenvalues(self):
-        np.testing.assert_allclose(max_variances(self.C), [3.0, 4.0])
+        assert_allclose(max_variances(self.C), [3.0, 4.0])
 
     @pytest.mark.parametrize(
         ("rows", "variance", "share"),
@@ -39,7 +40,7 @@ class TestByHand:
         found = variance_of_span(np.array(rows), self.C)
         assert found == pytest.approx(variance)
         n = np.array([len(rows)])
-        np.testing.assert_allclose(optimality(np.array([found]), n, max_variances(self.C)), [share])
+        assert_allclose(optimality(np.array([found]), n, max_variances(self.C)), [share])
 
     def test_rows_that_others_span_and_rows_of_zeros_add_nothing(self):
         for rows in ([[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]], [[1e200, 0.0], [1e-200, 0.0]]):
@@ -77,10 +78,10 @@ def test_tracking_optimality_does_not_change_the_fit(model):
     X = inputs()
     settings = {"n_epochs": 12, "learning_rate": 1e-3, "random_state": 3}
     plain, tracked = (model(track_optimality=track, **settings).fit(X) for track in (False, True))
-    np.testing.assert_array_equal(tracked.components_, plain.components_)
+    assert_array_equal(tracked.components_, plain.components_)
     assert "optimality" not in plain.history_
     for name, curve in plain.history_.items():
-        np.testing.assert_array_equal(tracked.history_[name], curve)
+        assert_array_equal(tracked.history_[name], curve)
     assert (tracked.n_operations_, tracked.n_epochs_) == (plain.n_operations_, plain.n_epochs_)
     found = tracked.history_["optimality"]
     assert found.shape == (tracked.n_epochs_ + 1,)
@@ -119,14 +120,14 @@ class TestResultOfEvolution:
             NEpPCA(tau=5.0, n_generations=25, result=result, random_state=seed).fit(X) for result in ("best", "final")
         )
         for name, curve in final.history_.items():
-            np.testing.assert_array_equal(best.history_[name], curve)
+            assert_array_equal(best.history_[name], curve)
         course = final.history_["fitness"]
         assert best.fitness_ == course.max()
         place = int(np.argmax(course))
         assert best.n_components_ == final.history_["dimensionality"][place]
         kept = final.history_["variances"][place]
-        np.testing.assert_array_equal(best.explained_variance_, kept[: best.n_components_])
-        np.testing.assert_allclose(best.transform(X).var(axis=0), best.explained_variance_, rtol=1e-9)
+        assert_array_equal(best.explained_variance_, kept[: best.n_components_])
+        assert_allclose(best.transform(X).var(axis=0), best.explained_variance_, rtol=1e-9)
         assert final.fitness_ == course[-1]
         assert final.n_components_ == final.history_["dimensionality"][-1]
 
@@ -135,5 +136,5 @@ class TestResultOfEvolution:
         history = NEpPCA(tau=5.0, n_generations=10, random_state=0).fit(X).history_
         most = np.cumsum(np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1])
         expected = np.nansum(history["variances"], axis=1) / most[history["dimensionality"] - 1]
-        np.testing.assert_allclose(history["optimality"], expected, rtol=1e-9)
+        assert_allclose(history["optimality"], expected, rtol=1e-9)
         assert np.all(history["optimality"] <= 1.0 + 1e-9)

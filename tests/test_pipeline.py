@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import pppca
+from numpy.testing import assert_allclose, assert_array_equal
 from planning import flowers
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, r2_score
@@ -17,6 +18,7 @@ from pppca_bench import Table
 from pppca_bench.errors import DataError, StoreError, UnknownNameError
 from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem
 from pppca_bench.problems.read_table import RawTable
+from pppca_bench.runs import RunResult
 from pppca_bench.store.database import Store
 
 NETWORK = {"hidden": [3], "max_epochs": 20}
@@ -58,16 +60,16 @@ def test_every_run_s_pipeline_has_its_test_error_and_its_predictions(flower_runs
         kept = pppca_bench.load_predictions(run.key)
         if run.problem == "wine":
             assert 100 * np.mean(fitted.predict(wine.X_test) != wine.y_test) == run.test_error_percent
-            np.testing.assert_array_equal(fitted.predict(wine.X_test), kept.predicted)
+            assert_array_equal(fitted.predict(wine.X_test), kept.predicted)
             continue
         rows = raw.iloc[data.rows(1)[2]]
         predicted = fitted.predict(rows.drop(columns="kind")[::-1])[::-1]
         assert 100 * np.mean(predicted != rows["kind"]) == pytest.approx(run.test_error_percent)
-        np.testing.assert_array_equal(predicted, kept.predicted)
-        np.testing.assert_array_equal(rows["kind"], kept.target)
+        assert_array_equal(predicted, kept.predicted)
+        assert_array_equal(rows["kind"], kept.target)
         if any(kept.columns.str.startswith("probability")):
             assert list(kept.columns[2:]) == [f"probability_{name}" for name in fitted.classes_]
-            np.testing.assert_allclose(fitted.predict_proba(rows), kept.filter(like="probability"), atol=1e-6)
+            assert_allclose(fitted.predict_proba(rows), kept.filter(like="probability"), atol=1e-6)
 
 
 def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs):
@@ -158,7 +160,7 @@ def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch
     with Store(Path("results/results.sqlite")) as store:
         run = store.runs_by_key([key])[key][1]
         values = {**run.values, "test_error_percent": 99.0}
-        store.record([pppca_result(key, values)], "{}", replace=True)
+        store.record([RunResult(key, "done", values=values)], "{}", replace=True)
     with pytest.warns(UserWarning, match="its test error is 99 %, the pipeline's "):
         pppca_bench.pipeline(key)
     monkeypatch.setattr("pppca_bench.experiments.pipeline.algorithms_of", lambda *_: (("pca", 99),))
@@ -166,12 +168,6 @@ def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch
         StoreError, match=r"expected the versions pca \d+, rprop \d+, got pca 99\. Run its config again"
     ):
         pppca_bench.pipeline(key)
-
-
-def pppca_result(key: str, values: dict[str, float]) -> Any:
-    from pppca_bench.runs import RunResult
-
-    return RunResult(key, "done", values=values)
 
 
 def test_runs_without_a_pipeline_or_predictions_are_refused():
@@ -206,6 +202,6 @@ def test_dates_of_new_rows_are_read_as_iso_dates_or_refused():
     done = pppca_bench.run(DOCUMENT | {"methods": ["pca"], "repeats": 1, "splits": 1}, given)
     encode = pppca_bench.pipeline(done.runs.key[0], problems=given)["encode"]
     for texts in (X["when"].astype(str), X["when"].dt.strftime("%Y%m%d").astype(int)):
-        np.testing.assert_array_equal(encode.transform(X.assign(when=texts)), encode.transform(X))
+        assert_array_equal(encode.transform(X.assign(when=texts)), encode.transform(X))
     with pytest.raises(ValueError, match=r"row 0, column 'when' of X: expected dates, got '01/02/2020' and 23 more\."):
         encode.transform(X.assign(when="01/02/2020"))

@@ -123,12 +123,6 @@ def test_a_repeat_has_the_same_seed_for_all_settings():
     assert len(set.union(*seeds.values())) == 4
 
 
-def test_a_seed_depends_on_config_seed_problem_method_and_repeat():
-    base = (1, "iris", "gha", 0)
-    others = [(2, "iris", "gha", 0), (1, "wine", "gha", 0), (1, "iris", "dgha", 0), (1, "iris", "gha", 1)]
-    assert len({derive_seed(*identity) for identity in [base, *others]}) == 5
-
-
 def test_keys_and_seeds_do_not_depend_on_the_order_in_a_config():
     turned = config(problems=["iris", "cancer1"], tau=[10, 5], methods=[NE_PPCA, DGHA, GHA])
     assert {spec.key: spec.seed for spec in expanded(turned)} == {spec.key: spec.seed for spec in expanded(config())}
@@ -229,18 +223,6 @@ def test_a_new_version_of_a_classifier_leaves_the_results_of_others_alone(regist
     before = keys(of)
     register(raised(CLASSIFIERS[rule]))
     assert len(set(before) & set(keys(of))) == n_same
-
-
-def test_pivot_architectures_differ_between_permutations():
-    specs = expanded(
-        config(problems=["gene1", "gene2", "card2"], classifier={"hidden": "pivot", "output_activation": "pivot"})
-    )
-    networks = {spec.cell.problem: make_classifier(spec.cell.classifier, spec.cell.problem, 0) for spec in specs}
-    assert {name: (one.hidden_layer_sizes, one.output_activation) for name, one in networks.items()} == {
-        "gene1": ((4, 2), "linear"),
-        "gene2": ((4, 2), "softsign"),
-        "card2": ((24,), "linear"),
-    }
 
 
 def test_an_ensembles_networks_may_have_the_pivot_architecture():

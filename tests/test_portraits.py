@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import pppca
+from numpy.testing import assert_allclose, assert_array_equal
 from planning import specs_of
 
 from pppca_bench.experiments.cell import run_group
@@ -30,12 +31,12 @@ def portrait_of(problem: str = "iris", **method: object) -> dict[str, np.ndarray
 class TestStored:
     def test_a_portrait_holds_what_is_rebuilt_of_the_training_samples_alone(self):
         iris, portrait = load_problem("iris"), portrait_of(method="pca", n_components=2)
-        np.testing.assert_array_equal(portrait["portrait_inputs"], iris.X_train.astype(np.float32))
-        np.testing.assert_array_equal(portrait["portrait_targets"], iris.y_train)
+        assert_array_equal(portrait["portrait_inputs"], iris.X_train.astype(np.float32))
+        assert_array_equal(portrait["portrait_targets"], iris.y_train)
         mean, rows = iris.X_train.mean(axis=0), portrait["portrait_components"]
         projected = (iris.X_train - mean) @ rows.T
-        np.testing.assert_allclose(portrait["portrait_features"], projected, atol=1e-6)
-        np.testing.assert_allclose(portrait["portrait_rebuilt"], mean + projected @ rows, atol=1e-6)
+        assert_allclose(portrait["portrait_features"], projected, atol=1e-6)
+        assert_allclose(portrait["portrait_rebuilt"], mean + projected @ rows, atol=1e-6)
         assert len(portrait["portrait_eigenvalues"]) == 4
         names = ("inputs", "targets", "components", "features", "rebuilt", "eigenvalues")
         assert portrait.keys() == {f"portrait_{name}" for name in names}
@@ -66,14 +67,14 @@ class TestPanels:
     def test_features_are_series_by_class(self):
         (panel,) = portrait_panels("features", {"PCA": self.made()})
         assert (panel.kind, panel.title, list(panel.series)) == ("scatter", "PCA", ["class 0", "class 1"])
-        np.testing.assert_array_equal(panel.series["class 1"][["x", "y"]], self.INPUTS[2:])
+        assert_array_equal(panel.series["class 1"][["x", "y"]], self.INPUTS[2:])
 
     def test_reconstructions_come_after_the_shares_of_the_eigenvalues(self):
         panels = portrait_panels("rebuilt", {"PCA": self.made(eigenvalues=np.array([3.0, 1.0])), "net": self.made()})
         assert [panel.title for panel in panels] == [
             *("eigenvalues", "PCA: 50.0 % of the variance", "net: 50.0 % of the variance")
         ]
-        np.testing.assert_allclose(panels[0].series["eigenvalue"][["x", "y"]], [[1.0, 0.75], [2.0, 0.25]])
+        assert_allclose(panels[0].series["eigenvalue"][["x", "y"]], [[1.0, 0.75], [2.0, 0.25]])
 
     def test_images_are_the_first_sample_of_each_class_and_the_components_of_the_richest_run(self):
         inputs = np.arange(16.0).reshape(4, 4)
@@ -89,7 +90,7 @@ class TestPanels:
         places = [
             [n, *divmod(place, 2), inputs[sample, place]] for n, sample in enumerate((0, 2)) for place in range(4)
         ]
-        np.testing.assert_array_equal(panels[0].data, places)
+        assert_array_equal(panels[0].data, places)
         assert (panels[-1].data["value"] == 3.0).all()
 
     def test_no_runs_give_no_panels(self):
@@ -101,8 +102,8 @@ def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
     radii = np.linalg.norm(X, axis=1)
     assert radii.mean() == pytest.approx(1.0, abs=0.01)
     assert radii.std() == pytest.approx(0.05, rel=0.15)
-    np.testing.assert_array_equal(np.bincount(quarter), [100] * 4)
-    np.testing.assert_array_equal(quarter, np.floor(np.arctan2(*X.T[::-1]) % (2 * np.pi) / (np.pi / 2)))
+    assert_array_equal(np.bincount(quarter), [100] * 4)
+    assert_array_equal(quarter, np.floor(np.arctan2(*X.T[::-1]) % (2 * np.pi) / (np.pi / 2)))
 
 
 @pytest.mark.slow

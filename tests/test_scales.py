@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
@@ -53,11 +54,11 @@ def test_reducers_of_scaled_samples_have_the_same_components_up_to_the_scale(nam
     X, y = iris()
     model, scaled = (reducer(name).fit(own, y) for own in (X, scale * X))
     outputs, of_scaled = directions(model.transform(X)), directions(scaled.transform(scale * X))
-    np.testing.assert_allclose(of_scaled, outputs, atol=1e-3 if name == "autoencoder" else 1e-9)
+    assert_allclose(of_scaled, outputs, atol=1e-3 if name == "autoencoder" else 1e-9)
     if hasattr(model, "explained_variance_ratio_"):
-        np.testing.assert_allclose(scaled.explained_variance_ratio_, model.explained_variance_ratio_, rtol=1e-9)
+        assert_allclose(scaled.explained_variance_ratio_, model.explained_variance_ratio_, rtol=1e-9)
         variances = model.explained_variance_ * scale**2
-        np.testing.assert_allclose(scaled.explained_variance_, variances, rtol=1e-9)
+        assert_allclose(scaled.explained_variance_, variances, rtol=1e-9)
     if hasattr(model, "inverse_transform"):
         assert lost(scaled, scale * X) == pytest.approx(lost(model, X), abs=1e-6)
 
@@ -87,8 +88,8 @@ def test_chunks_of_a_scaled_stream_make_no_difference(rule, scale):
     whole, chunked = rule(tau=30.0).partial_fit(X), rule(tau=30.0)
     for chunk in np.split(X, [1, 5, 6, 100]):
         chunked.partial_fit(chunk)
-    np.testing.assert_array_equal(chunked.components_, whole.components_)
-    np.testing.assert_array_equal(chunked.explained_variance_, whole.explained_variance_)
+    assert_array_equal(chunked.components_, whole.components_)
+    assert_array_equal(chunked.explained_variance_, whole.explained_variance_)
 
 
 @pytest.mark.parametrize("rule", STREAMING)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
@@ -31,14 +32,14 @@ def test_one_pass_removes_what_exact_pca_removes_and_retains_as_much(rule):
     assert estimator.n_components_ == 3
     assert estimator._stream.rows.shape[0] == 3  # the others are gone, not hidden
     assert optimality_of(estimator, X) > 0.995
-    np.testing.assert_allclose(estimator.explained_variance_, SCALES[:3] ** 2, rtol=0.2)
-    np.testing.assert_allclose(estimator.mean_, X.mean(axis=0), rtol=1e-12)
+    assert_allclose(estimator.explained_variance_, SCALES[:3] ** 2, rtol=0.2)
+    assert_allclose(estimator.mean_, X.mean(axis=0), rtol=1e-12)
 
 
 def test_samples_without_variance_have_a_single_direction_without_variance():
     estimator = CCIPCA(tau=10.0).fit(np.ones((5, 3)))
-    np.testing.assert_array_equal(estimator.components_, [[1.0, 0.0, 0.0]])
-    np.testing.assert_array_equal(estimator.explained_variance_, [0.0])
+    assert_array_equal(estimator.components_, [[1.0, 0.0, 0.0]])
+    assert_array_equal(estimator.explained_variance_, [0.0])
 
 
 def test_history_follows_the_optimality_at_powers_of_two():
@@ -52,4 +53,4 @@ def test_orthogonal_samples_leave_rows_their_directions():
     X = np.vstack([np.zeros(3), np.eye(3), np.eye(3)])
     estimator = CCIPCA(centre=False, amnesia=3.0).partial_fit(X)
     assert np.isfinite(estimator.components_).all()
-    np.testing.assert_allclose(np.abs(estimator.components_ @ estimator.components_.T), np.eye(3), atol=1e-12)
+    assert_allclose(np.abs(estimator.components_ @ estimator.components_.T), np.eye(3), atol=1e-12)
