@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from command_line import pppca
+from command_line import printed
 
 from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError
@@ -37,9 +37,7 @@ def store(path):
 class TestCommand:
     @pytest.mark.usefixtures("quick_doctor", "store")
     def test_each_check_is_a_line(self):
-        result = pppca("doctor")
-        assert result.exit_code == 0, result.output
-        lines = result.stdout.splitlines()
+        lines = printed("doctor").splitlines()
         assert lines[0] == "ok  environment: Good."
         assert lines[-1] == "All checks passed."
         assert [line.split(":")[0] for line in lines[1:-1]] == ["ok  cache", "ok  results", "ok  database"]
@@ -48,9 +46,7 @@ class TestCommand:
     def test_a_failed_check_is_a_line_with_its_remedy_and_nothing_changes(self, store, path):
         store.rows("UPDATE cells SET parameters = '{'")
         before = path.read_bytes()
-        result = pppca("doctor")
-        assert result.exit_code == 1
-        *_, line, last = result.stdout.splitlines()
+        *_, line, last = printed("doctor", code=1).splitlines()
         assert re.match(r"!!  database: results/results\.sqlite: no intact .* Restore it from a backup, or move", line)
         assert last == "1 check failed."
         assert path.read_bytes() == before

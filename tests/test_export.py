@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from command_line import pppca
+from command_line import pppca, printed
 
 import pppca_bench
 from pppca_bench.errors import StoreError, UnknownConfigError, UnknownNameError
@@ -89,9 +89,7 @@ class TestLoadResults:
 
 class TestExport:
     def test_csv_is_printed_and_holds_what_the_data_frame_holds(self, results):
-        shown = pppca("export", "--results", results)
-        assert (shown.exit_code, shown.stderr) == (0, "")
-        read = pd.read_csv(io.StringIO(shown.stdout))
+        read = pd.read_csv(io.StringIO(printed("export", "--results", results)))
         loaded = pppca_bench.load_results(results)
         assert list(read.columns) == list(loaded.columns)
         assert list(read["seed"]) == list(loaded["seed"])
@@ -99,32 +97,26 @@ class TestExport:
 
     def test_parquet_keeps_every_value_and_type(self, results, tmp_path):
         path = tmp_path / "new" / "runs.parquet"
-        done = pppca("export", "--results", results, "--format", "parquet", "--out", path)
-        assert (done.exit_code, done.stderr) == (0, f"Wrote 4 runs to {path}.\n")
+        assert printed("export", "--results", results, "--out", path) == f"Wrote 4 runs to {path}.\n"
         pd.testing.assert_frame_equal(pd.read_parquet(path), pppca_bench.load_results(results))
 
     def test_the_error_without_pyarrow_names_the_installation_command(self, results, monkeypatch):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyarrow" else ...)
-        done = pppca("export", "--results", results, "--format", "parquet", "--out", "runs.parquet")
-        assert done.exit_code == 1
-        assert done.stderr == (
-            "Error: Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.\n"
-        )
+        said = "Error: Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.\n"
+        assert printed("export", "--results", results, "--out", "runs.parquet", code=1) == said
 
     @pytest.mark.parametrize(("name", "start"), [("a.parquet", b"PAR1"), ("a.PARQUET", b"PAR1"), ("a.csv", b"key,")])
     def test_the_suffix_decides_the_format(self, results, tmp_path, name, start):
-        assert pppca("export", "--results", results, "--out", tmp_path / name).exit_code == 0
+        printed("export", "--results", results, "--out", tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
 
     def test_another_suffix_needs_a_format(self, results, tmp_path):
-        done = pppca("export", "--results", results, "--out", tmp_path / "a.xlsx")
-        assert done.exit_code == 2
-        assert "a.xlsx. Rename it, or add --format." in done.stderr
-        assert pppca("export", "--results", results, "--out", tmp_path / "a.xlsx", "--format", "csv").exit_code == 0
+        asked = "export", "--results", results, "--out", tmp_path / "a.xlsx"
+        assert "a.xlsx. Rename it, or add --format." in printed(*asked, code=2)
+        printed(*asked, "--format", "csv")
 
     def test_parquet_is_not_printed(self, results):
-        done = pppca("export", "--results", results, "--format", "parquet")
-        assert (done.exit_code, "name a file with --out" in done.stderr) == (2, True)
+        assert "name a file with --out" in printed("export", "--results", results, "--format", "parquet", code=2)
 
 
 class TestShow:
@@ -183,12 +175,9 @@ class TestList:
         assert lines[2].split() == ["cd0", "own/my.dt", "gha", "0", "ValueError:", "too", "large:", "é"]
 
     def test_the_text_of_a_config_is_printed_unchanged(self, results):
-        assert pppca("list", "--text", "one", "--results", results).stdout == "# mine\nname: one\n"
-        wrong = pppca("list", "--text", "on", "--results", results)
-        assert (wrong.exit_code, wrong.stderr) == (
-            2,
-            "Error: no config 'on' in these results: expected one of one, two (did you mean 'one'?).\n",
-        )
+        assert printed("list", "--text", "one", "--results", results) == "# mine\nname: one\n"
+        said = "Error: no config 'on' in these results: expected one of one, two (did you mean 'one'?).\n"
+        assert printed("list", "--text", "on", "--results", results, code=2) == said
 
 
 def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(tmp_path):

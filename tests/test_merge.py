@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from command_line import pppca
+from command_line import pppca, printed
 from planning import specs_of
 
 from pppca_bench.errors import StoreError
@@ -34,9 +34,8 @@ YAML = yaml.safe_dump(DOCUMENT, default_flow_style=None)
 
 def test_a_folder_without_results_is_refused_before_a_database_is_created(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = pppca("merge", "nowhere", "--results", "all")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == ("Error: no results in nowhere/results.sqlite: name folders that `pppca run` wrote to.\n")
+    said = "Error: no results in nowhere/results.sqlite: name folders that `pppca run` wrote to.\n"
+    assert printed("merge", "nowhere", "--results", "all", code=2) == said
     assert list(tmp_path.iterdir()) == []
 
 
@@ -90,9 +89,8 @@ def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "3", "a/b", "1/2/3"])
 def test_an_invalid_shard_is_refused(text):
-    done = pppca("run", "demo", "--shard", text)
-    assert done.exit_code == 2
-    assert f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got '{text}'." in done.stderr
+    said = f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got '{text}'."
+    assert said in printed("run", "demo", "--shard", text, code=2)
 
 
 def rows_of(path: Path) -> list[tuple]:
@@ -116,18 +114,17 @@ def untimed_tables(folder: str) -> list[str]:
 def test_four_shards_merged_equal_one_run_row_by_row_and_so_do_their_tables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(YAML)
-    assert pppca("run", "small.yaml", "--workers", "0", "--results", "one").exit_code == 0
+    printed("run", "small.yaml", "--workers", "0", "--results", "one")
     for number in (2, 4, 1, 3):
         shard = pppca("run", "small.yaml", "--workers", "0", "--shard", f"{number}/4", "--results", f"s{number}")
         assert (shard.exit_code, shard.stdout) == (0, ""), "a shard has no tables"
     folders = [f"s{number}" for number in range(1, 5)]
-    merged = pppca("merge", *folders, "--results", "all")
-    assert merged.exit_code == 0
-    assert merged.stderr.endswith("all has 108 runs done, 0 failed and 0 to do.\n")
+    merged = printed("merge", *folders, "--results", "all")
+    assert merged.endswith("all has 108 runs done, 0 failed and 0 to do.\n")
     assert rows_of(Path("all", DATABASE)) == rows_of(Path("one", DATABASE))
     assert untimed_tables("all") == untimed_tables("one")
-    again = pppca("run", "small.yaml", "--workers", "0", "--results", "all", "--no-tables")
-    assert again.stderr == "Nothing to do: all 108 runs are in all.\n"
+    again = printed("run", "small.yaml", "--workers", "0", "--results", "all", "--no-tables")
+    assert again == "Nothing to do: all 108 runs are in all.\n"
 
 
 def test_merging_again_changes_nothing(store, made):

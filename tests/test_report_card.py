@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import pppca
+from command_line import printed
 from report_runs import FACTS, TOPOLOGIES, network_runs, search_runs
 from stored_runs import cell_of, results_by_config, run_of
 
@@ -217,18 +217,16 @@ classifier: {hidden: [2], max_epochs: 5}
 
     def test_a_config_is_named_or_given_as_a_file_and_other_files_are_refused_in_a_line(self):
         Path("file.yaml").write_text(self.SMALL)
-        assert pppca("run", "file.yaml", "--workers", 0).exit_code == 0
-        named, given = pppca("rules", "small"), pppca("rules", "file.yaml")
-        assert (named.exit_code, named.stdout) == (0, given.stdout)
-        assert named.stdout.startswith(
-            "# How small was run\n\n1. **Problem.** iris of the problems bundled with pppca-bench"
-        )
-        assert pppca("rules", "small", "--format", "latex").stdout.startswith("\\section*{How small was run}")
+        printed("run", "file.yaml", "--workers", 0)
+        named = printed("rules", "small")
+        assert named == printed("rules", "file.yaml")
+        assert named.startswith("# How small was run\n\n1. **Problem.** iris of the problems bundled with pppca-bench")
+        assert printed("rules", "small", "--format", "latex").startswith("\\section*{How small was run}")
         Path("list.yaml").write_text("- 1\n")
         for name, said in (("none.yaml", "cannot be read"), ("list.yaml", "no runs of config 'list.yaml'")):
-            refused = pppca("rules", name)
-            assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
-            assert said in refused.stderr
+            refused = printed("rules", name, code=2)
+            assert said in refused
+            assert refused.count("\n") == 1
 
 
 def test_the_choice_of_a_run_is_described(tmp_path):
@@ -237,6 +235,6 @@ def test_the_choice_of_a_run_is_described(tmp_path):
         **{"tau": [5, 10], "choose": "tau", "by": "retained_variance", "retain": 80, "methods": ["pca"]},
     }
     pppca_bench.run(document, results=tmp_path)
-    described = pppca("rules", "own", "--results", tmp_path).output
+    described = printed("rules", "own", "--results", tmp_path)
     expected = "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance"
     assert f"{expected} of the training set; only the chosen setting is tested." in described

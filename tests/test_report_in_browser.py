@@ -4,7 +4,7 @@ It needs Debian's chromium and chromium-driver; without them it is skipped, unle
 """
 
 import pytest
-from command_line import pppca
+from command_line import printed
 from conftest import required_program
 from report_page import write_store
 from selenium import webdriver
@@ -43,8 +43,7 @@ return found;
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = write_store(tmp_path_factory.mktemp("results"))
-    done = pppca("report", "--results", folder)
-    assert done.exit_code == 0, done.output
+    printed("report", "--results", folder)
     return (folder / "report.html").as_uri()
 
 

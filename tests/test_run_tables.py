@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from command_line import pppca
+from command_line import pppca, printed
 from full_results import FACTS, full_runs, plans_of
 from stored_runs import store_runs
 
@@ -147,9 +147,7 @@ def partial(tmp_path_factory) -> Path:
 
 class TestTables:
     def shown(self, partial: Path, *arguments: object) -> str:
-        done = pppca("tables", *arguments, "--results", partial)
-        assert done.exit_code == 0, done.stderr
-        return done.stdout
+        return printed("tables", *arguments, "--results", partial)
 
     def test_rows_and_columns_that_were_not_run_are_left_out_unless_asked_for(self, partial):
         ours, _, _ = self.shown(partial, "--table", "T1").partition("Published")
@@ -179,10 +177,10 @@ class TestTables:
         ],
     )
     def test_an_unknown_name_is_refused_with_the_nearest(self, partial, option, message):
-        done = pppca("tables", *option, "--results", partial)
-        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert done.stderr.startswith(message)
-        assert "(did you mean '" in done.stderr
+        refused = printed("tables", *option, "--results", partial, code=2)
+        assert refused.count("\n") == 1
+        assert refused.startswith(message)
+        assert "(did you mean '" in refused
 
 
 def test_a_row_of_a_sheet_without_a_number_of_ours_goes():

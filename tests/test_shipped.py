@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import get_completion_class
-from command_line import pppca
+from command_line import printed
 
 from pppca_bench.cli.main import cli
 from pppca_bench.config import shipped
@@ -56,42 +56,39 @@ class TestNames:
             find_experiment(Path("demo"))
 
     def test_a_word_too_long_for_a_file_name_is_refused(self):
-        refused = pppca("run", "demo" * 100)
-        assert (refused.exit_code, refused.output.count("\n")) == (2, 1)
-        assert "cannot be read (File name too long)" in refused.output
+        refused = printed("run", "demo" * 100, code=2)
+        assert "cannot be read (File name too long)" in refused
+        assert refused.count("\n") == 1
 
 
 class TestInit:
     def test_it_copies_every_config(self, tmp_path):
-        done = pppca("init")
+        said = printed("init")
         copied = contents(tmp_path / "configs")
         assert copied == {path.name: path.read_text() for path in shipped_experiments().values()}
-        assert done.output.startswith(f"configs: {len(copied)} files written.\nNext: `pppca run configs/demo.yaml`")
+        assert said.startswith(f"configs: {len(copied)} files written.\nNext: `pppca run configs/demo.yaml`")
 
     def test_existing_files_are_kept_without_force(self, tmp_path):
-        assert pppca("init", "mine").exit_code == 0
+        printed("init", "mine")
         edited = tmp_path / "mine" / "demo.yaml"
         edited.write_text("name: edited\n")
         (tmp_path / "mine" / "cancer1.yaml").unlink()
         n_files = len(contents(tmp_path / "mine"))
-        assert f"mine: 1 files written, {n_files} existing files kept (--force" in pppca("init", "mine").output
+        assert f"mine: 1 files written, {n_files} existing files kept (--force" in printed("init", "mine")
         assert edited.read_text() == "name: edited\n"
-        assert f"mine: {n_files + 1} files written." in pppca("init", "mine", "--force").output
+        assert f"mine: {n_files + 1} files written." in printed("init", "mine", "--force")
         assert read_yaml(edited).value == read_yaml(ROOT / "configs" / "demo.yaml").value
 
     def test_configs_are_not_copied_over_the_shipped_folder(self, monkeypatch):
         before = contents(ROOT / "configs")
         monkeypatch.chdir(ROOT)
-        done = pppca("init", "--force")
-        assert done.exit_code == 2
-        assert done.output == (
-            "Error: configs: expected a folder to copy the shipped configs to, got theirs. Name another.\n"
-        )
+        said = "Error: configs: expected a folder to copy the shipped configs to, got theirs. Name another.\n"
+        assert printed("init", "--force", code=2) == said
         assert contents(ROOT / "configs") == before
 
     def test_a_folder_that_is_a_file_is_refused(self, tmp_path):
         (tmp_path / "configs").touch()
-        assert pppca("init").exit_code == 2
+        printed("init", code=2)
 
 
 class TestCompletion:

@@ -4,8 +4,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from command_line import pppca
+from command_line import printed
 from planning import write_dt
 
 from pppca_bench.config import request
@@ -37,31 +36,26 @@ def config(tmp_path, monkeypatch) -> Path:
     return path
 
 
-def dry_run(*arguments: str) -> Result:
-    return pppca("run", *arguments, "--dry-run")
+def dry_run(*arguments: str, code: int = 0) -> str:
+    return printed("run", *arguments, "--dry-run", code=code)
 
 
 def test_trust_a_plan_beyond_the_limit_is_refused_before_it_is_expanded(config, monkeypatch):
     monkeypatch.setattr(request, "MAX_RUNS", N_RUNS - 1)
     with monkeypatch.context() as patched:
         patched.setattr(request, "expand", None)
-        refused = dry_run(config.name)
-    assert (refused.exit_code, refused.stderr) == (
-        2,
-        f"Error: many.yaml: expected at most {N_RUNS - 1} runs in one command, got {N_RUNS}."
-        " Use fewer values or repeats, or plan all runs with --force.\n",
-    )
-    assert dry_run(config.name, "--force").stdout.startswith(f"{N_RUNS} runs planned")
+        refused = dry_run(config.name, code=2)
+    said = f"Error: many.yaml: expected at most {N_RUNS - 1} runs in one command, got {N_RUNS}."
+    assert refused == f"{said} Use fewer values or repeats, or plan all runs with --force.\n"
+    assert dry_run(config.name, "--force").startswith(f"{N_RUNS} runs planned")
     monkeypatch.setattr(request, "MAX_RUNS", N_RUNS)
-    assert dry_run(config.name).stdout.startswith(f"{N_RUNS} runs planned")
+    assert dry_run(config.name).startswith(f"{N_RUNS} runs planned")
 
 
 def test_trust_runs_are_counted_over_all_configs_of_a_command(config, monkeypatch):
     monkeypatch.setattr(request, "MAX_RUNS", 2 * N_RUNS - 1)
     Path("other.yaml").write_text(CONFIG.replace("name: many", "name: other"))
-    refused = dry_run(config.name, "other.yaml")
-    assert refused.exit_code == 2
-    assert f"got {N_RUNS} of {2 * N_RUNS}." in refused.stderr
+    assert f"got {N_RUNS} of {2 * N_RUNS}." in dry_run(config.name, "other.yaml", code=2)
 
 
 @pytest.mark.parametrize("repeats", [None, 3])

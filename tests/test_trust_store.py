@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import pppca
+from command_line import printed
 from planning import opened, specs_of
 
 from pppca_bench.errors import StoreError
@@ -88,7 +88,7 @@ class TestOrigins:
             results = [result for _, result in store.runs()]
             for result, origin in zip(results, origins, strict=True):
                 store.record([result], json.dumps(origin), replace=True)
-        shown = pppca("tables", "--results", path.parent).stdout
+        shown = printed("tables", "--results", path.parent)
         # In the list of runs, and in the table of what they retain.
         assert shown.count("In 1 cells, the repeats were computed with different code.") == n_notes
         assert shown.count("the repeats were computed with different") == n_notes
@@ -121,9 +121,8 @@ class TestBaseline:
     def test_trust_strict_fails_on_an_empty_baseline(self, path):
         empty = path.parent / "baseline.json"
         empty.write_text('{"format": 4, "cells": []}')
-        result = pppca("compare", "--strict", "--results", path.parent)
-        assert result.exit_code == 1
-        assert "expected a baseline of at least one cell, got none" in result.stderr
+        refused = printed("compare", "--strict", "--results", path.parent, code=1)
+        assert "expected a baseline of at least one cell, got none" in refused
 
 
 class TestAtomicWrite:
@@ -148,8 +147,8 @@ class TestAtomicWrite:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(os, "fsync", full)
-        done = pppca("export", "--results", path.parent, "--out", out)
-        assert (done.exit_code, str(out) in done.stderr, out.read_text()) == (1, True, "old")
+        assert str(out) in printed("export", "--results", path.parent, "--out", out, code=1)
+        assert out.read_text() == "old"
 
     def test_trust_it_keeps_mode_and_links(self, tmp_path):
         path = tmp_path / "table.md"
@@ -166,7 +165,7 @@ class TestAtomicWrite:
 class TestSweep:
     def test_trust_render_removes_its_old_files_only(self, path):
         folder = path.parent
-        assert pppca("render", "--results", folder).exit_code == 0
+        printed("render", "--results", folder)
         stray, other = folder / "tables" / "OLD.md", folder / "figures" / "scaling.png"
         other.parent.mkdir(exist_ok=True)
         stray.write_text("left by an older version")
@@ -174,7 +173,7 @@ class TestSweep:
         with (folder / ".rendered").open("a") as manifest:
             manifest.write("tables/OLD.md\n../outside\n")
         (folder.parent / "outside").write_text("precious")
-        assert pppca("render", "--results", folder).exit_code == 0
+        printed("render", "--results", folder)
         assert not stray.exists()
         assert other.exists()
         assert (folder.parent / "outside").exists()
