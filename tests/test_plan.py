@@ -76,24 +76,16 @@ def test_lists_of_other_parameters_vary_before_thresholds_and_classifiers_before
     assert len({spec.seed for spec in specs}) == 1
 
 
-SPECTRAL = ("pca", "pca_svd", "kernel_pca", "ica", "autoencoder")
-
-
 def taus_of(method):
     specs = expanded(config_of(small(method, repeats=1, tau=[5, 15])))
     return [spec.cell.settings.get("tau") for spec in specs]
 
 
-@pytest.mark.parametrize("method", SPECTRAL)
+@pytest.mark.parametrize("method", ["pca", "pca_svd", "kernel_pca", "ica", "autoencoder"])
 def test_spectral_methods_run_for_each_threshold_by_default(method):
     assert taus_of({"method": method}) == [5, 15]
     assert taus_of({"method": method, "n_components": 2}) == [None]
     assert taus_of({"method": method, "variance_ratio": 0.9}) == [None]
-
-
-@pytest.mark.parametrize("method", ["lda", "filter", "forward", "backward", "rfe"])
-def test_methods_that_choose_by_validation_run_once(method):
-    assert taus_of({"method": method}) == [None]
 
 
 # First 16 hexadecimal digits, halved, of the SHA-256 of `[2012, "cancer1", "dgha", 0]`, by sha256sum.

@@ -68,11 +68,6 @@ def test_variables_of_git_name_no_other_repository(checkout, monkeypatch, tmp_pa
     assert provenance.code_version() == f"{__version__}+{commit[:12]}"
 
 
-def test_a_checkout_is_named_by_its_commit(checkout):
-    commit = git(checkout, "rev-parse", "HEAD")
-    assert provenance.code_version() == f"{__version__}+{commit[:12]}"
-
-
 def test_changed_code_is_marked_and_other_changed_files_are_not(checkout):
     commit = git(checkout, "rev-parse", "HEAD")
     (checkout / "README.md").write_text("second\n")

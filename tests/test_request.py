@@ -124,26 +124,14 @@ def test_files_of_the_same_name_in_a_config_have_their_paths_as_labels(tmp_path)
     assert {name for name, _ in request.problems} == {"one/own.dt", "two/own.dt", "third.dt"}
 
 
-def test_files_of_the_same_name_in_two_configs_differ_by_their_data(tmp_path):
-    paths = []
-    for folder, shift in (("one", 0.0), ("two", 0.1)):
-        paths.append(write(tmp_path / folder, folder, "own.dt"))
-        write_dt(tmp_path / folder / "own.dt", shift=shift)
-    request = read_request(paths)
-    one, two = (load_problem(str(tmp_path / folder / "own.dt")).sha256 for folder in ("one", "two"))
-    assert list(request.problems) == [("own.dt", one), ("own.dt", two)]
-    assert len(request.specs) == 2 * N_RUNS
-    assert [{spec.cell.data_sha256 for spec in plan.specs} for plan in request.plans] == [{one}, {two}]
-
-
-def test_copies_of_a_file_in_two_folders_share_their_runs(tmp_path):
-    paths = []
-    for folder in ("one", "two"):
-        paths.append(write(tmp_path / folder, folder, "own.dt"))
-        write_dt(tmp_path / folder / "own.dt")
-    request = read_request(paths)
-    assert len(request.problems) == 1
-    assert len(request.specs) == N_RUNS
+@pytest.mark.parametrize(("shift", "n_files"), [(0.1, 2), (0.0, 1)], ids=["other data", "a copy"])
+def test_files_of_the_same_name_in_two_configs_share_their_runs_if_they_have_the_same_data(tmp_path, shift, n_files):
+    paths = [write(tmp_path / folder, folder, "own.dt") for folder in ("one", "two")]
+    files = [write_dt(path.parent / "own.dt", shift=n * shift) for n, path in enumerate(paths)]
+    request, digests = read_request(paths), [load_problem(str(file)).sha256 for file in files]
+    assert list(request.problems) == [("own.dt", digest) for digest in digests[:n_files]]
+    assert len(request.specs) == n_files * N_RUNS
+    assert [{spec.cell.data_sha256 for spec in plan.specs} for plan in request.plans] == [{one} for one in digests]
 
 
 def test_two_configs_of_the_same_name_are_refused(tmp_path):

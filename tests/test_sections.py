@@ -77,15 +77,12 @@ def test_a_section_is_read_from_the_annotations_of_a_constructor(toy):
 
 
 def test_a_sections_values_are_given_to_the_constructor_by_its_own_names():
-    given = constructor_arguments(Toy, {"rate": 1.0, "hidden": (2,), "n_steps": 1})
-    assert given == {"rate": 1.0, "hidden_layer_sizes": (2,), "n_steps": 1}
-
-
-def test_a_parameter_named_hidden_keeps_its_name():
     class Other:
         def __init__(self, hidden: Count = 3) -> None:
             pass
 
+    given = constructor_arguments(Toy, {"rate": 1.0, "hidden": (2,), "n_steps": 1})
+    assert given == {"rate": 1.0, "hidden_layer_sizes": (2,), "n_steps": 1}
     assert constructor_arguments(Other, {"hidden": 3}) == {"hidden": 3}
 
 
