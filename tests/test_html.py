@@ -192,11 +192,11 @@ def test_the_published_number_lies_among_the_repeats_where_it_belongs():
     cell = cell_of_three({0: 1.0, 1: 2.0, 2: 5.0})._replace(published={"test_error_percent": Number("2.0")})
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
     place = ("Z", "a", "b", "test_error_percent")
-    compared = Comparison(*place, 2.0, 8 / 3, 2.08, 3, -2.5, 7.8, 2 / 3, "close")
+    compared = Comparison(*place, 2.0, 8 / 3, 2.08, 3, 2 / 3, -2.5, 7.8, verdict="consistent")
     (shown,) = table_view(table, {place: compared}).rows[0].cells
-    assert [*shown.published] == [("", "2.0", "close"), ("", "", None)]
+    assert [*shown.published] == [("", "2.0", "consistent"), ("", "", None)]
     ((_, statistics, histogram),) = shown.repeats
-    assert statistics.endswith("; ours − published +0.67, close.")
+    assert statistics.endswith("; ours − published +0.67, consistent.")
     bars = re.findall(r"M(\d+) \d+v-", histogram)
     assert re.findall(r'class="p" d="M(\d+) 0v', histogram) == [bars[1]]
 

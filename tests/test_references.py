@@ -12,7 +12,7 @@ import yaml
 from full_results import REFERENCES, layouts, selected_cell
 
 from pppca_bench.errors import DataError
-from pppca_bench.references.numbers import Number, Tolerance
+from pppca_bench.references.numbers import Number
 from pppca_bench.references.proben1_tables import Network, pivot_of
 from pppca_bench.references.reference import read_reference
 from pppca_bench.runs import Selector
@@ -356,39 +356,10 @@ class TestSelectors:
             assert [cell for cell in by_cell if one.matches(cell)] == [selected_cell(one)]
 
 
-class TestTolerances:
-    @pytest.mark.parametrize(
-        ("rule", "number", "bounds"),
-        [
-            (Tolerance(within=1.0, close=2.5, unit="points"), Number("24.00"), (1.0, 2.5)),
-            (Tolerance(within=10, close=35, unit="percent"), Number("26.1"), (2.61, 9.135)),
-            (Tolerance(within=1, close=2, unit="sd"), Number("46.04", 2.21), (2.21, 4.42)),
-            (Tolerance(within=1, close=2, unit="sd"), Number("6.56", 0.0), (0.005, 0.01)),
-            (Tolerance(within=1, close=2, unit="sd"), Number("104", 0.0), (0.5, 1.0)),
-            (Tolerance(within=1, close=2, unit="sd"), Number("2.93"), (0.0, 0.0)),
-        ],
-    )
-    def test_bounds_are_in_the_numbers_own_unit(self, rule, number, bounds):
-        assert rule.bounds(number) == pytest.approx(bounds)
-
-    @pytest.mark.parametrize(
-        ("rule", "number", "expected"),
-        [
-            (Tolerance(within=1, close=2, unit="sd"), Number("0.55", 0.55), True),
-            (Tolerance(within=1, close=2, unit="sd"), Number("0.55", 0.59), False),
-            (Tolerance(within=1, close=2, unit="sd"), Number("-0.06", 0.05), True),
-            (Tolerance(within=1, close=2, unit="sd"), Number("3000"), False),
-            (Tolerance(within=1, close=2, unit="percent"), Number("0.55"), True),
-        ],
-    )
-    def test_a_number_of_unknown_or_greater_spread_is_uninformative(self, rule, number, expected):
-        assert rule.is_informative(number) is expected
-
-
 MINIMAL = {
     "title": "A paper",
     "citation": "Somebody 1994",
-    "verdicts": {"test_error_percent": {"within": 1.0, "close": 2.0, "unit": "points"}},
+    "verdicts": [{"quantities": ["test_error_percent"], "margin": 1.0}],
     "tables": [
         {
             "id": "A1",
@@ -482,10 +453,7 @@ class TestMalformedDocuments:
                 {"tables": [*MINIMAL["tables"], deepcopy(MINIMAL["tables"][0])]},
                 "tables: expected each key once, got 'A1' again.",
             ),
-            (
-                {"verdicts": {"speedup": {"within": 3, "close": 2.0, "unit": "sd"}}},
-                "verdicts.speedup.close: expected at least within, 3, got 2.",
-            ),
+            ({"verdicts": [{"tables": ["T1"], "margin": 1}]}, "verdicts[0].tables: expected some of A1, got 'T1'."),
             ({"scores": [SCORE | {"tables": ["T1"]}]}, "scores[0].tables: expected some of A1, got 'T1'."),
             ({"scores": [SCORE | {"rows": ["glass1"]}]}, "scores[0].rows: expected some of iris; wine, got 'glass1'."),
             ({"series": {"T1": "ours"}}, "series.T1: expected one of A1, got 'T1'."),

@@ -103,13 +103,14 @@ def test_the_index_lists_scores_and_results_that_differ(tiny):
     assert re.search(r"\| T1 dimensionality +\| 32 +\| 2 +\| 0\.602 +\| 0\.693 +\| \\\|ln ratio\\\| ", scores)
     rows = [line for line in differing.splitlines() if line.startswith("| T")]
     assert [re.split(r" *\| *", row)[1:5] for row in rows] == [
-        ["T1", "cancer1", "tau=5", "dimensionality"],
+        ["T1", "cancer1", "tau=5", "test_error_percent"],
+        ["T1", "cancer1", "tau=10", "test_error_percent"],
         ["T1", "cancer1", "tau=10", "dimensionality"],
     ]
 
 
 def test_the_headline_counts_what_was_run_and_names_the_conclusions():
-    one = Comparison("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, 1.9, 2.1, 0.0, "reproduced", source="A")
+    one = Comparison("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, verdict="reproduced", source="A")
     others = [one._replace(row="c", verdict="differs", searched=True), one._replace(row="d", n=0, verdict="not run")]
     others.append(one._replace(table="P3", searched=True, source="B"))
     findings = [

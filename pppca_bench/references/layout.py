@@ -240,6 +240,7 @@ class Scored(Section):
     name: Text
     tables: Texts
     quantity: Text
+    unit: Literal["points", "|ln ratio|"] = "|ln ratio|"  # of the distance
     target: NotNegative | None = None  # for the mean distance
     share: NotNegative | None = None  # target for the share of cells within one published standard deviation
     rows: Texts = ()  # keys; empty for all

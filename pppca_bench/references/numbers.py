@@ -1,4 +1,4 @@
-"""Published numbers as printed, their file ``numbers.csv``, and the tolerances of reproduction."""
+"""Published numbers as printed, their file ``numbers.csv``, and the rules of the verdicts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import model_validator
+from annotated_types import Ge
 
-from pppca_bench.documents import Section, raise_errors
+from pppca_bench.documents import Section
 from pppca_bench.errors import OwnDataError, nearest
-from pppca_bench.references.layout import Layout, NotNegative
+from pppca_bench.references.layout import Layout, NotNegative, Texts
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 
@@ -38,31 +38,25 @@ class Number(NamedTuple):
         return 0.5 * 10.0 ** -len(self.text.partition(".")[2])
 
 
-class Tolerance(Section):
-    """Bounds of the difference from a published number: in the number's unit, in percent, or in printed sds."""
+class Rule(Section):
+    """Rule of the verdicts on some quantities: what is compared, the margin of equivalence, and the published repeats.
 
-    within: NotNegative  # largest difference that counts as reproduced
-    close: NotNegative
-    unit: Literal["points", "percent", "sd"]
+    ``means`` are compared by their difference, ``ratios`` (of times and counts) by the logarithm, ``correlations`` by
+    Fisher's z, for which the standard deviation counts as 1. Exact ``values`` may differ by the margin.
+    """
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.close < self.within:
-            raise_errors([(("close",), f"expected at least within, {self.within:g}, got {self.close:g}")])
-        return self
+    quantities: Texts = ()  # empty for all
+    tables: Texts = ()  # empty for all
+    rows: Texts = ()  # empty for all
+    compare: Literal["means", "ratios", "correlations", "values"] = "means"
+    margin: NotNegative
+    unit: Literal["sd", "points", "percent"] = "points"
+    runs: Annotated[int, Ge(1)] | None = None  # behind a published mean; None if it has no sampling error
 
-    def bounds(self, number: Number) -> tuple[float, float]:
-        """Return the bounds ``within`` and ``close`` for a number, in the number's own unit.
-
-        Choice: a standard deviation of 0.00 counts as half its last digit, which rounding may have cut off.
-        """
-        spread = 0.0 if number.sd is None else number.sd or number.half_unit
-        scale = {"points": 1.0, "percent": abs(number.value) / 100.0, "sd": spread}[self.unit]
-        return self.within * scale, self.close * scale
-
-    def is_informative(self, number: Number) -> bool:
-        """Return whether a comparison is informative: not if a sd is needed that is unknown or exceeds the number."""
-        return self.unit != "sd" or (number.sd is not None and number.sd <= abs(number.value))
+    def applies(self, table: str, row: str, quantity: str) -> bool:
+        """Return whether the rule is for a quantity in a row of a table."""
+        named = zip((self.tables, self.rows, self.quantities), (table, row, quantity), strict=True)
+        return all(not names or name in names for names, name in named)
 
 
 Published = Mapping[tuple[str, str, str], Mapping[str, Number]]

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from pppca_bench.documents import Section, raise_errors, read_yaml
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
 from pppca_bench.references.layout import CurveLayout, Layout, PortraitLayout, Scored, Searched, Text, Texts, check_keys
-from pppca_bench.references.numbers import Number, Published, Tolerance, read_numbers
+from pppca_bench.references.numbers import Number, Published, Rule, read_numbers
 from pppca_bench.runs import Cell, Scalar, Selector
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
@@ -28,7 +28,7 @@ class _Document(Section):
 
     title: Text
     citation: Text  # where it was published
-    tolerances: dict[Text, Tolerance] = Field(alias="verdicts")  # by quantity; any other quantity is not compared
+    rules: tuple[Rule, ...] = Field(alias="verdicts")  # the first that applies; other numbers are not compared
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()  # names of the configs whose runs count; empty for all
     # By table, the label of its series in the figure of published against measured numbers.
@@ -47,6 +47,12 @@ class _Document(Section):
         for table in self.series:
             if table not in layouts:
                 raise_errors([(("series", table), f"expected one of {', '.join(layouts)}, got {table!r}")])
+        for index, rule in enumerate(self.rules):
+            for table in rule.tables:
+                if table not in layouts:
+                    raise_errors(
+                        [(("verdicts", index, "tables"), f"expected some of {', '.join(layouts)}, got {table!r}")]
+                    )
         for index, group in enumerate(self.scored):
             for key, text in group.unknown_names(layouts):
                 raise_errors([(("scores", index, key), text)])
@@ -58,6 +64,10 @@ class Reference(_Document):
 
     name: str  # of its folder
     numbers: Published  # by cell and quantity
+
+    def rule(self, table: str, row: str, quantity: str) -> Rule | None:
+        """Return the rule of the verdicts on a number of a table, or None."""
+        return next((rule for rule in self.rules if rule.applies(table, row, quantity)), None)
 
     def printed_size(self, problem: str) -> int | None:
         """Return the number of features that a table prints for a problem, or None."""

@@ -89,13 +89,13 @@ def _and_others(repeats: list[int]) -> str:
 
 
 def _cells(tables: Iterable[Table]) -> dict[Place, TableCell]:
-    """Return the cell of each published number that has a tolerance, and of its numbers of features."""
+    """Return the cell of each published number that has a rule, and of its numbers of features."""
     return {
         (table.id, cell.row, cell.column, quantity): cell
         for table in tables
         if table.reference
         for cell in table.cells.values()
-        if (compared := [name for name in cell.published if name in table.reference.tolerances])
+        if (compared := [name for name in cell.published if table.reference.rule(table.id, cell.row, name)])
         for quantity in dict.fromkeys((*compared, _FEATURES))
     }
 
@@ -111,8 +111,8 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
     """
     if not recorded:
         raise StoreError(
-            f"{path}: expected published cells that were run and whose quantity has a tolerance, got none: nothing was"
-            " recorded."
+            f"{path}: expected published cells that were run and whose quantity has a rule in `verdicts`, got none:"
+            " nothing was recorded."
         )
     if path.exists() and not force and (lost := read_baseline(path).keys() - recorded.keys()):
         raise StoreError(

@@ -1,16 +1,9 @@
 """Comparison with the published numbers: a verdict for every published number, and scores of groups of cells.
 
-A cell is
-
-- *undecided* when our 95 % interval of the mean contains the published value, but extends farther from the mean than
-  the wider tolerance of the quantity: too few repeats, or too large a spread;
-- else *reproduced* when the interval, widened by the rounding of print, contains the published value, or when our mean
-  differs from the published value by no more than the tolerance;
-- *close* when our mean differs by no more than the wider tolerance;
-- *differs* otherwise, and *not run* when none of its repeats is done.
-
-Each result counts once: a number that the sources print again for the same runs refers to its first place, and sizes
-of data sets do not count. Numbers that a search for settings looked at (`Reference.searched`) are counted apart.
+The rules of the verdicts are in `reporting.verdicts`. Each result counts once: a number that the sources print again
+for the same runs refers to its first place, and sizes of data sets do not count. Numbers that a search for settings
+looked at (`Reference.searched`) are counted apart. Numbers that no run can fill, or that no rule compares, are listed
+as *not compared*.
 """
 
 from __future__ import annotations
@@ -20,32 +13,34 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from tabulate import tabulate
 
 from pppca_bench.files import in_markdown
 from pppca_bench.references.layout import Scored
-from pppca_bench.references.numbers import Number, Tolerance
+from pppca_bench.references.numbers import Number, Rule
 from pppca_bench.reporting.document import EMPTY, SIGNED, Document, none_if_nan, printed
-from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.verdicts import VERDICTS, Contrast, Verdict, contrast, verdicts
 from pppca_bench.runs import SIZES, Names, grouped
 
 Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""
 
-Verdict = Literal["reproduced", "undecided", "close", "differs", "not run"]
 SCORE_HEADERS = ("score", "cells", "run", "mean", "worst", "unit", "target", "within", "target", "met")
 COMPARISON_HEADERS = (
     *("table", "row", "column", "quantity", "published"),
-    *("ours", "sd", "n", "95 % interval", "diff", "relative", "searched", "verdict"),
+    *("ours", "sd", "n", "diff", "95 % interval", "margin", "relative", "searched", "verdict"),
 )
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 class Comparison(NamedTuple):
-    """Published number and ours over n repeats, with the 95 % interval of the mean; None if undefined or not run."""
+    """Published number and ours over n repeats, and their difference; None if undefined or not run.
+
+    The difference is ours minus the published number, with its 95 % interval (`low` to `high`), the margin of
+    equivalence, and p of no difference before the correction within the table.
+    """
 
     table: str
     row: str
@@ -55,9 +50,11 @@ class Comparison(NamedTuple):
     mean: float | None = None
     sd: float | None = None
     n: int = 0
+    difference: float | None = None
     low: float | None = None
     high: float | None = None
-    difference: float | None = None  # ours minus published
+    margin: float | None = None
+    p: float | None = None
     verdict: Verdict = "not run"
     same_as: str = ""  # place of the first number for the same runs; "" for the first itself
     searched: bool = False  # whether a search for settings looked at the number, or at a number for the same runs
@@ -70,8 +67,8 @@ class Comparison(NamedTuple):
 
     @property
     def is_result(self) -> bool:
-        """Return whether the number counts as a result: neither a repetition nor the size of a data set."""
-        return not self.same_as and self.quantity not in SIZES
+        """Return whether the number counts as a result: neither a repetition, nor a data set's size, nor only cited."""
+        return not self.same_as and self.quantity not in SIZES and self.verdict != "not compared"
 
     @property
     def first_place(self) -> str:
@@ -85,52 +82,63 @@ class Comparison(NamedTuple):
 
 
 def compare(tables: Iterable[Table]) -> list[Comparison]:
-    """Compare every published number that runs or sizes of data sets can reproduce, in the order of the tables.
-
-    Left out are numbers of systems that the sources only cite, uninformative numbers (`Tolerance.is_informative`), and
-    numbers without a tolerance.
-    """
+    """Compare every published number of the tables, in their order."""
     comparisons, first = list[Comparison](), dict[tuple[object, ...], str]()
     for table in tables:
         searches = table.reference.searched if table.reference else ()
+        source = table.reference.title if table.reference else ""
+        own = list[Comparison]()
         for cell in table.cells.values():
-            for quantity, theirs in cell.published.items() if cell.fillable else ():
-                rule = _rule(table, quantity)
-                if rule is None or not rule.is_informative(theirs):
-                    continue
-                ours = cell.ours.get(quantity)
-                place = f"{table.id}, {cell.row}, {cell.column}"
-                problem = cell.selector.problem if cell.selector else ""
+            place = f"{table.id}, {cell.row}, {cell.column}"
+            problem = cell.selector.problem if cell.selector else ""
+            for quantity, theirs in cell.published.items():
                 earlier = first.setdefault((problem, cell.settings or cell.selector or place, quantity), place)
-                searched = any(seen.has(table.id, cell.row, quantity) for seen in searches)
-                numbers: tuple[Any, ...] = (None, None, 0, None, None, None, "not run")
-                if ours:
-                    sd, low, high = map(none_if_nan, (ours.sd, ours.low, ours.high))
-                    numbers = ours.mean, sd, ours.n, low, high, ours.mean - theirs.value, judge(theirs, ours, rule)
-                of_cell = table.id, cell.row, cell.column, quantity, theirs.value
-                again = "" if earlier == place else earlier
-                source = table.reference.title if table.reference else ""
-                comparisons.append(Comparison._make((*of_cell, *numbers, again, searched, source)))
+                own.append(
+                    Comparison(
+                        *(table.id, cell.row, cell.column, quantity, theirs.value),
+                        verdict="not run" if _rule(table, cell, quantity) else "not compared",
+                        same_as="" if earlier == place else earlier,
+                        searched=any(seen.has(table.id, cell.row, quantity) for seen in searches),
+                        source=source,
+                    )
+                )
+        comparisons += _judged(table, own)
     seen = {(item.first_place, item.quantity) for item in comparisons if item.searched}
     return [item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons]
 
 
-def _rule(table: Table, quantity: str) -> Tolerance | None:
-    return table.reference.tolerances.get(quantity) if table.reference else None
+def _judged(table: Table, comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons of a table with our numbers and the verdicts, where there are runs."""
+    contrasts = dict[Place, Contrast]()
+    for item in comparisons:
+        cell = table.cells[item.row, item.column]
+        if (rule := _rule(table, cell, item.quantity)) and item.quantity in cell.ours:
+            contrasts[item.place] = contrast(cell.published[item.quantity], cell.ours[item.quantity], rule)
+    judged = dict(zip(contrasts, verdicts(list(contrasts.values())), strict=True))
+    return [
+        _filled(table, item, contrasts[item.place], judged[item.place]) if item.place in contrasts else item
+        for item in comparisons
+    ]
 
 
-def judge(number: Number, ours: Summary, rule: Tolerance) -> Verdict:
-    """Return the verdict on a published number, given our summary, by the rule of this module."""
-    distance = abs(ours.mean - number.value)
-    reproduced, close = rule.bounds(number)
-    # More than the rounding of binary fractions, so that a difference equal to a bound is within the bound.
-    slack = 1e-9 * max(1.0, abs(number.value))
-    inside = ours.low - number.half_unit - slack <= number.value <= ours.high + number.half_unit + slack
-    if inside and ours.high - ours.mean > close + number.half_unit + slack:
-        return "undecided"
-    if inside or distance <= reproduced + slack:
-        return "reproduced"
-    return "close" if distance <= close + slack else "differs"
+def _filled(table: Table, item: Comparison, against: Contrast, verdict: Verdict) -> Comparison:
+    ours = table.cells[item.row, item.column].ours[item.quantity]
+    low, high, margin, p = map(none_if_nan, against[1:5])
+    return item._replace(
+        mean=ours.mean,
+        sd=none_if_nan(ours.sd),
+        n=ours.n,
+        difference=against.difference,
+        low=low,
+        high=high,
+        margin=margin,
+        p=p,
+        verdict=verdict,
+    )
+
+
+def _rule(table: Table, cell: TableCell, quantity: str) -> Rule | None:
+    return table.reference.rule(table.id, cell.row, quantity) if table.reference and cell.fillable else None
 
 
 class Score(NamedTuple):
@@ -177,29 +185,31 @@ def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[
 
 
 def score_group(group: Scored, tables: Sequence[Table]) -> Score:
-    """Score a group of cells; see `scores`."""
-    ours, n_cells, unit = group.ours or group.quantity, 0, "|ln ratio|"
+    """Score a group of cells; see `scores`. Numbers whose standard deviation exceeds them have no informative ratio."""
+    ours, n_cells = group.ours or group.quantity, 0
     distances, inside = list[float](), list[bool]()
     for table in tables:
-        rule = _rule(table, group.quantity)
-        for cell in (cell for cell in table.cells.values() if rule and _is_scored(group, table, cell)):
-            if rule and rule.is_informative(theirs := cell.published[group.quantity]):
-                n_cells, unit = n_cells + 1, "points" if rule.unit == "points" else unit
-                if ours in cell.ours:
-                    mean = cell.ours[ours].mean
-                    distances.append(_distance(theirs, mean, rule))
-                    inside.append(abs(mean - theirs.value) <= rule.bounds(theirs)[0] + 1e-9)
+        for cell in (cell for cell in table.cells.values() if _is_scored(group, table, cell)):
+            theirs = cell.published[group.quantity]
+            if theirs.sd is not None and theirs.sd > abs(theirs.value):
+                continue
+            n_cells += 1
+            if ours in cell.ours:
+                mean = cell.ours[ours].mean
+                distances.append(_distance(theirs, mean, group.unit))
+                if theirs.sd is not None:
+                    inside.append(abs(mean - theirs.value) <= (theirs.sd or theirs.half_unit) + 1e-9)
     known = [distance for distance in distances if not math.isnan(distance)]
     score, worst = (math.fsum(known) / len(known), max(known)) if known else (None, None)
     share = sum(inside) / len(inside) if inside and group.share is not None else None
-    return Score(group.name, n_cells, len(distances), score, worst, unit, group.target, share, group.share)
+    return Score(group.name, n_cells, len(distances), score, worst, group.unit, group.target, share, group.share)
 
 
-def _distance(number: Number, ours: float, rule: Tolerance) -> float:
+def _distance(number: Number, ours: float, unit: str) -> float:
     """Return the distance of our mean from a published number: inf without a positive ratio, nan for a printed 0."""
-    if rule.unit == "points":
+    if unit == "points":
         return abs(ours - number.value)
-    if number.value == 0.0 and rule.unit == "sd":
+    if number.value == 0.0 and number.sd is not None:
         return math.nan
     ratio = ours / number.value if number.value else 0.0
     return abs(math.log(ratio)) if ratio > 0.0 else 0.0 if ours == number.value else math.inf
@@ -208,14 +218,14 @@ def _distance(number: Number, ours: float, rule: Tolerance) -> float:
 def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = True) -> str:
     """Render comparisons as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts.
 
-    Without ``show_all`` a last line counts the numbers that were not run; JSON has them in any case.
+    Without ``show_all`` a last line counts the numbers without runs; JSON has them in any case.
     """
     if form == "json":
         return _json(comparisons)
-    shown = [item for item in comparisons if show_all or item.verdict != "not run"]
+    shown = [item for item in comparisons if show_all or item.n]
     text = f"{_comparison_grid(shown, form)}\n\n{tally(comparisons)}"
     n_left = len(comparisons) - len(shown)
-    return f"{text}\nNumbers not run: {n_left}. `pppca compare --all` lists them." if n_left else text
+    return f"{text}\nNumbers without runs: {n_left}. `pppca compare --all` lists them." if n_left else text
 
 
 def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
@@ -227,7 +237,8 @@ def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
 def tally(comparisons: Sequence[Comparison]) -> str:
     """Count the verdicts on the published results of each source, and separately on the results of searches."""
     results = [item for item in comparisons if item.is_result]
-    rest = len(comparisons) - len(results)
+    cited = sum(item.verdict == "not compared" for item in comparisons)
+    rest = len(comparisons) - len(results) - cited
     sentences = []
     for source, own in grouped(results, attrgetter("source")).items():
         sentences.append(f"{source}: {len(own)} published results, {_verdicts(own)}.")
@@ -238,6 +249,8 @@ def tally(comparisons: Sequence[Comparison]) -> str:
             sentences.append(f"No search looked at the other {len(others)}: {_verdicts(others)}.")
     if rest:
         sentences.append(f"Not counted: {rest} numbers that repeat another number or are sizes of data sets.")
+    if cited:
+        sentences.append(f"Not compared: {cited} numbers of other programs and computers, which the sources cite.")
     return " ".join(sentences)
 
 
@@ -267,10 +280,11 @@ def score_rows(scored: Sequence[Score]) -> list[Names]:
 def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
     rows = []
     for item in comparisons:
-        interval = EMPTY if item.low is None else f"{printed(item.low, '.2f')} to {printed(item.high, '.2f')}"
+        interval = EMPTY if item.low is None else f"{printed(item.low, SIGNED)} to {printed(item.high, SIGNED)}"
         difference = printed(item.difference, SIGNED)
         relative = EMPTY if item.relative is None else f"{printed(100.0 * item.relative, '+.0f')} %"
-        ours = printed(item.mean, ".2f"), printed(item.sd, ".2f"), str(item.n), interval, difference, relative
+        margin = printed(item.margin, ".2f")
+        ours = printed(item.mean, ".2f"), printed(item.sd, ".2f"), str(item.n), difference, interval, margin, relative
         rows.append((*item.place, f"{item.published:g}", *ours, "yes" if item.searched else "no", item.verdict))
     return _grid(rows, COMPARISON_HEADERS, form)
 

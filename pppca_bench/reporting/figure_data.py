@@ -13,7 +13,7 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import count_in_words
-from pppca_bench.reporting.summary import Results, student_t_975
+from pppca_bench.reporting.summary import Results, student_t
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Facts, Names, Selector, StoredRun
 from pppca_bench.store.database import Store
@@ -154,7 +154,7 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
     n, mean = len(values), values.mean(axis=0)
     half = np.full_like(mean, np.nan)
     if n > 1:
-        half = student_t_975(n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+        half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
     ends = {name: end.astype(np.float32) for name, end in (("mean", mean), ("low", mean - half), ("high", mean + half))}
     return pd.DataFrame({"curve": label, "step": np.arange(len(mean)), **ends, "n": n})
 

@@ -14,16 +14,7 @@ from markupsafe import Markup, escape
 
 from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
-from pppca_bench.reporting.comparison import (
-    SCORE_HEADERS,
-    VERDICTS,
-    Comparison,
-    Place,
-    Verdict,
-    compare,
-    score_rows,
-    scores,
-)
+from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, compare, score_rows, scores
 from pppca_bench.reporting.document import EMPTY, Document, Finding, environment, number_text
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
@@ -34,6 +25,7 @@ from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import SIGNS, filled_parts, notes, ours_text, published_texts
+from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import described
 from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
@@ -112,7 +104,7 @@ def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
         [table.row_header, *table.column_labels.values()],
         rows,
         notes(table),
-        {verdict: counts[verdict] for verdict in VERDICTS} if counts else {},
+        {verdict: counts[verdict] for verdict in SIGNS} if counts else {},
     )
 
 
@@ -210,7 +202,7 @@ def render_report(
     """
     means, cells = snapshot.of_means, snapshot.results.cells
     compared = compare(means)
-    by_place = {comparison.place: comparison for comparison in compared}
+    by_place = {item.place: item for item in compared if item.verdict in SIGNS}
     figures = snapshot.figures(store)
     findings = judge(snapshot, figures)
     # The table of times to fit has about a thousand rows: it is only a file.
@@ -239,7 +231,7 @@ def render_report(
         gaps=not_run(list(snapshot.values()), figures),
         software=software(store.origins(), {item for cell in cells for item in cell.algorithms}),
         version=__version__,
-        signs={verdict: SIGNS[verdict] for verdict in VERDICTS},
+        signs=SIGNS,
     )
 
 

@@ -92,7 +92,7 @@ _VERBS = {
     "does not hold": ("does not hold", "do not hold"),
     "undecided": ("is undecided", "are undecided"),
 }
-_OTHERS = {"close": "are close", "differs": "differ", "undecided": "are undecided"}
+_OTHERS = {"consistent": "are consistent", "differs": "differ"}
 
 
 def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
-from pppca_bench.reporting.summary import student_t_975
+from pppca_bench.reporting.summary import student_t
 from pppca_bench.runs import AUTO, DECIMALS, ERRORS, Cell, Facts, Names, described, error_of, grouped
 from pppca_bench.store.columns import CellRuns
 
@@ -66,7 +66,7 @@ def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
     error = math.sqrt(1.0 / n + ratio) * stdev(differences)
     if error <= 10.0**-DECIMALS:  # constant differences: their spread is unknown
         return PairedTest(n, mean, mean, mean, 1.0) if abs(mean) <= error else PairedTest(n, mean, *[math.nan] * 3)
-    half = student_t_975(n - 1) * error
+    half = student_t(0.975, n - 1) * error
     return PairedTest(n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
 
 

@@ -40,15 +40,15 @@ def summarise(values: Sequence[float]) -> Summary:
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     if largest := max(map(abs, values)):
         sd = round(sd, _DIGITS - math.ceil(math.log10(largest)))
-    half = student_t_975(n - 1) * sd / math.sqrt(n)
+    half = student_t(0.975, n - 1) * sd / math.sqrt(n)
     return Summary(mean, sd, n, mean - half, mean + half)
 
 
-def student_t_975(degrees: int) -> float:
-    """Return the 97.5 % quantile of Student's t distribution."""
+def student_t(share: float, degrees: float) -> float:
+    """Return a quantile of Student's t distribution."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(degrees, 0.975))
+    return float(stdtrit(degrees, share))
 
 
 CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")

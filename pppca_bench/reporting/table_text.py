@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 
-from pppca_bench.references.numbers import Tolerance
-from pppca_bench.reporting.comparison import Verdict, judge
+from pppca_bench.reporting.comparison import compare
 from pppca_bench.reporting.document import (
     EMPTY,
     INDENT,
@@ -21,9 +20,10 @@ from pppca_bench.reporting.document import (
     true_minus,
 )
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import described, grouped
 
-SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "undecided": "?", "close": "~", "differs": "≠", "not run": EMPTY}
+SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "consistent": "~", "differs": "≠", "not run": EMPTY}
 """Signs of the verdicts, printed beside differences."""
 
 
@@ -71,12 +71,11 @@ def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool 
 
 def _differences(table: Table, grid: Callable[..., Grid]) -> Grid:
     """Return the grid of differences; in a table with spread each has the sign of its verdict beside it."""
-    rules = table.reference.tolerances if table.spread and table.reference else {}
-    caption = "Difference, ours − published"
+    verdicts, caption = {}, "Difference, ours − published"
     if table.spread:
-        signs = (f"{sign} {verdict}" for verdict, sign in SIGNS.items() if verdict != "not run")
-        caption = f"{caption}; {', '.join(signs)}"
-    return grid("difference", caption, partial(_difference, rules), second="")
+        verdicts = {item.place[1:]: item.verdict for item in compare([table])}
+        caption = f"{caption}; {', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items() if sign != EMPTY)}"
+    return grid("difference", caption, partial(_difference, verdicts), second="")
 
 
 def records(table: Table) -> list[dict[str, object]]:
@@ -130,13 +129,13 @@ def _published(cell: TableCell) -> list[str]:
     return [filled(cell.form, published_texts(cell)), _sd_text(cell, number.sd if number else None)]
 
 
-def _difference(rules: Mapping[str, Tolerance], cell: TableCell) -> list[str]:
-    """Return the differences of a cell, and the sign of the verdict on the first if there is a rule for it."""
+def _difference(verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCell) -> list[str]:
+    """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
     both = {name: number for name, number in cell.published.items() if name in cell.ours}
     texts = {name: number_text(name, cell.ours[name].mean - number.value, "+") for name, number in both.items()}
     first, line = cell.shows[0], [filled(cell.form, [texts.get(name, "") for name in cell.shows])]
-    if first in both and first in rules and rules[first].is_informative(both[first]):
-        line.append(SIGNS[judge(both[first], cell.ours[first], rules[first])])
+    if sign := SIGNS.get(verdicts.get((cell.row, cell.column, first), "not compared")):
+        line.append(sign)
     return line
 
 

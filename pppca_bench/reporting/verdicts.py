@@ -1,0 +1,127 @@
+"""Verdicts on published numbers: a difference with its interval, a test of equivalence, a correction within the table.
+
+The means, standard deviations and numbers of runs of both sides give the difference with Welch's 95 % interval. A
+published number is
+
+- *reproduced* if it is equivalent to ours: two one-sided tests at the 5 % level place the difference within the margin
+  of its rule (Schuirmann 1987);
+- else *differs* if the difference is significant at a false discovery rate of 5 % within the table (Benjamini and
+  Hochberg 1995);
+- else *consistent*.
+
+Choice: of all numbers that round to the published number, the number nearest to ours counts. Where the source prints no
+standard deviation, ours is used for both sides. A standard deviation of 0.00 counts as half its last digit, which
+rounding may have cut off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from pppca_bench.references.numbers import Number, Rule
+from pppca_bench.reporting.summary import Summary, student_t
+
+Verdict = Literal["reproduced", "consistent", "differs", "not run", "not compared"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+LEVEL = 0.05
+"""Level of the tests of equivalence, and false discovery rate of the differences."""
+
+_NEARLY_1 = 1.0 - 1e-15
+
+
+class Contrast(NamedTuple):
+    """Difference of our mean from a published number, its 95 % interval, the margin, p of no difference, equivalence.
+
+    All but the difference are nan or false if a standard deviation is unknown.
+    """
+
+    difference: float
+    low: float
+    high: float
+    margin: float
+    p: float
+    equivalent: bool
+
+
+class _Scale(NamedTuple):
+    """Scale of a comparison: the transformation, its inverse and its derivative."""
+
+    to: Callable[[float], float]
+    back: Callable[[float], float]
+    slope: Callable[[float], float]
+
+
+_IDENTITY = _Scale(float, float, lambda _: 1.0)
+_LOGARITHM = _Scale(math.log, math.exp, lambda value: 1.0 / value)
+_FISHER = _Scale(
+    lambda r: math.atanh(max(-_NEARLY_1, min(_NEARLY_1, r))), math.tanh, lambda r: 1.0 / max(1.0 - r**2, 1e-15)
+)
+
+
+def contrast(number: Number, ours: Summary, rule: Rule) -> Contrast:
+    """Compare our mean with a published number; see this module."""
+    difference, half, runs = ours.mean - number.value, number.half_unit, rule.runs or math.inf
+    if rule.compare == "values":
+        equal = abs(difference) <= max(rule.margin, 1e-9 * max(1.0, abs(number.value)))
+        return Contrast(difference, difference, difference, rule.margin, float(equal), equal)
+    if ours.n < 2:
+        return Contrast(difference, math.nan, math.nan, math.nan, math.nan, equivalent=False)
+    scale, sizes, sds = _IDENTITY, (ours.n, runs), (ours.sd, ours.sd if number.sd is None else number.sd)
+    if rule.compare == "ratios" and min(ours.mean, number.value - half) > 0.0:
+        scale = _LOGARITHM
+    elif rule.compare == "correlations":  # the variance of Fisher's z is 1 / (n - 3), whatever the correlation
+        scale, sizes = _FISHER, (ours.n - 3, runs - 3)
+        sds = 1.0 / scale.slope(ours.mean), 1.0 / scale.slope(number.value)
+    slope = scale.slope(number.value)
+    sd_ours, sd_theirs = sds[0] * scale.slope(ours.mean), (sds[1] or half) * slope
+    squares = sd_ours**2 / sizes[0], sd_theirs**2 / sizes[1]
+    error, degrees = math.sqrt(sum(squares)), math.inf
+    if rule.compare != "correlations":
+        degrees = ours.n - 1.0 if number.sd is None else _welch_degrees(squares, (ours.n - 1.0, runs - 1.0))
+    mean, low, high = (scale.to(value) for value in (ours.mean, number.value - half, number.value + half))
+    apart = mean - min(max(mean, low), high)
+    unit = {"sd": sd_theirs, "points": slope, "percent": 0.01 * abs(number.value) * slope}[rule.unit]
+    margin, reach = rule.margin * unit, student_t(0.975, degrees) * error
+    return Contrast(
+        difference,
+        scale.back(mean - reach) - number.value,
+        scale.back(mean + reach) - number.value,
+        scale.back(scale.to(number.value) + margin) - number.value,
+        _two_sided_p(apart, error, degrees),
+        abs(apart) + student_t(0.95, degrees) * error <= margin,
+    )
+
+
+def _welch_degrees(squares: Sequence[float], degrees: Sequence[float]) -> float:
+    """Return the degrees of freedom of a sum of squared standard errors (Welch 1947)."""
+    total = sum(square**2 / own for square, own in zip(squares, degrees, strict=True) if square)
+    return sum(squares) ** 2 / total if total else math.inf
+
+
+def _two_sided_p(apart: float, error: float, degrees: float) -> float:
+    from scipy.special import stdtr
+
+    return 2.0 * float(stdtr(degrees, -abs(apart) / error)) if error else float(apart == 0.0)
+
+
+def verdicts(contrasts: Sequence[Contrast]) -> list[Verdict]:
+    """Return the verdicts on the numbers of a table, given their contrasts."""
+    p_values = benjamini_hochberg([each.p for each in contrasts])
+    return [
+        "reproduced" if each.equivalent else "differs" if p < LEVEL else "consistent"
+        for each, p in zip(contrasts, p_values, strict=True)
+    ]
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Return p values with the correction of Benjamini and Hochberg; nan stays nan and does not count."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))][::-1]
+    adjusted = np.full(len(p), math.nan)
+    adjusted[order] = np.minimum.accumulate(p[order] * len(order) / np.arange(len(order), 0, -1))
+    return list(adjusted.tolist())

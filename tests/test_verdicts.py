@@ -1,0 +1,148 @@
+"""Verdicts on published numbers, against SciPy's tests from the same means, deviations and numbers of runs."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pppca_bench.references.numbers import Number, Rule
+from pppca_bench.reporting.summary import Summary, summarise
+from pppca_bench.reporting.verdicts import Contrast, benjamini_hochberg, contrast, verdicts
+
+NAN = math.nan
+
+
+def ours(mean: float, sd: float = 1.0, n: int = 240) -> Summary:
+    return Summary(mean, sd, n, NAN, NAN)
+
+
+def verdict(number: Number, own: Summary, rule: Rule) -> str:
+    return verdicts([contrast(number, own, rule)])[0]
+
+
+SD = Rule(margin=0.5, unit="sd", runs=60)
+TEN = Rule(margin=1, unit="sd", runs=10)
+RATIO = Rule(margin=0.5, unit="sd", runs=60, compare="ratios")
+RHO = Rule(margin=0.5, unit="sd", runs=60, compare="correlations")
+EXACT = Rule(margin=0, compare="values")
+
+
+class TestMeans:
+    # The printed 2.0000000 is rounded so finely that rounding changes nothing.
+    @pytest.mark.parametrize(("mean", "sd", "n"), [(2.3, 1.1, 240), (1.4, 0.4, 30), (2.0, 2.0, 5)])
+    def test_the_interval_and_p_are_welchs(self, mean, sd, n):
+        own = contrast(Number("2.0000000", 0.9), ours(mean, sd, n), SD)
+        welch = stats.ttest_ind_from_stats(mean, sd, n, 2.0, 0.9, 60, equal_var=False)
+        assert own.p == pytest.approx(welch.pvalue, rel=1e-4)
+        half = stats.t.ppf(0.975, welch_degrees(sd, n, 0.9, 60)) * math.hypot(sd / math.sqrt(n), 0.9 / math.sqrt(60))
+        assert (own.low, own.high) == pytest.approx((mean - 2.0 - half, mean - 2.0 + half))
+        assert (own.difference, own.margin) == pytest.approx((mean - 2.0, 0.45))
+
+    @pytest.mark.parametrize("mean", [2.15, 2.19, 2.21, 2.3, 1.85, 1.79])
+    def test_a_number_is_equivalent_where_both_one_sided_tests_reject_a_difference_as_large_as_the_margin(self, mean):
+        tests = [
+            stats.ttest_ind_from_stats(mean, 1.0, 240, 2.0 + edge, 0.9, 60, equal_var=False, alternative=side).pvalue
+            for edge, side in ((0.45, "less"), (-0.45, "greater"))
+        ]
+        assert contrast(Number("2.0000000", 0.9), ours(mean), SD).equivalent == (max(tests) < 0.05)
+
+    def test_without_a_printed_deviation_ours_is_pooled(self):
+        rng = np.random.default_rng(1)
+        values = list(rng.normal(2.4, 1.0, 30))
+        own = summarise(values)
+        result = contrast(Number("2.0000000"), own, TEN)
+        t = (own.mean - 2.0) / (own.sd * math.sqrt(1 / 30 + 1 / 10))
+        assert result.p == pytest.approx(2 * stats.t.sf(abs(t), 29), rel=1e-4)
+        assert result.margin == pytest.approx(own.sd)
+
+    def test_without_published_runs_the_number_has_no_sampling_error(self):
+        values = [1.0, 2.0, 4.0, 5.5]
+        result = contrast(Number("2.0000000"), summarise(values), Rule(margin=1.0))
+        assert result.p == pytest.approx(stats.ttest_1samp(values, 2.0).pvalue, rel=1e-4)
+        assert contrast(Number("2.0"), summarise(values), Rule(margin=10, unit="percent")).margin == pytest.approx(0.2)
+
+    def test_numbers_that_round_to_the_published_number_are_equal(self):
+        assert contrast(Number("2.3", 0.0), ours(2.349, 1e-9), SD).p == 1.0
+        assert contrast(Number("2.3", 0.0), ours(2.4, 1e-9), SD).p < 0.01
+
+    def test_a_deviation_of_0_counts_as_half_its_last_digit(self):
+        assert contrast(Number("2.30", 0.0), ours(2.3), SD).margin == pytest.approx(0.0025)
+        assert contrast(Number("2.30"), ours(2.3, 0.0), SD).margin == pytest.approx(0.0025)
+
+    def test_a_single_repeat_decides_nothing(self):
+        assert verdict(Number("2.30", 0.5), ours(9.0, NAN, 1), SD) == "consistent"
+
+    @pytest.mark.parametrize(
+        ("mean", "sd", "expected"),
+        [(2.0, 1.0, "reproduced"), (2.24, 1.0, "consistent"), (3.0, 1.0, "differs"), (-50.0, 1.0, "differs")],
+    )
+    def test_the_verdict_follows_from_equivalence_and_significance(self, mean, sd, expected):
+        assert verdict(Number("2.00", 0.9), ours(mean, sd), SD) == expected
+
+
+def welch_degrees(sd: float, n: int, other: float, m: int) -> float:
+    first, second = sd**2 / n, other**2 / m
+    return (first + second) ** 2 / (first**2 / (n - 1) + second**2 / (m - 1))
+
+
+def test_ratios_are_compared_by_their_logarithm():
+    result = contrast(Number("100.00000", 20.0), ours(110.0, 25.0), RATIO)
+    error = math.hypot(25.0 / 110.0 / math.sqrt(240), 20.0 / 100.0 / math.sqrt(60))
+    degrees = welch_degrees(25.0 / 110.0, 240, 0.2, 60)
+    half = stats.t.ppf(0.975, degrees) * error
+    assert (result.low, result.high) == pytest.approx((110.0 * math.exp(-half) - 100.0, 110.0 * math.exp(half) - 100.0))
+    assert result.margin == pytest.approx(100.0 * math.expm1(0.1))
+    assert result.p == pytest.approx(2 * stats.t.sf(math.log(1.1) / error, degrees), rel=1e-4)
+    assert contrast(Number("0.00", 1.0), ours(0.5), RATIO).margin == pytest.approx(0.5)  # 0 has no logarithm
+
+
+def test_correlations_are_compared_by_fishers_z():
+    result = contrast(Number("0.5000000"), ours(0.8, NAN, 240), RHO)
+    error = math.sqrt(1 / 57 + 1 / 237)
+    z = math.atanh(0.8) - math.atanh(0.5)
+    assert result.p == pytest.approx(2 * stats.norm.sf(z / error), rel=1e-4)
+    assert result.margin == pytest.approx(math.tanh(math.atanh(0.5) + 0.5) - 0.5)
+    assert verdict(Number("0.50"), ours(0.55, NAN, 240), RHO) == "reproduced"
+    assert verdict(Number("1.00"), ours(-1.0, NAN, 240), RHO) == "differs"
+
+
+@pytest.mark.parametrize(("mean", "expected"), [(8.0, "differs"), (9.0, "reproduced"), (10.0, "differs")])
+def test_exact_values_must_be_equal(mean, expected):
+    assert verdict(Number("9"), ours(mean, NAN, 1), EXACT) == expected
+
+
+def test_the_correction_within_a_table_is_benjamini_and_hochbergs():
+    p = np.random.default_rng(3).uniform(size=40) ** 3
+    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
+    known = benjamini_hochberg([0.01, NAN, 0.04])
+    assert known[::2] == pytest.approx([0.02, 0.04])
+    assert math.isnan(known[1])
+
+
+def test_a_difference_alone_may_differ_and_be_consistent_among_many():
+    apart = Contrast(1.0, 0.1, 1.9, 0.5, 0.04, equivalent=False)
+    alike = apart._replace(p=0.9)
+    assert verdicts([apart]) == ["differs"]
+    assert verdicts([apart, *[alike] * 9])[0] == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("runs", "n", "margin", "shift", "expected"),
+    [
+        (60, 240, 0.5, 0.0, (93, 7, 0)),
+        (60, 240, 0.5, 0.5, (5, 3, 92)),
+        (10, 120, 1.0, 0.0, (74, 26, 0)),
+        (10, 120, 1.0, 1.0, (6, 21, 73)),
+    ],
+)
+def test_normal_errors_give_these_shares_of_the_verdicts(runs, n, margin, shift, expected):
+    rng, rule = np.random.default_rng(5), Rule(margin=margin, unit="sd", runs=runs)
+    counts = dict.fromkeys(("reproduced", "consistent", "differs"), 0)
+    for _ in range(25):  # tables of forty numbers
+        theirs, own = rng.normal(shift, 1.0, (40, runs)), rng.normal(0.0, 1.0, (40, n))
+        numbers = [Number(f"{row.mean():.6f}", float(row.std(ddof=1))) for row in theirs]
+        summaries = map(summarise, own.tolist())
+        for each in verdicts([contrast(number, one, rule) for number, one in zip(numbers, summaries, strict=True)]):
+            counts[each] += 1
+    assert [count / 10 for count in counts.values()] == pytest.approx(expected, abs=5)
