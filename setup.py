@@ -5,7 +5,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-PACKAGED = ("configs/*.yaml", "data/*.tar.xz", "data/README.md")
+PACKAGED = ("configs/*.yaml", "data/*.tar.xz", "data/uci/*.csv.xz", "data/README.md")
 
 
 class BuildWithData(build_py):

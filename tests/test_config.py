@@ -189,7 +189,7 @@ def problems_of(load, entry: str, *more: str):
 def test_tables_are_problems_of_many_kinds(load):
     entries = (
         "iris, {csv: a/own.csv, target: y}, {parquet: own.parquet, target: [y, z]}, {sklearn: digits}, {openml: 61},"
-        " {dt: my.dt}"
+        " {uci: vehicle}, {dt: my.dt}"
     )
     problems = problems_of(load, entries)
     assert problems == (
@@ -198,9 +198,16 @@ def test_tables_are_problems_of_many_kinds(load):
         OwnData("parquet", "own.parquet", ("y", "z")),
         OwnData("sklearn", "digits"),
         OwnData("openml", "61"),
+        OwnData("uci", "vehicle"),
         "my.dt",
     )
-    assert [one.label for one in problems[1:5]] == ["own.csv", "own.parquet", "sklearn:digits", "openml:61"]
+    assert [one.label for one in problems[1:6]] == [
+        "own.csv",
+        "own.parquet",
+        "sklearn:digits",
+        "openml:61",
+        "uci:vehicle",
+    ]
 
 
 def test_a_table_has_the_configs_splits_unless_it_states_its_own(load):
@@ -221,7 +228,7 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
     [
         (
             "{target: y}",
-            "problems[0]: expected one of the keys csv, parquet, arff, sklearn, proben1, openml, dt, got target.",
+            "problems[0]: expected one of the keys csv, parquet, arff, sklearn, proben1, uci, openml, dt, got target.",
         ),
         ("{openml: iris}", "problems[0].openml: expected an integer from 1 to 1000000000, got 'iris'."),
         (

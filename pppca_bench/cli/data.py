@@ -27,6 +27,7 @@ def data_list(data_dir: Path | None) -> None:
     from tabulate import tabulate
 
     from pppca_bench import problems
+    from pppca_bench.problems.uci import uci_sets
 
     rows = []
     for info in problems.registered().values():
@@ -34,6 +35,9 @@ def data_list(data_dir: Path | None) -> None:
         source = own or ("packaged" if info.source == "proben1" else "scikit-learn")
         sizes = f"{info.n_train} / {info.n_validation} / {info.n_test}"
         rows.append([info.name, info.task, info.n_features, info.n_outputs, sizes, source])
+    for uci in uci_sets().values():
+        sizes = f"{uci.n_rows}, split by the config"
+        rows.append([f"uci:{uci.name}", "classification", uci.n_inputs, uci.n_classes, sizes, "packaged"])
     headers = ["problem", "task", "features", "outputs", "train / validation / test", "data"]
     click.echo(tabulate(rows, headers, tablefmt="simple"))
 
@@ -74,7 +78,7 @@ def data_describe(
 ) -> None:
     """Describe PROBLEM: types, gaps, classes, sizes and split, and the reasons why a table cannot be used.
 
-    PROBLEM is a known problem's name, a .csv, .parquet, .arff or .dt file, sklearn:NAME, proben1:FAMILY or
+    PROBLEM is a known problem's name, a .csv, .parquet, .arff or .dt file, sklearn:NAME, proben1:FAMILY, uci:NAME or
     openml:NUMBER, which is downloaded if necessary. If PROBLEM is a config, all of its problems are described.
     """
     from tabulate import tabulate

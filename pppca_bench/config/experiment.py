@@ -59,7 +59,7 @@ _Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 _Character = Annotated[str, MinLen(1), MaxLen(1)]
 _Marker = str | int | float
 
-_PLACES = ("csv", "parquet", "arff", "sklearn", "proben1", "openml", "dt")
+_PLACES = ("csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "dt")
 """Keys for the location of a table; each table has exactly one of these keys."""
 
 
@@ -95,6 +95,7 @@ class TableSection(Section):
     arff: _Text = absent()
     sklearn: _Text = absent()
     proben1: _Text = absent()
+    uci: _Text = absent()
     openml: Annotated[int, Ge(1), Le(10**9)] = absent()
     dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = absent()
     read_section: ReadSection = absent(alias="read")
@@ -232,7 +233,8 @@ class Config(Section):
         has_table = any(isinstance(problem, OwnData) for problem in self.problems)
         if SplitRule(splits=self.splits, folds=self.folds).n_splits > 1 and not has_table:
             kept = "known problems and .dt files keep their own split"
-            text = f"expected a table (csv, parquet, sklearn, proben1, openml) among the problems, got none: {kept}"
+            tables = ", ".join(_PLACES[:-1])
+            text = f"expected a table ({tables}) among the problems, got none: {kept}"
             raise_errors([(("splits" if "splits" in self.model_fields_set else "folds",), text)])
         for name in self.choose:
             if not any(f"{CHOOSE}{name}" in method.grid for method in self.methods):

@@ -18,11 +18,14 @@ from pppca_bench.problems.splits import SplitRule
 if TYPE_CHECKING:
     from pppca_bench.problems.read_table import RawTable
 
-Source = Literal["csv", "parquet", "arff", "sklearn", "proben1", "openml", "given"]
+Source = Literal["csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "given"]
 Duplicates = Literal["keep", "drop", "group"]
 
 FILES = ("csv", "parquet", "arff")
 """Sources whose place is the path of a file."""
+
+NAMED = ("sklearn", "proben1", "uci")
+"""Sources whose place is a name that identifies the data: those of the package and of scikit-learn."""
 
 VALUE_KEYS = ("decimal", "thousands", "na_values", "keep_default_na")
 """Keys of ``read`` that apply to the texts of every source; the other keys are for CSV files."""
@@ -34,10 +37,10 @@ class OwnData:
 
     Attributes
     ----------
-    source : {"csv", "parquet", "arff", "sklearn", "proben1", "openml", "given"}
+    source : {"csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "given"}
         Kind of table; ``"given"`` is a data frame of the caller, saved in a file.
     place : str
-        Path of the file, name of the scikit-learn data set, Proben1 family, or number of the openml.org data set.
+        Path of the file, name of the scikit-learn or UCI set, Proben1 family, or number of the openml.org data set.
     target : tuple of str
         Target columns; () for the declared targets of the data set.
     task : {"classification", "approximation"} or None
@@ -99,8 +102,8 @@ class OwnData:
 
     @property
     def is_named(self) -> bool:
-        """Return whether the source's name identifies the data: those of the package and of scikit-learn."""
-        return self.source in ("proben1", "sklearn")
+        """Return whether the name identifies the data."""
+        return self.source in NAMED
 
     @property
     def is_file(self) -> bool:

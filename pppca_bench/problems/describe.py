@@ -10,7 +10,7 @@ import numpy as np
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write, printable
 from pppca_bench.problems.columns import ColumnError
-from pppca_bench.problems.declaration import OwnData, Source
+from pppca_bench.problems.declaration import NAMED, OwnData, Source
 from pppca_bench.problems.load import open_problem
 from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import find_user_file
@@ -27,11 +27,11 @@ Columns = list[tuple[str, str, str, str]]
 
 
 def own_data_of(text: str, **declared: Any) -> str | OwnData:
-    """Return the data of an argument: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY`` or
-    ``openml:NUMBER``; raise DataError for other arguments. ``declared`` are attributes of `OwnData`.
+    """Return the data of an argument: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY``,
+    ``uci:NAME`` or ``openml:NUMBER``; raise DataError for other arguments. ``declared`` are attributes of `OwnData`.
     """
     source, _, place = text.partition(":")
-    if source in ("sklearn", "proben1") or (source == "openml" and place.isdigit()):
+    if source in NAMED or (source == "openml" and place.isdigit()):
         return OwnData(cast("Source", source), place, **declared)
     if kind := kind_of_file(text):
         return OwnData(kind, str(find_user_file(text)), **declared)
@@ -39,7 +39,7 @@ def own_data_of(text: str, **declared: Any) -> str | OwnData:
         return text
     raise UnknownProblemError(
         "problem: expected a name that `pppca data list` prints, a .csv, .parquet, .arff or .dt file, sklearn:NAME,"
-        f" proben1:FAMILY, openml:NUMBER or a config, got {text!r}. {suggest(text)}"
+        f" proben1:FAMILY, uci:NAME, openml:NUMBER or a config, got {text!r}. {suggest(text)}"
     )
 
 

@@ -17,7 +17,12 @@ from pppca_bench.problems.read_dt import read_dt
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "data", _PACKAGE.parent / "data")
-"""Folders of the archives, in an installed package and in the repository."""
+"""Folders of the packaged data, in an installed package and in the repository."""
+
+
+def packaged_file(name: str) -> Path:
+    """Return the path of a packaged file, which is missing if no folder has it."""
+    return next((folder / name for folder in _FOLDERS if (folder / name).is_file()), _FOLDERS[0] / name)
 
 
 def load_proben1(info: ProblemInfo, data_dir: str | Path | None = None) -> Problem:
@@ -42,8 +47,8 @@ def read_packaged(info: ProblemInfo) -> bytes:
     Raises DataError if the archive is missing or damaged, or the file differs from the registered file.
     """
     name = f"{info.family}.tar.xz"
-    archive = next((folder / name for folder in _FOLDERS if (folder / name).is_file()), None)
-    if archive is None:
+    archive = packaged_file(name)
+    if not archive.is_file():
         raise DataError(
             f"{info.filename}: expected in the package, got no archive {name}. Install pppca-bench again, or give the"
             f" folder of a copy with --data DIR (source: {PROBEN1_URL})."

@@ -1,4 +1,4 @@
-"""Readers of tables: CSV, Parquet and ARFF files, data sets of scikit-learn, Proben1 and openml.org.
+"""Readers of tables: CSV, Parquet and ARFF files, data sets of scikit-learn, Proben1, UCI and openml.org.
 
 Each source becomes a data frame of its own values; `columns` decides the types.
 """
@@ -23,12 +23,13 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
+from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, listed, nearest
 from pppca_bench.files import atomic_write
 from pppca_bench.problems.columns import ColumnError, Kind, infer
 from pppca_bench.problems.declaration import VALUE_KEYS, OwnData, Source, read_key
 from pppca_bench.problems.proben1 import load_proben1, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
+from pppca_bench.problems.uci import find_uci, uci_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,12 +101,13 @@ def read_own(own: OwnData, data_dir: str | Path | None = None, *, only_local: bo
     import pandas as pd
 
     readers = {"parquet": read_parquet, "arff": read_arff, "sklearn": read_sklearn, "proben1": read_proben1}
+    readers |= {"uci": read_uci, "given": load_given}
     if own.source == "openml":
         frame, targets = read_openml(own.place, data_dir, only_local=only_local)
     elif own.source == "csv":
         frame, targets = read_csv(own.place, dict(own.read_keys))
     else:
-        frame, targets = (readers | {"given": load_given})[own.source](own.place)
+        frame, targets = readers[own.source](own.place)
     names = pd.Index([str(name).strip() for name in frame.columns], dtype=object)
     if "" in names:
         place = names.tolist().index("")
@@ -375,11 +377,7 @@ def load_given(path: str | Path) -> Rows:
 
 def read_sklearn(name: str) -> Rows:
     """Read a data set bundled with scikit-learn; targets are the last columns."""
-    if name not in SKLEARN_NAMES:
-        raise UnknownProblemError(
-            f"sklearn:{name}: expected one of {', '.join(SKLEARN_NAMES)}, got {name!r}. Others are on openml.org:"
-            " `openml: NUMBER`."
-        )
+    _check_name("sklearn", name, SKLEARN_NAMES)
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
@@ -394,12 +392,8 @@ def read_proben1(family: str) -> Rows:
     import pandas as pd
 
     families = [info.family for info in map(problem_info, known_problems("proben1"))]
-    if family not in families:
-        expected = ", ".join(dict.fromkeys(families))
-        raise UnknownProblemError(
-            f"proben1:{family}: expected one of {expected}, got {family!r}. A name with a number, such as"
-            f" `problems: [{families[0]}1]`, is a problem with its own split."
-        )
+    remedy = f"A name with a number, such as `problems: [{families[0]}1]`, is a problem with its own split."
+    _check_name("proben1", family, dict.fromkeys(families), remedy)
     problem = load_proben1(problem_info(f"{family}1"))
     X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])
     y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
@@ -407,6 +401,21 @@ def read_proben1(family: str) -> Rows:
     frame = pd.DataFrame(X, columns=[f"in{place + 1}" for place in range(X.shape[1])])
     frame[list(targets)] = y.reshape(len(y), -1)
     return frame, targets
+
+
+def read_uci(name: str) -> Rows:
+    """Read a packaged UCI data set; data/README.md has the origins."""
+    _check_name("uci", name, uci_sets())
+    return read_csv(find_uci(uci_sets()[name]), {})[0], ("class",)
+
+
+def _check_name(
+    source: Source, name: str, known: Collection[str], remedy: str = "Others are on openml.org: `openml: NUMBER`."
+) -> None:
+    """Raise UnknownProblemError for an unknown name of a source."""
+    if name not in known:
+        expected, hint = listed(known, name), nearest(name, known)
+        raise UnknownProblemError(f"{source}:{name}: expected one of {expected}, got {name!r}{hint}. {remedy}")
 
 
 def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Rows:
