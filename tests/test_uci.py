@@ -21,6 +21,13 @@ def test_every_packaged_file_is_registered():
 
 
 @pytest.mark.parametrize("info", uci_sets().values(), ids=uci_sets())
+def test_the_readme_has_the_registered_sizes_and_digest(info):
+    readme = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
+    sizes = rf"{info.n_rows:,} \| {info.n_inputs} \| {info.n_classes}"
+    assert re.search(rf"^\| {info.name} \|.*\| {sizes} \|.*`{info.sha256[:12]}` \|$", readme, re.M)
+
+
+@pytest.mark.parametrize("info", uci_sets().values(), ids=uci_sets())
 def test_a_set_has_the_registered_sizes_no_copies_and_no_gaps_and_splits_into_ten_folds(info):
     data = DataSet(OwnData("uci", info.name, rule=SplitRule(folds=10)))
     assert (len(data.y), len(data.inputs), len(data.classes)) == (info.n_rows, info.n_inputs, info.n_classes)
