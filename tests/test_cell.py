@@ -30,10 +30,10 @@ SYSTEMS = {
     "rfe_svm": {"C": [0.1, 1.0]},
 }
 LINES = ("majority_class",)
-REDUCING = [method for method in METHODS if method not in ("dgha_speedup", "hebbian_pca", *SYSTEMS, *LINES)]
+REDUCING = [name for name in METHODS if METHODS[name].makes != "measures" and name not in (*SYSTEMS, *LINES)]
 SHORT = {name: {} for name in METHODS} | SYSTEMS
 SHORT |= {name: {"n_epochs": 20} for name in ("gha", "dgha", "pca_like_dgha", "dgha_without_removal", "dgha_speedup")}
-SHORT |= {name: {"n_generations": 5} for name in ("ne_ppca", "pca_like_ne_ppca")}
+SHORT |= {name: {"n_generations": 5} for name in ("ne_ppca", "pca_like_ne_ppca", "ne_ppca_times")}
 SHORT |= {"hebbian_pca": {"n_epochs": 5}, "autoencoder": {"max_iter": 30}, "rfe": {"n_networks": 2}}
 
 

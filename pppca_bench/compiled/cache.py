@@ -25,6 +25,9 @@ PACKAGE: Final = Path(__file__).parents[1]
 
 FAMILIES: Final = {
     "evolution": ("engines.evolution:evolve",),
+    "literal_evolution": tuple(
+        f"engines.evolution_literal:{step}_literally" for step in ("breed", "evaluate", "orthonormalise")
+    ),
     "hebbian": ("engines.gha_epochs:learn_epochs",),
     "streaming": ("engines.streaming_updates:learn_stream",),
     "batch_training": ("classifiers.learning_rules:train_until_any_stops",),
@@ -38,9 +41,9 @@ FAMILIES: Final = {
 }
 """Kernels that are needed together, as "module:function" below the package; the longest to compile come first.
 
-"evolution" belongs to NE-pPCA, "hebbian" to GHA and DGHA, "streaming" to the streaming methods, "batch_training" to
-RPROP, "online_training" to backpropagation, "network_errors" to the genetic algorithm on networks, and "linear_algebra"
-to all linear projections.
+"evolution" belongs to NE-pPCA, "literal_evolution" to its timed steps, "hebbian" to GHA and DGHA, "streaming" to the
+streaming methods, "batch_training" to RPROP, "online_training" to backpropagation, "network_errors" to the genetic
+algorithm on networks, and "linear_algebra" to all linear projections.
 """
 
 # Environment variables of Numba, without NUMBA_, that change the machine code.

@@ -31,8 +31,8 @@ from pppca_bench.engines.fitness import Moments, Networks, evaluate
 from pppca_bench.engines.gram_schmidt import Workspace, make_workspace
 from pppca_bench.engines.removal import Limits
 
-_RADIUS_BITS = 38
-_ANGLE_BITS = 64 - _RADIUS_BITS
+RADIUS_BITS = 38
+ANGLE_BITS = 64 - RADIUS_BITS
 
 # Coefficients of x², x⁴, … in the series of artanh(x) · 2 / x, sin(x) / x and cos(x).
 _LOGARITHM = np.array([[2.0 / n for n in range(1, 14, 2)]])
@@ -315,8 +315,8 @@ def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
     deviations. Logarithm, sine and cosine are series, exact to 1e-11. Eight numbers of the sequence of the seed are
     used, from ``start`` on.
     """
-    u = random_uniform(seed, start, _ANGLE_BITS, _RADIUS_BITS)
-    v = random_uniform(seed, start, 0, _ANGLE_BITS)
+    u = random_uniform(seed, start, ANGLE_BITS, RADIUS_BITS)
+    v = random_uniform(seed, start, 0, ANGLE_BITS)
     # sin h and cos h of half the angle, h = π (v − 1/2), by Horner's rule; the series converge fast near 0
     h = multiply(subtract(v, splat(0.5)), splat(math.pi))
     squared = multiply(h, h)

@@ -98,6 +98,17 @@ _METHODS = (
         kernels=("linear_algebra", "evolution"),
     ),
     Method(
+        name="ne_ppca_times",
+        title="NE-pPCA, timed steps",
+        does="shares of the literal algorithm's time: fitness, Gram–Schmidt process, responses, breeding",
+        source="slides",
+        estimator="pppca_bench.engines.fitness_time:FitnessTime",
+        makes="measures",
+        timed_by="timed",
+        seeded_as="ne_ppca",
+        kernels=("linear_algebra", "literal_evolution"),
+    ),
+    Method(
         name="pca_like_dgha",
         title="PCA, as many as DGHA",
         does="exact principal components, as many as DGHA keeps with the same settings and random numbers",
