@@ -10,6 +10,7 @@ from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.paper.claims import advice_of, judge_claims, render_findings
 from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, Losses, Part, judge, losses, overall_verdict
+from pppca_bench.paper.fitness_times import fitness_times_document
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.document import Finding
 from pppca_bench.reporting.figure_data import Figure, Panel
@@ -189,18 +190,32 @@ def test_self_repair_is_judged_beside_learning_without_removal(shift, verdict):
 
 
 @pytest.mark.parametrize(
-    ("n_train", "fitness", "alone", "verdict"),
-    # Of 9 features with 1 node: 10 for the responses of each sample, Gram–Schmidt 9, breeding 36.
-    # The operations hold or do not; the time is undecided.
-    [(100, 1009 / 1045, 1000 / 1045, "holds in part"), (1, 19 / 55, 10 / 55, "undecided")],
+    ("shares", "verdict"), [((90.0, 51.0), "holds"), ((90.0, 50.0), "holds in part"), ((40.0, 50.0), "does not hold")]
 )
-def test_operations_of_the_fitness_are_counted_along_the_dimensionalities(n_train, fitness, alone, verdict):
-    drawn = figures("F1", "", {"cancer1": [1.0, 1.0]})
-    facts = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, n_train, 50, 50)}
-    finding = judge_claims(NOTHING._replace(facts=facts, figures=drawn))[TIME]
-    assert finding.verdict == verdict
-    assert f"The fitness takes {100 * fitness:.0f} %" in finding.evidence[0]
-    assert f"alone take {100 * alone:.0f} %" in finding.evidence[0]
+def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict):
+    runs = [
+        run_of(
+            cell_of(problem, "ne_ppca_times"),
+            repeat,
+            fitness_time_percent=share + shift,
+            gram_schmidt_time_percent=10.0,
+            responses_time_percent=share + shift - 10.0,
+            breeding_time_percent=100.0 - share - shift,
+            evolution_time_ms=5.0,
+            fitness_operations_percent=operations,
+        )
+        for problem, share, operations in zip(("cancer1", "horse1"), shares, (97.0, 99.0), strict=True)
+        for repeat, shift in enumerate((-2.0, 2.0))
+    ]
+    results = results_by_config({"fitness_time": runs})
+    finding = judge_claims(NOTHING._replace(results=results))[TIME]
+    assert finding.fitted == verdict
+    *_, mean = fitness_times_document(results).rows
+    average = f"{sum(shares) / 2:.1f}"
+    assert mean[1] == average
+    assert f"the fitness takes {average} % of the time on average ({min(shares):.1f} % on" in finding.evidence[0]
+    assert "the Gram–Schmidt process 10.0 %" in finding.evidence[1]
+    assert "the fitness takes 97.0 to 99.0 %" in finding.evidence[1]
 
 
 def table(name: str, values: dict[tuple[str, str], dict[str, float]]) -> Table:

@@ -14,6 +14,8 @@ from pppca_bench.paper.claims import advice_of, judge_claims, render_findings
 from pppca_bench.paper.evidence import COMPARED, Evidence, Role
 from pppca_bench.paper.experiment import CONFIGS as EXPERIMENT
 from pppca_bench.paper.experiment import experiment_documents
+from pppca_bench.paper.fitness_times import CONFIG as FITNESS_TIME
+from pppca_bench.paper.fitness_times import fitness_times_document
 from pppca_bench.paper.report_documents import DISTRIBUTION_CONFIGS, PRINTED, distribution_document, training_document
 from pppca_bench.paper.significance import significance_document
 from pppca_bench.references.proben1_tables import published_searches
@@ -28,7 +30,7 @@ __all__ = ["advice_of", "findings", "paper", "render_findings"]
 
 
 def paper(results: Results, facts: Facts, references: Sequence[Reference]) -> Paper:
-    """Return the documents of the Proben1 report and of the registered experiment."""
+    """Return the documents of the Proben1 report, of NE-pPCA's times and of the registered experiment."""
     searches = cache(partial(search_documents, results, facts))
     experiment = cache(lambda: experiment_documents(Evidence(results, facts, {}, {}, _claims(references), EXPERIMENT)))
     builders: Builders = {
@@ -38,6 +40,7 @@ def paper(results: Results, facts: Facts, references: Sequence[Reference]) -> Pa
         "P12": partial(significance_document, results),
         "P_training": partial(training_document, results, facts, references),
         **{f"D_{config}": partial(distribution_document, config, results) for config in DISTRIBUTION_CONFIGS},
+        "fitness_times": partial(fitness_times_document, results),
         "E": lambda: experiment()[0],
         "E_losses": lambda: experiment()[1],
         "E_tests": lambda: experiment()[2],
@@ -47,7 +50,8 @@ def paper(results: Results, facts: Facts, references: Sequence[Reference]) -> Pa
 
 def _shown(results: Results) -> dict[Cell, str]:
     """Return the document that shows the runs of each cell, for the cells of the documents' configs."""
-    documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in DISTRIBUTION_CONFIGS}
+    documents = {SEARCH: "P7", PRINTED: "P_training", FITNESS_TIME: "fitness_times"}
+    documents |= {config: f"D_{config}" for config in DISTRIBUTION_CONFIGS}
     return {
         cell: document
         for config, document in documents.items()

@@ -141,7 +141,7 @@ def significance_document(results: Results) -> Document:
 
     Choice: verdicts agree if they name the same networks, or no networks, whether they are reliable or not.
     """
-    pivots, others = (_runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS))
+    pivots, others = (runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS))
     records, tests, n_missing = list[dict[str, Any]](), list[LogTest](), 0
     for problem, theirs in published_tests().items():
         pivot, no_shortcut = _errors(pivots.get(problem)), _errors(others.get(problem))
@@ -171,7 +171,7 @@ def significance_document(results: Results) -> Document:
     )
 
 
-def _runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
+def runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
     """Return the runs of a config by problem; problems with several settings are left out."""
     runs = results.of_config(config)
     by_problem = grouped(runs, lambda cell: cell.problem)

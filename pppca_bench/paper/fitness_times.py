@@ -1,0 +1,57 @@
+"""Document on the time of the steps of NE-pPCA's literal algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+
+from pppca_bench.paper.significance import runs_by_problem
+from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.summary import Results
+
+CONFIG = "fitness_time"
+MEAN = "mean of the problems"
+
+_COLUMNS: Mapping[str, str] = {
+    "Fitness, %": "fitness_time_percent",
+    "Gram–Schmidt, %": "gram_schmidt_time_percent",
+    "Responses, %": "responses_time_percent",
+    "Breeding, %": "breeding_time_percent",
+    "Time, ms": "evolution_time_ms",
+    "Fitness, % of multiply-adds": "fitness_operations_percent",
+}
+
+
+def mean_shares(results: Results) -> dict[str, dict[str, float]]:
+    """Return the means of shares and times by problem, and under `MEAN` their means over the problems; {} if not run.
+
+    Problems with several settings are left out.
+    """
+    means = {
+        problem: {name: fmean(runs.of_done(name).values()) for name in _COLUMNS.values()}
+        for problem, runs in runs_by_problem(results, CONFIG).items()
+        if runs.of_done("fitness_time_percent")
+    }
+    if means:
+        means[MEAN] = {name: fmean(own[name] for own in means.values()) for name in _COLUMNS.values()}
+    return means
+
+
+def fitness_times_document(results: Results) -> Document:
+    """Return the shares of the steps in the time of the literal algorithm, with a row for each problem."""
+    runs = runs_by_problem(results, CONFIG).values()
+    return Document.of_records(
+        "fitness_times",
+        "Shares of the time of NE-pPCA's steps",
+        [("Problem", "{row}"), *((header, f"{{{name}:.1f}}") for header, name in _COLUMNS.items())],
+        [{"row": problem, **own} for problem, own in mean_shares(results).items()],
+        notes=(
+            "The slides' literal algorithm in plain compiled loops, timed on an idle machine; means over the repeats."
+            ' Fitness: all of slide "Fitness evaluation", hence Gram–Schmidt process and responses. Responses: of all'
+            " training samples, with variances, sorting and removal. Breeding: selection, crossing and mutation.",
+            "Other programs have other shares. This program's own NE-pPCA computes the variances from the covariance"
+            " matrix, so that its cost does not depend on the number of samples.",
+        ),
+        has_runs=bool(runs),
+        n_missing=sum(len(own) - len(own.of_done("fitness_time_percent")) for own in runs),
+    )
