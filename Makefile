@@ -11,8 +11,9 @@ BENCH ?=
 BIN := .venv/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
 EXPERIMENT := configs/experiment.yaml configs/experiment_large.yaml
+EXPERIMENT2 := configs/experiment2.yaml configs/experiment2_large.yaml
 TODAY := configs/streaming.yaml configs/streaming_curves.yaml configs/keep_rules.yaml
-CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENT),$(wildcard configs/*.yaml))
+CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENT) $(EXPERIMENT2),$(wildcard configs/*.yaml))
 # Configs that take long and have no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup as_written as_written_speedup proben1_printed proben1_search ga_readings \
 	rfe_readings streaming streaming_curves keep_rules fitness_time)
