@@ -40,7 +40,7 @@ def test_a_folder_without_results_is_refused_before_a_database_is_created(tmp_pa
 
 
 def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResult:
-    values = {"test_error_percent": error, "fit_time_ms": time_ms, "own": 2.0}
+    values = {"test_error_percent": error, "fit_time_ms": time_ms, "evolution_time_ms": time_ms, "own": 2.0}
     return RunResult(spec.key, "done", values=values, history={"variances": np.arange(3.0)})
 
 

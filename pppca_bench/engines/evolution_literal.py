@@ -72,6 +72,7 @@ def _mutate(
     for first in range(0, n_nodes, WIDTH):
         for f in range(0, n_features, 2):
             here = start + 2 * WIDTH * (first // WIDTH * depth + f)
+            # Uniform numbers come eight at a time, in the order of `evolution.mutate`.
             store(work, 0, 0, random_uniform(seed, here, ANGLE_BITS, RADIUS_BITS))
             store(work, 1, 0, random_uniform(seed, here, 0, ANGLE_BITS))
             for k in range(first, min(first + WIDTH, n_nodes)):

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pppca_bench.errors import ConfigError, StoreError
-from pppca_bench.runs import QUANTITIES
+from pppca_bench.runs import MEASURES, QUANTITIES
 from pppca_bench.store import DATABASE
 from pppca_bench.store.columns import CELL_COLUMNS
 from pppca_bench.store.database import Store
@@ -19,7 +19,7 @@ _REMEDY = (
     "Other processors or library versions may round differently: see `pppca show RUN` in both folders, and remove or"
     f" recompute (`pppca run --fresh`) one of them. {_REFUSED}"
 )
-_TIMINGS = {name for name, quantity in QUANTITIES.items() if quantity.is_timing}
+_TIMINGS = {name for name, quantity in (QUANTITIES | MEASURES).items() if quantity.is_timing}
 _RESULT = ("status", "error", "measures", "finished_at", *QUANTITIES)
 _COLUMNS = ", ".join(("key", "cell", "repeat", "seed", "provenance", *_RESULT))
 _CELL = ", ".join(CELL_COLUMNS)
