@@ -46,7 +46,7 @@ def fitness_times_document(results: Results) -> Document:
         [("Problem", "{row}"), *((header, f"{{{name}:.1f}}") for header, name in _COLUMNS.items())],
         [{"row": problem, **own} for problem, own in mean_shares(results).items()],
         notes=(
-            "The slides' literal algorithm in plain compiled loops, timed on an idle machine; means over the repeats."
+            "The slides' literal algorithm in plain compiled loops; means over the repeats, which run one at a time."
             ' Fitness: all of slide "Fitness evaluation", hence Gram–Schmidt process and responses. Responses: of all'
             " training samples, with variances, sorting and removal. Breeding: selection, crossing and mutation.",
             "Other programs have other shares. This program's own NE-pPCA computes the variances from the covariance"
