@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -221,7 +221,7 @@ def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = Tru
     Without ``show_all`` a last line counts the numbers without runs; JSON has them in any case.
     """
     if form == "json":
-        return _json(comparisons)
+        return in_json(item._asdict() for item in comparisons)
     shown = [item for item in comparisons if show_all or item.n]
     text = f"{_comparison_grid(shown, form)}\n\n{tally(comparisons)}"
     n_left = len(comparisons) - len(shown)
@@ -232,6 +232,12 @@ def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
     """Render the published results with the verdict "differs", each once, as ``terminal`` or ``markdown`` text."""
     differing = [item for item in comparisons if item.is_result and item.verdict == "differs"]
     return _comparison_grid(differing, form) if differing else "None."
+
+
+def mean_difference(comparisons: Sequence[Comparison]) -> tuple[float, int]:
+    """Return the mean of ours − published over numbers that were run, and how many of ours are below."""
+    differences = [item.difference for item in comparisons if item.difference is not None]
+    return math.fsum(differences) / len(differences), sum(difference < 0.0 for difference in differences)
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
@@ -263,7 +269,11 @@ def _verdicts(comparisons: Iterable[Comparison]) -> str:
 def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Document] = ()) -> str:
     """Render the scores of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
     scored = scores(tables, documents)
-    return _json(scored) if form == "json" else _grid(score_rows(scored), SCORE_HEADERS, form)
+    return (
+        in_json(score._asdict() for score in scored)
+        if form == "json"
+        else text_grid(score_rows(scored), SCORE_HEADERS, form)
+    )
 
 
 def score_rows(scored: Sequence[Score]) -> list[Names]:
@@ -286,15 +296,17 @@ def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
         margin = printed(item.margin, ".2f")
         ours = printed(item.mean, ".2f"), printed(item.sd, ".2f"), str(item.n), difference, interval, margin, relative
         rows.append((*item.place, f"{item.published:g}", *ours, "yes" if item.searched else "no", item.verdict))
-    return _grid(rows, COMPARISON_HEADERS, form)
+    return text_grid(rows, COMPARISON_HEADERS, form)
 
 
-def _grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) -> str:
+def text_grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) -> str:
+    """Return rows of texts below their headers as ``terminal`` or ``markdown`` text."""
     if form == "markdown":
         rows = [list(map(in_markdown, row)) for row in rows]
     return tabulate(rows, headers, tablefmt="github" if form == "markdown" else "simple", disable_numparse=True)
 
 
-def _json(items: Iterable[Comparison | Score]) -> str:
-    records = [{name: None if value == math.inf else value for name, value in item._asdict().items()} for item in items]
-    return json.dumps(records, indent=1, ensure_ascii=False)
+def in_json(records: Iterable[Mapping[str, object]]) -> str:
+    """Return records as JSON, with null for an infinite number."""
+    finite = [{name: None if value == math.inf else value for name, value in record.items()} for record in records]
+    return json.dumps(finite, indent=1, ensure_ascii=False)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from statistics import median
 
-from pppca_bench.reporting.comparison import compare
+from pppca_bench.reporting.comparison import Comparison, compare, mean_difference
 from pppca_bench.reporting.document import (
     EMPTY,
     INDENT,
@@ -190,7 +191,8 @@ def notes(table: Table) -> list[str]:
     origins = f"In {len(mixed)} cells, the repeats were computed with different {differing}." if mixed else ""
     columns = [described(name) for name in table.column_labels] if table.is_list else []
     meanings = [f"{_unitless(column.title)} is {column.meaning}." for column in columns if column.meaning]
-    paragraphs = [" ".join([*basis, *_notes_on_repeats(table)]), _note_on_settings(table), origins, *meanings]
+    basis += _notes_on_repeats(table)
+    paragraphs = [" ".join(basis), _note_on_differences(table), _note_on_settings(table), origins, *meanings]
     return list(filter(None, [*paragraphs, table.remark]))
 
 
@@ -217,6 +219,22 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
         missing, failed = sum(cell.n_planned - cell.n for cell in incomplete), sum(cell.n_failed for cell in incomplete)
         names = "; `pppca list --failed` lists the failed repeats" if failed else ""
         yield f"* {missing} of the planned repeats are missing ({failed} failed): `pppca run` adds them{names}."
+
+
+def _note_on_differences(table: Table) -> str:
+    """State for each quantity how far our means are above or below the published means, unless these are exact."""
+    run = [item for item in compare([table]) if item.n and not _is_exact(table, item)]
+    texts = []
+    for quantity, own in grouped(run, attrgetter("quantity")).items():
+        mean, n_below = mean_difference(own)
+        title = _lower(_unitless(described(quantity).title))
+        texts.append(f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(own)} below)")
+    return f"Ours − published, on average: {', '.join(texts)}." if texts else ""
+
+
+def _is_exact(table: Table, item: Comparison) -> bool:
+    rule = table.reference.rule(table.id, item.row, item.quantity) if table.reference else None
+    return rule is None or rule.compare == "values"
 
 
 def _note_on_settings(table: Table) -> str:
