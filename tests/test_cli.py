@@ -7,12 +7,10 @@ import re
 import shlex
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -313,18 +311,32 @@ def copied(recorded, tmp_path) -> Path:
 
 
 class TestCompare:
-    def test_strict_names_a_repeat_that_differs(self, copied):
-        statement = (
-            "UPDATE runs SET test_error_percent = test_error_percent + 30 WHERE key = (SELECT key FROM runs JOIN cells"
-            " ON cells.id = cell WHERE problem = 'card1' AND method = 'ne_ppca' AND parameters ->> 'tau' = 5"
-            " AND repeat = 0)"
-        )
-        with closing(sqlite3.connect(copied / "results.sqlite")) as connection, connection:
-            assert connection.execute(statement).rowcount == 1
-        result = pppca("compare", "--strict", "--results", copied)
+    @pytest.mark.parametrize(
+        ("quantity", "edit", "reason"),
+        [
+            ("test_error_percent", lambda n, value: value + (-50.0, 0.0, 50.0)[n], r"is .+, recorded was .+"),
+            ("test_error_percent", lambda n, value: value + 1e-6 * (n == 2), r"is .+ in repeat 2, recorded was [\d.]+"),
+            ("test_error_percent", lambda n, value: None if n == 1 else value, "has repeat 1, which was not recorded"),
+            ("dimensionality", lambda n, value: value + (n == 0), r"is .+ in repeat 0, recorded was [\d.]+"),
+            ("settings", None, "was run with other settings, or on other data, than recorded"),
+        ],
+        ids=["all by ±50", "one by 1e-6", "missing", "features", "settings"],
+    )
+    def test_strict_names_the_cell_of_every_edit_of_the_baseline(self, recorded, tmp_path, quantity, edit, reason):
+        document = json.loads((recorded / "baseline.json").read_text())
+        edited = "test_error_percent" if edit is None else quantity
+        place = {"table": "T1", "row": "card1", "column": "tau=5", "quantity": edited}
+        (cell,) = [cell for cell in document["cells"] if place.items() <= cell.items()]
+        if edit is None:
+            cell["settings"] = "b"
+        else:
+            values = {repeat: edit(int(repeat), value) for repeat, value in cell["values"].items()}
+            cell["values"] = {repeat: value for repeat, value in values.items() if value is not None}
+        path = tmp_path / "edited.json"
+        path.write_text(json.dumps(document))
+        result = pppca("compare", "--strict", "--results", recorded, "--baseline", path)
         assert result.exit_code == 1
-        said = r"Differs from the baseline: T1, card1, tau=5, test_error_percent is .+ in repeat 0, recorded was .+\.\n"
-        assert re.fullmatch(said, result.stderr)
+        assert re.fullmatch(rf"Differs from the baseline: T1, card1, tau=5, {edited} {reason}\.\n", result.stderr)
 
     @pytest.mark.slow
     def test_reading_commands_need_no_compiler(self, recorded, tmp_path):

@@ -1,8 +1,8 @@
 """Baseline: recorded results of a full run, and the cells that differ from it.
 
 The same seeds give the same numbers on every processor, so each repeat is compared with the recorded repeat: another
-number is changed code. A cell differs, too, if it was not run, lacks a recorded repeat, has failed runs, or has other
-settings or other data than recorded.
+number is changed code. A cell differs, too, if it was not run, has other repeats than recorded, failed runs, other
+settings or other data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 
 _PLACE = ("table", "row", "column", "quantity")
 _FEATURES = "dimensionality"
-_RECORDED_AS = {"speedup": "speedup_operations"}
+RECORDED_AS = {"speedup": "speedup_operations"}
 """Timings depend on the machine: the baseline records the operation count of the same runs instead."""
 
 
@@ -42,8 +42,8 @@ def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
     Of every cell with such a number, the numbers of features are recorded, too.
     """
     recorded = {}
-    for place, cell in _cells(tables).items():
-        values, measured = _values(cell, place), _RECORDED_AS.get(place[3], place[3])
+    for place, cell in cells_of(tables).items():
+        values, measured = _values(cell, place), RECORDED_AS.get(place[3], place[3])
         if values and not (measured in SIZES or described(measured).is_timing):
             recorded[place] = RecordedCell(values, cell.settings)
     return recorded
@@ -57,14 +57,14 @@ def differences(
 ) -> dict[Place, str]:
     """Return the cells that differ from the baseline, with the reason as a clause.
 
-    Of each cell, the first ``n_repeats`` of the recorded repeats are compared (all by default).
+    Of each cell, the first ``n_repeats`` are compared (all by default).
     """
-    cells, reasons = _cells(tables), dict[Place, str]()
+    cells, reasons = cells_of(tables), dict[Place, str]()
     for place, recorded in baseline.items():
         cell = cells.get(place)
-        ours = _values(cell, place) if cell else {}
-        expected = {n: value for n, value in recorded.values.items() if n_repeats is None or n < n_repeats}
-        missing = [n for n in expected if n not in ours]
+        ours = first_repeats(_values(cell, place) if cell else {}, n_repeats)
+        expected = first_repeats(recorded.values, n_repeats)
+        missing, added = [n for n in expected if n not in ours], [n for n in ours if n not in expected]
         moved = [n for n, value in expected.items() if n in ours and _is_apart(ours[n], value, tolerance)]
         if cell is not None and cell.n_failed:
             reasons[place] = f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
@@ -74,6 +74,8 @@ def differences(
             reasons[place] = "was run with other settings, or on other data, than recorded"
         elif missing:
             reasons[place] = f"lacks repeat {missing[0]}{_and_others(missing)}"
+        elif added:
+            reasons[place] = f"has repeat {added[0]}, which was not recorded{_and_others(added)}"
         elif moved:
             value, before = ours[moved[0]], recorded.values[moved[0]]
             reasons[place] = f"is {value:.12g} in repeat {moved[0]}, recorded was {before:.12g}{_and_others(moved)}"
@@ -88,7 +90,7 @@ def _and_others(repeats: list[int]) -> str:
     return f", and {len(repeats) - 1} other repeats" if len(repeats) > 1 else ""
 
 
-def _cells(tables: Iterable[Table]) -> dict[Place, TableCell]:
+def cells_of(tables: Iterable[Table]) -> dict[Place, TableCell]:
     """Return the cell of each published number that has a rule, and of its numbers of features."""
     return {
         (table.id, cell.row, cell.column, quantity): cell
@@ -101,7 +103,12 @@ def _cells(tables: Iterable[Table]) -> dict[Place, TableCell]:
 
 
 def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
-    return cell.values(_RECORDED_AS.get(place[3], place[3]))
+    return cell.values(RECORDED_AS.get(place[3], place[3]))
+
+
+def first_repeats(values: Mapping[int, float], n_repeats: int | None) -> dict[int, float]:
+    """Return the values of the first repeats, of all of them for None."""
+    return {repeat: value for repeat, value in values.items() if n_repeats is None or repeat < n_repeats}
 
 
 def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force: bool = False) -> None:
