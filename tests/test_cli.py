@@ -338,6 +338,14 @@ class TestCompare:
         assert result.exit_code == 1
         assert re.fullmatch(rf"Differs from the baseline: T1, card1, tau=5, {edited} {reason}\.\n", result.stderr)
 
+    def test_against_prints_the_changes_of_verdicts(self, recorded):
+        path = recorded / "baseline.json"
+        text = printed("compare", "--against", path, "--results", recorded)
+        assert "verdicts change: 0 fell, 0 rose." in text
+        missing = printed("compare", "--against", recorded / "none.json", "--results", recorded, code=1)
+        assert "none.json: the baseline cannot be read" in missing
+        assert missing.endswith("Write it with `pppca compare --record`.\n")
+
     @pytest.mark.slow
     def test_reading_commands_need_no_compiler(self, recorded, tmp_path):
         program = "import sys; sys.modules['numba'] = None; from pppca_bench.cli.main import main; main()"

@@ -29,6 +29,7 @@ from pppca_bench.runs import ERRORS, SCORES, Names
 @format_option("terminal", "json", "markdown")
 @click.option("--all", "show_all", is_flag=True, help="List also the numbers that were not run.")
 @click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
+@click.option("--against", type=FILE, help="Print the verdicts that differ from those on this baseline.")
 @click.option("--strict", is_flag=True, help="Exit 1 if a repeat of a cell differs from the baseline, or was not run.")
 @click.option("--repeats", type=click.IntRange(1), help="Compare so many repeats with the baseline [default: all].")
 @click.option(
@@ -48,6 +49,7 @@ def compare(
     form: str,
     show_all: bool,
     scores: bool,
+    against: Path | None,
     strict: bool,
     repeats: int | None,
     tolerance: float,
@@ -64,6 +66,7 @@ def compare(
     """
     from pppca_bench.reporting import baseline as recorded
     from pppca_bench.reporting import comparison
+    from pppca_bench.reporting.changes import changes, render_changes
 
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, references=references)
@@ -74,7 +77,9 @@ def compare(
         if not references or table.has_runs or (table.reference is not None and table.reference.name in added)
     ]
     compared = comparison.compare(built)
-    if scores:
+    if against:
+        click.echo(render_changes(changes(built, recorded.read_baseline(against), repeats), form))
+    elif scores:
         counts = "" if form == "json" else f"\n\n{comparison.tally(compared)}"
         click.echo(comparison.render_scores(built, form, snapshot.of_texts) + counts)
     else:

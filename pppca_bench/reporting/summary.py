@@ -146,13 +146,19 @@ def place_of(cell: Cell) -> tuple[object, ...]:
 
 def summarise_runs(runs: CellRuns) -> CellSummary:
     """Summarise the repeats of a cell."""
-    quantities = {name: summarise(list(runs.of_done(name).values())) for name in runs.values}
-    if correlation := _correlation(*map(runs.of_done, CORRELATED)):
-        quantities["correlation"] = correlation
+    quantities = summarise_values({name: runs.of_done(name) for name in runs.values})
     counts = len(runs), runs.count_of(DONE), runs.count_of(FAILED)
     return CellSummary(
         quantities, runs.of_done, *counts, _settings(runs.cell) if counts[1] else "", _differing(runs.origins)
     )
+
+
+def summarise_values(values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
+    """Summarise quantities, given their values by repeat, and the correlation of `CORRELATED` over the repeats."""
+    quantities = {name: summarise(list(of_repeats.values())) for name, of_repeats in values.items() if of_repeats}
+    if correlation := _correlation(*(values.get(name, {}) for name in CORRELATED)):
+        quantities["correlation"] = correlation
+    return quantities
 
 
 def _differing(origins: Sequence[str]) -> Names:
