@@ -124,7 +124,7 @@ def test_every_format_is_as_recorded_to_the_letter(tables, form):
     assert everything(list(tables.values()), form) == expected
 
 
-def test_a_table_states_its_mean_differences_from_inexact_published_numbers(tables):
+def test_a_table_states_its_mean_differences_over_repeats(tables):
     # Ours 2.30 and 1.50, published 2.30 and 2.82; 1 and 1.5 components, published 1 and 1.2.
     said = "Ours − published, on average: error −0.66 (1 of 2 below), dimensionality +0.2 (0 of 2 below)."
     assert said in notes(tables["T1"])

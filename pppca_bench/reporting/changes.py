@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from pppca_bench.errors import StoreError
@@ -16,7 +16,7 @@ from pppca_bench.reporting.baseline import RECORDED_AS, RecordedCell, cells_of, 
 from pppca_bench.reporting.comparison import Comparison, Place, compare, in_json, mean_difference, text_grid
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.summary import summarise_values
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.verdicts import VERDICTS
 from pppca_bench.runs import Names, grouped
 
@@ -51,26 +51,22 @@ def changes(
     tables: Sequence[Table], baseline: Mapping[Place, RecordedCell], n_repeats: int | None = None
 ) -> list[Change]:
     """Return the changes of all published results, given the first ``n_repeats`` of the baseline (all by default)."""
-    cells, recorded = cells_of(tables), dict[tuple[str, str, str], dict[str, Mapping[int, float]]]()
-    for place in baseline.keys() & cells.keys():
-        runs, values = (place[0], _problem(cells[place]), baseline[place].settings), baseline[place].values
-        recorded.setdefault(runs, {})[place[3]] = first_repeats(values, n_repeats)
+    cells, recorded = cells_of(tables), dict[object, dict[str, Mapping[int, float]]]()
+    for place in baseline.keys() & cells.keys():  # a correlation needs quantities in other columns with the same runs
+        runs = place[0], cells[place].selector, baseline[place].settings
+        recorded.setdefault(runs, {})[place[3]] = first_repeats(baseline[place].values, n_repeats)
     before, now = list[Table](), list[Table]()
     for table in tables:
-        theirs, ours = dict(table.cells), dict(table.cells)
+        theirs, ours = {}, {}
         for key, cell in table.cells.items():
-            values_of = recorded.get((table.id, _problem(cell), cell.settings), {})
-            theirs[key] = cell._replace(ours=summarise_values(values_of))
-            measured = {name: cell.ours.get(RECORDED_AS.get(name, name)) for name in cell.published}
-            ours[key] = cell._replace(ours={name: summary for name, summary in measured.items() if summary})
+            values = recorded.get((table.id, cell.selector, cell.settings), {})
+            theirs[key] = cell._replace(ours=summarise_values(values))
+            measured = {name: cell.ours[of] for name, of in RECORDED_AS.items() if of in cell.ours}
+            ours[key] = cell._replace(ours={**cell.ours, **measured})
         before.append(table._replace(cells=theirs))
         now.append(table._replace(cells=ours))
     pairs = zip(compare(before), compare(now), strict=True)
     return [Change(*pair) for pair in pairs if pair[0].is_result]
-
-
-def _problem(cell: TableCell) -> str:
-    return cell.selector.problem if cell.selector else ""
 
 
 def render_changes(every: Sequence[Change], form: str) -> str:
@@ -78,17 +74,16 @@ def render_changes(every: Sequence[Change], form: str) -> str:
 
     ``json`` has every number that can be compared. Raise StoreError if there is none.
     """
-    by_obstacle = grouped(every, lambda change: change.obstacle)
-    found = by_obstacle.pop("", [])
+    left = grouped(every, attrgetter("obstacle"))
+    found = left.pop("", [])
     others = [
-        f"Not compared: {len(own)} numbers {why}, such as {', '.join(own[0].now.place)}."
-        for why, own in by_obstacle.items()
+        f"Not compared: {len(own)} numbers {why}, such as {', '.join(own[0].now.place)}." for why, own in left.items()
     ]
     if not found:
         raise StoreError(f"baseline: expected recorded numbers of our runs, got none. {' '.join(others)}")
     if form == "json":
-        added = [{"recorded_mean": before.mean, "recorded_verdict": before.verdict} for before, _ in found]
-        return in_json(now._asdict() | more for (_, now), more in zip(found, added, strict=True))
+        recorded = [{"recorded_mean": before.mean, "recorded_verdict": before.verdict} for before, _ in found]
+        return in_json(change.now._asdict() | added for change, added in zip(found, recorded, strict=True))
     rows, counts = list[Names](), list[Names]()
     for before, now in (change for change in found if change.direction != "unchanged"):
         means = (printed(mean, ".2f") for mean in (before.mean, now.mean))

@@ -269,11 +269,9 @@ def _verdicts(comparisons: Iterable[Comparison]) -> str:
 def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Document] = ()) -> str:
     """Render the scores of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
     scored = scores(tables, documents)
-    return (
-        in_json(score._asdict() for score in scored)
-        if form == "json"
-        else text_grid(score_rows(scored), SCORE_HEADERS, form)
-    )
+    if form == "json":
+        return in_json(score._asdict() for score in scored)
+    return text_grid(score_rows(scored), SCORE_HEADERS, form)
 
 
 def score_rows(scored: Sequence[Score]) -> list[Names]:

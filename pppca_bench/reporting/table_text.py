@@ -8,7 +8,7 @@ from functools import partial
 from operator import attrgetter
 from statistics import median
 
-from pppca_bench.reporting.comparison import Comparison, compare, mean_difference
+from pppca_bench.reporting.comparison import compare, mean_difference
 from pppca_bench.reporting.document import (
     EMPTY,
     INDENT,
@@ -222,19 +222,13 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
 
 
 def _note_on_differences(table: Table) -> str:
-    """State for each quantity how far our means are above or below the published means, unless these are exact."""
-    run = [item for item in compare([table]) if item.n and not _is_exact(table, item)]
-    texts = []
-    for quantity, own in grouped(run, attrgetter("quantity")).items():
+    """State for each quantity how far our means over several repeats are from the published numbers."""
+    of_repeats, texts = [item for item in compare([table]) if item.n > 1], []
+    for quantity, own in grouped(of_repeats, attrgetter("quantity")).items():
         mean, n_below = mean_difference(own)
         title = _lower(_unitless(described(quantity).title))
         texts.append(f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(own)} below)")
     return f"Ours − published, on average: {', '.join(texts)}." if texts else ""
-
-
-def _is_exact(table: Table, item: Comparison) -> bool:
-    rule = table.reference.rule(table.id, item.row, item.quantity) if table.reference else None
-    return rule is None or rule.compare == "values"
 
 
 def _note_on_settings(table: Table) -> str:
