@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "experiments": "errors files runs compiled problems store references engines classifiers reducers"
     " methods documents config projection",
     "reporting": "errors files runs store references methods",
-    "paper": "runs store references methods reporting",
+    "paper": "runs documents store references methods reporting",
     "cli": "errors files runs documents problems store references methods config experiments reporting paper",
 }
 LEAVES = ("errors", "files", "runs", "parameters", "samples", "keep_rules")

@@ -1,4 +1,4 @@
-"""Claims of the slides: verdicts from synthetic evidence, and the page of findings."""
+"""Answers to the claims of the slides: verdicts from synthetic evidence, and the page of findings."""
 
 import math
 import re
@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
-from pppca_bench.paper.claims import advice_of, judge_claims, render_findings
-from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, Losses, Part, judge, losses, overall_verdict
+from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict, render_findings
+from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence
+from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.fitness_times import fitness_times_document
+from pppca_bench.paper.lines import Line, read_lines
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.document import Finding
+from pppca_bench.reporting.document import Answers, Finding
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -20,55 +22,102 @@ from pppca_bench.runs import ProblemFacts, Selector
 
 CLAIMS = own_references()[0].claims
 NOTHING = Evidence(results_of([]), {}, {}, {}, CLAIMS)
-CUTTING, RESOURCE, REPAIR, TIME, ACCURACY, SPEED, BESIDE_PCA = range(7)
+CUTTING, RESOURCE, REPAIR, TIME, ACCURACY, SPEED, BESIDE_PCA, ONE_PASS = range(8)
 FAMILIES = [f"family{i}" for i in range(8)]
 FACTS = {f"{name}1": ProblemFacts(f"{name}1", "a", "classification", name, 9, 2, 100, 50, 50) for name in FAMILIES}
-SMALL, LARGE = [0.5] * 8, [2.0] * 8
-MIXED = [0.5] * 4 + [2.0] * 4
+
+
+def line(claim: str, first: str = "A (as written)", other: str = "B", **values) -> Line:
+    own = Line(claim, first, other, (), 20, 0.2, -0.1, 0.4, 0.01, "holds")
+    return own._replace(**values)
+
+
+def answered(*lines: Line) -> list[Finding]:
+    return judge_claims(NOTHING._replace(compared=lines))
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize(("n_cases", "verdict"), [(4, "holds"), (3, "does not hold"), (0, "does not hold")])
+def test_features_can_be_cut_if_there_are_more_cases_than_by_chance(reading, n_cases, verdict):
+    # Of 20 data sets, 4 pass by chance with probability 0.016, 3 with 0.075.
+    own = line("cutting", f"A ({reading})", cases=tuple("abcd"[:n_cases]))
+    finding = answered(own)[CUTTING]
+    assert (finding.verdict if reading == "as written" else finding.fitted) == verdict
+    assert (finding.fitted if reading == "as written" else finding.verdict) == "not run"
+    assert f"equivalent or smaller on {n_cases} of 20 data sets" in finding.evidence[0]
 
 
 @pytest.mark.parametrize(
-    ("n_small", "n", "p"),
-    # Two-sided sign test by hand: 8 of 8 2 / 2⁸, 7 of 8 2 (1 + 8) / 2⁸, 6 of 6 2 / 2⁶.
-    [(8, 8, 2 / 256), (7, 8, 18 / 256), (0, 8, 2 / 256), (4, 8, 1.0), (6, 6, 2 / 64), (5, 5, math.nan)],
+    ("of_lines", "verdict", "of_pca"),
+    [("holds", "holds", "does not hold"), ("does not hold", "does not hold", "holds"), ("undecided",) * 3],
 )
-def test_the_sign_test_counts_data_sets_with_a_loss_that_does_not_matter(n_small, n, p):
-    own = Losses({str(i): 1.0 if i < n_small else 1.01 for i in range(n)})
-    assert own.n_small == n_small
-    assert own.p == pytest.approx(p, nan_ok=True)
-
-
-def test_losses_are_paired_over_the_data_sets_that_both_have():
-    paired = losses({"a": 3.0, "b": 5.0, "c": 9.0}, {"b": 4.0, "a": 1.0, "d": 0.0})
-    assert paired is not None
-    assert paired.by_data_set == {"a": 2.0, "b": 1.0}
-    assert paired.text(math.nan) == (
-        "a loss of at most 1 point on 1 of 2 data sets (larger losses: a +2.00); no test with fewer than 6 data sets;"
-        " mean +1.50 points (95 % interval −4.85 to +7.85)"
+def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pca_loses(of_lines, verdict, of_pca):
+    both = [
+        line(claim, f"A ({reading})", verdict=of_lines) for claim in ("accuracy", "exact_pca") for reading in READINGS
+    ]
+    findings = answered(*both)
+    assert (findings[ACCURACY].verdict, findings[BESIDE_PCA].verdict) == (verdict, of_pca)
+    word = {"holds": "Yes", "does not hold": "No", "undecided": "Undecided"}[verdict]
+    assert findings[ACCURACY].answer.startswith(f"{word}. ")
+    assert "A (as written) − B (+0.20)" in findings[ACCURACY].answer
+    assert findings[ACCURACY].evidence[0] == (
+        "As written: A (as written) − B: typical loss +0.20 points (95 % interval −0.10 to +0.40) on 20 data sets;"
+        f" p (Holm) 0.01: {of_lines}."
     )
-    assert losses({"a": 3.0, "c": 1.0}, {"a": 1.0}) is None
 
 
-def beside(values: list[float], *, inverted: bool = False) -> Part:
-    return Part("{}", losses=Losses(dict(zip(FAMILIES, values, strict=False))), inverted=inverted)
+def test_one_pass_is_answered_once_since_only_the_fitted_dgha_was_compared():
+    finding = answered(line("one_pass", "CCIPCA", "DGHA (fitted)"))[ONE_PASS]
+    assert (finding.verdict, finding.fitted) == ("holds", "holds")
+    assert finding.answer.startswith("Yes. CCIPCA: +0.20 points")
 
 
-@pytest.mark.parametrize(
-    ("parts", "verdict"),
-    [
-        ([beside(SMALL)], "holds"),
-        ([beside(LARGE)], "does not hold"),
-        ([beside(SMALL, inverted=True)], "does not hold"),
-        ([beside(MIXED)], "undecided"),
-        ([beside(SMALL[:5])], "undecided"),
-        # Holm's correction: 2 / 256 times 6 is below .05, times 7 is not. Parts without a test do not count.
-        ([beside(SMALL)] * 6 + [beside(SMALL[:5])] * 6, "holds in part"),
-        ([beside(SMALL)] * 7, "undecided"),
-        ([Part("explains")], "not run"),
-    ],
-)
-def test_parts_are_judged_by_the_sign_test_with_holms_correction(parts, verdict):
-    assert judge(parts)[0] == verdict
+def as_many(low: float, high: float) -> list[str]:
+    own = [line("exact_pca", f"PCA, as many as NE-pPCA ({reading})", low=low, high=high) for reading in READINGS]
+    evidence = NOTHING._replace(compared=own)
+    return main_results(evidence, judge_claims(evidence))
+
+
+@pytest.mark.parametrize(("low", "high", "margin"), [(-0.2, 0.24, "0.25"), (-0.3, 0.1, "0.5"), (-0.9, 0.1, "1")])
+def test_exact_pca_is_recommended_within_the_least_margin_that_has_all_intervals(low, high, margin):
+    advice = as_many(low, high)[0]
+    assert advice.startswith("Use exact PCA.")
+    assert (
+        f"by less than {margin} points on typical data sets (95 % intervals from −{-low:.2f} to +{high:.2f})" in advice
+    )
+
+
+def test_exact_pca_is_not_recommended_where_it_may_lose_more_than_a_point():
+    assert as_many(-0.2, 1.2)[0].startswith("With the same number of components, exact PCA loses most against B")
+
+
+def test_the_main_results_name_the_claims_by_verdict_without_the_identity():
+    own = [line("accuracy", f"A ({reading})", verdict="does not hold") for reading in READINGS]
+    evidence = NOTHING._replace(compared=own)
+    assert main_results(evidence, judge_claims(evidence)) == [
+        "Of the claims as the slides write them: refuted: accuracy does not suffer against other systems."
+    ]
+
+
+def test_lines_are_those_of_the_experiments_tables(tmp_path):
+    name = "NE-pPCA (as written) − all features"
+    (tmp_path / "E2_tests.csv").write_text(
+        f"row,n,p_holm,verdict,typical,low,high\n{name},3,,undecided,0.5,,\n", encoding="utf-8"
+    )
+    (tmp_path / "E2_losses.csv").write_text(
+        "row,data_set,verdict,features_percent\n"
+        + "".join(f"{name},{own}\n" for own in ("a,equivalent,50", "b,better,89.9", "c,equivalent,90", "d,worse,10")),
+        encoding="utf-8",
+    )
+    (own,) = read_lines(tmp_path)
+    assert (own.claim, own.name, own.cases, own.n, own.typical) == ("cutting", name, ("a", "b"), 3, 0.5)
+    assert math.isnan(own.p)
+    assert read_lines(tmp_path / "nowhere") == ()
+
+
+def test_every_claim_of_the_experiment_has_comparisons():
+    asked = {group.claim for group in experiments()[-1].groups if group.counted}
+    assert asked == {"cutting", "accuracy", "exact_pca", "one_pass"}
 
 
 @pytest.mark.parametrize(
@@ -104,43 +153,12 @@ def errors(shift: list[float]) -> dict[str, list[float]]:
     return {"test_error_percent": [10.0 * i + loss for i, loss in enumerate(shift)]}
 
 
-NO_LOSS = errors([0.0] * 8)
-
-
-@pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize(
-    ("shift", "verdict"), [(SMALL, "holds"), (LARGE, "does not hold"), (MIXED, "undecided")], ids=str
-)
-def test_cutting_is_judged_beside_all_features_in_each_reading(reading, shift, verdict):
-    evidence = compared(reading, evolved=errors(shift), dynamical=errors(shift), untouched=NO_LOSS)
-    finding = judge_claims(evidence)[CUTTING]
-    assert (finding.verdict if reading == "as written" else finding.fitted) == verdict
-    assert (finding.fitted if reading == "as written" else finding.verdict) == "not run"
-    assert len(finding.evidence) == 2
-    assert all(sentence.startswith(f"{reading.capitalize()}: ") for sentence in finding.evidence)
-
-
 def test_permutations_of_a_problem_are_averaged():
     permutations = {"one": 4.0, "two": 7.0}
     runs = [run_of(cell_of(name, "all_features"), test_error_percent=error) for name, error in permutations.items()]
     facts = dict.fromkeys(permutations, FACTS["family01"])
     evidence = NOTHING._replace(results=results_by_config({COMPARED[0]: runs}), facts=facts)
     assert evidence.by_data_set("untouched", "fitted") == {"family0": 5.5}
-
-
-@pytest.mark.parametrize(("shift", "verdict"), [(LARGE, "holds"), (SMALL, "does not hold"), (MIXED, "undecided")])
-@pytest.mark.parametrize("exact", ["exact", "evolved_exact"])
-def test_pseudo_pca_gains_where_exact_pca_loses_more_than_a_point(exact, shift, verdict):
-    finding = judge_claims(compared(evolved=NO_LOSS, **{exact: errors(shift)}))[BESIDE_PCA]
-    assert finding.verdict == verdict
-
-
-def test_exact_pca_is_recommended_unless_it_loses():
-    roles = ("evolved", "dynamical", "evolved_exact", "dynamical_exact", "exact")
-    finding = judge_claims(compared(**dict.fromkeys(roles, NO_LOSS)))[BESIDE_PCA]
-    assert "loses at most 1 point of test error on 8 of 8 data sets against NE-pPCA" in finding.conclusion
-    lost = dict.fromkeys(roles, NO_LOSS) | {"evolved_exact": errors(LARGE)}
-    assert judge_claims(compared(**lost))[BESIDE_PCA].conclusion == ""
 
 
 @pytest.mark.parametrize(("retained", "verdict"), [(100.0, "holds"), (99.9, "does not hold")])
@@ -151,7 +169,7 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
     ]
     finding = judge_claims(NOTHING._replace(results=results_of(runs), facts=FACTS))[RESOURCE]
     assert (finding.verdict, finding.fitted) == (verdict, verdict)
-    assert "In 1 runs " in finding.evidence[0]
+    assert "Of 1 runs " in finding.evidence[0]
 
 
 def figures(name: str, title: str, curves: dict[str, list[float]]) -> dict[str, Figure]:
@@ -178,7 +196,7 @@ def test_self_repair_has_an_interval_over_the_problems():
     # Regained: 0.75 and 0.6125, mean 0.68125, half width 12.706 * 0.097227 / sqrt(2) = 0.8735.
     curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
     drawn = figures("F8", "a) NE-pPCA, by generation", curves)
-    text = "68 % of the largest loss is regained on average (95 % interval −19 to 155 %), and at least half"
+    text = "NE-pPCA regains 68 % (95 % interval −19 to 155 %) of the largest loss"
     assert text in judge_claims(NOTHING._replace(figures=drawn))[REPAIR].evidence[0]
 
 
@@ -213,7 +231,8 @@ def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict
     *_, mean = fitness_times_document(results).rows
     average = f"{sum(shares) / 2:.1f}"
     assert mean[1] == average
-    assert f"the fitness takes {average} % of the time on average ({min(shares):.1f} % on" in finding.evidence[0]
+    assert f"The fitness takes {average} % of the time on average, {min(shares):.1f} to" in finding.answer
+    assert f"cancer1 {shares[0]:.1f}, horse1 {shares[1]:.1f}" in finding.evidence[0]
     assert "the Gram–Schmidt process 10.0 %" in finding.evidence[1]
     assert "the fitness takes 97.0 to 99.0 %" in finding.evidence[1]
 
@@ -233,62 +252,62 @@ def table(name: str, values: dict[tuple[str, str], dict[str, float]]) -> Table:
     return Table(name, "", "", "", {}, {}, cells)
 
 
-@pytest.mark.parametrize(("shift", "verdict"), [(SMALL, "holds"), (LARGE, "does not hold"), (MIXED, "undecided")])
-def test_accuracy_is_judged_beside_each_other_system(shift, verdict):
-    values = {(f"{name}1", "Proben1"): {"test_error_percent": 10.0 * i} for i, name in enumerate(FAMILIES)}
-    evidence = compared(evolved=errors(shift))._replace(tables={"T2": table("T2", values)})
-    finding = judge_claims(evidence)[ACCURACY]
-    assert finding.verdict == verdict
-    assert finding.evidence[1].startswith("As written: T2, NE-pPCA against Proben1: a loss of at most 1 point on ")
+def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Finding:
+    """Return the answer for speed-ups, and errors that are larger by a loss after removal, and twice with less data."""
+    values = {"speed_up": {"speedup_operations": [whole] * 8}, "speed_up_by_part": {"speedup_operations": [part] * 8}}
+    values |= {
+        "dynamical": errors([lost] * 8),
+        "dynamical_by_part": errors([2 * lost] * 8),
+        "hebbian": errors([0.0] * 8),
+    }
+    return judge_claims(compared(more.pop("reading", "as written"), **values)._replace(**more))[SPEED]
 
 
 @pytest.mark.parametrize(
-    ("whole", "part", "verdict"), [(5.0, 8.0, "holds"), (5.0, 3.0, "does not hold"), (0.5, 0.8, "does not hold")]
+    ("whole", "part", "lost", "verdict"),
+    [
+        (5.0, 8.0, 0.5, "holds"),
+        (5.0, 3.0, 0.5, "holds in part"),
+        (0.5, 0.8, 2.0, "does not hold"),
+        (5.0, 8.0, 2.0, "does not hold"),
+    ],
 )
-def test_speed_is_judged_by_operations_with_part_of_the_data_and_with_all(whole, part, verdict):
-    ratios = {"speed_up": {"speedup_operations": [whole] * 8}, "speed_up_by_part": {"speedup_operations": [part] * 8}}
-    assert judge_claims(compared(**ratios))[SPEED].verdict == verdict
-    assert judge_claims(compared(speed_up=ratios["speed_up"]))[SPEED].verdict == "not run"
-
-
-def speeds(*shares: tuple[int, float]) -> Evidence:
-    names = ("speedup", "speedup_operations", "speedup_fast")
-    values = {
-        (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(names, value) for share, value in shares for tau in (5, 10)
-    }
-    return NOTHING._replace(tables={"T4": table("T4", values)})
+def test_speed_is_judged_by_operations_and_by_what_removal_and_part_of_the_data_lose(whole, part, lost, verdict):
+    assert speed(whole, part, lost=lost).verdict == verdict
 
 
 def test_measured_times_are_those_of_the_fitted_settings():
-    assert judge_claims(speeds((100, 5.0), (10, 8.0)))[SPEED].fitted == "holds"
-    assert judge_claims(speeds((100, 5.0), (10, 3.0)))[SPEED].fitted == "does not hold"
-    assert judge_claims(speeds((10, 8.0)))[SPEED].fitted == "not run"
-
-
-def test_the_interval_of_the_speed_is_that_of_the_repeats_geometric_means_along_the_row():
-    cells = {
-        ("cancer1, 10%", f"tau={tau}"): TableCell(
-            "cancer1, 10%", f"tau={tau}", (), "", {}, {}, values=lambda _, values=values: dict(enumerate(values))
-        )
-        for tau, values in ((5, [2.0, 4.0, 9.0]), (10, [8.0, 4.0]))
+    values = {
+        (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(("speedup", "speedup_operations", "speedup_fast"), value)
+        for share, value in ((100, 5.0), (10, 8.0))
+        for tau in (5, 10)
     }
-    evidence = NOTHING._replace(tables={"T4": Table("T4", "", "", "", {}, {}, cells)})
-    assert evidence.over_repeats("T4", "cancer1, 10%", "speedup_operations") == summarise([4.0, 4.0])
-    assert evidence.over_repeats("T4", "cancer1, 100%", "speedup_operations") is None
-    assert evidence.over_repeats("T6", "cancer1, 10%", "speedup_operations") is None
+    finding = speed(5.0, 8.0, reading="fitted", tables={"T4": table("T4", values)})
+    assert (
+        "Speed-up on cancer1 with all the data, and with 10 % of the data (geometric means over τ): in"
+        in finding.evidence[1]
+    )
+    assert len(speed(5.0, 8.0, tables={"T4": table("T4", values)}).evidence) == 3
 
 
 def test_claims_without_results_are_not_run():
     findings = judge_claims(NOTHING)
     assert {finding.verdict for finding in findings} == {"not run"}
     assert [finding.evidence for finding in findings] == [()] * len(findings)
-    assert render_findings(findings, {}).count("Runs that this claim needs are missing.") == len(findings)
+    assert render_findings([], Answers((), findings), {}).count("Runs that this claim needs are missing.") == len(
+        findings
+    )
 
 
 def test_the_page_links_to_what_is_there_and_names_the_rest():
-    finding = Finding("It works.", "slide 1", "holds", "undecided", ("Two of two.",), ("T1", "F8"))
-    page = render_findings([finding], {"T1": "tables/T1.md", "T2": "tables/T2.md"})
-    assert re.findall(r"\]\(([^)]+)\)", page) == ["tables/T1.md"]
+    finding = Finding(
+        "It works.", "slide 1", "Yes. Twice.", "holds", "undecided", [("Test", "Two.")], ("Two of two.",), ("T1", "F8")
+    )
+    page = render_findings(["Use it."], Answers((), [finding]), {"T1": "tables/T1.md", "T2": "tables/T2.md"})
+    assert page.startswith("# Answers to the claims\n\n- Use it.\n")
+    assert re.findall(r"\]\((tables[^)]+)\)", page) == ["tables/T1.md"]
+    assert "**Yes. Twice.**" in page
+    assert "- *Test*: Two." in page
     assert "| 1 | It works. | **holds** | undecided |" in page
     assert page.endswith("- Two of two.\n\nNumbers: [T1](tables/T1.md), F8.\n")
 
@@ -300,12 +319,4 @@ def test_when_each_method_is_the_right_tool_is_what_the_benchmarks_say():
     assert "Measured:" not in advice
     assert advice in (root / "docs" / "findings.md").read_text(encoding="utf-8")
     assert advice_of("# Benchmarks") == ""
-    assert "right tool" not in render_findings([], {})
-
-
-@pytest.mark.parametrize(("share", "verdict"), [(99.0, "holds"), (90.0, "does not hold")])
-def test_one_pass_is_held_against_the_optimality_of_many_epochs(share, verdict):
-    claims = {"today": next(reference.claims["today"] for reference in own_references() if reference.name == "today")}
-    optimality = {"one_pass": share, "dynamical": 95.0}
-    values = {role: {"optimality_percent": [own] * 8} for role, own in optimality.items()}
-    assert judge_claims(compared("today", claims, "streaming", **values))[-1].verdict == verdict
+    assert "right tool" not in render_findings([], Answers(), {})

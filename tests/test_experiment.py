@@ -1,116 +1,193 @@
-"""The registered experiment: its configs, losses, tests and conclusions, on made-up results."""
+"""The registered experiments: their configs, losses, tests, conclusions and matrices, on made-up results."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.config.request import read_request
 from pppca_bench.config.shipped import find_experiment
-from pppca_bench.paper.evidence import Evidence
-from pppca_bench.paper.experiment import COMPARISONS, CONFIGS, SETTINGS, experiment_documents, run_tests
-from pppca_bench.references.reference import own_references
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments, method_settings
+from pppca_bench.paper.losses import Losses, equivalence, judge_losses
+from pppca_bench.reporting.figure_drawing import SHADES, draw
 from pppca_bench.reporting.pairs import corrected_t
 from pppca_bench.runs import ProblemFacts
 
-CLAIMS = own_references()[0].claims
+ROOT = Path(__file__).parents[1]
+FIRST, SECOND = experiments()
 PROBLEMS = [f"data{number}" for number in range(14)]
 FACTS = {name: ProblemFacts(name, "a", "classification", name, 9, 2, 80, 10, 10) for name in PROBLEMS}
-ALL = SETTINGS[-1]
 FOLDS = [-0.1, 0.0, 0.1]
+WRITTEN, DGHA = "NE-pPCA (as written)", "DGHA (fitted)"
 LITTLE = "Methods that lose at most 1 point against all features on significantly more than half of the data sets"
 MUCH = "Methods that lose more than 1 point against all features on significantly more than half of the data sets"
 ALIKE = "Methods whose typical loss against all features is within ±1 point with a probability above 95 %"
+GAIN = "Methods that gain more than 1 point against exact PCA at τ = 15 with a probability above 95 %"
 
 
-def evidence(**shift: float) -> Evidence:
-    """Return an experiment of three folds in which all methods err alike but for the shift of some roles, in points."""
+def results(experiment=FIRST, *, sizes=None, **shift):
+    """Return runs of three folds in which all methods err alike but for the shift of some methods, in points.
+
+    A shift is by the registry's name of the method; sizes, by data set, are numbers of features, 3 by default.
+    """
     runs = []
-    for role, reading in SETTINGS:
-        settings = dict(CLAIMS[reading][role])
-        method = str(settings.pop("method"))
+    for name in experiment.methods():
+        method, settings = method_settings(name)
         for problem in PROBLEMS:
             cell = cell_of(problem, method, settings, {})
             for repeat, noise in enumerate(FOLDS):
-                error = 10.0 + repeat + shift.get(role.replace(" ", "_"), 0.0) + noise * (role != "untouched")
-                runs.append(run_of(cell, repeat, test_error_percent=error, dimensionality=3))
-    return Evidence(results_by_config({CONFIGS[0]: runs}), FACTS, {}, {}, CLAIMS, CONFIGS)
+                error = 10.0 + repeat + shift.get(method, 0.0) + noise * (method != "all_features")
+                runs.append(
+                    run_of(cell, repeat, test_error_percent=error, dimensionality=(sizes or {}).get(problem, 3))
+                )
+    return results_by_config({experiment.configs[0]: runs})
 
 
-def test_the_configs_run_every_setting_on_fourteen_data_sets():
-    request = read_request([find_experiment(Path(name)) for name in CONFIGS], data_dir=None)
+def documents(experiment=FIRST, facts=FACTS, **others):
+    made = experiment_documents(experiment, results(experiment, **others), facts)
+    return dict(zip(ENDINGS, made, strict=True))
+
+
+def of(records, row):
+    return next(record for record in records if record["row"] == row)
+
+
+@pytest.mark.parametrize(("experiment", "n_data_sets"), [(FIRST, 14), (SECOND, 32)], ids=["first", "second"])
+def test_the_configs_run_every_method_on_every_data_set_once(experiment, n_data_sets):
+    request = read_request([find_experiment(Path(name)) for name in experiment.configs], data_dir=None)
     cells = {spec.cell for spec in request.specs}
-    assert len({cell.problem for cell in cells}) == 14
-    for role, reading in SETTINGS:
-        wanted = dict(CLAIMS[reading][role])
-        method = wanted.pop("method")
+    assert len({cell.problem for cell in cells}) == n_data_sets
+    for name in experiment.methods():
+        method, settings = method_settings(name)
         matching = [
             cell
             for cell in cells
-            if cell.method == method and all(cell.settings.get(name, value) == value for name, value in wanted.items())
+            if cell.method == method and all(cell.settings.get(key, value) == value for key, value in settings.items())
         ]
-        assert len(matching) == 14, (role, reading)
+        assert len(matching) == n_data_sets, name
+        assert name.startswith(METHODS[method].title)
+
+
+@pytest.mark.parametrize("experiment", [FIRST, SECOND], ids=["first", "second"])
+def test_the_pages_state_the_number_of_tested_comparisons(experiment):
+    n_tested = sum(len(list(group.pairs())) for group in experiment.groups if group.counted)
+    words = {13: "the thirteen comparisons", 34: "all 34 comparisons"}
+    assert words[n_tested] in " ".join((ROOT / experiment.page).read_text(encoding="utf-8").split())
 
 
 def test_losses_have_the_interval_of_overlapping_folds():
-    _, losses, _ = experiment_documents(evidence(evolved=2.0))
+    losses = documents(ne_ppca=2.0)["_losses"]
     first = losses.records[0]
     test = corrected_t([2.0 + noise for noise in FOLDS], 10 / 80)
     assert (first["row"], first["data_set"]) == ("NE-pPCA (as written) − all features", "data0")
     assert [first[name] for name in ("loss", "low", "high")] == pytest.approx([test.difference, test.low, test.high])
-    assert len(losses.records) == len(COMPARISONS) * len(PROBLEMS)
+    assert len(losses.records) == 13 * len(PROBLEMS)
 
 
 def test_repeats_of_a_fold_are_averaged():
-    twice = evidence(evolved=2.0)
-    facts = {name: replace(known, n_splits=2) for name, known in FACTS.items()}
-    _, losses, _ = experiment_documents(twice._replace(facts=facts))
+    losses = documents(facts={name: replace(known, n_splits=2) for name, known in FACTS.items()}, ne_ppca=2.0)[
+        "_losses"
+    ]
     # Of three repeats, the first and the third are of the first of two folds.
     test = corrected_t([2.0 + (FOLDS[0] + FOLDS[2]) / 2, 2.0 + FOLDS[1]], 10 / 80)
     assert (losses.records[0]["n"], losses.records[0]["loss"]) == (2, pytest.approx(test.difference))
 
 
 def test_comparisons_are_tested_over_the_data_sets():
-    tests = run_tests(evidence(evolved=2.0, exact=0.5))
-    lost = tests[SETTINGS[0], ALL]
+    tests = documents(ne_ppca=2.0, pca=0.5)["_tests"].records
+    lost = of(tests, "NE-pPCA (as written) − all features")
     # All of 14 data sets lose more than a point: 2 / 2¹⁴, times the 13 comparisons.
-    assert lost.p_holm == pytest.approx(13 * 2 / 2**14)
-    assert lost.losses.verdict(lost.p_holm) == "does not hold"
-    assert (lost.better, lost.alike) == (0.0, pytest.approx(0.0, abs=0.05))
-    kept = tests[SETTINGS[-2], ALL]
-    assert kept.losses.verdict(kept.p_holm) == "holds"
-    assert kept.alike > 0.95
-    assert lost.worse > 0.95
+    assert lost["p_holm"] == pytest.approx(13 * 2 / 2**14)
+    assert lost["verdict"] == "does not hold"
+    assert (lost["better"], lost["worse"], lost["typical"]) == (0.0, pytest.approx(1.0, abs=0.05), pytest.approx(2.0))
+    kept = of(tests, "PCA − all features")
+    assert (kept["verdict"], kept["alike"]) == ("holds", pytest.approx(1.0, abs=0.05))
 
 
 @pytest.mark.parametrize(
     ("shift", "sentence"),
     [
-        ({}, f"{LITTLE}: NE-pPCA (as written), with 100 % of the features; NE-pPCA (fitted), with 100 %"),
-        (dict.fromkeys(("evolved", "dynamical", "exact"), 2.0), f"{LITTLE}: none."),
-        ({"evolved": 2.0}, f"{MUCH}: NE-pPCA (as written), with 100 % of the features; NE-pPCA (fitted)"),
-        ({"exact": 0.5}, f"{ALIKE}: NE-pPCA (as "),
-        ({"exact": 2.0}, "Better than exact PCA by more than 1 point, with a probability above 95 %: NE-pPCA (as wri"),
-        ({"exact": 0.5}, "No pseudo-PCA is better than exact PCA by more than 1 point"),
+        ({}, f"{LITTLE}: NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted), with 33 %"),
+        (dict.fromkeys(("ne_ppca", "dgha", "pca"), 2.0), f"{LITTLE}: none."),
+        ({"ne_ppca": 2.0}, f"{MUCH}: NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted)"),
+        ({"pca": 0.5}, f"{ALIKE}: NE-pPCA (as "),
+        ({"pca": 2.0}, f"{GAIN}: NE-pPCA (as written); NE-pPCA (fitted)"),
+        ({"pca": 0.5}, f"{GAIN}: none."),
     ],
 )
 def test_the_conclusions_follow_the_tests(shift, sentence):
-    *_, tests = experiment_documents(evidence(**shift))
-    assert any(note.startswith(sentence) for note in tests.notes), tests.notes
+    notes = documents(**shift)["_tests"].notes
+    assert any(note.startswith(sentence) for note in notes), notes
+
+
+@pytest.mark.parametrize(("shift", "is_advised"), [({}, True), ({"pca_like_dgha": 2.0}, False)])
+def test_exact_pca_is_advised_if_pseudo_pca_is_not_better_with_as_many_components(shift, is_advised):
+    notes = documents(**shift)["_tests"].notes
+    assert (
+        any(note.startswith("To reduce the features of data like these, use exact PCA") for note in notes) == is_advised
+    )
+
+
+def test_data_sets_without_a_cut_are_apart_in_the_second_experiment():
+    sizes = dict.fromkeys(PROBLEMS[:4], 9)
+    made = documents(SECOND, sizes=sizes, ne_ppca=2.0)
+    lost = of(made["_tests"].records, "NE-pPCA (as written) − all features")
+    assert (lost["n"], lost["n_apart"], lost["verdict"]) == (10, 4, "undecided")  # 2 / 2¹⁰ times 34 is above .05
+    whole = [record for record in made["_margins"].records if record["variant"] == "all data sets"]
+    assert (of(whole, lost["row"])["n"], of(whole, lost["row"])["verdict"]) == (14, "does not hold")
+    matrix = made["_matrix"]
+    assert [row[0] for row in matrix.rows] == PROBLEMS[4:] + PROBLEMS[:4]
+    assert matrix.rows[-1][1] == "(+2.00 [+1.71, +2.29] worse)"
+
+
+def test_exact_pca_is_the_first_method_of_claim_7():
+    tests = documents(SECOND, ne_ppca=-5.0)["_tests"].records
+    assert of(tests, f"PCA − {WRITTEN}")["typical"] == pytest.approx(5.0)
+    assert of(tests, f"PCA − {WRITTEN}")["verdict"] == "does not hold"
+    assert of(tests, f"PCA, as many as {WRITTEN} − {WRITTEN}")["mean"] == pytest.approx(5.0)
+    assert of(tests, f"PCA − {DGHA}")["verdict"] == "holds"
+    assert of(tests, "PCA − all features")["p_holm"] is None
+
+
+def test_the_matrix_has_a_grid_for_each_group_and_is_drawn():
+    made = results(SECOND, ne_ppca=2.0, pca=-2.0)
+    matrix = experiment_documents(SECOND, made, FACTS)[-1]
+    assert [len(grid.headers) - 1 for grid in (matrix, *matrix.others)] == [4, 1, 8, 2, 20]
+    figure = experiment_figure(SECOND, made, FACTS)
+    assert [len(panel.data) for panel in figure.panels] == [14 * n for n in (4, 1, 8, 2, 20)]
+    assert {verdict for panel in figure.panels for verdict in panel.data["verdict"]} <= SHADES.keys()
+    drawing = draw(figure)
+    assert len(drawing.axes) == 5
+    assert {text.get_text() for text in drawing.axes[0].texts} == {"+2.0", "0.0"}
 
 
 def test_without_runs_there_is_no_conclusion():
-    nothing = Evidence(results_of([]), {}, {}, {}, CLAIMS, CONFIGS)
-    documents = experiment_documents(nothing)
-    assert [document.has_runs for document in documents] == [False] * 3
-    assert len(documents[2].notes) == 1
+    made = experiment_documents(FIRST, results_of([]), {})
+    assert [document.has_runs for document in made] == [False] * len(ENDINGS)
+    assert len(made[2].notes) == 1
+    assert not experiment_figure(FIRST, results_of([]), {}).panels
 
 
 def test_the_page_of_the_experiment_states_its_rendered_conclusions():
-    root = Path(__file__).parents[1]
-    rendered = (root / "results" / "experiment" / "tables" / "E_tests.md").read_text(encoding="utf-8")
-    page = " ".join((root / "docs" / "experiment.md").read_text(encoding="utf-8").split())
+    rendered = (ROOT / "results" / "experiment" / "tables" / "E_tests.md").read_text(encoding="utf-8")
+    page = " ".join((ROOT / FIRST.page).read_text(encoding="utf-8").split())
     conclusions = [line for line in rendered.splitlines() if line and line[0] not in "#|"][1:]
     assert len(conclusions) >= 5
     assert all(f"- {sentence}" in page for sentence in conclusions)
+
+
+def test_the_rendered_tests_follow_from_the_rendered_losses():
+    folder = ROOT / "results" / "experiment" / "tables"
+    by_row = {
+        row: Losses(dict(zip(own["data_set"], own["loss"], strict=True)), {})
+        for row, own in pd.read_csv(folder / "E_losses.csv").groupby("row", sort=False)
+    }
+    rendered = pd.read_csv(folder / "E_tests.csv").set_index("row").loc[list(by_row)]
+    judged = judge_losses(list(by_row.values()), FIRST.test)
+    assert list(rendered["verdict"]) == [verdict for _, verdict in judged]
+    assert list(rendered["p_holm"]) == pytest.approx([p for p, _ in judged])
+    assert list(rendered["n_small"]) == [own.n_small for own in by_row.values()]
+    assert list(rendered["alike"]) == pytest.approx([equivalence(own.multiples())[1] for own in by_row.values()])

@@ -14,7 +14,7 @@ from pppca_bench.paper import findings, paper
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Comparison, compare
-from pppca_bench.reporting.document import Finding
+from pppca_bench.reporting.document import Answers
 from pppca_bench.reporting.html import HEIGHT, anchor, inline_svg, render_report, table_view
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.summary import summarise
@@ -59,7 +59,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(folder) -> tuple[Snapshot, list[Finding], str]:
+def built(folder) -> tuple[Snapshot, Answers, str]:
     with Store(folder / "results.sqlite", read_only=True) as store:
         snapshot = take_snapshot(store, own_references(), with_paper=paper)
         judged = findings(snapshot, snapshot.figures(store))
@@ -107,15 +107,15 @@ def test_user_defined_names_are_escaped(page, text):
 
 
 def test_the_page_has_each_table_and_figure_below_its_heading(built, page):
-    snapshot, findings, text = built
+    snapshot, answers, text = built
     for document in (one for one in snapshot.with_runs if one.trimmed()):
         assert f'<h3 id="{anchor(document.id)}-h">{document.id}. ' in text
     assert {one["id"] for one in page.all("figure")} == {"F1", "F2", "F5", "F6", "F7"}
     assert len([one for one in page.all("svg") if one.get("role") == "img"]) == 5
-    for number, finding in enumerate(findings, 1):
+    for number, finding in enumerate(answers.claims, 1):
         assert f"<h3>{number}. {escape(finding.claim)}</h3>" in text
         assert f'href="#claim-{number}">{finding.verdict}</a>' in text
-    assert len(findings) > 5
+    assert len(answers.claims) > 5
     assert "checklist for authors" in text
     assert "my &amp; own" in text
 

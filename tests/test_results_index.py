@@ -10,7 +10,7 @@ from full_results import CONFIG, tables_and_figures
 from stored_runs import cell_of, run_of
 
 from pppca_bench.reporting.comparison import Comparison
-from pppca_bench.reporting.document import Finding
+from pppca_bench.reporting.document import Answers
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.index_page import headline, least_errors, not_run, render_index
 from pppca_bench.reporting.summary import CellSource, summarise
@@ -109,22 +109,17 @@ def test_the_index_lists_scores_and_results_that_differ(tiny):
     ]
 
 
-def test_the_headline_counts_what_was_run_and_names_the_conclusions():
+def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
     one = Comparison("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, verdict="reproduced", source="A")
     others = [one._replace(row="c", verdict="differs", searched=True), one._replace(row="d", n=0, verdict="not run")]
     others.append(one._replace(table="P3", searched=True, source="B"))
-    findings = [
-        Finding("A.", "", "holds", "holds", (), ()),
-        Finding("B.", "", "undecided", "holds", (), (), "Use PCA."),
-    ]
-    assert headline([one, *others], findings) == [
+    assert headline([one, *others], Answers(["Use PCA."])) == [
+        "Use PCA.",
         "A: 1 of 2 published numbers are reproduced; 1 differ. A search for settings looked at 1 of them; 0 are"
         " reproduced. No search looked at the other 1; 1 are reproduced.",
         "B: 1 of 1 published numbers are reproduced. A search for settings looked at 1 of them; 1 are reproduced.",
-        "Of the 2 claims as written, 1 holds and 1 is undecided; with fitted settings, 2 hold.",
-        "Use PCA.",
     ]
-    assert headline([], []) == []
+    assert headline([], Answers()) == []
 
 
 def cell(row: str, column: str, error: float, n_features: float, problem: str = "iris") -> TableCell:

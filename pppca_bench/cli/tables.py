@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 BY_CONFIG = "by_config"
 """Subfolder of the results with a folder of tables for each config."""
+
+EXPERIMENT = Path("experiment2", "tables")
+"""Folder of the last registered experiment's tables, within the results."""
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
@@ -128,23 +132,25 @@ def render(results: Path, findings: Path | None) -> None:
 
     from pppca_bench.paper import advice_of, render_findings
     from pppca_bench.paper import findings as judge
+    from pppca_bench.reporting.comparison import compare
     from pppca_bench.reporting.figure_drawing import write_figures
-    from pppca_bench.reporting.index_page import render_index
+    from pppca_bench.reporting.index_page import headline, render_index
 
     snapshot, drawn, rankings = _read(results)
     built = snapshot.with_runs
     written = [path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")]
     images = write_figures(drawn, rankings, results / "figures")
-    judged = judge(snapshot, drawn)
+    judged = judge(snapshot, drawn, experiment=results / EXPERIMENT)
     atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings, judged))
     remove_stale(results, [*written, *images])
     shown = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
     files = {table.id: results / "tables" / f"{table.id}.md" for table in built}
     files |= {name: results / "figures" / f"{name}.svg" for name in shown}
+    files |= {path.stem: path for path in (results / EXPERIMENT).glob("*.md")}
     page, benchmarks = findings or results / "findings.md", results / "benchmarks.md"
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
     advice = advice_of(benchmarks.read_text(encoding="utf-8")) if benchmarks.is_file() else ""
-    atomic_write(page, render_findings(judged, links, advice))
+    atomic_write(page, render_findings(headline(compare(snapshot.of_means), judged), judged, links, advice))
     click.echo(f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}.")
 
 
@@ -161,7 +167,8 @@ def report(results: Path, out: Path | None) -> None:
     from pppca_bench.reporting.html import render_report
 
     with read_store(results) as store:
-        page = render_report(read_snapshot(store), store, _addresses(), findings)
+        judge = partial(findings, experiment=results / EXPERIMENT)
+        page = render_report(read_snapshot(store), store, _addresses(), judge)
     path = out or results / "report.html"
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")

@@ -1,150 +1,307 @@
-"""Verdicts on the slides' claims in two readings: as written, and with fitted settings."""
+"""Answers to the slides' claims in two readings: as written, and with fitted settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from statistics import fmean, geometric_mean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pppca_bench.paper.evidence import READINGS, Evidence, Part, Reading, Verdict, judge, losses
+import numpy as np
+
+from pppca_bench.documents import Section, read_yaml
+from pppca_bench.paper.evidence import READINGS, Evidence, Reading
 from pppca_bench.paper.fitness_times import MEAN, mean_shares
-from pppca_bench.reporting.document import Finding, environment, printed
-from pppca_bench.reporting.pairs import MARGIN
+from pppca_bench.paper.losses import Losses, Verdict, judge_losses, losses, typical_loss
+from pppca_bench.references.layout import Text, Texts
+from pppca_bench.reporting.document import SIGNED, Answers, Finding, environment, listed, printed
+from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.summary import summarise
-from pppca_bench.runs import Names
-
-PSEUDO = ("evolved", "dynamical")
-"""Roles of the slides' methods in the claims."""
-
-_ONE_PASS = ("one pass", "subspace in one pass")
-
-Parts = Iterator[Part]
+from pppca_bench.runs import DECIMALS, grouped
 
 _ROUNDING = 1e-6
+_ONE_PASS = "one pass", "subspace in one pass", "dynamical"
+_AS_MANY = "as many as"
 
 
-def _cutting(evidence: Evidence, reading: Reading) -> Parts:
-    for role in PSEUDO:
-        sentence = f"{evidence.title(role, reading)} against all features, with the same classifier: {{}}."
-        if retained := evidence.by_data_set(role, reading, "optimality_percent").values():
-            sentence += (
-                f" The features retain {fmean(retained):.1f} % of the variance that the same number of exact"
-                f" components retains ({min(retained):.1f} % on the worst data set)."
+class Claim(Section):
+    """Claim: its text, its place in the source, and how it is answered; see claims.yaml."""
+
+    id: Text
+    short: Text  # in a list of claims
+    claim: Text
+    place: Text
+    estimand: Text
+    data: Text
+    test: Text
+    sources: Texts
+    answer: Text
+    counted: bool = True  # false for an identity
+
+
+class _Document(Section):
+    claims: tuple[Claim, ...]
+
+
+class Part(NamedTuple):
+    """Part of a claim: a sentence of evidence and its verdict; "not run" marks a sentence that only explains."""
+
+    sentence: str
+    verdict: Verdict = "not run"
+
+
+class Answer(NamedTuple):
+    """Parts of a claim in a reading, and the numbers of its answer."""
+
+    parts: Sequence[Part]
+    numbers: Mapping[str, Any]
+
+
+_NOT_RUN = Answer((), {})
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    """Return the claims."""
+    folder = Path(str(files("pppca_bench.references"))) / "slides"
+    return _Document.read(read_yaml(folder / "claims.yaml")).claims
+
+
+def judge_claims(evidence: Evidence) -> list[Finding]:
+    """Answer the claims, each in both readings; a claim without the runs that it needs is "not run"."""
+    findings = []
+    for claim in claims():
+        written, fitted = (JUDGES[claim.id](evidence, reading) for reading in READINGS)
+        verdict, with_fitted = (overall_verdict([part.verdict for part in own.parts]) for own in (written, fitted))
+        text = "Not run."
+        if "not run" not in (verdict, with_fitted):
+            template = environment().from_string(claim.answer)
+            word = (
+                _WORDS[verdict]
+                if verdict == with_fitted
+                else f"{_WORDS[verdict]} (with fitted settings: {with_fitted})"
             )
-        yield from _loss(evidence, reading, role, "untouched", sentence)
+            text = " ".join(template.render(verdict=word, written=written.numbers, fitted=fitted.numbers).split())
+        if written == fitted:
+            sentences = [part.sentence for part in written.parts]
+        else:
+            both = zip(READINGS, (written, fitted), strict=True)
+            sentences = [f"{reading.capitalize()}: {part.sentence}" for reading, own in both for part in own.parts]
+        basis = (("Estimand", claim.estimand), ("Data", claim.data), ("Test", claim.test))
+        judged = verdict, with_fitted, basis, tuple(sentences)
+        findings.append(Finding(claim.claim, claim.place, text, *judged, claim.sources))
+    return findings
 
 
-def _finite_resource(evidence: Evidence, reading: Reading) -> Parts:
-    method, errors = evidence.role("evolved", reading).get("method"), []
+_WORDS: Mapping[Verdict, str] = {
+    "holds": "Yes",
+    "holds in part": "In part",
+    "does not hold": "No",
+    "undecided": "Undecided",
+    "not run": "Not run",
+}
+
+
+def overall_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict on a claim, given the verdicts on its parts; parts that were not run do not count.
+
+    If all parts have the same verdict, this is the claim's verdict. Otherwise the claim does not hold if more than half
+    of the parts do not hold; it holds in part if at least half of the parts hold or hold in part; else it is undecided.
+    """
+    run = [verdict for verdict in verdicts if verdict != "not run"]
+    if len(set(run)) <= 1:
+        return run[0] if run else "not run"
+    if 2 * run.count("does not hold") > len(run):
+        return "does not hold"
+    return "holds in part" if 2 * (run.count("holds") + run.count("holds in part")) >= len(run) else "undecided"
+
+
+def _share_verdict(n_agreeing: int, n: int) -> Verdict:
+    """Return the verdict on a claim about every problem or data set, of which some agree."""
+    return "holds" if n_agreeing == n else "holds in part" if n_agreeing else "does not hold"
+
+
+def _cutting(evidence: Evidence, reading: Reading) -> Answer:
+    """Count the data sets whose error is equivalent or smaller after the reduction."""
+    from scipy.stats import binomtest
+
+    lines = evidence.lines("cutting", reading)
+    parts = []
+    for line in lines:
+        p = float(binomtest(line.n_cases, line.n, ALPHA, alternative="greater").pvalue) if line.n else 1.0
+        cases = f" ({', '.join(line.cases)})" if line.cases else ""
+        sentence = f"{line.name}: equivalent or smaller on {line.n_cases} of {line.n} data sets{cases}; p = {p:.2g}."
+        parts += [Part(sentence, "holds" if p < ALPHA else "does not hold"), Part(line.text)]
+    return Answer(parts, {"lines": lines}) if lines else _NOT_RUN
+
+
+def _compared(claim: str) -> Callable[[Evidence, Reading], Answer]:
+    """Return the judge of a claim by the comparisons of the experiment that belong to it."""
+
+    def judge(evidence: Evidence, reading: Reading) -> Answer:
+        lines = evidence.lines(claim, reading)
+        if not lines:
+            return _NOT_RUN
+        groups: dict[str, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
+        for line in lines:
+            groups[line.verdict].append(f"{line.name} ({printed(line.typical, '+.2f')})")
+        held, failed, undecided = ("; ".join(own) for own in groups.values())
+        numbers = {"lines": lines, "held": held, "failed": failed, "open": undecided}
+        return Answer([Part(line.text, line.verdict) for line in lines], numbers)
+
+    return judge
+
+
+def _exact_pca(evidence: Evidence, reading: Reading) -> Answer:
+    """Judge the advantage over exact PCA: it holds where exact PCA loses."""
+    answer = _compared("exact_pca")(evidence, reading)
+    inverse: Mapping[Verdict, Verdict] = {"holds": "does not hold", "does not hold": "holds"}
+    return answer._replace(
+        parts=[part._replace(verdict=inverse.get(part.verdict, part.verdict)) for part in answer.parts]
+    )
+
+
+def _one_pass(evidence: Evidence, reading: Reading) -> Answer:
+    """Compare errors, and the optimality after one pass with DGHA's."""
+    answer = _compared("one_pass")(evidence, "fitted")
+    own = evidence._replace(configs=("streaming",), claims={reading: evidence.claims.get("today", {})})
+    shares = {role: own.by_data_set(role, reading, "optimality_percent") for role in _ONE_PASS}
+    texts = [f"{own.title(role, reading)} {fmean(each.values()):.1f} %" for role, each in shares.items() if each]
+    optimality = f"Mean optimality at τ = 15 on the data sets of S1: {listed(texts)}." if len(texts) > 1 else ""
+    parts = [*answer.parts, *([Part(optimality)] if optimality else [])]
+    return Answer(parts, {**answer.numbers, "optimality": optimality}) if answer.parts else _NOT_RUN
+
+
+def _resource(evidence: Evidence, reading: Reading) -> Answer:
+    method, errors = evidence.role("evolved", reading).get("method"), list[float]()
     for cell, runs in evidence.results.cells.items():
         known = evidence.facts.get(cell.problem)
         if cell.method == method and known is not None:
             kept, retained = (runs.of_done(name) for name in ("dimensionality", "retained_variance_percent"))
             errors += [abs(retained[n] - 100.0) for n in retained if kept.get(n) == known.n_features]
-    if errors:
-        yield Part(
-            "The claim follows from algebra: an orthogonal change of basis preserves the trace of the covariance"
-            f" matrix. The runs only check the program. In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as"
-            f" there are features; the retained variance differs from 100 % by at most {max(errors):.1g} points.",
-            "holds" if max(errors) < _ROUNDING else "does not hold",
-        )
+    if not errors:
+        return _NOT_RUN
+    largest = f"{max(*errors, 10.0**-DECIMALS):.1g}"
+    sentence = f"Of {len(errors)} runs with all nodes, the largest difference from 100 % is {largest} points or less."
+    verdict: Verdict = "holds" if max(errors) < _ROUNDING else "does not hold"
+    return Answer([Part(sentence, verdict)], {"n": len(errors), "largest": largest})
 
 
-def _self_repair(evidence: Evidence, reading: Reading) -> Parts:
+class _Regained(NamedTuple):
+    """Regained shares of the largest loss of a method: mean with interval as text, problems with at least half."""
+
+    method: str
+    share: str
+    n_half: int
+    n: int
+
+
+def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     """Compare the final optimality with its minimum after removals, and with learning without removal."""
-    regained: dict[str, list[float]] = {}  # in F8, NE-pPCA's curves are of both readings, DGHA's of the fitted reading
+    by_method: dict[str, list[float]] = {}  # in F8, NE-pPCA's curves are of both readings, DGHA's fitted
     for panel, _, means in evidence.curves("F8"):
         least, last = float(means.min()), float(means.iloc[-1])
         if least < 1.0 - _ROUNDING:
             method = panel.partition(") ")[2].partition(",")[0]
-            regained.setdefault(method, []).append((last - least) / (1.0 - least))
+            by_method.setdefault(method, []).append(100.0 * (last - least) / (1.0 - least))
     if reading != "fitted":
-        regained.pop(evidence.title("dynamical", reading), None)
-    for method, shares in regained.items():
-        half, mean = sum(share >= 0.5 for share in shares), summarise(shares)
-        low, average, high = (printed(100.0 * share, ".0f") for share in (mean.low, mean.mean, mean.high))
-        interval = f" (95 % interval {low} to {high} %)" if len(shares) > 1 else ""
-        yield Part(
-            f"{method}: removals lower the optimality. By the end, {average} % of the largest loss is regained on"
-            f" average{interval}, and at least half of it on {half} of {len(shares)} problems.",
-            "holds" if half == len(shares) else "holds in part" if half else "does not hold",
+        by_method.pop(evidence.title("dynamical", reading), None)
+    parts, regained = [], []
+    for method, shares in by_method.items():
+        mean, n_half = summarise(shares), sum(share >= 50.0 for share in shares)
+        low, average, high = (printed(value, ".0f") for value in (mean.low, mean.mean, mean.high))
+        share = f"{average} % (95 % interval {low} to {high} %)"
+        regained.append(_Regained(method, share, n_half, len(shares)))
+        sentence = (
+            f"{method} regains {share} of the largest loss, and half or more on {n_half} of {len(shares)} problems."
+        )
+        parts.append(
+            Part(sentence, "holds" if n_half == len(shares) else "holds in part" if n_half else "does not hold")
         )
     kept, whole = (
         evidence.by_data_set(role, reading, "optimality_percent") for role in ("dynamical", "dynamical unremoved")
     )
     # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
-    if loss := losses(whole, kept):
-        yield Part(
-            "Optimality of DGHA against the optimality of the same number of rows, which learn from the start and are"
-            " never removed: {}.",
-            losses=loss,
+    lost = _judged({"DGHA, optimality without removal − with removal": losses(whole, kept)})
+    return Answer([*parts, *(part for part, _ in lost)], {"regained": regained, "loss": lost[0][1] if lost else None})
+
+
+class _Size(NamedTuple):
+    """Typical loss as text."""
+
+    size: str
+
+
+def _judged(samples: Mapping[str, Losses | None]) -> list[tuple[Part, _Size]]:
+    """Test losses over the data sets, with Holm's correction over the samples; samples without losses are left out."""
+    known = {name: own for name, own in samples.items() if own}
+    judged = judge_losses(list(known.values()), "signed-rank test")
+    tested = []
+    for (name, own), (p, verdict) in zip(known.items(), judged, strict=True):
+        low, typical, high = (
+            printed(value, SIGNED) for value in typical_loss(np.array(list(own.by_data_set.values())))
         )
+        size = f"{typical} points (95 % interval {low} to {high})"
+        sentence = f"{name}: typical loss {size} on {len(own.by_data_set)} data sets; p (Holm) {p:.2g}: {verdict}."
+        tested.append((Part(sentence, verdict), _Size(size)))
+    return tested
 
 
-def _time_in_fitness(evidence: Evidence, _: Reading) -> Parts:
-    """Judge whether the fitness takes more than half of the literal algorithm's time, and count its multiply-adds."""
+def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
+    """Judge whether the fitness takes more than half of the literal algorithm's time."""
     means = mean_shares(evidence.results)
     if not means:
-        return
+        return _NOT_RUN
     whole = means.pop(MEAN)
     shares = {problem: own["fitness_time_percent"] for problem, own in means.items()}
-    least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     n_most = sum(share > 50.0 for share in shares.values())
-    yield Part(
-        f"In the slides' literal algorithm, the fitness takes {whole['fitness_time_percent']:.1f} % of the time on"
-        f" average ({shares[least]:.1f} % on {least}, {shares[most]:.1f} % on {most}), and more than half on {n_most}"
-        f" of {len(shares)} problems. The slides say 75 to 80 %.",
-        "holds" if n_most == len(shares) else "holds in part" if n_most else "does not hold",
-    )
+    by_problem = ", ".join(f"{problem} {share:.1f}" for problem, share in shares.items())
     operations = [own["fitness_operations_percent"] for own in means.values()]
-    yield Part(
-        f"On average, the responses of all samples and their variances take {whole['responses_time_percent']:.1f} % of"
-        f" the time, the Gram–Schmidt process {whole['gram_schmidt_time_percent']:.1f} % and breeding"
-        f" {whole['breeding_time_percent']:.1f} %. Of the multiply-adds, the fitness takes {min(operations):.1f} to"
-        f" {max(operations):.1f} %."
+    parts = [
+        Part(f"Share of the fitness in the time, in percent: {by_problem}.", _share_verdict(n_most, len(shares))),
+        Part(
+            f"On average the responses of all samples take {whole['responses_time_percent']:.1f} % of the time, the"
+            f" Gram–Schmidt process {whole['gram_schmidt_time_percent']:.1f} %, breeding"
+            f" {whole['breeding_time_percent']:.1f} %. Of the multiply-adds, the fitness takes {min(operations):.1f} to"
+            f" {max(operations):.1f} %."
+        ),
+    ]
+    ends = {"mean": whole["fitness_time_percent"], "least": min(shares.values()), "most": max(shares.values())}
+    return Answer(parts, {name: f"{value:.1f}" for name, value in ends.items()})
+
+
+def _speed(evidence: Evidence, reading: Reading) -> Answer:
+    """Compare operation counts and times, then errors with part of the data and without removal."""
+    roles = ("speed-up", "speed-up by part")
+    whole, part = (evidence.by_data_set(role, reading, "speedup_operations") for role in roles)
+    shared = [name for name in whole if name in part]
+    errors = {role: evidence.by_data_set(role, reading) for role in ("dynamical", "dynamical by part", "hebbian")}
+    by_part, by_removal = (losses(errors[one], errors[other]) for one, other in _SPEED_LOSSES.values())
+    if not shared or not by_part or not by_removal:
+        return _NOT_RUN
+    n_faster = sum(part[name] > whole[name] > 1.0 for name in shared)
+    means = [f"{geometric_mean(own[name] for name in shared):.1f}" for own in (whole, part)]
+    sentence = (
+        f"Speed-up in multiply-adds: {means[0]} with all the data, {means[1]} with 10 % of the data (geometric means);"
+        f" both above 1, and larger with 10 %, on {n_faster} of {len(shared)} data sets."
     )
+    verdict = _share_verdict(n_faster, len(shared))
+    tested = _judged(dict(zip(_SPEED_LOSSES, (by_part, by_removal), strict=True)))
+    numbers = {"whole": means[0], "part": means[1], "n_faster": n_faster, "n": len(shared)}
+    numbers |= {"by_part": tested[0][1], "by_removal": tested[1][1]}
+    times = _measured_times(evidence) if reading == "fitted" else ()
+    return Answer([Part(sentence, verdict), *times, *(part for part, _ in tested)], numbers)
 
 
-def _accuracy(evidence: Evidence, reading: Reading) -> Parts:
-    """Compare NE-pPCA with the other systems of T2, and NE-pPCA and DGHA with the selections of T3."""
-    own = {role: evidence.by_problem(role, reading) for role in PSEUDO}
-    methods = {evidence.role(role, reading).get("method") for role in PSEUDO}
-    parts = []
-    for table, line, roles in (("T2", "column", PSEUDO[:1]), ("T3", "row", PSEUDO)):
-        cells = evidence.tables[table].cells.values() if table in evidence.tables else ()
-        others = {getattr(cell, line) for cell in cells if cell.selector and cell.selector.method not in methods}
-        for role in roles:
-            for other in sorted(others):
-                if loss := losses(own[role], evidence.line(table, **{line: other})):
-                    sentence = f"{table}, {evidence.title(role, reading)} against {other}: {{}}."
-                    parts.append(Part(sentence, losses=loss))
-    if parts:
-        yield Part("The systems differ in reduction and classifier. Claim 1 compares methods with the same classifier.")
-    yield from parts
+_SPEED_LOSSES = {
+    "DGHA with 10 % of the data − with all the data": ("dynamical by part", "dynamical"),
+    "DGHA − GHA with all nodes": ("dynamical", "hebbian"),
+}
 
 
-def _speed(evidence: Evidence, reading: Reading) -> Parts:
-    """Compare operation counts, then errors with part of the data and without removal, at equal numbers of epochs."""
-    whole, part = (
-        evidence.by_data_set(role, reading, "speedup_operations") for role in ("speed-up", "speed-up by part")
-    )
-    if shared := [name for name in whole if name in part]:
-        n_faster = sum(part[name] > whole[name] > 1.0 for name in shared)
-        means = [geometric_mean(ratios[name] for name in shared) for ratios in (whole, part)]
-        yield Part(
-            f"Speed-up over GHA in multiply-adds, at the same number of epochs: {means[0]:.1f} with all the data and"
-            f" {means[1]:.1f} with 10 % of the data (geometric means over {len(shared)} data sets)."
-            f" On {n_faster} data sets both are above 1, and the speed-up with 10 % is the larger.",
-            "holds" if n_faster == len(shared) else "holds in part" if n_faster else "does not hold",
-        )
-    if reading == "fitted":
-        yield from _measured_times(evidence)
-    yield from _loss(evidence, reading, "dynamical by part", "dynamical", "10 % of the data against all the data: {}.")
-    sentence = "DGHA against GHA with all nodes and the same number of epochs: {}."
-    yield from _loss(evidence, reading, "dynamical", "hebbian", sentence)
-
-
-def _measured_times(evidence: Evidence) -> Parts:
+def _measured_times(evidence: Evidence) -> Iterator[Part]:
     for table, problem in (("T4", "cancer1"), ("T6", "horse1")):
         rows = f"{problem}, 100%", f"{problem}, 10%"
         names = ("speedup_operations", "speedup", "speedup_fast")
@@ -152,160 +309,66 @@ def _measured_times(evidence: Evidence) -> Parts:
         if not all(lines):
             continue
         ratios = [geometric_mean(line) for line in lines]
-        own = evidence.over_repeats(table, rows[1], "speedup_operations")
-        interval = f" (95 % interval {own.low:.1f} to {own.high:.1f})" if own else ""
         yield Part(
             f"Speed-up on {problem} with all the data, and with 10 % of the data (geometric means over τ): in"
-            f" multiply-adds {ratios[0]:.1f}, and {ratios[1]:.1f}{interval}; in time with the literal kernel"
-            f" {ratios[2]:.1f}, and {ratios[3]:.1f}; in time with the fast kernel, whose cost is linear, not quadratic,"
-            f" in the number of nodes, {ratios[4]:.1f}, and {ratios[5]:.1f}.",
+            f" multiply-adds {ratios[0]:.1f}, and {ratios[1]:.1f}; in time with the literal kernel {ratios[2]:.1f}, and"
+            f" {ratios[3]:.1f}; in time with the fast kernel, whose cost is linear, not quadratic, in the number of"
+            f" nodes, {ratios[4]:.1f}, and {ratios[5]:.1f}.",
             "holds" if ratios[1] > ratios[0] > 1.0 else "does not hold",
         )
 
 
-def _against_pca(evidence: Evidence, reading: Reading) -> Parts:
-    """Compare exact PCA with pseudo-PCA, under the same criterion and with the same number of components."""
-    if evidence.by_data_set("exact", reading):
-        yield Part(
-            "The classifier standardises its inputs, so that directions of small variance count as much as others. If"
-            " nearly all components are kept, as on horse, a loss says little about the directions. The classifier of"
-            " the registered experiment (docs/experiment.md) does not standardise."
-        )
-    for role in PSEUDO:
-        title = evidence.title(role, reading)
-        if dimensions := evidence.ratio(role, "exact", reading, "dimensionality"):
-            sentence = f"Exact PCA against {title}, both at τ = 15: {{}}."
-            sentence += f" {title} keeps {dimensions:.2f} times as many dimensions as exact PCA."
-            yield from _loss(evidence, reading, "exact", role, sentence, inverted=True)
-        sentence = f"Exact PCA against {title}, with the same number of components: {{}}."
-        yield from _loss(evidence, reading, f"{role} exact", role, sentence, inverted=True)
+JUDGES: Mapping[str, Callable[[Evidence, Reading], Answer]] = {
+    "cutting": _cutting,
+    "resource": _resource,
+    "self_repair": _self_repair,
+    "time_in_fitness": _time_in_fitness,
+    "accuracy": _compared("accuracy"),
+    "speed": _speed,
+    "exact_pca": _exact_pca,
+    "one_pass": _one_pass,
+}
 
 
-def _pca_advice(evidence: Evidence) -> str:
-    """Return the advice to use exact PCA, by the reading as written; "" if exact PCA loses more than pseudo-PCA."""
-    reading, errors = READINGS[0], []
-    for role in PSEUDO:
-        loss = losses(evidence.by_data_set(f"{role} exact", reading), evidence.by_data_set(role, reading))
-        if not loss:
-            return ""
-        title = evidence.title(role, reading)
-        errors.append(f"on {loss.n_small} of {len(loss.by_data_set)} data sets against {title}")
-        if loss.verdict(loss.p) == "does not hold":
-            return ""
-    return (
-        "Exact PCA is cheaper than pseudo-PCA if all samples are available (table fit_times). With the same number of"
-        f" components, it loses at most {MARGIN:g} point of test error {' and '.join(errors)}."
+def main_results(evidence: Evidence, findings: Sequence[Finding]) -> list[str]:
+    """Return the results in short: which method to use, which claims hold, and what is new."""
+    by_id = dict(zip((claim.id for claim in claims()), findings, strict=True))
+    verdicts = grouped(
+        (claim for claim in claims() if by_id[claim.id].verdict != "not run" and claim.counted),
+        lambda claim: by_id[claim.id].verdict,
     )
+    texts = [f"{_COUNTED[name]} {listed([claim.short for claim in own])}" for name, own in verdicts.items()]
+    judged = f"Of the claims as the slides write them: {'; '.join(texts)}." if texts else ""
+    new = by_id["one_pass"]
+    streaming = f"One pass instead of many epochs? {new.answer}" if new.verdict != "not run" else ""
+    return list(filter(None, [_use_pca(evidence), judged, streaming]))
 
 
-def _one_pass(evidence: Evidence, reading: Reading) -> Parts:
-    """Compare CCIPCA and similarity matching with removal, after one pass, with DGHA and exact PCA."""
-    own = evidence._replace(configs=("streaming",), claims={reading: evidence.claims.get("today", {})})
-    shares = {role: own.by_data_set(role, reading, "optimality_percent") for role in (*_ONE_PASS, "dynamical")}
-    dynamical, other = shares["dynamical"], own.title("dynamical", reading)
-    for role in _ONE_PASS:
-        title = own.title(role, reading)
-        if dynamical and dynamical.keys() <= shares[role].keys():
-            mean, worst = fmean(shares[role].values()), min(shares[role].values())
-            theirs, least = fmean(dynamical.values()), min(dynamical.values())
-            n_better = (mean >= theirs) + (worst >= least)
-            yield Part(
-                f"{title} with removal reaches an optimality of {mean:.1f} % after one pass ({worst:.1f} % on the worst"
-                f" of {len(dynamical)} data sets); {other} reaches {theirs:.1f} % after 36 epochs ({least:.1f} %).",
-                ("does not hold", "holds in part", "holds")[n_better],
-            )
-        yield from _loss(own, reading, role, "dynamical", f"{title} after one pass against {other}, τ = 15: {{}}.")
-        yield from _loss(own, reading, role, "exact", f"{title} after one pass against exact PCA, τ = 15: {{}}.")
+_COUNTED = {
+    "holds": "confirmed:",
+    "holds in part": "confirmed in part:",
+    "does not hold": "refuted:",
+    "undecided": "undecided:",
+}
 
 
-def _loss(
-    evidence: Evidence, reading: Reading, role: str, other: str, sentence: str, *, inverted: bool = False
-) -> Parts:
-    """Yield the losses of a role against another by data set, if they share at least two data sets."""
-    if loss := losses(evidence.by_data_set(role, reading), evidence.by_data_set(other, reading)):
-        yield Part(sentence, losses=loss, inverted=inverted)
-
-
-class Claim(NamedTuple):
-    """Claim of the slides: its place there, the tables and figures with its numbers, and the functions to judge it."""
-
-    text: str
-    place: str
-    sources: Names
-    judge: Callable[[Evidence, Reading], Parts]
-    advise: Callable[[Evidence], str] = lambda _: ""
-    readings: tuple[Reading, ...] = READINGS
-
-
-CLAIMS = (
-    Claim(
-        "Low-informative subspaces can be cut without knowing the exact components.",
-        'slides "Pseudo-PCA"',
-        ("variants_as_written", "T1", "T1b", "F6"),
-        _cutting,
-    ),
-    Claim(
-        "The sum of variances is a finite resource, the same for any orthogonal basis.",
-        "slides, proposition before criterion (1)",
-        ("R",),
-        _finite_resource,
-        readings=READINGS[1:],
-    ),
-    Claim(
-        "Pseudo-PCA repairs itself: the variance of removed nodes is regained by the rest.",
-        'slides "Change of averaged variance of projections"',
-        ("variants_as_written", "F8", "F2", "F3"),
-        _self_repair,
-    ),
-    Claim(
-        "Fitness takes most of NE-pPCA's time.",
-        'slides "Future Research"',
-        ("fitness_times",),
-        _time_in_fitness,
-        readings=READINGS[1:],
-    ),
-    Claim(
-        "Classification accuracy does not suffer, against the Proben1 networks, GA, pruning and feature selection.",
-        'slides "Comparison"',
-        ("T2", "T3", "variants_as_written"),
-        _accuracy,
-    ),
-    Claim(
-        "DGHA is much faster than GHA, more so with part of the data, without loss.",
-        'slides "Speed-up and Accuracy"',
-        ("variants_as_written", "T4", "T5", "T6", "T7"),
-        _speed,
-    ),
-    Claim(
-        "Pseudo-PCA has an advantage over exact PCA under the same criterion.",
-        "a question that the slides leave open",
-        ("variants_as_written", "T1", "T1b", "F6"),
-        _against_pca,
-        _pca_advice,
-    ),
-    Claim(
-        "A modern streaming pseudo-PCA achieves in one pass what DGHA achieves in many epochs.",
-        "a question that the slides leave open",
-        ("F9", "S1", "S2"),
-        _one_pass,
-        readings=READINGS[1:],
-    ),
-)
-
-
-def judge_claims(evidence: Evidence) -> list[Finding]:
-    """Judge the slides' claims in each reading; claims that do not depend on the settings are judged once."""
-    findings = []
-    for claim in CLAIMS:
-        verdicts, sentences = list[Verdict](), list[str]()
-        for reading in claim.readings:
-            verdict, own = judge(list(claim.judge(evidence, reading)))
-            prefix = f"{reading.capitalize()}: " if len(claim.readings) > 1 else ""
-            verdicts.append(verdict)
-            sentences += [prefix + sentence for sentence in own]
-        judged = verdicts[0], verdicts[-1], tuple(sentences)
-        findings.append(Finding(claim.text, claim.place, *judged, claim.sources, claim.advise(evidence)))
-    return findings
+def _use_pca(evidence: Evidence) -> str:
+    """Return the advice on exact PCA with as many components as pseudo-PCA keeps; "" if it was not run."""
+    lines = [line for reading in READINGS for line in evidence.lines("exact_pca", reading) if _AS_MANY in line.method]
+    if not lines:
+        return ""
+    low, high = min(line.low for line in lines), max(line.high for line in lines)
+    within = next((margin for margin in (0.25, 0.5, 1.0) if -margin < low and high < margin), None)
+    if within is None:
+        worst = max(lines, key=lambda line: line.typical)
+        return (
+            f"With the same number of components, exact PCA loses most against {worst.other}: typically {worst.size}."
+        )
+    return (
+        f"Use exact PCA. With the same number of components its test error differs from pseudo-PCA's by less than"
+        f" {within:g} points on typical data sets (95 % intervals from {printed(low, '+.2f')} to"
+        f" {printed(high, '+.2f')}), and it is cheaper (table fit_times)."
+    )
 
 
 RIGHT_TOOL = "When is each the right tool?"
@@ -317,7 +380,9 @@ def advice_of(benchmarks: str) -> str:
     return rest.partition("\n\n")[0].strip()
 
 
-def render_findings(findings: Sequence[Finding], links: Mapping[str, str], advice: str = "") -> str:
-    """Render findings and the advice of `advice_of` as Markdown; tables and figures without a link are only named."""
+def render_findings(headline: Sequence[str], answers: Answers, links: Mapping[str, str], advice: str = "") -> str:
+    """Render main results, answers and the advice of `advice_of` as Markdown; only files with a link are linked to."""
     template = environment().get_template("findings.md")
-    return template.render(findings=findings, links=links, advice=advice, right_tool=RIGHT_TOOL, margin=MARGIN)
+    return template.render(
+        headline=headline, findings=answers.claims, links=links, advice=advice, right_tool=RIGHT_TOOL
+    )

@@ -100,7 +100,7 @@ class Document(NamedTuple):
         """
         n_missing = sum(record["n_planned"] - record["n"] for record in records if "n_planned" in record)
         others = {"has_runs": bool(records), "n_missing": n_missing, **others}
-        rows = [tuple(_text(template, record) for _, template in columns) for record in records]
+        rows = [tuple(record_text(template, record) for _, template in columns) for record in records]
         kept = [{name: value for name, value in record.items() if name[0] != "_"} for record in records]
         return cls(id, title, place, [header for header, _ in columns], rows, records=kept, **others)
 
@@ -130,7 +130,8 @@ class _Printed(Formatter):
         return printed(value, form) if form else str(value)
 
 
-def _text(template: str, record: Mapping[str, object]) -> str:
+def record_text(template: str, record: Mapping[str, object]) -> str:
+    """Return a record as text by a template, as in `Document.of_records`."""
     names = (name for _, name, _, _ in Formatter().parse(template) if name)
     is_known = all(record[name] is not None for name in names)
     return _Printed().vformat(template, (), record) if is_known else EMPTY
@@ -293,12 +294,23 @@ def _wrapped_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 
 class Finding(NamedTuple):
-    """Verdicts on a claim, and the evidence."""
+    """Answer to a claim, verdicts, and the evidence."""
 
     claim: str
     place: str  # where the paper makes the claim
+    answer: str  # sentences
     verdict: str  # on the paper as written
     fitted: str  # with fitted settings
+    basis: Sequence[tuple[str, str]]  # estimand, data and test, each with its title
     evidence: Names  # sentences
     sources: Names  # tables and figures with the numbers
-    conclusion: str = ""  # advice that follows, a sentence or ""
+
+
+class Answers(NamedTuple):
+    """Main results of a paper as sentences, and the answers to its claims."""
+
+    results: Sequence[str] = ()
+    claims: Sequence[Finding] = ()
+
+
+NO_ANSWERS = Answers()

@@ -22,7 +22,7 @@ Floats = NDArray[np.floating[Any]]
 Portrait = Mapping[str, NDArray[Any]]
 """Arrays that a run with ``portrait: true`` stores, see `pppca_bench.experiments.measures.portray`."""
 
-Kind = Literal["curves", "points", "scatter", "images"]
+Kind = Literal["curves", "points", "scatter", "images", "grid"]
 
 
 class Panel(NamedTuple):
@@ -30,15 +30,17 @@ class Panel(NamedTuple):
 
     Attributes
     ----------
-    kind : {"curves", "points", "scatter", "images"}
-        Means over the steps of a run; published against measured means; samples in a plane; a row of images.
+    kind : {"curves", "points", "scatter", "images", "grid"}
+        Means over the steps of a run; published against measured means; samples in a plane; a row of images; a matrix
+        of losses by data set.
     data : DataFrame
-        One row per plotted number. The first column is ``curve``, ``series`` or ``image``; then
+        One row per plotted number. The first column is ``curve``, ``series``, ``image`` or ``column``; then
 
         - curves: ``step``, ``mean``, ``low``, ``high`` (float32, nan for a single repeat), ``n``, and for variances
           ``removed``, the share of the repeats that have already removed the estimate;
         - points: ``table``, ``row``, ``column``, ``published``, ``mean``, ``low``, ``high``, ``n``;
-        - scatter: ``x``, ``y``; images: ``row``, ``column``, ``value``.
+        - scatter: ``x``, ``y``; images: ``row``, ``column``, ``value``;
+        - grid: ``data_set``, ``loss``, ``verdict``, ``is_apart``, whether the loss is in brackets.
     x_label, y_label : str
         Labels of the axes, with their units; "" for the figure's labels.
     scale : {"", "equal", "share"}
@@ -54,9 +56,13 @@ class Panel(NamedTuple):
 
     @property
     def series(self) -> dict[str, pd.DataFrame]:
-        """Return the rows of each curve or series by its label; images need no labels."""
+        """Return the rows of each curve or series by its label; images and grids need no labels."""
         label = self.data.columns[0]
-        return {} if label == "image" else {str(name): rows for name, rows in self.data.groupby(label, sort=False)}
+        return (
+            {}
+            if self.kind in ("images", "grid")
+            else {str(name): rows for name, rows in self.data.groupby(label, sort=False)}
+        )
 
 
 class Figure(NamedTuple):

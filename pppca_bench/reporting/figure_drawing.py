@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -15,10 +15,11 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
 from pppca_bench.files import atomic_write, to_csv
-from pppca_bench.reporting.document import ten_digits
+from pppca_bench.reporting.document import printed, ten_digits
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.ranking import Contest, Ranking
@@ -36,6 +37,17 @@ _METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": Non
 
 POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
 """Number of entries per line of the legend."""
+
+COLUMNS_PER_BAND = 20
+"""Largest number of columns of grids side by side."""
+
+SHADES = {
+    "equivalent": ("#cfe8d5", "black"),
+    "better": ("#7fb8e6", "black"),
+    "worse": ("#8c2d04", "white"),
+    "unclear": ("white", "black"),
+}
+"""Colours of the face and the text of a grid's cells by verdict; the faces differ in lightness."""
 
 
 STYLES = tuple(
@@ -94,16 +106,20 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     """Draw a figure that has at least one panel."""
     kind = figure.panels[0].kind
     draw_panel = {"curves": _draw_curves, "points": _draw_points, "scatter": _draw_scatter, "images": _draw_images}
+    draw_panel["grid"] = _draw_grid
     labels = dict.fromkeys(label for panel in figure.panels for label in panel.series)
     styles = dict(zip(labels, cycle(STYLES), strict=False))
     n_columns = min({"curves": 2, "images": 1}.get(kind, 3), len(figure.panels))
     n_rows = -(-len(figure.panels) // n_columns)
     drawing = Drawing(figsize=_figure_size(kind, n_rows, n_columns, len(labels)), layout="constrained")
-    axes = drawing.subplots(n_rows, n_columns, squeeze=False)
-    for panel, ax in zip(figure.panels, axes.flat, strict=False):
+    if kind == "grid":
+        axes = _place_grids(drawing, figure.panels)
+    else:
+        axes = list(drawing.subplots(n_rows, n_columns, squeeze=False).flat)
+    for panel, ax in zip(figure.panels, axes, strict=False):
         draw_panel[kind](panel, ax, styles, figure)
-        ax.set_title(panel.title)
-    for ax in axes.flat[len(figure.panels) :]:
+        ax.set_title(panel.title if kind != "grid" else textwrap.fill(panel.title, 12 + panel.data["column"].nunique()))
+    for ax in drawing.axes[len(figure.panels) :]:
         ax.remove()
     if kind == "curves":
         _align(figure, drawing)
@@ -221,6 +237,42 @@ def _draw_images(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
     images[:, :, :width] = panel.data["value"].to_numpy().reshape(n, height, width).swapaxes(0, 1)
     ax.imshow(images.reshape(height, -1)[:, :-1], cmap="Greys", interpolation="nearest")
     ax.set_axis_off()
+
+
+def _place_grids(drawing: Drawing, panels: Sequence[Panel]) -> list[Axes]:
+    """Place grids side by side in bands, each as wide as its columns, and give the drawing their size."""
+    bands = list[list[int]]([[]])
+    for place, panel in enumerate(panels):
+        n_columns = panel.data["column"].nunique()
+        if bands[-1] and len(bands[-1]) + n_columns > COLUMNS_PER_BAND:
+            bands.append([])
+        bands[-1] += [place] * n_columns
+    n_columns = max(map(len, bands))
+    n_rows = panels[0].data["data_set"].nunique()
+    drawing.set_size_inches(1.6 + 0.36 * n_columns, 1.0 + len(bands) * (1.6 + 0.17 * n_rows))
+    mosaic: list[Any] = [band + [-1] * (n_columns - len(band)) for band in bands]
+    axes = drawing.subplot_mosaic(mosaic, empty_sentinel=-1)
+    for place, ax in axes.items():
+        ax.tick_params(labelleft=place in [band[0] for band in bands])
+    return [axes[place] for place in range(len(panels))]
+
+
+def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
+    """Draw a row for each data set and a column for each comparison: losses, shaded by their verdicts."""
+    columns, rows = (list(dict.fromkeys(panel.data[name])) for name in ("column", "data_set"))
+    for cell in panel.data.to_dict("records"):
+        x, y = columns.index(cell["column"]), rows.index(cell["data_set"])
+        face, ink = SHADES[cell["verdict"]]
+        ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1.0, 1.0, facecolor=face, edgecolor="0.8", linewidth=0.4))
+        loss = printed(cell["loss"], "+.1f")
+        ax.text(x, y, f"({loss})" if cell["is_apart"] else loss, color=ink, fontsize=5.5, ha="center", va="center")
+    for verdict, shade in SHADES.items():
+        ax.plot([], [], "s", color=shade[0], markeredgecolor="0.5", label=verdict)
+    ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    ax.set_xticks(range(len(columns)), [textwrap.fill(name, 24) for name in columns], rotation=90, fontsize=6)
+    ax.set_yticks(range(len(rows)), rows, fontsize=7)
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
 
 
 def _align(figure: Figure, drawing: Drawing) -> None:

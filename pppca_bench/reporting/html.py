@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, compare, score_rows, scores
-from pppca_bench.reporting.document import EMPTY, Document, Finding, environment, number_text
+from pppca_bench.reporting.document import EMPTY, NO_ANSWERS, Answers, Document, environment, number_text
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
@@ -185,7 +185,7 @@ def render_report(
     snapshot: Snapshot,
     store: Store,
     addresses: Mapping[str, str],
-    judge: Callable[[Snapshot, Sequence[Figure]], Sequence[Finding]] = lambda _snapshot, _figures: (),
+    judge: Callable[[Snapshot, Sequence[Figure]], Answers] = lambda _snapshot, _figures: NO_ANSWERS,
 ) -> str:
     """Render the page.
 
@@ -197,14 +197,14 @@ def render_report(
         Their database, for learning curves, provenance and texts of configs.
     addresses : mapping of str to str
         Sources of the problems' data.
-    judge : callable(snapshot, figures) -> sequence of Finding, optional
+    judge : callable(snapshot, figures) -> Answers, optional
         Judges the claims of a paper.
     """
     means, cells = snapshot.of_means, snapshot.results.cells
     compared = compare(means)
     by_place = {item.place: item for item in compared if item.verdict in SIGNS}
     figures = snapshot.figures(store)
-    findings = judge(snapshot, figures)
+    answers = judge(snapshot, figures)
     # The table of times to fit has about a thousand rows: it is only a file.
     tables = [kept for table in snapshot.with_runs if table.id != FIT_TIMES and (kept := table.trimmed())]
     rankings = []
@@ -216,9 +216,9 @@ def render_report(
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
-        headline=headline(compared, findings),
+        headline=headline(compared, answers),
         n_runs=sum(runs.count_of(DONE) for runs in cells.values()),
-        findings=findings,
+        findings=answers.claims,
         tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
         figures=[
             (figure.figure, figure.title, page_svg(draw, figure), figure_notes(figure))

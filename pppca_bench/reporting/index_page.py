@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter, itemgetter
 
 from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
-from pppca_bench.reporting.document import Document, Finding, count_in_words, environment, listed, number_text
+from pppca_bench.reporting.document import (
+    NO_ANSWERS,
+    Answers,
+    Document,
+    count_in_words,
+    environment,
+    listed,
+    number_text,
+)
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.ranking import Contest, Ranking
@@ -19,7 +27,7 @@ def render_index(
     tables: Sequence[Table | Document],
     figures: Sequence[Figure],
     rankings: Sequence[tuple[Contest, Ranking]] = (),
-    findings: Sequence[Finding] = (),
+    answers: Answers = NO_ANSWERS,
 ) -> str:
     """Render the index as Markdown, with links relative to the folder of ``tables`` and ``figures``.
 
@@ -43,8 +51,8 @@ def render_index(
             tally=tally(compared),
             scores=render_scores(of_means, "markdown", [table for table in tables if isinstance(table, Document)]),
             differing=render_differing(compared, "markdown"),
-            headline=headline(compared, findings),
-            findings=findings,
+            headline=headline(compared, answers),
+            findings=answers.claims,
         )
     )
     return text.rstrip("\n") + "\n"
@@ -86,27 +94,16 @@ def _rows(cells: Sequence[TableCell]) -> str:
     return ", ".join(dict.fromkeys(cell.row for cell in cells))
 
 
-_VERBS = {
-    "holds": ("holds", "hold"),
-    "holds in part": ("holds in part", "hold in part"),
-    "does not hold": ("does not hold", "do not hold"),
-    "undecided": ("is undecided", "are undecided"),
-}
 _OTHERS = {"consistent": "are consistent", "differs": "differ"}
 
 
-def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> list[str]:
-    """Return the main results: the reproduced numbers of each source, the verdicts on the claims, the conclusions.
+def headline(comparisons: Sequence[Comparison], answers: Answers) -> list[str]:
+    """Return the main results: those of the paper, and the reproduced numbers of each source.
 
     Repeated numbers in the sources are not counted.
     """
     run = grouped([item for item in comparisons if item.is_result and item.n], attrgetter("source"))
-    sentences = [_reproduced(source, own) for source, own in run.items()]
-    written = _count_verdicts(finding.verdict for finding in findings)
-    fitted = _count_verdicts(finding.fitted for finding in findings)
-    if written and fitted:
-        sentences.append(f"Of the {len(findings)} claims as written, {written}; with fitted settings, {fitted}.")
-    return [*sentences, *(finding.conclusion for finding in findings if finding.conclusion)]
+    return [*answers.results, *(_reproduced(source, own) for source, own in run.items())]
 
 
 def _reproduced(source: str, results: Sequence[Comparison]) -> str:
@@ -122,11 +119,6 @@ def _reproduced(source: str, results: Sequence[Comparison]) -> str:
             n_rest = counts["reproduced"] - n_seen
             text += f" No search looked at the other {n_others:,}; {n_rest:,} are reproduced."
     return text
-
-
-def _count_verdicts(verdicts: Iterable[str]) -> str:
-    counts = Counter[str](verdicts)
-    return listed([f"{counts[name]} {verbs[counts[name] > 1]}" for name, verbs in _VERBS.items() if counts[name]])
 
 
 def least_errors(table: Table) -> list[str]:

@@ -19,15 +19,17 @@ from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.runs import Cell, Facts
 from pppca_bench.store.database import Store
 
-Builders = Mapping[str, Callable[[], Table | Document]]
+Builder = Callable[[], Table | Document]
+Builders = Mapping[str, Builder]
 """Functions that return tables, by identifier."""
 
 
 class Paper(NamedTuple):
-    """Documents of a paper's own: their builders, and the cells whose runs they show, with a document's identifier."""
+    """A paper's own documents and figures: their builders, and the cells whose runs a document of that name shows."""
 
     builders: Builders
     shown: Mapping[Cell, str]
+    figures: Sequence[Callable[[], Figure]] = ()
 
 
 WithPaper = Callable[[Results, Facts, Sequence[Reference]], Paper]
@@ -50,6 +52,7 @@ class Snapshot(Mapping[str, Table | Document]):
     ) -> None:
         self.results, self.facts, self.references = results, facts, references
         paper = with_paper(results, facts, references)
+        self._paper_figures = paper.figures
         own = OwnTables(results, facts, references, paper.shown)
         builders: Builders = {
             **{
@@ -100,7 +103,8 @@ class Snapshot(Mapping[str, Table | Document]):
     def figures(self, store: Store) -> list[Figure]:
         """Return the figures; their learning curves are read from the database."""
         figures = build_figures(self.results, store, self.of_means, self.references)
-        return [*figures, streaming_figure(self.results, store, self.facts)]
+        own = [figure for build in self._paper_figures if (figure := build()).panels]
+        return [*figures, streaming_figure(self.results, store, self.facts), *own]
 
 
 def take_snapshot(

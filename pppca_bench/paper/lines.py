@@ -1,0 +1,85 @@
+"""Comparisons of the second registered experiment, as its tables have them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from pppca_bench.paper.experiment import experiments
+from pppca_bench.paper.losses import VERDICTS, Verdict
+from pppca_bench.reporting.document import SIGNED, printed
+from pppca_bench.runs import Names
+
+
+class Line(NamedTuple):
+    """Comparison of two methods over n data sets; `cases` are those where the first is equivalent or better."""
+
+    claim: str
+    method: str
+    other: str
+    cases: Names
+    n: int
+    typical: float
+    low: float
+    high: float
+    p: float
+    verdict: Verdict
+
+    @classmethod
+    def of_record(cls, claim: str, method: str, other: str, cases: Names, record: Mapping[str, str]) -> Self:
+        """Return the comparison of a record of the tests."""
+        typical, low, high, p = (float(record[name] or "nan") for name in ("typical", "low", "high", "p_holm"))
+        verdict = next(verdict for verdict in VERDICTS if verdict == record["verdict"])
+        return cls(claim, method, other, cases, int(record["n"]), typical, low, high, p, verdict)
+
+    @property
+    def name(self) -> str:
+        """Return both methods."""
+        return f"{self.method} − {self.other}"
+
+    @property
+    def n_cases(self) -> int:
+        """Return the number of cases."""
+        return len(self.cases)
+
+    @property
+    def size(self) -> str:
+        """Return the typical loss with its 95 % interval."""
+        typical, low, high = (printed(value, SIGNED) for value in (self.typical, self.low, self.high))
+        return f"{typical} points (95 % interval {low} to {high})"
+
+    @property
+    def in_words(self) -> str:
+        """Return the verdict in words."""
+        return {"holds": "at most 1 point", "does not hold": "more than 1 point"}.get(self.verdict, "undecided")
+
+    @property
+    def text(self) -> str:
+        """Return the comparison as a sentence."""
+        return f"{self.name}: typical loss {self.size} on {self.n} data sets; p (Holm) {self.p:.2g}: {self.verdict}."
+
+
+def read_lines(folder: Path) -> tuple[Line, ...]:
+    """Return the comparisons of the claims from the tables in a folder; none if it has no tables."""
+    experiment = experiments()[-1]
+    tests = {record["row"]: record for record in _records(folder / f"{experiment.id}_tests.csv")}
+    losses = _records(folder / f"{experiment.id}_losses.csv")
+    lines = []
+    for group in experiment.groups:
+        for first, second in group.pairs():
+            name = f"{first} − {second}"
+            if group.claim and name in tests:
+                own = (record for record in losses if record["row"] == name)
+                cut = (record for record in own if float(record["features_percent"]) < experiment.most_features)
+                cases = tuple(record["data_set"] for record in cut if record["verdict"] in ("equivalent", "better"))
+                lines.append(Line.of_record(group.claim, first, second, cases, tests[name]))
+    return tuple(lines)
+
+
+def _records(path: Path) -> list[dict[str, str]]:
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
