@@ -369,11 +369,11 @@ class TestRender:
 
     @pytest.mark.slow
     def test_render_writes_every_table_figure_and_the_index(self, copied):
-        said = f"Wrote 26 tables, 3 figures and their index to {copied}, and {copied / 'findings.md'}.\n"
+        said = f"Wrote 27 tables, 3 figures and their index to {copied}, and {copied / 'findings.md'}.\n"
         assert printed("render", "--results", copied) == said
         index, findings = ((copied / name).read_text(encoding="utf-8") for name in ("README.md", "findings.md"))
         names = re.findall(r"\]\(tables/(\w+)\.md\)", index)
-        assert len(names) == 26
+        assert len(names) == 27
         written = {path.name for path in (copied / "tables").iterdir()}
         assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
         targets = re.findall(r"\]\(([^#)]+)\)", index + findings)

@@ -130,7 +130,7 @@ def test_headers_have_a_scope_and_every_table_a_label(page):
 def test_the_page_opens_with_the_main_results(built, text):
     run = [one for one in compare(built[0].of_means) if one.is_result and one.n]
     own = Counter(one.verdict for one in run if one.source == run[0].source)
-    sentence = f"{run[0].source}: {own['reproduced']} of {own.total()} published numbers are reproduced; "
+    sentence = f"{run[0].source}: {own['reproduced']} of {own.total()} published numbers are reproduced ("
     assert text.index(sentence) < text.index("<h3>") < text.index('id="run"')
 
 

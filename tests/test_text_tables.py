@@ -138,7 +138,7 @@ class TestRegistry:
         d = ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
         assert names[first : first + 7] == ["P5", "P6", "P7", "P12", *d]
         assert {"T0", "P3", "P4", "P8", "P9", "P10", "P11"} <= set(names[:first])
-        assert names[first + 7 :] == ["X"]
+        assert names[first + 7 :] == ["verdict_shares", "X"]
 
     def test_runs_of_the_search_are_in_no_list_of_settings(self):
         shown = tables({"proben1_search": RUNS["proben1_search"]})

@@ -85,6 +85,8 @@ def tables(
     chosen = _choose(snapshot, names, show_all)
     if {table.id for table in chosen} != set(names or snapshot):
         check_known("table", names, [table.id for table in _choose(snapshot, (), show_all)])
+    if form not in ("csv", "json"):
+        chosen = snapshot.with_shares(chosen)
     if out is not None:
         _write_tables(chosen, form, out, sd=sd)
         click.echo(f"Wrote {len(chosen)} tables to {out}.")
@@ -123,7 +125,10 @@ def figures(results: Path, out: Path | None) -> None:
 @click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
 @results_option
 @click.option("--findings", type=FILE, help="File for the verdicts on the claims [default: RESULTS/findings.md].")
-def render(results: Path, findings: Path | None) -> None:
+@click.option(
+    "--verdicts", type=FILE, help="Markdown file whose table of the shares of the verdicts is to be written again."
+)
+def render(results: Path, findings: Path | None, verdicts: Path | None) -> None:
     """Write all tables and figures into the results folder.
 
     Its README.md links to all of them; findings.md has the verdicts on the slides' claims.
@@ -137,7 +142,7 @@ def render(results: Path, findings: Path | None) -> None:
     from pppca_bench.reporting.index_page import headline, render_index
 
     snapshot, drawn, rankings = _read(results)
-    built = snapshot.with_runs
+    built = snapshot.with_shares(snapshot.with_runs)
     written = [path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")]
     images = write_figures(drawn, rankings, results / "figures")
     judged = judge(snapshot, drawn, experiment=results / EXPERIMENT)
@@ -150,7 +155,10 @@ def render(results: Path, findings: Path | None) -> None:
     page, benchmarks = findings or results / "findings.md", results / "benchmarks.md"
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
     advice = advice_of(benchmarks.read_text(encoding="utf-8")) if benchmarks.is_file() else ""
-    atomic_write(page, render_findings(headline(compare(snapshot.of_means), judged), judged, links, advice))
+    main = headline(compare(snapshot.of_means), judged, snapshot.all_shares)
+    atomic_write(page, render_findings(main, judged, links, advice))
+    if verdicts:
+        atomic_write(verdicts, _with_shares(verdicts, snapshot))
     click.echo(f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}.")
 
 
@@ -215,6 +223,19 @@ def _read(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ra
         return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
+def _with_shares(page: Path, snapshot: Snapshot) -> str:
+    """Return the text of a page with the shares of the verdicts between its two marks."""
+    from pppca_bench.reporting.document import text_table
+    from pppca_bench.reporting.verdict_shares import SHARES, shares_document
+
+    shares, mark = shares_document(snapshot.all_shares), f"<!-- {SHARES} -->\n"
+    parts = page.read_text(encoding="utf-8").split(mark) if page.is_file() else []
+    if len(parts) != 3:
+        got = f"{len(parts) - 1} of them" if parts else "no file"
+        raise click.UsageError(f"{page}: expected two lines {mark.strip()}, got {got}. The table goes between them.")
+    return mark.join((parts[0], f"\n{text_table(shares.headers, shares.rows, 'markdown')}\n\n", parts[2]))
+
+
 def _write_tables(tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
     """Write a file for each table into a folder, which is created if it is missing, and return the files."""
     from pppca_bench.reporting.document import EXTENSIONS
@@ -229,13 +250,16 @@ def _write_tables(tables: Sequence[Table | Document], form: Format, folder: Path
 def write_by_config(config: str, results: Path) -> tuple[list[Table | Document], Path]:
     """Write the tables of a config's runs into its folder, and remove other tables there; return tables and folder.
 
-    Choice: the sizes of data sets (T0) are left out, since no run fills them.
+    Choice: the sizes of data sets (T0) are left out, since no run fills them, and the shares of the verdicts, since
+    placebos are runs of other configs.
     """
     from pppca_bench.reporting.document import Document
+    from pppca_bench.reporting.verdict_shares import SHARES
 
     with read_store(results) as store:
-        filled = read_snapshot(store, [config]).with_runs
-    shown = [table for table in filled if isinstance(table, Document) or table.shows_runs]
+        snapshot = read_snapshot(store, [config])
+    filled = [snapshot[name] for name in snapshot if name != SHARES]
+    shown = [table for table in filled if (table.has_runs if isinstance(table, Document) else table.shows_runs)]
     tables = [kept for table in shown if (kept := table.trimmed())]
     folder = results / BY_CONFIG / config
     remove_stale(folder, [path for form in KEPT_FORMATS for path in _write_tables(tables, form, folder)])

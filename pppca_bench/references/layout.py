@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -234,43 +234,74 @@ class PortraitLayout(_FigureLayout):
     shows: Literal["features", "rebuilt", "images"]
 
 
-class Scored(Section):
-    """Published numbers that are scored together."""
+class _Part(Section):
+    """Part of the published numbers: tables, and keys of rows and columns, empty for all."""
 
-    name: Text
     tables: Texts
-    quantity: Text
-    unit: Literal["points", "|ln ratio|"] = "|ln ratio|"  # of the distance
-    target: NotNegative | None = None  # for the mean distance
-    share: NotNegative | None = None  # target for the share of cells within one published standard deviation
-    rows: Texts = ()  # keys; empty for all
+    rows: Texts = ()
     columns: Texts = ()
-    ours: str = ""  # the measured quantity, if it has another name
+
+    def includes(self, table: str, row: str, column: str) -> bool:
+        """Return whether a cell is in the part."""
+        named = zip((self.tables, self.rows, self.columns), (table, row, column), strict=True)
+        return all(not names or name in names for names, name in named)
 
     def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
         """Yield the key, and the error, of each name of a table, row or column that no layout has."""
         named = [layouts[table] for table in self.tables if table in layouts]
-        known = {
-            "tables": list(layouts),
-            "rows": [line.key for layout in named for line in layout.rows],
-            "columns": [line.key for layout in named for line in layout.columns],
-        }
-        for key, keys in known.items():
-            for name in getattr(self, key):
-                if name not in keys:
-                    yield key, f"expected some of {'; '.join(dict.fromkeys(keys))}, got {name!r}"
+        rows, columns = ([line.key for layout in named for line in getattr(layout, key)] for key in ("rows", "columns"))
+        for key, known in {"tables": list(layouts), "rows": rows, "columns": columns}.items():
+            yield from ((key, _unknown(name, known)) for name in getattr(self, key) if name not in known)
 
 
-class Searched(Section):
+def _unknown(name: str, known: Iterable[str]) -> str:
+    return f"expected some of {'; '.join(dict.fromkeys(known))}, got {name!r}"
+
+
+class Scored(_Part):
+    """Published numbers that are scored together."""
+
+    name: Text
+    quantity: Text
+    unit: Literal["points", "|ln ratio|"] = "|ln ratio|"  # of the distance
+    target: NotNegative | None = None  # for the mean distance
+    share: NotNegative | None = None  # target for the share of cells within one published standard deviation
+    ours: str = ""  # the measured quantity, if it has another name
+
+
+class Searched(_Part):
     """Published numbers that a search for settings looked at."""
 
-    tables: Texts
     quantities: Texts
-    rows: Texts = ()  # keys; empty for all
 
-    def has(self, table: str, row: str, quantity: str) -> bool:
-        """Return whether the search looked at a number."""
-        return table in self.tables and quantity in self.quantities and (not self.rows or row in self.rows)
+
+class Placebo(_Part):
+    """Wrong program, whose numbers the verdicts should tell from the numbers of a right program.
+
+    In place of our numbers in a cell it has our numbers from the same row and column of another ``table``, from the
+    next row of the same cycle, or from ``runs`` with these settings. Of the cell's own settings, those that these runs
+    have stay. A cell without such numbers is left out.
+    """
+
+    name: Text
+    table: str = ""
+    cycles: tuple[Texts, ...] = ()  # keys of rows; the first follows the last
+    runs: Settings = Field(default_factory=dict)
+
+    def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
+        """Yield the key, and the error, of each name of a table, row or column that no layout has."""
+        yield from super().unknown_names(layouts)
+        if self.table and self.table not in layouts:
+            yield "table", _unknown(self.table, layouts)
+        rows = [line.key for table in self.tables if table in layouts for line in layouts[table].rows]
+        yield from (("cycles", _unknown(row, rows)) for cycle in self.cycles for row in cycle if row not in rows)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = [key for key in ("table", "cycles", "runs") if getattr(self, key)]
+        if len(given) != 1:
+            raise broken_rule(f"expected one of table, cycles and runs, got {' and '.join(given) or 'none'}")
+        return self
 
 
 def check_keys(place: str, keys: list[str]) -> None:

@@ -15,7 +15,17 @@ from pydantic import Field, model_validator
 
 from pppca_bench.documents import Section, raise_errors, read_yaml
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
-from pppca_bench.references.layout import CurveLayout, Layout, PortraitLayout, Scored, Searched, Text, Texts, check_keys
+from pppca_bench.references.layout import (
+    CurveLayout,
+    Layout,
+    Placebo,
+    PortraitLayout,
+    Scored,
+    Searched,
+    Text,
+    Texts,
+    check_keys,
+)
 from pppca_bench.references.numbers import Number, Published, Rule, read_numbers
 from pppca_bench.runs import Cell, Scalar, Selector
 
@@ -37,6 +47,7 @@ class _Document(Section):
     claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
     searched: tuple[Searched, ...] = ()
+    placebos: tuple[Placebo, ...] = ()
     figures: tuple[CurveLayout, ...] = ()
     portraits: tuple[PortraitLayout, ...] = ()
 
@@ -53,9 +64,10 @@ class _Document(Section):
                     raise_errors(
                         [(("verdicts", index, "tables"), f"expected some of {', '.join(layouts)}, got {table!r}")]
                     )
-        for index, group in enumerate(self.scored):
-            for key, text in group.unknown_names(layouts):
-                raise_errors([(("scores", index, key), text)])
+        for name, parts in {"scores": self.scored, "searched": self.searched, "placebos": self.placebos}.items():
+            for index, part in enumerate(parts):
+                for key, text in part.unknown_names(layouts):
+                    raise_errors([((name, index, key), text)])
         return self
 
 

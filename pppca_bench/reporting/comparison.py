@@ -96,9 +96,12 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
                 own.append(
                     Comparison(
                         *(table.id, cell.row, cell.column, quantity, theirs.value),
-                        verdict="not run" if _rule(table, cell, quantity) else "not compared",
+                        verdict="not run" if rule_of(table, cell, quantity) else "not compared",
                         same_as="" if earlier == place else earlier,
-                        searched=any(seen.has(table.id, cell.row, quantity) for seen in searches),
+                        searched=any(
+                            seen.includes(table.id, cell.row, cell.column) and quantity in seen.quantities
+                            for seen in searches
+                        ),
                         source=source,
                     )
                 )
@@ -112,7 +115,7 @@ def _judged(table: Table, comparisons: Sequence[Comparison]) -> list[Comparison]
     contrasts = dict[Place, Contrast]()
     for item in comparisons:
         cell = table.cells[item.row, item.column]
-        if (rule := _rule(table, cell, item.quantity)) and item.quantity in cell.ours:
+        if (rule := rule_of(table, cell, item.quantity)) and item.quantity in cell.ours:
             contrasts[item.place] = contrast(cell.published[item.quantity], cell.ours[item.quantity], rule)
     judged = dict(zip(contrasts, verdicts(list(contrasts.values())), strict=True))
     return [
@@ -137,7 +140,8 @@ def _filled(table: Table, item: Comparison, against: Contrast, verdict: Verdict)
     )
 
 
-def _rule(table: Table, cell: TableCell, quantity: str) -> Rule | None:
+def rule_of(table: Table, cell: TableCell, quantity: str) -> Rule | None:
+    """Return the rule of the verdict on a published number; None if no rule compares it or no run fills its cell."""
     return table.reference.rule(table.id, cell.row, quantity) if table.reference and cell.fillable else None
 
 
@@ -167,8 +171,7 @@ class Score(NamedTuple):
 
 def _is_scored(group: Scored, table: Table, cell: TableCell) -> bool:
     """Return whether a cell belongs to a group, was published, and can be filled by runs."""
-    named = table.id in group.tables and (not group.rows or cell.row in group.rows)
-    named = named and (not group.columns or cell.column in group.columns)
+    named = group.includes(table.id, cell.row, cell.column)
     return named and cell.selector is not None and group.quantity in cell.published
 
 

@@ -80,6 +80,7 @@ class Document(NamedTuple):
     n_missing: int = 0  # planned runs that are not done
     agrees: tuple[bool | None, ...] = ()  # whether each row agrees with the published value; None if not run
     others: Sequence[Grid] = ()  # grids below the rows
+    lead: str = ""  # printed above the rows
 
     @classmethod
     def of_records(
@@ -190,16 +191,17 @@ def render_documents(documents: Sequence[Document], form: Format) -> str:
 
 
 def _render(document: Document, form: Format) -> str:
-    title, notes = f"{document.id}. {document.title}", document.paragraphs()
+    title, lead = f"{document.id}. {document.title}", [document.lead] if document.lead else []
+    notes = document.paragraphs()
     if form == "latex":
-        caption = " ".join([f"{document.title}.", *notes])
+        caption = " ".join([f"{document.title}.", *lead, *notes])
         parts = [f"% {title}", latex_table(document.headers, document.rows, caption, document.title, document.id)]
         for grid in document.others:
             short = f"{document.id}. {grid.caption}"
             parts.append(latex_table(grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"))
     else:
         heading = f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"
-        parts = [heading, text_table(document.headers, document.rows, form), *notes]
+        parts = [heading, *lead, text_table(document.headers, document.rows, form), *notes]
         for grid in document.others:
             caption = f"**{grid.caption}**" if form == "markdown" else f"{grid.caption}:"
             parts += [caption, text_table(grid.headers, grid.rows, form)]

@@ -74,6 +74,7 @@ class TableView(NamedTuple):
     rows: Sequence[RowView]
     notes: Sequence[str]
     counts: Mapping[Verdict, int]
+    lead: str = ""
 
 
 def anchor(*parts: str) -> str:
@@ -105,6 +106,7 @@ def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
         rows,
         notes(table),
         {verdict: counts[verdict] for verdict in SIGNS} if counts else {},
+        table.lead,
     )
 
 
@@ -206,7 +208,8 @@ def render_report(
     figures = snapshot.figures(store)
     answers = judge(snapshot, figures)
     # The table of times to fit has about a thousand rows: it is only a file.
-    tables = [kept for table in snapshot.with_runs if table.id != FIT_TIMES and (kept := table.trimmed())]
+    shown = snapshot.with_shares(table for table in snapshot.with_runs if table.id != FIT_TIMES)
+    tables = [kept for table in shown if (kept := table.trimmed())]
     rankings = []
     for contest, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
@@ -216,7 +219,7 @@ def render_report(
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
-        headline=headline(compared, answers),
+        headline=headline(compared, answers, snapshot.all_shares),
         n_runs=sum(runs.count_of(DONE) for runs in cells.values()),
         findings=answers.claims,
         tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],

@@ -20,6 +20,7 @@ from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.verdict_shares import SHARES, Shares, by_source
 from pppca_bench.runs import ERRORS, grouped
 
 
@@ -34,6 +35,9 @@ def render_index(
     Tables without runs, and figures without panels, are named without links.
     """
     of_means = [table for table in tables if isinstance(table, Table)]
+    shares = [
+        record for table in tables if isinstance(table, Document) and table.id == SHARES for record in table.records
+    ]
     compared, repeats = compare(of_means), []
     for table in (table for table in tables if table.has_runs):
         cells = list(table.cells.values()) if isinstance(table, Table) else []
@@ -51,7 +55,7 @@ def render_index(
             tally=tally(compared),
             scores=render_scores(of_means, "markdown", [table for table in tables if isinstance(table, Document)]),
             differing=render_differing(compared, "markdown"),
-            headline=headline(compared, answers),
+            headline=headline(compared, answers, shares),
             findings=answers.claims,
         )
     )
@@ -97,20 +101,22 @@ def _rows(cells: Sequence[TableCell]) -> str:
 _OTHERS = {"consistent": "are consistent", "differs": "differ"}
 
 
-def headline(comparisons: Sequence[Comparison], answers: Answers) -> list[str]:
+def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares = ()) -> list[str]:
     """Return the main results: those of the paper, and the reproduced numbers of each source.
 
-    Repeated numbers in the sources are not counted.
+    Repeated numbers in the sources are not counted. The shares of right and wrong programs, where known, are over all
+    tables of a source.
     """
+    programs = by_source(shares)
     run = grouped([item for item in comparisons if item.is_result and item.n], attrgetter("source"))
-    return [*answers.results, *(_reproduced(source, own) for source, own in run.items())]
+    return [*answers.results, *(_reproduced(source, own, programs.get(source, "")) for source, own in run.items())]
 
 
-def _reproduced(source: str, results: Sequence[Comparison]) -> str:
+def _reproduced(source: str, results: Sequence[Comparison], programs: str) -> str:
     """Return the counts of a source's reproduced numbers, and of those that a search for settings looked at."""
     counts = Counter[str](item.verdict for item in results)
     others = [f"{counts[verdict]:,} {verb}" for verdict, verb in _OTHERS.items() if counts[verdict]]
-    rest = f"; {listed(others)}" if others else ""
+    rest = (f" ({programs})" if programs else "") + (f"; {listed(others)}" if others else "")
     text = f"{source}: {counts['reproduced']:,} of {len(results):,} published numbers are reproduced{rest}."
     if seen := [item for item in results if item.searched]:
         n_seen = sum(item.verdict == "reproduced" for item in seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from pppca_bench.reporting.own_tables import OwnTables, choices_document
 from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_table
+from pppca_bench.reporting.verdict_shares import SHARES, Shares, shares_document, verdict_shares, with_shares
 from pppca_bench.runs import Cell, Facts
 from pppca_bench.store.database import Store
 
@@ -54,17 +55,23 @@ class Snapshot(Mapping[str, Table | Document]):
         paper = with_paper(results, facts, references)
         self._paper_figures = paper.figures
         own = OwnTables(results, facts, references, paper.shown)
-        builders: Builders = {
-            **{
-                layout.id: partial(fill_table, layout, reference, results, facts, shown_in=lambda: own.shown_in)
-                for reference in references
-                for layout in reference.layouts
-            },
-            **paper.builders,
-            "C": partial(choices_document, results),
-            **own.builders(),
+        published: Builders = {
+            layout.id: partial(fill_table, layout, reference, results, facts, shown_in=lambda: own.shown_in)
+            for reference in references
+            for layout in reference.layouts
         }
-        self.builders = {identifier: cache(build) for identifier, build in builders.items()}
+        of_texts: Builders = {**paper.builders, "C": partial(choices_document, results)}
+        self.shares = cache(self._shares)
+        self._published, self._of_texts = tuple(published), tuple(of_texts)
+        self.builders = {
+            identifier: cache(build)
+            for identifier, build in {
+                **published,
+                **of_texts,
+                SHARES: lambda: shares_document(self.all_shares),
+                **own.builders(),
+            }.items()
+        }
 
     def __getitem__(self, identifier: str) -> Table | Document:
         return self.builders[identifier]()
@@ -75,16 +82,31 @@ class Snapshot(Mapping[str, Table | Document]):
     def __len__(self) -> int:
         return len(self.builders)
 
+    def _shares(self, identifier: str) -> Shares:
+        """Return the shares of the verdicts in a table of means; see `verdict_shares`."""
+        table = self[identifier]
+        return verdict_shares(table, self.__getitem__, self.results) if isinstance(table, Table) else []
+
+    @property
+    def all_shares(self) -> Shares:
+        """Return the shares of the verdicts in the published tables."""
+        return [record for name in self._published for record in self.shares(name)]
+
     @property
     def of_means(self) -> list[Table]:
         """Return the references' tables, and our own tables with runs."""
-        tables = [table for table in self.values() if isinstance(table, Table)]
+        others = (self[name] for name in self if name not in (*self._of_texts, SHARES))
+        tables = [table for table in others if isinstance(table, Table)]
         return [table for table in tables if table.reference or table.has_runs]
 
     @property
     def of_texts(self) -> list[Document]:
-        """Return the tables of texts, with runs or without."""
-        return [table for table in self.values() if isinstance(table, Document)]
+        """Return the tables of texts, with runs or without, but not the shares of the verdicts."""
+        return [table for name in self._of_texts if isinstance(table := self[name], Document)]
+
+    def with_shares(self, tables: Iterable[Table | Document]) -> list[Table | Document]:
+        """Return tables, the published tables with the shares of their verdicts."""
+        return [with_shares(table, self.shares(table.id)) if isinstance(table, Table) else table for table in tables]
 
     @property
     def with_runs(self) -> list[Table | Document]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from statistics import StatisticsError, correlation
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(mean, sd, n, mean - half, mean + half)
 
 
+@lru_cache(4096)
 def student_t(share: float, degrees: float) -> float:
     """Return a quantile of Student's t distribution."""
     from scipy.special import stdtrit
@@ -155,10 +156,24 @@ def summarise_runs(runs: CellRuns) -> CellSummary:
 
 def summarise_values(values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
     """Summarise quantities, given their values by repeat, and the correlation of `CORRELATED` over the repeats."""
-    quantities = {name: summarise(list(of_repeats.values())) for name, of_repeats in values.items() if of_repeats}
-    if correlation := _correlation(*(values.get(name, {}) for name in CORRELATED)):
-        quantities["correlation"] = correlation
-    return quantities
+    names = (*values, "correlation")
+    return {name: own for name in names if (own := summary_of(name, lambda each: values.get(each, {})))}
+
+
+def measured(quantity: str) -> Names:
+    """Return the quantities whose values in single repeats give a quantity of a cell."""
+    return CORRELATED if quantity == "correlation" else (quantity,)
+
+
+def summary_of(quantity: str, values: Values, repeats: Collection[int] | None = None) -> Summary | None:
+    """Summarise a quantity over some repeats (all by default), given the values by name; None if undefined."""
+    kept = [
+        {repeat: value for repeat, value in values(name).items() if repeats is None or repeat in repeats}
+        for name in measured(quantity)
+    ]
+    if quantity == "correlation":
+        return _correlation(*kept)
+    return summarise(list(kept[0].values())) if kept[0] else None
 
 
 def _differing(origins: Sequence[str]) -> Names:

@@ -90,6 +90,8 @@ class Table(NamedTuple):
     is_list: bool = False  # whether a row is a cell of the results, and a column a quantity of it
     remark: str = ""  # printed below
     remark_on: Names = ()  # keys of the rows or columns of the remark; empty for the whole table
+    lead: str = ""  # printed above
+    shares: str = ""  # paragraph on the shares of the verdicts (`verdict_shares.with_shares`), printed below
 
     @property
     def has_runs(self) -> bool:

@@ -66,7 +66,10 @@ def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool 
     for quantity in table.also if any(cell.ours for cell in cells) else ():
         others.append(grid(quantity, f"Ours. {described(quantity).title}", partial(_shown, quantity)))
     return Document(
-        table.id, table.title, "", ours.headers, rows, words, records(table), has_runs=table.has_runs, others=others
+        *(table.id, table.title, "", ours.headers, rows, words, records(table)),
+        has_runs=table.has_runs,
+        others=others,
+        lead=table.lead,
     )
 
 
@@ -193,7 +196,7 @@ def notes(table: Table) -> list[str]:
     meanings = [f"{_unitless(column.title)} is {column.meaning}." for column in columns if column.meaning]
     basis += _notes_on_repeats(table)
     paragraphs = [" ".join(basis), _note_on_differences(table), _note_on_settings(table), origins, *meanings]
-    return list(filter(None, [*paragraphs, table.remark]))
+    return list(filter(None, [*paragraphs, table.remark, table.shares]))
 
 
 def _unitless(title: str) -> str:

@@ -71,17 +71,16 @@ def contrast(number: Number, ours: Summary, rule: Rule) -> Contrast:
         return Contrast(difference, difference, difference, rule.margin, float(equal), equal)
     if ours.n < 2:
         return Contrast(difference, math.nan, math.nan, math.nan, math.nan, equivalent=False)
-    scale, sizes, sds = _IDENTITY, (ours.n, runs), (ours.sd, ours.sd if number.sd is None else number.sd)
-    if rule.compare == "ratios" and min(ours.mean, number.value - half) > 0.0:
-        scale = _LOGARITHM
-    elif rule.compare == "correlations":  # the variance of Fisher's z is 1 / (n - 3), whatever the correlation
-        scale, sizes = _FISHER, (ours.n - 3, runs - 3)
+    scale, sizes = _scale(number, ours, rule), (ours.n, runs)
+    sds = ours.sd, ours.sd if number.sd is None else number.sd
+    if scale is _FISHER:  # the variance of Fisher's z is 1 / (n - 3), whatever the correlation
+        sizes = ours.n - 3, runs - 3
         sds = 1.0 / scale.slope(ours.mean), 1.0 / scale.slope(number.value)
     slope = scale.slope(number.value)
     sd_ours, sd_theirs = sds[0] * scale.slope(ours.mean), (sds[1] or half) * slope
     squares = sd_ours**2 / sizes[0], sd_theirs**2 / sizes[1]
     error, degrees = math.sqrt(sum(squares)), math.inf
-    if rule.compare != "correlations":
+    if scale is not _FISHER:
         degrees = ours.n - 1.0 if number.sd is None else _welch_degrees(squares, (ours.n - 1.0, runs - 1.0))
     mean, low, high = (scale.to(value) for value in (ours.mean, number.value - half, number.value + half))
     apart = mean - min(max(mean, low), high)
@@ -95,6 +94,20 @@ def contrast(number: Number, ours: Summary, rule: Rule) -> Contrast:
         _two_sided_p(apart, error, degrees),
         abs(apart) + student_t(0.95, degrees) * error <= margin,
     )
+
+
+def _scale(number: Number, ours: Summary, rule: Rule) -> _Scale:
+    if rule.compare == "ratios" and min(ours.mean, number.value - number.half_unit) > 0.0:
+        return _LOGARITHM
+    return _FISHER if rule.compare == "correlations" else _IDENTITY
+
+
+def off_by_margin(number: Number, ours: Summary, rule: Rule) -> Summary:
+    """Return our summary with its mean shifted up by the margin, in the scale of the rule, in which the sd stays."""
+    scale, margin = _scale(number, ours, rule), contrast(number, ours, rule).margin
+    shift = scale.to(number.value + margin) - scale.to(number.value)
+    mean = scale.back(scale.to(ours.mean) + shift)
+    return ours._replace(mean=mean, sd=ours.sd * scale.slope(ours.mean) / scale.slope(mean))
 
 
 def _welch_degrees(squares: Sequence[float], degrees: Sequence[float]) -> float:

@@ -1,0 +1,223 @@
+"""Shares of the verdicts, reproduced, consistent and different, of our numbers and of right and wrong programs.
+
+The published numbers of a table are compared with
+
+- our numbers;
+- a right program: as many of our runs as were published, drawn at random, stand in the published place, rounded as
+  printed, and the rest of our runs is compared with them. Choice: a number takes part if we have at least twice as many
+  runs as were published, and the shares are means over `N_DRAWS` draws;
+- a program off by the margin: the same, with the mean of the rest shifted up by the margin of the rule;
+- the placebos of the reference (`references.layout.Placebo`).
+
+Choice: a table tells our program from a placebo if, of the numbers that the placebo has, it reproduces at most half as
+many as a right program; without a draw of these numbers this is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import attrgetter, itemgetter
+from typing import Any
+
+import numpy as np
+
+from pppca_bench.methods.lookup import title_of
+from pppca_bench.references.layout import Placebo
+from pppca_bench.references.numbers import Number
+from pppca_bench.reporting.comparison import Comparison, Place, compare, rule_of
+from pppca_bench.reporting.document import EMPTY, Document
+from pppca_bench.reporting.summary import Results, Summary, measured, summary_of
+from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.verdicts import Verdict, off_by_margin
+from pppca_bench.runs import Selector, described, grouped
+
+SHARES = "verdict_shares"
+"""Identifier of the document."""
+
+N_DRAWS = 20
+
+OURS, RIGHT, OFF = "ours", "a right program", "a program off by the margin"
+
+_SEED = 60
+_SHOWN: Sequence[Verdict] = ("reproduced", "consistent", "differs")
+
+Shares = Sequence[Mapping[str, Any]]
+"""Records of a table's quantities and programs; shares in percent of ``n`` numbers.
+
+``ours`` and ``right`` are the reproduced numbers of ours, and the share of a right program, among the numbers of a
+placebo; ``tells`` is whether the table tells them apart.
+"""
+
+_Judged = Mapping[Place, Sequence[Comparison]]
+"""Comparisons of a program by place: of each draw."""
+
+
+def verdict_shares(table: Table, other: Callable[[str], object], results: Results) -> Shares:
+    """Return the shares of the verdicts in a published table.
+
+    A table whose cells show several quantities has shares for each of them. ``other`` returns a table, given its
+    identifier.
+    """
+    if table.reference is None:
+        return []
+    programs = {OURS: [table], RIGHT: [], OFF: []}
+    for right, off in _draws(table):
+        programs[RIGHT].append(right)
+        programs[OFF].append(off)
+    for placebo in table.reference.placebos:
+        if table.id in placebo.tables:
+            programs[placebo.name] = [_with_placebo(table, placebo, other, results)]
+    judged: dict[str, _Judged] = {
+        name: grouped((item for each in variants for item in compare([each]) if _counts(item)), attrgetter("place"))
+        for name, variants in programs.items()
+    }
+    several = any(len(cell.shows) > 1 for cell in table.cells.values())
+    by_quantity = grouped(judged[OURS], itemgetter(3)) if several else {"": list(judged[OURS])}
+    return [
+        _record(table, quantity, program, [place for place in places if place in judged[program]], judged)
+        for quantity, places in by_quantity.items()
+        for program in programs
+        if not judged[program].keys().isdisjoint(places)
+    ]
+
+
+def _counts(item: Comparison) -> bool:
+    return item.is_result and item.n > 0
+
+
+def _record(
+    table: Table, quantity: str, program: str, places: Sequence[Place], judged: Mapping[str, _Judged]
+) -> Mapping[str, Any]:
+    """Return the shares of a program's numbers in some places."""
+    record: dict[str, Any] = {"row": table.id, "quantity": quantity, "program": program, "n": len(places)}
+    record |= {verdict: _share(judged[program], places, verdict) for verdict in _SHOWN}
+    ours, right, tells = _share(judged[OURS], places), _share(judged[RIGHT], places), None
+    if program not in (OURS, RIGHT, OFF) and right is not None:
+        tells = 2.0 * record["reproduced"] <= right and right > 0.0
+    source = table.reference.title if table.reference else ""
+    return record | {"ours": round(ours * len(places) / 100.0), "right": right, "tells": tells, "source": source}
+
+
+def _share(judged: _Judged, places: Sequence[Place], verdict: Verdict = "reproduced") -> Any:
+    """Return the share of a verdict in percent, None without numbers."""
+    verdicts = [item.verdict for place in places for item in judged.get(place, ())]
+    return 100.0 * verdicts.count(verdict) / len(verdicts) if verdicts else None
+
+
+def _draws(table: Table) -> Iterator[tuple[Table, Table]]:
+    """Yield tables of a right program and of a program off by the margin, for each draw."""
+    rng = np.random.default_rng(_SEED)
+    cells = {place: _drawn(table, cell, rng) for place, cell in table.cells.items()}
+    for draw in range(N_DRAWS):
+        right = {place: draws[draw] for place, draws in cells.items()}
+        off = {place: _off(table, cell) for place, cell in right.items()}
+        yield table._replace(cells=right), table._replace(cells=off)
+
+
+def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[TableCell]:
+    """Return the cell of a right program for each draw, with the numbers of which we have enough runs."""
+    published: list[dict[str, Number]] = [{} for _ in range(N_DRAWS)]
+    ours: list[dict[str, Summary]] = [{} for _ in range(N_DRAWS)]
+    for quantity, number in cell.published.items():
+        rule, values = rule_of(table, cell, quantity), {name: cell.values(name) for name in measured(quantity)}
+        repeats = list(next(iter(values.values())))
+        if rule is None or rule.runs is None or len(repeats) < 2 * rule.runs:
+            continue
+        digits = len(number.text.partition(".")[2])
+        for draw in range(N_DRAWS):
+            order = rng.permutation(repeats).tolist()
+            theirs = summary_of(quantity, values.__getitem__, order[: rule.runs])
+            rest = summary_of(quantity, values.__getitem__, order[rule.runs :])
+            if theirs and rest:
+                sd = None if number.sd is None else round(theirs.sd, digits)
+                published[draw][quantity], ours[draw][quantity] = Number(f"{theirs.mean:.{digits}f}", sd), rest
+    return [cell._replace(published=own, ours=rest) for own, rest in zip(published, ours, strict=True)]
+
+
+def _off(table: Table, cell: TableCell) -> TableCell:
+    rules = {quantity: rule_of(table, cell, quantity) for quantity in cell.ours}
+    shifted = {name: off_by_margin(cell.published[name], cell.ours[name], rule) for name, rule in rules.items() if rule}
+    return cell._replace(ours=shifted)
+
+
+def _with_placebo(table: Table, placebo: Placebo, other: Callable[[str], object], results: Results) -> Table:
+    """Return a table with the numbers of a placebo in place of ours."""
+    source = other(placebo.table) if placebo.table else table
+    after = {row: following for cycle in placebo.cycles for row, following in pairwise((*cycle, cycle[0]))}
+    cells = {}
+    for (row, column), cell in table.cells.items():
+        ours: Mapping[str, Summary] = {}
+        if placebo.includes(table.id, row, column) and cell.selector and table.reference:
+            if placebo.runs:
+                selector = _in_place(cell.selector, placebo, results, table.reference.configs)
+                ours = results.summary(selector, table.reference.configs).quantities
+            elif isinstance(source, Table):
+                place = (after.get(row, "") if placebo.cycles else row, column)
+                ours = source.cells[place].ours if place in source.cells else {}
+        cells[row, column] = cell._replace(ours=ours)
+    return table._replace(cells=cells)
+
+
+def _in_place(selector: Selector, placebo: Placebo, results: Results, configs: Sequence[str]) -> Selector:
+    """Return the selector of a placebo's runs in place of the runs of a cell."""
+    asked = {"problem": selector.problem, "method": selector.method, **placebo.runs}
+    problem, method = str(asked.pop("problem")), str(asked.pop("method"))
+    known = {name for cell in results.matching(Selector(problem, method), tuple(configs)) for name in cell.settings}
+    asked = {name: value for name, value in selector.settings if name in known} | asked
+    return Selector(problem, method, tuple(sorted(asked.items())))
+
+
+def with_shares(table: Table, shares: Shares) -> Table:
+    """Return a table with a paragraph on the shares of its verdicts, and above it the placebos it does not tell."""
+    lines, lead = [], []
+    for quantity, records in grouped(shares, itemgetter("quantity")).items():
+        of, n = "of" if quantity else "Of", records[0]["n"]
+        texts = [f"{each['program']} {_percent(each)}" + f" of {each['n']}" * (each["n"] < n) for each in records[1:]]
+        others = f" Other programs would get: {', '.join(texts)}." if texts else ""
+        counts = f"{of} {n} numbers, {records[0]['ours']} are reproduced ({_percent(records[0])})."
+        lines.append(f"{_prefix(quantity)}{counts}{others}")
+        lead += [_not_told(table, each) for each in records if each["tells"] is False]
+    return table._replace(lead=" ".join(lead), shares=" ".join(lines))
+
+
+def _not_told(table: Table, record: Mapping[str, Any]) -> str:
+    quantity, n, wrong = record["quantity"], record["n"], record["program"]
+    methods = list(dict.fromkeys(cell.selector.method for cell in table.cells.values() if cell.selector))
+    program = title_of(methods[0]) if quantity and len(methods) == 1 else "our program"
+    counts = f"of {n} numbers, {record['ours']} against {round(record['reproduced'] * n / 100.0)} are reproduced"
+    this = "this" if quantity else "This"
+    return f"{_prefix(quantity)}{this} table does not tell {program} from {wrong}: {counts}."
+
+
+def _prefix(quantity: str) -> str:
+    return f"{_name(quantity)}: " if quantity else ""
+
+
+def _name(quantity: str) -> str:
+    return described(quantity).title.partition(",")[0] if quantity else "all"
+
+
+def _percent(record: Mapping[str, Any]) -> str:
+    return f"{record['reproduced']:.0f} %"
+
+
+def shares_document(shares: Shares) -> Document:
+    """Return the shares of the verdicts in all published tables as a document."""
+    tells = {True: "yes", False: "no", None: EMPTY}
+    records = [{**each, "_name": _name(each["quantity"]), "_tells": tells[each["tells"]]} for each in shares]
+    columns = [("table", "{row}"), ("quantity", "{_name}"), ("program", "{program}"), ("numbers", "{n}")]
+    columns += [(verdict, f"{{{verdict}:.0f}} %") for verdict in _SHOWN] + [("told apart", "{_tells}")]
+    return Document.of_records(SHARES, "Shares of the verdicts of right and wrong programs", columns, records)
+
+
+def by_source(shares: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
+    """Return the shares of reproduced numbers of right and wrong programs, over the tables of each source, as texts."""
+    texts = {}
+    for source, records in grouped(shares, itemgetter("source")).items():
+        programs = grouped((each for each in records if each["program"] not in (OURS, OFF)), itemgetter("program"))
+        texts[source] = "; ".join(
+            f"{program}: {sum(each['n'] * each['reproduced'] for each in own) / sum(each['n'] for each in own):.0f} %"
+            for program, own in programs.items()
+        )
+    return texts

@@ -1,0 +1,166 @@
+"""Shares of the verdicts of right and wrong programs, on made-up tables."""
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stored_runs import cell_of, results_of, run_of
+
+from pppca_bench.errors import OwnDataError
+from pppca_bench.references.layout import Layout, Placebo
+from pppca_bench.references.numbers import Number, Rule
+from pppca_bench.references.reference import Reference, read_reference
+from pppca_bench.reporting.comparison import compare
+from pppca_bench.reporting.document import Answers, render_documents
+from pppca_bench.reporting.index_page import headline
+from pppca_bench.reporting.snapshot import Snapshot
+from pppca_bench.reporting.summary import Summary
+from pppca_bench.reporting.table_text import render
+from pppca_bench.reporting.verdict_shares import SHARES
+from pppca_bench.reporting.verdicts import off_by_margin
+
+NAN = math.nan
+ERROR, SIZE = "test_error_percent", "dimensionality"
+ROWS = [f"{family}{number}" for family in "abcdefghij" for number in (1, 2)]
+CYCLES = tuple((f"{family}1", f"{family}2") for family in "abcdefghij")
+PLACEBOS = {
+    "equal runs": {"runs": {"method": "pca"}},
+    "other runs": {"runs": {"method": "all_features"}},
+    "other table": {"table": "B"},
+    "next row": {"cycles": CYCLES, "rows": ("a1", "b1")},
+    "no runs": {"runs": {"method": "lda"}},
+}
+
+
+def made_up(n_runs: int) -> Snapshot:
+    """Return forty errors and sizes of DGHA, each the mean of 60 published runs; PCA's numbers are like DGHA's."""
+    rng, runs, numbers = np.random.default_rng(1), [], {}
+    for place, problem in enumerate(ROWS):
+        for method, mean in (("dgha", 10.0), ("pca", 10.0), ("all_features", 12.0)):
+            for tau in (5, 10) if method != "all_features" else (None,):
+                settings = {} if tau is None else {"tau": tau}
+                cell = cell_of(problem, method, {**settings, "centre": True} if method == "dgha" else settings, {})
+                values = rng.normal((mean + 5.0 * place, mean + place), 1.0, (n_runs, 2))
+                runs += [run_of(cell, repeat, **{ERROR: own, SIZE: size}) for repeat, (own, size) in enumerate(values)]
+        for tau in (5, 10):
+            error, size = rng.normal((10.0 + 5.0 * place, 10.0 + place), 1.0 / 60**0.5)
+            numbers["A", problem, str(tau)] = {ERROR: Number(f"{error:.2f}", 1.0), SIZE: Number(f"{size:.2f}")}
+    lines = {
+        "rows": tuple({"key": row, "runs": {"problem": row}} for row in ROWS),
+        "columns": tuple({"key": str(tau), "runs": {"tau": tau}} for tau in (5, 10)),
+    }
+    shared = {"title": "t", "place": "p", "row_header": "Problem", "shows": (ERROR, SIZE), **lines}
+    reference = Reference.model_construct(
+        name="mine",
+        title="Mine",
+        configs=(),
+        searched=(),
+        rules=(Rule(margin=0.5, unit="sd", runs=60),),
+        placebos=tuple(Placebo(name=name, tables=("A",), **keys) for name, keys in PLACEBOS.items()),
+        layouts=(
+            Layout(id="A", runs={"method": "dgha", "centre": True}, **shared),
+            Layout(id="B", runs={"method": "all_features"}, **shared | {"columns": ({"key": "5"},)}),
+        ),
+        numbers=numbers,
+    )
+    return Snapshot(results_of(runs), {}, [reference])
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return made_up(240)
+
+
+def shares(snapshot: Snapshot, quantity: str = ERROR) -> dict[str, dict[str, object]]:
+    return {record["program"]: record for record in snapshot.shares("A") if record["quantity"] == quantity}
+
+
+def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snapshot):
+    for quantity in (ERROR, SIZE):
+        own = shares(snapshot, quantity)
+        right, off = own["a right program"], own["a program off by the margin"]
+        assert (right["n"], right["differs"]) == (40, pytest.approx(0.0, abs=2))
+        assert right["reproduced"] == pytest.approx(91, abs=6)
+        assert [off[verdict] for verdict in ("reproduced", "differs")] == pytest.approx([5, 91], abs=6)
+        assert own["ours"]["reproduced"] == pytest.approx(right["reproduced"], abs=12)
+
+
+def test_a_placebo_has_the_numbers_of_its_runs_of_another_table_or_of_the_next_row(snapshot):
+    own = shares(snapshot)
+    assert "no runs" not in own
+    assert [own[name]["n"] for name in ("equal runs", "other runs", "other table", "next row")] == [40, 40, 20, 4]
+    assert [own[name]["tells"] for name in own] == [None, None, None, False, True, True, True]
+    assert own["other runs"]["differs"] == own["next row"]["differs"] == 100.0
+
+
+def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(snapshot):
+    (table,) = snapshot.with_shares([snapshot["A"]])
+    own, lines = shares(snapshot), render(table, form="markdown").splitlines()
+    n_ours, n_theirs = own["ours"]["ours"], round(0.4 * own["equal runs"]["reproduced"])
+    counts = f"of 40 numbers, {n_ours} against {n_theirs} are reproduced."
+    sentence = f"this table does not tell DGHA from equal runs: {counts}"
+    assert lines[2].startswith(f"Error: {sentence} Dimensionality: this table does not tell DGHA from equal runs")
+    assert "other runs" not in lines[2]
+    below = f"Error: of 40 numbers, {n_ours} are reproduced"
+    (note,) = [line for line in lines if line.startswith(below)]
+    assert "other runs 0 %, other table 0 % of 20, next row 0 % of 4." in note
+    assert sentence in render(table, form="latex").replace("\n", " ")
+    assert render(snapshot["A"], form="csv") == render(table, form="csv")
+
+
+def test_with_too_few_runs_for_a_draw_no_placebo_is_judged():
+    own = shares(made_up(119))
+    assert list(own) == ["ours", *list(PLACEBOS)[:4]]
+    assert {record["tells"] for record in own.values()} == {None}
+
+
+def test_the_document_has_a_row_for_each_quantity_and_program(snapshot):
+    document = snapshot[SHARES]
+    assert len(document.rows) == 13  # other table has no sizes
+    assert document.rows[0][:4] == ("A", "Error", "ours", "40")
+    assert document.rows[3][-1] == "no"
+    assert render_documents([document], "csv").count("\n") == 14
+
+
+def test_the_headline_has_the_shares_of_right_and_wrong_programs(snapshot):
+    (sentence,) = headline(compare(snapshot.of_means), Answers(), snapshot.all_shares)
+    assert "are reproduced (a right program: " in sentence
+    assert "; other runs: 0 %; " in sentence
+
+
+def test_a_comparison_draws_nothing(snapshot, monkeypatch):
+    monkeypatch.setitem(snapshot.builders, SHARES, lambda: pytest.fail("drawn"))
+    assert {"A", "B"} <= {table.id for table in snapshot.of_means}
+    assert all(document.id != SHARES for document in snapshot.of_texts)
+
+
+@pytest.mark.parametrize(
+    ("scale", "number", "mean"),
+    [("means", "4.00", 5.0), ("ratios", "4.00", 4.0 * math.exp(0.25)), ("correlations", "0.00", math.tanh(0.5))],
+)
+def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, number, mean):
+    rule, ours = Rule(margin=0.5, unit="sd", runs=60, compare=scale), Summary(float(number), 2.0, 240, NAN, NAN)
+    assert off_by_margin(Number(number, 2.0), ours, rule).mean == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"tables": ["Z"], "table": "U1"}, "tables: expected some of U1; U2, got 'Z'"),
+        ({"tables": ["U1"], "table": "Z"}, "table: expected some of U1; U2, got 'Z'"),
+        ({"tables": ["U1"], "cycles": [["wine, QDA", "none"]]}, "cycles: expected some of wine, QDA; "),
+        ({"tables": ["U1"]}, "expected one of table, cycles and runs, got none"),
+        ({"tables": ["U1"], "table": "U2", "runs": {"method": "pca"}}, "runs, got table and runs"),
+    ],
+)
+def test_an_invalid_placebo_is_an_error_with_line_and_key(keys, expected, tmp_path):
+    folder = Path(shutil.copytree(Path(__file__).parents[1] / "docs" / "examples" / "reference", tmp_path / "mine"))
+    with (folder / "reference.yaml").open("a") as file:
+        file.write(f"placebos: [{json.dumps({'name': 'wrong', **keys})}]\n")
+    with pytest.raises(OwnDataError, match=re.escape(expected)) as error:
+        read_reference(folder)
+    assert re.search(r"mine/reference.yaml:\d+: placebos\[0\]", str(error.value))
