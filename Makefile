@@ -12,10 +12,9 @@ SEED ?= 4242
 BENCH ?=
 BIN := .venv/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
-EXPERIMENT := configs/experiment.yaml configs/experiment_large.yaml
-EXPERIMENT2 := configs/experiment2.yaml configs/experiment2_large.yaml
+EXPERIMENTS := $(wildcard configs/experiment*.yaml)
 TODAY := configs/streaming.yaml configs/streaming_curves.yaml configs/keep_rules.yaml
-CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENT) $(EXPERIMENT2),$(wildcard configs/*.yaml))
+CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENTS),$(wildcard configs/*.yaml))
 # Configs that take long and have no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup as_written as_written_speedup proben1_printed proben1_search ga_readings \
 	rfe_readings streaming streaming_curves keep_rules fitness_time)
@@ -49,14 +48,18 @@ tables: .venv/package
 	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md
 	$(BIN)/pppca report --results $(RESULTS)
 
-# The registered experiment, apart from the other results, and the methods of today (S1, S2, K1, F9), which `tables`
+# The registered experiments, apart from the other results, and the methods of today (S1, S2, K1, F9), which `tables`
 # renders.
 experiment: .venv/package
 	$(BIN)/pppca run $(TODAY) --results $(RESULTS) --no-tables
-	$(BIN)/pppca run $(EXPERIMENT) --results $(RESULTS)/experiment --no-tables
-	for form in markdown csv; do \
-		$(BIN)/pppca tables --results $(RESULTS)/experiment --table E --table E_losses --table E_tests \
-			--format $$form --out $(RESULTS)/experiment/tables || exit 1; \
+	for experiment in experiment:E experiment2:E2; do \
+		name=$${experiment%:*} id=$${experiment#*:}; \
+		$(BIN)/pppca run configs/$$name.yaml configs/$${name}_large.yaml --results $(RESULTS)/$$name --no-tables && \
+		for form in markdown csv; do \
+			$(BIN)/pppca tables --results $(RESULTS)/$$name --format $$form --out $(RESULTS)/$$name/tables \
+				--table $$id --table $${id}_losses --table $${id}_tests --table $${id}_margins --table $${id}_matrix || exit 1; \
+		done && \
+		$(BIN)/pppca figures --results $(RESULTS)/$$name --figure $${id}_matrix || exit 1; \
 	done
 
 # The regression against the recorded results: all configs at few repeats, compared with the same repeats of the full run.

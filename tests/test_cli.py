@@ -366,6 +366,10 @@ class TestRender:
         assert {path.name for path in Path("made").iterdir()} == expected
         missing = [*(f"F{i}: not run" for i in (1, 2, 3, 4, 8)), *(f"E{i}: not run" for i in (1, 2, 3)), "F9: not run"]
         assert [line[:11] for line in result.stderr.splitlines()] == missing
+        result = pppca("figures", "--results", recorded, "--out", "chosen", "--figure", "F6")
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "Wrote 3 files to chosen.\n", "")
+        result = pppca("figures", "--results", recorded, "--figure", "F9")
+        assert result.stderr == "Error: no figure 'F9' in these results: expected one of F5, F6, F7.\n"
 
     @pytest.mark.slow
     def test_render_writes_every_table_figure_and_the_index(self, copied):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,12 @@ _ANY_METHOD = {
     "portrait": "`true` stores samples, projections and reconstructions for a figure, if the method makes features.",
 }
 _LINKS = (
-    # Tables and figures are on the page of results, tables of the experiment on its own page, by their ids.
+    # Tables and figures are on the page of results, tables of an experiment on its own page, by their ids.
     (
-        re.compile(r"\]\(\.\./results/(?:experiment/)?(?:tables|figures)/(\w+)\.(?:md|svg)\)"),
-        lambda link: f"](#{link[1].lower()})",
+        re.compile(r"\]\(\.\./results/(experiment\d?)/tables/(\w+)\.md\)"),
+        lambda link: f"](#{link[1]}-{link[2].lower()})",
     ),
+    (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda link: f"](#{link[1].lower()})"),
     (re.compile(r"\]\(\.\./data/README\.md(#[\w-]+)?\)"), lambda link: f"](data.md{link[1] or ''})"),
     (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda link: f"](results.md{link[1] or ''})"),
 )
@@ -73,10 +75,10 @@ def results_page() -> str:
     return "\n\n".join(parts)
 
 
-def experiment_page() -> str:
-    """Return the rendered tables of the registered experiment as targets of links."""
-    tables = {name: RESULTS / "experiment" / "tables" / f"{name}.md" for name in ("E_tests", "E", "E_losses")}
-    return "\n\n".join(f"({name.lower()})=\n\n{path.read_text(encoding='utf-8')}" for name, path in tables.items())
+def experiment_page(name: str) -> str:
+    """Return the rendered tables of a registered experiment as targets of links; "" before its first run."""
+    tables = sorted((RESULTS / name / "tables").glob("*.md"))
+    return "\n\n".join(f"({name}-{path.stem.lower()})=\n\n{path.read_text(encoding='utf-8')}" for path in tables)
 
 
 def config_keys_page() -> str:
@@ -97,7 +99,8 @@ def api_page() -> str:
 
 GENERATED: Mapping[str, Callable[[], str]] = {
     "results": results_page,
-    "experiment": experiment_page,
+    "experiment": partial(experiment_page, "experiment"),
+    "experiment2": partial(experiment_page, "experiment2"),
     "config_keys": config_keys_page,
     "api": api_page,
 }

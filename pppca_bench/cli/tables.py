@@ -101,16 +101,22 @@ def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[
     return tables if show_all else [kept for table in tables if (kept := table.trimmed())]
 
 
-@click.command(epilog=examples("pppca figures", "pppca figures --out paper/figures"))
+@click.command(epilog=examples("pppca figures", "pppca figures --figure F6 --out paper/figures"))
 @results_option
+@click.option("--figure", "names", multiple=True, help="Only this figure, such as F1 (repeatable).")
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
-def figures(results: Path, out: Path | None) -> None:
+def figures(results: Path, names: Names, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
     from pppca_bench.reporting.figure_drawing import write_figures
     from pppca_bench.reporting.ranking import CONTESTS
 
     folder = out or results / "figures"
     _, drawn, rankings = _read(results)
+    can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
+    check_known("figure", names, can_be_drawn)
+    if names:
+        drawn = [figure for figure in drawn if figure.figure in names]
+        rankings = [(contest, ranking) for contest, ranking in rankings if contest.id in names]
     paths = write_figures(drawn, rankings, folder)
     click.echo(f"Wrote {len(paths)} files to {folder}.")
     for figure in drawn:
@@ -118,7 +124,7 @@ def figures(results: Path, out: Path | None) -> None:
             click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
     ranked = [contest for contest, _ in rankings]
     for contest in CONTESTS:
-        if contest.missing and contest not in ranked:
+        if contest.missing and contest not in ranked and not names:
             click.echo(f"{contest.id}: not run: {contest.missing} (configs/{contest.configs[0]}.yaml).", err=True)
 
 
