@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.config.request import read_request
@@ -191,3 +192,21 @@ def test_the_rendered_tests_follow_from_the_rendered_losses():
     assert list(rendered["p_holm"]) == pytest.approx([p for p, _ in judged])
     assert list(rendered["n_small"]) == [own.n_small for own in by_row.values()]
     assert list(rendered["alike"]) == pytest.approx([equivalence(own.multiples())[1] for own in by_row.values()])
+
+
+def test_the_page_states_the_p_and_the_widths_of_the_intervals_of_the_rendered_tables():
+    folder = ROOT / "results" / "experiment" / "tables"
+    tests, losses = (pd.read_csv(folder / f"E_{name}.csv") for name in ("tests", "losses"))
+    own = tests.set_index("row").loc["DGHA (fitted) − PCA, as many as DGHA (fitted)"]
+    intervals = losses[losses["row"].str.contains("as many as")][["low", "high"]]
+    widths, inside = intervals["high"] - intervals["low"], (intervals["low"] > -1.0) & (intervals["high"] < 1.0)
+    p = binomtest(int(own["n_small"]), int(own["n"])).pvalue
+    text = " ".join((ROOT / FIRST.page).read_text(encoding="utf-8").split())
+    assert (
+        f"on {own['n_small']} of {own['n']} data sets: a two-sided p of {p:.3f}, and of {own['p_holm']:.3f} after"
+        in text
+    )
+    assert (
+        f"the {len(widths)} intervals of the losses against exact PCA with the same number of components are up to"
+        f" {widths.max():.1f} points wide (median {widths.median():.1f}), and {inside.sum()} of them lie within ±1 point"
+    ) in text
