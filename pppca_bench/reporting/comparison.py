@@ -31,7 +31,7 @@ Place = tuple[str, str, str, str]
 SCORE_HEADERS = ("score", "cells", "run", "mean", "worst", "unit", "target", "within", "target", "met")
 COMPARISON_HEADERS = (
     *("table", "row", "column", "quantity", "published"),
-    *("ours", "sd", "n", "diff", "95 % interval", "margin", "relative", "searched", "verdict"),
+    *("ours", "sd", "n", "diff", "95 % interval", "margin", "relative", "verdict", "note"),
 )
 
 
@@ -106,6 +106,13 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
                     )
                 )
         comparisons += _judged(table, own)
+        for (name, row, column), numbers in table.reference.numbers.items() if table.notes and table.reference else ():
+            if name == table.id:
+                noted = {quantity: number for quantity, number in numbers.items() if quantity in table.notes}
+                comparisons += [
+                    Comparison(name, row, column, quantity, number.value, verdict="not compared", source=source)
+                    for quantity, number in noted.items()
+                ]
     seen = {(item.first_place, item.quantity) for item in comparisons if item.searched}
     return [item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons]
 
@@ -259,7 +266,7 @@ def tally(comparisons: Sequence[Comparison]) -> str:
     if rest:
         sentences.append(f"Not counted: {rest} numbers that repeat another number or are sizes of data sets.")
     if cited:
-        sentences.append(f"Not compared: {cited} numbers of other programs and computers, which the sources cite.")
+        sentences.append(f"Not compared: {cited} numbers for which the reference has no rule, or no runs.")
     return " ".join(sentences)
 
 
@@ -296,8 +303,19 @@ def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
         relative = EMPTY if item.relative is None else f"{printed(100.0 * item.relative, '+.0f')} %"
         margin = printed(item.margin, ".2f")
         ours = printed(item.mean, ".2f"), printed(item.sd, ".2f"), str(item.n), difference, interval, margin, relative
-        rows.append((*item.place, f"{item.published:g}", *ours, "yes" if item.searched else "no", item.verdict))
+        rows.append((*item.place, f"{item.published:g}", *ours, item.verdict, _note(item)))
     return text_grid(rows, COMPARISON_HEADERS, form)
+
+
+def _note(item: Comparison) -> str:
+    """Return whether a search looked at a number, and why it is not counted."""
+    notes = {
+        "searched": item.searched,
+        f"as {item.same_as}": bool(item.same_as),
+        "a size of the data": item.quantity in SIZES,
+        "no rule or no runs": item.verdict == "not compared",
+    }
+    return "; ".join(note for note, applies in notes.items() if applies)
 
 
 def text_grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) -> str:

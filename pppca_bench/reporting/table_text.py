@@ -8,7 +8,7 @@ from functools import partial
 from operator import attrgetter
 from statistics import median
 
-from pppca_bench.reporting.comparison import compare, mean_difference
+from pppca_bench.reporting.comparison import compare, mean_difference, rule_of
 from pppca_bench.reporting.document import (
     EMPTY,
     INDENT,
@@ -195,7 +195,8 @@ def notes(table: Table) -> list[str]:
     columns = [described(name) for name in table.column_labels] if table.is_list else []
     meanings = [f"{_unitless(column.title)} is {column.meaning}." for column in columns if column.meaning]
     basis += _notes_on_repeats(table)
-    paragraphs = [" ".join(basis), _note_on_differences(table), _note_on_settings(table), origins, *meanings]
+    compared = _note_on_differences(table), _note_on_rules(table)
+    paragraphs = [" ".join(basis), *compared, _note_on_settings(table), origins, *meanings]
     return list(filter(None, [*paragraphs, table.remark, table.shares]))
 
 
@@ -232,6 +233,19 @@ def _note_on_differences(table: Table) -> str:
         title = _lower(_unitless(described(quantity).title))
         texts.append(f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(own)} below)")
     return f"Ours − published, on average: {', '.join(texts)}." if texts else ""
+
+
+def _note_on_rules(table: Table) -> str:
+    """State the published runs and the margin of the verdicts, where the margin is in standard deviations."""
+    texts = dict[str, None]()
+    for cell in table.cells.values():
+        for quantity, number in cell.published.items() if cell.ours else ():
+            rule = rule_of(table, cell, quantity)
+            if rule and rule.runs and rule.unit == "sd" and rule.compare != "correlations":
+                runs = "a single run" if rule.runs == 1 else f"{rule.runs} runs"
+                whose = "our" if number.sd is None else "the published"
+                texts[f"{runs} behind a published mean, margin {rule.margin:g} times {whose} standard deviation"] = None
+    return f"Verdicts: {'; '.join(texts)}." if texts else ""
 
 
 def _note_on_settings(table: Table) -> str:
