@@ -45,7 +45,7 @@ demo: .venv/package
 
 tables: .venv/package
 	$(BIN)/pppca run $(CONFIGS) --results $(RESULTS) --no-tables
-	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md
+	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md --verdicts docs/verdicts.md
 	$(BIN)/pppca report --results $(RESULTS)
 
 # The registered experiments, apart from the other results, and the methods of today (S1, S2, K1, F9), which `tables`

@@ -394,6 +394,18 @@ class TestRender:
         assert "../../copied/tables/T4.md" in targets
         assert [target for target in targets if not (page.parent / target).is_file()] == []
 
+    @pytest.mark.slow
+    def test_the_shares_of_the_verdicts_are_written_between_the_marks_of_a_page(self, copied, tmp_path):
+        page, mark = tmp_path / "page.md", "<!-- verdict_shares -->\n"
+        page.write_text(f"Before\n{mark}old{mark}After\n")
+        printed("render", "--results", copied, "--verdicts", page)
+        before, table, after = page.read_text(encoding="utf-8").split(mark)
+        assert (before, after) == ("Before\n", "After\n")
+        assert table.startswith("\n| table")
+        page.write_text(mark)
+        said = f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
+        assert said in printed("render", "--results", copied, "--verdicts", page, code=2)
+
 
 class TestData:
     def test_the_list_names_every_problem_and_where_it_is(self):

@@ -1,5 +1,6 @@
 """Shares of the verdicts of right and wrong programs, on made-up tables."""
 
+import csv
 import json
 import math
 import re
@@ -75,12 +76,12 @@ def snapshot() -> Snapshot:
     return made_up(240)
 
 
-def shares(snapshot: Snapshot, quantity: str = ERROR) -> dict[str, dict[str, object]]:
+def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, object]]:
     return {record["program"]: record for record in snapshot.shares("A") if record["quantity"] == quantity}
 
 
 def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snapshot):
-    for quantity in (ERROR, SIZE):
+    for quantity in ("Error", "Dimensionality"):
         own = shares(snapshot, quantity)
         right, off = own["a right program"], own["a program off by the margin"]
         assert (right["n"], right["differs"]) == (40, pytest.approx(0.0, abs=2))
@@ -93,7 +94,7 @@ def test_a_placebo_has_the_numbers_of_its_runs_of_another_table_or_of_the_next_r
     own = shares(snapshot)
     assert "no runs" not in own
     assert [own[name]["n"] for name in ("equal runs", "other runs", "other table", "next row")] == [40, 40, 20, 4]
-    assert [own[name]["tells"] for name in own] == [None, None, None, False, True, True, True]
+    assert [own[name]["tells"] for name in own] == [None, None, None, "no", "yes", "yes", "yes"]
     assert own["other runs"]["differs"] == own["next row"]["differs"] == 100.0
 
 
@@ -101,11 +102,11 @@ def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(s
     (table,) = snapshot.with_shares([snapshot["A"]])
     own, lines = shares(snapshot), render(table, form="markdown").splitlines()
     n_ours, n_theirs = own["ours"]["ours"], round(0.4 * own["equal runs"]["reproduced"])
-    counts = f"of 40 numbers, {n_ours} against {n_theirs} are reproduced."
-    sentence = f"this table does not tell DGHA from equal runs: {counts}"
+    counts = f"{n_ours} against {n_theirs} of 40 numbers"
+    sentence = f"this table does not tell DGHA from equal runs, since {counts} are reproduced."
     assert lines[2].startswith(f"Error: {sentence} Dimensionality: this table does not tell DGHA from equal runs")
     assert "other runs" not in lines[2]
-    below = f"Error: of 40 numbers, {n_ours} are reproduced"
+    below = f"Error: {n_ours} of 40 numbers are reproduced"
     (note,) = [line for line in lines if line.startswith(below)]
     assert "other runs 0 %, other table 0 % of 20, next row 0 % of 4." in note
     assert sentence in render(table, form="latex").replace("\n", " ")
@@ -130,6 +131,20 @@ def test_the_headline_has_the_shares_of_right_and_wrong_programs(snapshot):
     (sentence,) = headline(compare(snapshot.of_means), Answers(), snapshot.all_shares)
     assert "are reproduced (a right program: " in sentence
     assert "; other runs: 0 %; " in sentence
+
+
+def test_the_page_has_the_shares_of_the_rendered_table():
+    root = Path(__file__).parents[1]
+    table = (root / "docs" / "verdicts.md").read_text("utf-8").split(f"<!-- {SHARES} -->\n")[1].strip().splitlines()
+    page = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
+    with (root / "results" / "tables" / f"{SHARES}.csv").open(encoding="utf-8") as file:
+        rendered = list(csv.DictReader(file))
+    assert page == [
+        [row["row"], row["quantity"], row["program"], row["n"]]
+        + [f"{float(row[verdict]):.0f} %" for verdict in ("reproduced", "consistent", "differs")]
+        + [row["tells"] or "–"]
+        for row in rendered
+    ]
 
 
 def test_a_comparison_draws_nothing(snapshot, monkeypatch):

@@ -26,16 +26,19 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import Placebo
 from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.comparison import Comparison, Place, compare, rule_of
-from pppca_bench.reporting.document import EMPTY, Document
+from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.summary import Results, Summary, measured, summary_of
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict, off_by_margin
-from pppca_bench.runs import Selector, described, grouped
+from pppca_bench.runs import Names, Selector, described, grouped
 
 SHARES = "verdict_shares"
 """Identifier of the document."""
 
 N_DRAWS = 20
+
+ALL = "all"
+"""Quantity of the shares of a whole table."""
 
 OURS, RIGHT, OFF = "ours", "a right program", "a program off by the margin"
 
@@ -45,8 +48,8 @@ _SHOWN: Sequence[Verdict] = ("reproduced", "consistent", "differs")
 Shares = Sequence[Mapping[str, Any]]
 """Records of a table's quantities and programs; shares in percent of ``n`` numbers.
 
-``ours`` and ``right`` are the reproduced numbers of ours, and the share of a right program, among the numbers of a
-placebo; ``tells`` is whether the table tells them apart.
+Among the numbers of a program, ``ours`` are reproduced by ours; ``right`` is the share of a right program. ``tells`` is
+"yes" if the table tells our program from a placebo, "no" if not, None if unknown.
 """
 
 _Judged = Mapping[Place, Sequence[Comparison]]
@@ -54,10 +57,9 @@ _Judged = Mapping[Place, Sequence[Comparison]]
 
 
 def verdict_shares(table: Table, other: Callable[[str], object], results: Results) -> Shares:
-    """Return the shares of the verdicts in a published table.
+    """Return the shares of the verdicts in a table, of each quantity if its cells show several.
 
-    A table whose cells show several quantities has shares for each of them. ``other`` returns a table, given its
-    identifier.
+    ``other`` returns a table, given its identifier.
     """
     if table.reference is None:
         return []
@@ -65,38 +67,32 @@ def verdict_shares(table: Table, other: Callable[[str], object], results: Result
     for right, off in _draws(table):
         programs[RIGHT].append(right)
         programs[OFF].append(off)
-    for placebo in table.reference.placebos:
-        if table.id in placebo.tables:
-            programs[placebo.name] = [_with_placebo(table, placebo, other, results)]
+    for placebo in (placebo for placebo in table.reference.placebos if table.id in placebo.tables):
+        programs[placebo.name] = [_with_placebo(table, placebo, other, results, table.reference.configs)]
     judged: dict[str, _Judged] = {
-        name: grouped((item for each in variants for item in compare([each]) if _counts(item)), attrgetter("place"))
+        name: grouped(
+            (item for each in variants for item in compare([each]) if item.is_result and item.n), attrgetter("place")
+        )
         for name, variants in programs.items()
     }
-    several = any(len(cell.shows) > 1 for cell in table.cells.values())
-    by_quantity = grouped(judged[OURS], itemgetter(3)) if several else {"": list(judged[OURS])}
-    return [
-        _record(table, quantity, program, [place for place in places if place in judged[program]], judged)
-        for quantity, places in by_quantity.items()
-        for program in programs
-        if not judged[program].keys().isdisjoint(places)
-    ]
+    several, records = any(len(cell.shows) > 1 for cell in table.cells.values()), []
+    for quantity, of_ours in grouped(judged[OURS], lambda place: place[3] if several else "").items():
+        for program, own in judged.items():
+            if places := [place for place in of_ours if place in own]:
+                name = described(quantity).title.partition(",")[0] if quantity else ALL
+                record = {"source": table.reference.title, "row": table.id, "quantity": name, "program": program}
+                records.append(record | _shares(judged, program, places))
+    return records
 
 
-def _counts(item: Comparison) -> bool:
-    return item.is_result and item.n > 0
-
-
-def _record(
-    table: Table, quantity: str, program: str, places: Sequence[Place], judged: Mapping[str, _Judged]
-) -> Mapping[str, Any]:
-    """Return the shares of a program's numbers in some places."""
-    record: dict[str, Any] = {"row": table.id, "quantity": quantity, "program": program, "n": len(places)}
-    record |= {verdict: _share(judged[program], places, verdict) for verdict in _SHOWN}
+def _shares(judged: Mapping[str, _Judged], program: str, places: Sequence[Place]) -> dict[str, Any]:
+    """Return the shares of a program's numbers in some places, ours and those of a right program."""
+    shares: dict[str, Any] = {verdict: _share(judged[program], places, verdict) for verdict in _SHOWN}
     ours, right, tells = _share(judged[OURS], places), _share(judged[RIGHT], places), None
     if program not in (OURS, RIGHT, OFF) and right is not None:
-        tells = 2.0 * record["reproduced"] <= right and right > 0.0
-    source = table.reference.title if table.reference else ""
-    return record | {"ours": round(ours * len(places) / 100.0), "right": right, "tells": tells, "source": source}
+        tells = "yes" if 2.0 * shares["reproduced"] <= right and right > 0.0 else "no"
+    ours = round(ours * len(places) / 100.0)
+    return {"n": len(places), **shares, "ours": ours, "right": right, "tells": tells}
 
 
 def _share(judged: _Judged, places: Sequence[Place], verdict: Verdict = "reproduced") -> Any:
@@ -141,29 +137,29 @@ def _off(table: Table, cell: TableCell) -> TableCell:
     return cell._replace(ours=shifted)
 
 
-def _with_placebo(table: Table, placebo: Placebo, other: Callable[[str], object], results: Results) -> Table:
+def _with_placebo(
+    table: Table, placebo: Placebo, other: Callable[[str], object], results: Results, configs: Names
+) -> Table:
     """Return a table with the numbers of a placebo in place of ours."""
     source = other(placebo.table) if placebo.table else table
     after = {row: following for cycle in placebo.cycles for row, following in pairwise((*cycle, cycle[0]))}
     cells = {}
     for (row, column), cell in table.cells.items():
         ours: Mapping[str, Summary] = {}
-        if placebo.includes(table.id, row, column) and cell.selector and table.reference:
-            if placebo.runs:
-                selector = _in_place(cell.selector, placebo, results, table.reference.configs)
-                ours = results.summary(selector, table.reference.configs).quantities
-            elif isinstance(source, Table):
-                place = (after.get(row, "") if placebo.cycles else row, column)
-                ours = source.cells[place].ours if place in source.cells else {}
+        if placebo.includes(table.id, row, column) and cell.selector and placebo.runs:
+            ours = results.summary(_in_place(cell.selector, placebo, results, configs), configs).quantities
+        elif placebo.includes(table.id, row, column) and isinstance(source, Table):
+            place = (after.get(row, "") if after else row, column)
+            ours = source.cells[place].ours if place in source.cells else {}
         cells[row, column] = cell._replace(ours=ours)
     return table._replace(cells=cells)
 
 
-def _in_place(selector: Selector, placebo: Placebo, results: Results, configs: Sequence[str]) -> Selector:
+def _in_place(selector: Selector, placebo: Placebo, results: Results, configs: Names) -> Selector:
     """Return the selector of a placebo's runs in place of the runs of a cell."""
     asked = {"problem": selector.problem, "method": selector.method, **placebo.runs}
     problem, method = str(asked.pop("problem")), str(asked.pop("method"))
-    known = {name for cell in results.matching(Selector(problem, method), tuple(configs)) for name in cell.settings}
+    known = {name for cell in results.matching(Selector(problem, method), configs) for name in cell.settings}
     asked = {name: value for name, value in selector.settings if name in known} | asked
     return Selector(problem, method, tuple(sorted(asked.items())))
 
@@ -171,44 +167,30 @@ def _in_place(selector: Selector, placebo: Placebo, results: Results, configs: S
 def with_shares(table: Table, shares: Shares) -> Table:
     """Return a table with a paragraph on the shares of its verdicts, and above it the placebos it does not tell."""
     lines, lead = [], []
-    for quantity, records in grouped(shares, itemgetter("quantity")).items():
-        of, n = "of" if quantity else "Of", records[0]["n"]
-        texts = [f"{each['program']} {_percent(each)}" + f" of {each['n']}" * (each["n"] < n) for each in records[1:]]
-        others = f" Other programs would get: {', '.join(texts)}." if texts else ""
-        counts = f"{of} {n} numbers, {records[0]['ours']} are reproduced ({_percent(records[0])})."
-        lines.append(f"{_prefix(quantity)}{counts}{others}")
-        lead += [_not_told(table, each) for each in records if each["tells"] is False]
+    for quantity, (own, *others) in grouped(shares, itemgetter("quantity")).items():
+        start, n = "" if quantity == ALL else f"{quantity}: ", own["n"]
+        lines.append(f"{start}{own['ours']} of {n} numbers are reproduced ({own['reproduced']:.0f} %).")
+        if others:
+            texts = [f"{each['program']} {each['reproduced']:.0f} %{_of(each['n'], n)}" for each in others]
+            lines.append(f"Other programs would get: {', '.join(texts)}.")
+        methods = {cell.selector.method for cell in table.cells.values() if cell.selector}
+        program = title_of(methods.pop()) if start and len(methods) == 1 else "our program"
+        for each in (each for each in others if each["tells"] == "no"):
+            counts = f"{each['ours']} against {each['reproduced'] * each['n'] / 100.0:.0f} of {each['n']} numbers"
+            verb = f"does not tell {program} from {each['program']}"
+            lead.append(f"{start}{'this' if start else 'This'} table {verb}, since {counts} are reproduced.")
     return table._replace(lead=" ".join(lead), shares=" ".join(lines))
 
 
-def _not_told(table: Table, record: Mapping[str, Any]) -> str:
-    quantity, n, wrong = record["quantity"], record["n"], record["program"]
-    methods = list(dict.fromkeys(cell.selector.method for cell in table.cells.values() if cell.selector))
-    program = title_of(methods[0]) if quantity and len(methods) == 1 else "our program"
-    counts = f"of {n} numbers, {record['ours']} against {round(record['reproduced'] * n / 100.0)} are reproduced"
-    this = "this" if quantity else "This"
-    return f"{_prefix(quantity)}{this} table does not tell {program} from {wrong}: {counts}."
-
-
-def _prefix(quantity: str) -> str:
-    return f"{_name(quantity)}: " if quantity else ""
-
-
-def _name(quantity: str) -> str:
-    return described(quantity).title.partition(",")[0] if quantity else "all"
-
-
-def _percent(record: Mapping[str, Any]) -> str:
-    return f"{record['reproduced']:.0f} %"
+def _of(n: int, n_all: int) -> str:
+    return f" of {n}" if n < n_all else ""
 
 
 def shares_document(shares: Shares) -> Document:
     """Return the shares of the verdicts in all published tables as a document."""
-    tells = {True: "yes", False: "no", None: EMPTY}
-    records = [{**each, "_name": _name(each["quantity"]), "_tells": tells[each["tells"]]} for each in shares]
-    columns = [("table", "{row}"), ("quantity", "{_name}"), ("program", "{program}"), ("numbers", "{n}")]
-    columns += [(verdict, f"{{{verdict}:.0f}} %") for verdict in _SHOWN] + [("told apart", "{_tells}")]
-    return Document.of_records(SHARES, "Shares of the verdicts of right and wrong programs", columns, records)
+    columns = [("table", "{row}"), ("quantity", "{quantity}"), ("program", "{program}"), ("numbers", "{n}")]
+    columns += [(verdict, f"{{{verdict}:.0f}} %") for verdict in _SHOWN] + [("told apart", "{tells}")]
+    return Document.of_records(SHARES, "Shares of the verdicts of right and wrong programs", columns, shares)
 
 
 def by_source(shares: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
