@@ -11,7 +11,7 @@ from stored_runs import cell_of, results_by_config, results_of, run_of
 from pppca_bench.config.request import read_request
 from pppca_bench.config.shipped import find_experiment
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments, method_settings
+from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
 from pppca_bench.paper.losses import Losses, equivalence, judge_losses
 from pppca_bench.reporting.figure_drawing import SHADES, draw
 from pppca_bench.reporting.pairs import corrected_t
@@ -35,8 +35,8 @@ def results(experiment=FIRST, *, sizes=None, **shift):
     A shift is by the registry's name of the method; sizes, by data set, are numbers of features, 3 by default.
     """
     runs = []
-    for name in experiment.methods():
-        method, settings = method_settings(name)
+    for selected in experiment.methods().values():
+        method, settings = selected["method"], {key: value for key, value in selected.items() if key != "method"}
         for problem in PROBLEMS:
             cell = cell_of(problem, method, settings, {})
             for repeat, noise in enumerate(FOLDS):
@@ -61,8 +61,8 @@ def test_the_configs_run_every_method_on_every_data_set_once(experiment, n_data_
     request = read_request([find_experiment(Path(name)) for name in experiment.configs], data_dir=None)
     cells = {spec.cell for spec in request.specs}
     assert len({cell.problem for cell in cells}) == n_data_sets
-    for name in experiment.methods():
-        method, settings = method_settings(name)
+    for name, settings in experiment.methods().items():
+        method, settings = settings["method"], {key: value for key, value in settings.items() if key != "method"}
         matching = [
             cell
             for cell in cells

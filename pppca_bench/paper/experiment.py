@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,8 +32,8 @@ from pppca_bench.references.layout import Identifier, Settings, Text, Texts
 from pppca_bench.reporting.document import EMPTY, Document, Grid, none_if_nan, record_text
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA, by_split, corrected_t
-from pppca_bench.reporting.summary import CellSummary, Results
-from pppca_bench.runs import Facts, Selector
+from pppca_bench.reporting.summary import NO_RUNS, CellSummary, Results
+from pppca_bench.runs import Facts, Selector, grouped
 
 ENDINGS = ("", "_losses", "_tests", "_margins", "_matrix")
 """Ends of the identifiers of an experiment's tables."""
@@ -56,6 +57,30 @@ _APART = "In brackets: not tested over data sets, since the method keeps nearly 
 
 Record = dict[str, Any]
 Summaries = Mapping[str, Mapping[str, CellSummary]]
+
+_LOSS_COLUMNS = (
+    ("Loss", "{row}"),
+    ("Data set", "{data_set}"),
+    ("mean", "{loss:+.2f}"),
+    ("95 % interval", "{low:+.2f} to {high:+.2f}"),
+    ("verdict", "{verdict}"),
+    ("features, %", "{features_percent:.0f}"),
+    ("n", "{n}"),
+)
+_TEST_COLUMNS = (
+    ("Loss", "{row}"),
+    ("at most 1 point", "{n_small} of {n}"),
+    ("apart", "{n_apart}"),
+    ("p (Holm)", "{p_holm:.2g}"),
+    ("verdict", "{verdict}"),
+    ("P(gain)", "{better:.2f}"),
+    ("P(alike)", "{alike:.2f}"),
+    ("P(loss)", "{worse:.2f}"),
+    ("mean", "{mean:+.2f}"),
+    ("typical", "{typical:+.2f}"),
+    ("95 % interval", "{low:+.2f} to {high:+.2f}"),
+)
+_MARGIN_COLUMNS = (*_TEST_COLUMNS[:1], ("margin or test", "{variant}"), *_TEST_COLUMNS[2:8])
 
 
 class Group(Section):
@@ -86,29 +111,15 @@ class Experiment(Section):
     groups: tuple[Group, ...]
     most_features: float = np.inf  # percentage of the features from which on nothing was cut
 
-    def methods(self) -> list[str]:
-        """Return the names of the compared methods, in the order of the tables."""
+    def methods(self) -> dict[str, dict[str, Any]]:
+        """Return the settings of the compared methods by name, in the order of the tables."""
         compared = {name for group in self.groups for pair in group.pairs() for name in pair}
-        return [name for name in _document().methods if name in compared]
+        return {name: settings for name, settings in _document().methods.items() if name in compared}
 
 
 class _Document(Section):
     methods: dict[Text, Settings]
     experiments: tuple[Experiment, ...]
-
-
-class Comparison(NamedTuple):
-    """Comparison of two methods: a record for each data set."""
-
-    name: str
-    label: str  # name, without the second method if the group has only one
-    group: Group
-    data_sets: Sequence[Record]
-
-    def losses(self, *, with_apart: bool = False) -> Losses:
-        """Return the losses on the data sets where something was cut, or on all data sets."""
-        kept = [record for record in self.data_sets if with_apart or not record["_is_apart"]]
-        return Losses(*({own["data_set"]: own[name] for own in kept} for name in ("loss", "_other")))
 
 
 @cache
@@ -121,65 +132,36 @@ def experiments() -> tuple[Experiment, ...]:
     return _document().experiments
 
 
-def method_settings(name: str) -> tuple[str, dict[str, Any]]:
-    """Return the registry's name of a method of the experiments, and the settings that select its runs."""
-    settings = dict(_document().methods[name])
-    return settings.pop("method"), settings
-
-
 def experiment_documents(experiment: Experiment, results: Results, facts: Facts) -> list[Document]:
     """Return the tables of errors, losses by data set, tests over data sets, tests with other margins, and verdicts.
 
     Their identifiers are the experiment's with each of `ENDINGS`.
     """
     summaries = _summaries(experiment, results)
-    comparisons = compare(experiment, summaries, facts)
-    tests = _tests(comparisons, experiment.test)
+    losses = list(_losses(experiment, summaries, facts))
+    tests = _tests(losses, experiment.test)
+    notes = (_TESTED.format(experiment.test), *_conclusions(experiment, tests))
+    id, title, make = experiment.id, experiment.title, Document.of_records
+    variants = list(_variants(losses, experiment.test))
+    note = f"As in {id}_tests; P is with the margin."
     return [
         _errors(experiment, summaries),
-        Document.of_records(
-            f"{experiment.id}_losses",
-            f"{experiment.title}: losses by data set",
-            (
-                ("Loss", "{row}"),
-                ("Data set", "{data_set}"),
-                ("mean", "{loss:+.2f}"),
-                ("95 % interval", "{low:+.2f} to {high:+.2f}"),
-                ("verdict", "{verdict}"),
-                ("features, %", "{features_percent:.0f}"),
-                ("n", "{n}"),
-            ),
-            [record for own in comparisons for record in own.data_sets],
-            notes=(_WITHIN,),
-        ),
-        Document.of_records(
-            f"{experiment.id}_tests",
-            f"{experiment.title}: tests over data sets",
-            _TEST_COLUMNS,
-            tests,
-            notes=(_TESTED.format(experiment.test), *conclusions(experiment, tests)),
-        ),
-        Document.of_records(
-            f"{experiment.id}_margins",
-            f"{experiment.title}: other margins and tests",
-            (*_TEST_COLUMNS[:1], ("margin or test", "{variant}"), *_TEST_COLUMNS[2:8]),
-            list(_variants(comparisons, experiment.test)),
-            notes=(f"As in {experiment.id}_tests; P is with the margin.",),
-        ),
-        _matrix(experiment, comparisons),
+        make(f"{id}_losses", f"{title}: losses by data set", _LOSS_COLUMNS, losses, notes=(_WITHIN,)),
+        make(f"{id}_tests", f"{title}: tests over data sets", _TEST_COLUMNS, tests, notes=notes),
+        make(f"{id}_margins", f"{title}: other margins and tests", _MARGIN_COLUMNS, variants, notes=(note,)),
+        _matrix(experiment, losses),
     ]
 
 
 def experiment_figure(experiment: Experiment, results: Results, facts: Facts) -> Figure:
     """Return the matrix of verdicts within data sets; without panels if nothing was run."""
-    comparisons = compare(experiment, _summaries(experiment, results), facts)
-    order = _data_sets(comparisons)
-    panels = []
-    for group, own in _by_group(comparisons):
-        cells = [{"column": comparison.label, **record} for comparison in own for record in comparison.data_sets]
-        cells.sort(key=lambda cell: order.index(cell["data_set"]))
-        data = pd.DataFrame(cells).rename(columns={"_is_apart": "is_apart"})
-        panels.append(Panel("grid", group.title, data))
+    losses = _sorted(list(_losses(experiment, _summaries(experiment, results), facts)))
+    shown = ["column", "data_set", "loss", "low", "high", "verdict", "is_apart"]
+    panels = [
+        Panel("grid", group.title, pd.DataFrame(own).rename(columns={"_label": "column"})[shown])
+        for group in experiment.groups
+        if (own := [loss for loss in losses if loss["_group"] == group])
+    ]
     title = f"{experiment.title}: losses by data set, in points"
     note = f"{_WITHIN} {_APART}"
     return Figure(f"{experiment.id}_matrix", title, "", "", "", panels, note, basis="Means over the folds.")
@@ -189,122 +171,98 @@ def _summaries(experiment: Experiment, results: Results) -> Summaries:
     """Return the runs of each method by problem; the methods are in the order of the tables."""
     problems = dict.fromkeys(cell.problem for cell in results.of_config(*experiment.configs))
     summaries = {}
-    for name in experiment.methods():
-        method, settings = method_settings(name)
-        selectors = {problem: Selector(problem, method, tuple(settings.items())) for problem in problems}
+    for name, method in experiment.methods().items():
+        settings = tuple((key, value) for key, value in method.items() if key != "method")
+        selectors = {problem: Selector(problem, method["method"], settings) for problem in problems}
         own = {problem: results.summary(selectors[problem], experiment.configs) for problem in problems}
         summaries[name] = {problem: summary for problem, summary in own.items() if summary.n_planned}
     return summaries
 
 
-def compare(experiment: Experiment, summaries: Summaries, facts: Facts) -> list[Comparison]:
-    """Return the comparisons with the data sets on which both methods have at least two folds in common.
+def _losses(experiment: Experiment, summaries: Summaries, facts: Facts) -> Iterator[Record]:
+    """Yield the loss of each comparison on each data set on which both methods have at least two folds in common.
 
     Losses are paired over the repeats, and averaged over the repeats of a fold.
     """
-    comparisons = []
     for group in experiment.groups:
         for first, second in group.pairs():
-            name, records = f"{first} − {second}", list[Record]()
-            cut = summaries[second if group.is_second_cut else first]
+            name = f"{first} − {second}"
             for problem in (problem for problem in summaries[first] if problem in summaries[second]):
                 ours, theirs = (summaries[method][problem].values(_ERROR) for method in (first, second))
                 repeats, known = [repeat for repeat in ours if repeat in theirs], facts[problem]
-                losses = by_split({repeat: ours[repeat] - theirs[repeat] for repeat in repeats}, known.n_splits)
-                if len(losses) < 2:
+                by_fold = by_split({repeat: ours[repeat] - theirs[repeat] for repeat in repeats}, known.n_splits)
+                if len(by_fold) < 2:
                     continue
-                test = corrected_t(list(losses.values()), known.test_ratio)
-                kept = 100.0 * (cut[problem].mean(_SIZE) or 0.0) / known.n_features
-                interval = {"low": none_if_nan(test.low), "high": none_if_nan(test.high)}
-                record = {"row": name, "data_set": problem, "loss": test.difference, **interval}
-                record |= {"verdict": verdict_within(test), "features_percent": kept, "n": test.n}
-                hidden = {"_other": fmean(theirs[repeat] for repeat in repeats)}
-                records.append(record | hidden | {"_is_apart": kept >= experiment.most_features})
-            if records:
-                label = first if len(group.second) == 1 else name
-                comparisons.append(Comparison(name, label, group, records))
-    return comparisons
+                test = corrected_t(list(by_fold.values()), known.test_ratio)
+                size = summaries[second if group.is_second_cut else first][problem].mean(_SIZE) or 0.0
+                kept = 100.0 * size / known.n_features
+                record: Record = {"row": name, "data_set": problem, "loss": test.difference}
+                record |= {"low": none_if_nan(test.low), "high": none_if_nan(test.high)}
+                record |= {"verdict": verdict_within(test), "features_percent": kept}
+                record |= {"is_apart": kept >= experiment.most_features, "n": test.n}
+                record |= {"_group": group, "_label": first if len(group.second) == 1 else name}
+                yield record | {"_other": fmean(theirs[repeat] for repeat in repeats)}
 
 
 def _errors(experiment: Experiment, summaries: Summaries) -> Document:
     cells = [cell for own in summaries.values() for cell in own.values()]
-    problems = dict.fromkeys(problem for own in summaries.values() for problem in own)
     records = [
         {"row": problem}
-        | {
-            f"{name}, {quantity}": own[problem].mean(quantity) if problem in own else None
-            for name, own in summaries.items()
-            for quantity in (_ERROR, _SIZE)
-        }
-        for problem in problems
+        | {f"{name}, {_ERROR}": own.get(problem, NO_RUNS).mean(_ERROR) for name, own in summaries.items()}
+        | {f"{name}, {_SIZE}": own.get(problem, NO_RUNS).mean(_SIZE) for name, own in summaries.items()}
+        for problem in dict.fromkeys(problem for own in summaries.values() for problem in own)
     ]
     columns = [(name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})") for name in summaries]
     note = "Test error in percent and, in brackets, number of features: means over the folds. τ = 15."
-    return Document.of_records(
-        experiment.id,
-        f"{experiment.title}: test errors (features)",
-        [("Data set", "{row}"), *columns],
-        records,
-        notes=(note,),
-        n_missing=sum(cell.n_planned - len(cell.values(_ERROR)) for cell in cells),
-    )
-
-
-_TEST_COLUMNS = (
-    ("Loss", "{row}"),
-    ("at most 1 point", "{n_small} of {n}"),
-    ("apart", "{n_apart}"),
-    ("p (Holm)", "{p_holm:.2g}"),
-    ("verdict", "{verdict}"),
-    ("P(gain)", "{better:.2f}"),
-    ("P(alike)", "{alike:.2f}"),
-    ("P(loss)", "{worse:.2f}"),
-    ("mean", "{mean:+.2f}"),
-    ("typical", "{typical:+.2f}"),
-    ("95 % interval", "{low:+.2f} to {high:+.2f}"),
-)
+    n_missing = sum(cell.n_planned - len(cell.values(_ERROR)) for cell in cells)
+    title = f"{experiment.title}: test errors (features)"
+    columns = [("Data set", "{row}"), *columns]
+    return Document.of_records(experiment.id, title, columns, records, notes=(note,), n_missing=n_missing)
 
 
 def _tests(
-    comparisons: Sequence[Comparison], test: Test, margin: Margin = ONE_POINT, *, with_apart: bool = False
+    losses: Sequence[Record], test: Test, margin: Margin = ONE_POINT, *, with_apart: bool = False
 ) -> list[Record]:
     """Return the tests over data sets; p has Holm's correction over the comparisons that count."""
-    samples = [(own, own.losses(with_apart=with_apart)) for own in comparisons]
-    samples = [(own, sample) for own, sample in samples if sample.by_data_set]
-    judged = iter(judge_losses([sample for own, sample in samples if own.group.counted], test, margin))
+    n_whole = Counter(loss["row"] for loss in losses)
+    tested = [loss for loss in losses if with_apart or not loss["is_apart"]]
+    samples = [list(own) for own in grouped(tested, lambda loss: loss["row"]).values()]
+    judged = iter(judge_losses([_sample(own) for own in samples if own[0]["_group"].counted], test, margin))
     records = []
-    for own, sample in samples:
-        losses = np.array(list(sample.by_data_set.values()))
-        p, verdict = next(judged) if own.group.counted else (np.nan, EMPTY)
-        low, typical, high = typical_loss(losses)
-        record: Record = {"row": own.name, "n_small": sample.n_small, "n": len(losses)}
-        record |= {"n_apart": len(own.data_sets) - len(losses), "p_holm": none_if_nan(p), "verdict": verdict}
+    for own in samples:
+        sample, first = _sample(own), own[0]
+        p, verdict = next(judged) if first["_group"].counted else (np.nan, EMPTY)
+        low, typical, high = typical_loss(np.array(list(sample.by_data_set.values())))
+        record: Record = {"row": first["row"], "n_small": sample.n_small, "n": len(own)}
+        record |= {"n_apart": n_whole[first["row"]] - len(own), "p_holm": none_if_nan(p), "verdict": verdict}
         record |= dict(zip(("better", "alike", "worse"), equivalence(sample.multiples(margin)), strict=True))
-        record |= {"mean": fmean(losses), "typical": typical, "low": none_if_nan(low), "high": none_if_nan(high)}
-        kept = fmean(it["features_percent"] for it in own.data_sets if it["data_set"] in sample.by_data_set)
-        records.append(record | {"_label": own.label, "_group": own.group, "_kept": kept})
+        record |= {"mean": fmean(loss["loss"] for loss in own), "typical": typical}
+        record |= {"low": none_if_nan(low), "high": none_if_nan(high), "_label": first["_label"]}
+        records.append(record | {"_group": first["_group"], "_kept": fmean(loss["features_percent"] for loss in own)})
     return records
 
 
-def _variants(comparisons: Sequence[Comparison], test: Test) -> Iterator[Record]:
+def _sample(losses: Sequence[Record]) -> Losses:
+    return Losses(*({loss["data_set"]: loss[name] for loss in losses} for name in ("loss", "_other")))
+
+
+def _variants(losses: Sequence[Record], test: Test) -> Iterator[Record]:
     """Yield the tests with other margins, the other test, and the tests of all data sets."""
-    variants = {label: _tests(comparisons, test, margin) for label, margin in MARGINS.items() if margin != ONE_POINT}
-    variants |= {other: _tests(comparisons, other) for other in TESTS if other != test}
-    if any(record["_is_apart"] for own in comparisons for record in own.data_sets):
-        variants["all data sets"] = _tests(comparisons, test, with_apart=True)
+    variants = {label: _tests(losses, test, margin) for label, margin in MARGINS.items() if margin != ONE_POINT}
+    variants |= {other: _tests(losses, other) for other in TESTS if other != test}
+    if any(loss["is_apart"] for loss in losses):
+        variants["all data sets"] = _tests(losses, test, with_apart=True)
     for label, records in variants.items():
         yield from ({"row": record["row"], "variant": label, **record} for record in records)
 
 
-def conclusions(experiment: Experiment, tests: Sequence[Record]) -> list[str]:
+def _conclusions(experiment: Experiment, tests: Sequence[Record]) -> list[str]:
     """Return the answers to the questions of the registration, as sentences."""
-    sentences, advice = list[str](), list[str]()
-    for group, records in itertools.groupby(tests, lambda record: record["_group"]):
-        if group.counted:
-            own = list(records)
-            sentences += _answers(experiment, group, own)
-            advice += [group.advice] if group.advice and all(it["alike"] > 1.0 - ALPHA for it in own) else []
-    return [*sentences, *advice]
+    by_group = [(group, [own for own in tests if own["_group"] == group]) for group in experiment.groups]
+    counted = [(group, own) for group, own in by_group if group.counted and own]
+    sentences = [sentence for group, own in counted for sentence in _answers(experiment, group, own)]
+    advice = [group.advice for group, own in counted if len(_likely("alike", own)) == len(own)]
+    return [*sentences, *filter(None, advice)]
 
 
 def _answers(experiment: Experiment, group: Group, records: Sequence[Record]) -> Iterator[str]:
@@ -330,44 +288,26 @@ def _likely(outcome: str, records: Sequence[Record]) -> list[str]:
     return [record["_label"] for record in records if record[outcome] > 1.0 - ALPHA]
 
 
-def _by_group(comparisons: Sequence[Comparison]) -> list[tuple[Group, list[Comparison]]]:
-    return [(group, list(own)) for group, own in itertools.groupby(comparisons, lambda comparison: comparison.group)]
+def _sorted(losses: Sequence[Record]) -> list[Record]:
+    """Return the losses by data set, those last on which the most comparisons cut nothing."""
+    n_apart = Counter(loss["data_set"] for loss in losses if loss["is_apart"])
+    order = list(dict.fromkeys(loss["data_set"] for loss in losses))
+    return sorted(losses, key=lambda loss: (n_apart[loss["data_set"]], order.index(loss["data_set"])))
 
 
-def _data_sets(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return the data sets, those last on which the most comparisons cut nothing."""
-    records = [record for own in comparisons for record in own.data_sets]
-    n_apart = dict.fromkeys((record["data_set"] for record in records), 0)
-    for record in records:
-        n_apart[record["data_set"]] += record["_is_apart"]
-    return sorted(n_apart, key=lambda problem: n_apart[problem])
-
-
-def _matrix(experiment: Experiment, comparisons: Sequence[Comparison]) -> Document:
+def _matrix(experiment: Experiment, losses: Sequence[Record]) -> Document:
     """Return a grid for each group: a row for each data set, a column for each comparison."""
-    texts: dict[str, Record] = {problem: {"row": problem} for problem in _data_sets(comparisons)}
-    for own in comparisons:
-        for record in own.data_sets:
-            text = record_text("{loss:+.2f} [{low:+.2f}, {high:+.2f}] {verdict}", record)
-            texts[record["data_set"]][own.name] = f"({text})" if record["_is_apart"] else text
-    grids = [
-        Grid(
-            f"group{number}",
-            group.title[0].upper() + group.title[1:],
-            ["Data set", *(comparison.label for comparison in own)],
-            [[problem, *(row.get(comparison.name, EMPTY) for comparison in own)] for problem, row in texts.items()],
-        )
-        for number, (group, own) in enumerate(_by_group(comparisons), 1)
-    ]
-    (_, _, headers, rows), *others = grids or [Grid("", "", [], [])]
-    return Document(
-        f"{experiment.id}_matrix",
-        f"{experiment.title}: verdicts by data set",
-        "",
-        headers,
-        rows,
-        notes=(f"Mean loss [95 % interval] verdict. {_WITHIN} {_APART}",),
-        records=list(texts.values()),
-        has_runs=bool(grids),
-        others=others,
-    )
+    rows: dict[str, Record] = {}
+    for loss in _sorted(losses):
+        text = record_text("{loss:+.2f} [{low:+.2f}, {high:+.2f}] {verdict}", loss)
+        row = rows.setdefault(loss["data_set"], {"row": loss["data_set"]})
+        row[loss["row"]] = f"({text})" if loss["is_apart"] else text
+    grids = []
+    for number, group in enumerate(experiment.groups, 1):
+        labels = {loss["row"]: loss["_label"] for loss in losses if loss["_group"] == group}
+        texts = [[row["row"], *(row.get(name, EMPTY) for name in labels)] for row in rows.values()]
+        grids.append(Grid(f"group{number}", group.title, ["Data set", *labels.values()], texts))
+    note = f"Mean loss [95 % interval] verdict. {_WITHIN} {_APART}"
+    title = f"{experiment.title}: verdicts by data set, {grids[0].caption}"
+    own = Document(f"{experiment.id}_matrix", title, "", grids[0].headers, grids[0].rows, (note,), list(rows.values()))
+    return own._replace(has_runs=bool(rows), others=grids[1:])

@@ -161,7 +161,8 @@ def equivalence(multiples: Floats) -> tuple[float, float, float]:
     values = np.append(0.0, multiples)
     weights = np.random.RandomState(_SEED).dirichlet([_PRIOR, *np.ones(len(multiples))], _N_SAMPLES)
     means = (values[:, None] + values) / 2.0
-    below, above = ((weights @ np.heaviside(side - 1.0, 0.5) * weights).sum(axis=1) for side in (-means, means))
+    sides = (np.heaviside(side - 1.0, 0.5) for side in (-means, means))
+    below, above = (np.einsum("ij,jk,ik->i", weights, side, weights) for side in sides)
     outcomes = np.stack([below, 1.0 - below - above, above]).argmax(axis=0)
     better, alike, worse = np.bincount(outcomes, minlength=3) / _N_SAMPLES
     return float(better), float(alike), float(worse)
