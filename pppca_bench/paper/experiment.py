@@ -208,8 +208,11 @@ def _errors(experiment: Experiment, summaries: Summaries) -> Document:
     cells = [cell for own in summaries.values() for cell in own.values()]
     records = [
         {"row": problem}
-        | {f"{name}, {_ERROR}": own.get(problem, NO_RUNS).mean(_ERROR) for name, own in summaries.items()}
-        | {f"{name}, {_SIZE}": own.get(problem, NO_RUNS).mean(_SIZE) for name, own in summaries.items()}
+        | {
+            f"{name}, {quantity}": own.get(problem, NO_RUNS).mean(quantity)
+            for name, own in summaries.items()
+            for quantity in (_ERROR, _SIZE)
+        }
         for problem in dict.fromkeys(problem for own in summaries.values() for problem in own)
     ]
     columns = [(name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})") for name in summaries]
