@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from stored_runs import cell_of, results_of, run_of
 
@@ -21,7 +22,7 @@ from pppca_bench.reporting.index_page import headline
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table_text import render
-from pppca_bench.reporting.verdict_shares import SHARES
+from pppca_bench.reporting.verdict_shares import OFF, RIGHT, SHARES
 from pppca_bench.reporting.verdicts import off_by_margin
 
 NAN = math.nan
@@ -179,3 +180,27 @@ def test_an_invalid_placebo_is_an_error_with_line_and_key(keys, expected, tmp_pa
     with pytest.raises(OwnDataError, match=re.escape(expected)) as error:
         read_reference(folder)
     assert re.search(r"mine/reference.yaml:\d+: placebos\[0\]", str(error.value))
+
+
+def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_told_apart():
+    root = Path(__file__).parents[1]
+    shares = pd.read_csv(root / "results" / "tables" / f"{SHARES}.csv")
+    page = " ".join((root / "docs" / "verdicts.md").read_text("utf-8").split())
+
+    def span(program: str, tables: str, quantity: str) -> str:
+        own = shares[(shares["program"] == program) & (shares["quantity"] == quantity)]
+        own = own[own["row"].isin(tables.split())]["reproduced"]
+        return f"{own.min():.0f} to {own.max():.0f} %"
+
+    errors, linear, pivot = ("T1 T3 T5 T7", "Error"), ("P3 P4", "all"), ("P8 P9 P10 P11", "all")
+    of_right, of_off = ([span(program, *own) for own in (errors, linear, pivot)] for program in (RIGHT, OFF))
+    assert f"gets {of_right[0]} of the errors of T1, T3, T5 and T7 (" in page
+    assert f"{of_right[1]} of P3 and P4 (simulated: 74 %), and {of_right[2]} of P8 to P11." in page
+    dimensionalities = span(OFF, "T1 T2 T3 T5 T7", "Dimensionality")
+    assert f"in {of_off[0]}, in {of_off[1]} and in {of_off[2]} of these numbers, and in {dimensionalities} of" in page
+    untold = shares[shares["tells"] == "no"]
+    assert [*zip(untold["row"], untold["quantity"], untold["program"], strict=True)] == [
+        ("T5", "Error", "exact PCA"),
+        ("P9", "all", "swapped shortcuts"),
+        ("P11", "all", "swapped shortcuts"),
+    ]
