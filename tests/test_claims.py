@@ -37,14 +37,12 @@ def answered(*lines: Line) -> list[Finding]:
 
 
 @pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize(("n_cases", "verdict"), [(4, "holds"), (3, "does not hold"), (0, "does not hold")])
-def test_features_can_be_cut_if_there_are_more_cases_than_by_chance(reading, n_cases, verdict):
-    # Of 20 data sets, 4 pass by chance with probability 0.016, 3 with 0.075.
-    own = line("cutting", f"A ({reading})", cases=tuple("abcd"[:n_cases]))
-    finding = answered(own)[CUTTING]
+@pytest.mark.parametrize(("cases", "verdict"), [(("a", "b"), "holds"), ((), "undecided")])
+def test_features_can_be_cut_if_there_are_cases(reading, cases, verdict):
+    finding = answered(line("cutting", f"A ({reading})", cases=cases))[CUTTING]
     assert (finding.verdict if reading == "as written" else finding.fitted) == verdict
     assert (finding.fitted if reading == "as written" else finding.verdict) == "not run"
-    assert f"equivalent or smaller on {n_cases} of 20 data sets" in finding.evidence[0]
+    assert ("below 1 point on a and b, of 20." if cases else "on no data set, of 20.") in finding.evidence[0]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +57,12 @@ def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pc
     assert (findings[ACCURACY].verdict, findings[BESIDE_PCA].verdict) == (verdict, of_pca)
     word = {"holds": "Yes", "does not hold": "No", "undecided": "Undecided"}[verdict]
     assert findings[ACCURACY].answer.startswith(f"{word}. ")
-    assert "A (as written) − B (+0.20)" in findings[ACCURACY].answer
+    clause = {
+        "holds": "At most 1 point is lost in: A (as written) − B (+0.20).",
+        "does not hold": "More is lost in: A (as written) − B (+0.20).",
+        "undecided": "Undecided are typical losses from +0.20 to +0.20 points.",
+    }
+    assert clause[of_lines] in findings[ACCURACY].answer
     assert findings[ACCURACY].evidence[0] == (
         "As written: A (as written) − B: typical loss +0.20 points (95 % interval −0.10 to +0.40) on 20 data sets;"
         f" p (Holm) 0.01: {of_lines}."
@@ -69,7 +72,7 @@ def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pc
 def test_one_pass_is_answered_once_since_only_the_fitted_dgha_was_compared():
     finding = answered(line("one_pass", "CCIPCA", "DGHA (fitted)"))[ONE_PASS]
     assert (finding.verdict, finding.fitted) == ("holds", "holds")
-    assert finding.answer.startswith("Yes. CCIPCA: +0.20 points")
+    assert finding.answer.startswith("Yes. CCIPCA's typical loss is +0.20 points")
 
 
 def as_many(low: float, high: float) -> list[str]:
@@ -78,24 +81,25 @@ def as_many(low: float, high: float) -> list[str]:
     return main_results(evidence, judge_claims(evidence))
 
 
-@pytest.mark.parametrize(("low", "high", "margin"), [(-0.2, 0.24, "0.25"), (-0.3, 0.1, "0.5"), (-0.9, 0.1, "1")])
-def test_exact_pca_is_recommended_within_the_least_margin_that_has_all_intervals(low, high, margin):
-    advice = as_many(low, high)[0]
-    assert advice.startswith("Use exact PCA.")
-    assert (
-        f"by less than {margin} points on typical data sets (95 % intervals from −{-low:.2f} to +{high:.2f})" in advice
+@pytest.mark.parametrize(("high", "margin"), [(0.24, "0.25 points"), (0.26, "0.5 points"), (0.9, "1 point")])
+def test_exact_pca_is_recommended_within_the_least_margin_above_all_intervals(high, margin):
+    assert as_many(-3.0, high)[0] == (
+        f"Use exact PCA. On typical data sets its test error is less than {margin} above pseudo-PCA's with the"
+        f" same number of components (typical losses from +0.20 to +0.20 points, 95 % intervals up to +{high:.2f}), and"
+        " it is cheaper (table fit_times)."
     )
 
 
 def test_exact_pca_is_not_recommended_where_it_may_lose_more_than_a_point():
-    assert as_many(-0.2, 1.2)[0].startswith("With the same number of components, exact PCA loses most against B")
+    assert as_many(-0.2, 1.2)[0].startswith("Whether exact PCA loses against pseudo-PCA")
 
 
 def test_the_main_results_name_the_claims_by_verdict_without_the_identity():
     own = [line("accuracy", f"A ({reading})", verdict="does not hold") for reading in READINGS]
     evidence = NOTHING._replace(compared=own)
     assert main_results(evidence, judge_claims(evidence)) == [
-        "Of the claims as the slides write them: refuted: accuracy does not suffer against other systems."
+        "Of the slides' claims, and of two questions that they leave open: refuted: accuracy does not suffer against"
+        " other systems."
     ]
 
 
@@ -104,13 +108,15 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
     (tmp_path / "E2_tests.csv").write_text(
         f"row,n,p_holm,verdict,typical,low,high\n{name},3,,undecided,0.5,,\n", encoding="utf-8"
     )
+    # Ten folds, so that the interval is 2.262 standard errors wide to each side: t = (loss - 1) / error with 9 degrees
+    # of freedom is -9.0 in a, -1.8 in b (p = 0.05 before the correction), and in d nothing was cut.
+    rows = ("a,0,-0.25,0.25,50", "b,0,-1.25,1.25,89.9", "c,1,1,1,10", "d,0,0,0,90", "e,0,0,0,10", "f,2,,,10")
     (tmp_path / "E2_losses.csv").write_text(
-        "row,data_set,verdict,features_percent\n"
-        + "".join(f"{name},{own}\n" for own in ("a,equivalent,50", "b,better,89.9", "c,equivalent,90", "d,worse,10")),
+        "row,data_set,loss,low,high,features_percent,n\n" + "".join(f"{name},{own},10\n" for own in rows),
         encoding="utf-8",
     )
     (own,) = read_lines(tmp_path)
-    assert (own.claim, own.name, own.cases, own.n, own.typical) == ("cutting", name, ("a", "b"), 3, 0.5)
+    assert (own.claim, own.name, own.cases, own.n, own.typical) == ("cutting", name, ("a", "e"), 3, 0.5)
     assert math.isnan(own.p)
     assert read_lines(tmp_path / "nowhere") == ()
 

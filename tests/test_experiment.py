@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, wilcoxon
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.config.request import read_request
@@ -158,10 +158,10 @@ def test_the_matrix_has_a_grid_for_each_group_and_is_drawn():
     matrix = experiment_documents(SECOND, made, FACTS)[-1]
     assert [len(grid.headers) - 1 for grid in (matrix, *matrix.others)] == [4, 1, 8, 2, 20]
     figure = experiment_figure(SECOND, made, FACTS)
-    assert [len(panel.data) for panel in figure.panels] == [14 * n for n in (4, 1, 8, 2, 20)]
+    assert [len(panel.data) for panel in figure.panels] == [14 * n for n in (4, 8, 2, 20)]
     assert {verdict for panel in figure.panels for verdict in panel.data["verdict"]} <= SHADES.keys()
     drawing = draw(figure)
-    assert len(drawing.axes) == 5
+    assert len(drawing.axes) == 4
     assert {text.get_text() for text in drawing.axes[0].texts} == {"+2.0", "0.0"}
 
 
@@ -172,9 +172,11 @@ def test_without_runs_there_is_no_conclusion():
     assert not experiment_figure(FIRST, results_of([]), {}).panels
 
 
-def test_the_page_of_the_experiment_states_its_rendered_conclusions():
-    rendered = (ROOT / "results" / "experiment" / "tables" / "E_tests.md").read_text(encoding="utf-8")
-    page = " ".join((ROOT / FIRST.page).read_text(encoding="utf-8").split())
+@pytest.mark.parametrize("experiment", [FIRST, SECOND], ids=["first", "second"])
+def test_the_page_of_an_experiment_states_its_rendered_conclusions(experiment):
+    folder = ROOT / "results" / experiment.configs[0] / "tables"
+    rendered = (folder / f"{experiment.id}_tests.md").read_text(encoding="utf-8")
+    page = " ".join((ROOT / experiment.page).read_text(encoding="utf-8").split())
     conclusions = [line for line in rendered.splitlines() if line and line[0] not in "#|"][1:]
     assert len(conclusions) >= 5
     assert all(f"- {sentence}" in page for sentence in conclusions)
@@ -192,6 +194,24 @@ def test_the_rendered_tests_follow_from_the_rendered_losses():
     assert list(rendered["p_holm"]) == pytest.approx([p for p, _ in judged])
     assert list(rendered["n_small"]) == [own.n_small for own in by_row.values()]
     assert list(rendered["alike"]) == pytest.approx([equivalence(own.multiples())[1] for own in by_row.values()])
+
+
+def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():
+    folder = ROOT / "results" / "experiment2" / "tables"
+    losses, tests = (pd.read_csv(folder / f"E2_{name}.csv") for name in ("losses", "tests"))
+    cut = losses[losses["features_percent"] < SECOND.most_features]
+    by_row = {row: own["loss"] for row, own in cut.groupby("row", sort=False)}
+    counted = tests[tests["p_holm"].notna()].set_index("row")
+    p = pd.Series({row: wilcoxon(by_row[row].round(10) - 1.0, zero_method="zsplit").pvalue for row in counted.index})
+    ranks = p.rank(method="first")
+    adjusted = (p * (len(p) - ranks + 1)).iloc[p.argsort()].cummax().clip(upper=1.0)
+    assert len(counted) == 34
+    assert list(counted["n"]) == [len(by_row[row]) for row in counted.index]
+    assert list(counted["p_holm"]) == pytest.approx(list(adjusted[counted.index]))
+    typical = counted["typical"]
+    for row in counted.index:
+        verdict = "undecided" if adjusted[row] >= 0.05 else "holds" if typical[row] < 1.0 else "does not hold"
+        assert counted["verdict"][row] == verdict, row
 
 
 def test_the_page_states_the_p_and_the_widths_of_the_intervals_of_the_rendered_tables():

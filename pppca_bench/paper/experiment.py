@@ -160,7 +160,7 @@ def experiment_figure(experiment: Experiment, results: Results, facts: Facts) ->
     panels = [
         Panel("grid", group.title, pd.DataFrame(own).rename(columns={"_label": "column"})[shown])
         for group in experiment.groups
-        if (own := [loss for loss in losses if loss["_group"] == group])
+        if group.counted and (own := [loss for loss in losses if loss["_group"] == group])
     ]
     title = f"{experiment.title}: losses by data set, in points"
     note = f"{_WITHIN} {_APART}"

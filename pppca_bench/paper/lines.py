@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import VERDICTS, Verdict
-from pppca_bench.reporting.document import SIGNED, printed
+from pppca_bench.reporting.document import SIGNED, listed, printed
+from pppca_bench.reporting.pairs import ALPHA, MARGIN, holm
+from pppca_bench.reporting.summary import student_t
 from pppca_bench.runs import Names
 
 
 class Line(NamedTuple):
-    """Comparison of two methods over n data sets; `cases` are those where the first is equivalent or better."""
+    """Comparison of two methods over n data sets; `cases` are those where the loss is significantly below `MARGIN`."""
 
     claim: str
     method: str
@@ -40,20 +43,15 @@ class Line(NamedTuple):
         return f"{self.method} − {self.other}"
 
     @property
-    def n_cases(self) -> int:
-        """Return the number of cases."""
-        return len(self.cases)
+    def where(self) -> str:
+        """Return the cases as text."""
+        return f"on {listed(self.cases)}" if self.cases else "on no data set"
 
     @property
     def size(self) -> str:
         """Return the typical loss with its 95 % interval."""
         typical, low, high = (printed(value, SIGNED) for value in (self.typical, self.low, self.high))
         return f"{typical} points (95 % interval {low} to {high})"
-
-    @property
-    def in_words(self) -> str:
-        """Return the verdict in words."""
-        return {"holds": "at most 1 point", "does not hold": "more than 1 point"}.get(self.verdict, "undecided")
 
     @property
     def text(self) -> str:
@@ -71,11 +69,23 @@ def read_lines(folder: Path) -> tuple[Line, ...]:
         for first, second in group.pairs():
             name = f"{first} − {second}"
             if group.claim and name in tests:
-                own = (record for record in losses if record["row"] == name)
-                cut = (record for record in own if float(record["features_percent"]) < experiment.most_features)
-                cases = tuple(record["data_set"] for record in cut if record["verdict"] in ("equivalent", "better"))
-                lines.append(Line.of_record(group.claim, first, second, cases, tests[name]))
+                own = [record for record in losses if record["row"] == name]
+                cut = [record for record in own if float(record["features_percent"]) < experiment.most_features]
+                p_values = holm([_p_of_more(record) for record in cut])
+                cases = (record["data_set"] for record, p in zip(cut, p_values, strict=True) if p < ALPHA)
+                lines.append(Line.of_record(group.claim, first, second, tuple(cases), tests[name]))
     return tuple(lines)
+
+
+def _p_of_more(record: Mapping[str, str]) -> float:
+    """Return the one-sided p of a loss of `MARGIN` or more on a data set; nan without an interval."""
+    from scipy.special import stdtr
+
+    if not record["low"]:
+        return math.nan
+    degrees, loss = int(record["n"]) - 1, float(record["loss"])
+    error = (float(record["high"]) - float(record["low"])) / 2.0 / student_t(0.975, degrees)
+    return float(stdtr(degrees, (loss - MARGIN) / error)) if error else float(loss >= MARGIN)
 
 
 def _records(path: Path) -> list[dict[str, str]]:

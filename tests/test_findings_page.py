@@ -1,0 +1,87 @@
+"""The published page of findings: every number of its evidence is a cell of the rendered tables."""
+
+import re
+from pathlib import Path
+from statistics import geometric_mean
+
+import pandas as pd
+import pytest
+from scipy import stats
+
+from pppca_bench.reporting.document import SIGNED, printed
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+EXPERIMENT = ROOT / "results" / "experiment2" / "tables"
+TABLES = ROOT / "results" / "tables"
+NUMBER = r"([+−]?[\d.]+)"
+
+
+def found(pattern: str) -> list[tuple[str, ...]]:
+    matches = re.findall(pattern, PAGE)
+    assert matches, pattern
+    return matches
+
+
+def test_typical_losses_are_those_of_the_experiment():
+    tests = pd.read_csv(EXPERIMENT / "E2_tests.csv").set_index("row")
+    lines = found(
+        rf"- (?:As written: |Fitted: )?(\S.* − .*): typical loss {NUMBER} points \(95 % interval {NUMBER} to {NUMBER}\)"
+        r" on (\d+) data sets; p \(Holm\) (\S+): (.*)\."
+    )
+    known = [line for line in lines if line[0] in tests.index]
+    assert len(known) >= 34
+    for name, *numbers in known:
+        row = tests.loc[name]
+        texts = [printed(row[each], SIGNED) for each in ("typical", "low", "high")]
+        assert numbers == [*texts, str(row["n"]), f"{row['p_holm']:.2g}", row["verdict"]], name
+
+
+def test_cases_are_the_data_sets_whose_loss_is_significantly_below_a_point_where_features_were_cut():
+    losses = pd.read_csv(EXPERIMENT / "E2_losses.csv")
+    cut = losses[(losses["features_percent"] < 90.0) & losses["low"].notna()]
+    lines = found(r"(\S.* − all features): significantly below 1 point (on .*), of (\d+)\.")
+    for name, where, n in ((name.split(": ")[-1], *rest) for name, *rest in lines):
+        own = cut[cut["row"] == name].set_index("data_set")
+        error = (own["high"] - own["low"]) / 2.0 / stats.t.ppf(0.975, own["n"] - 1)
+        p = stats.t.cdf((own["loss"] - 1.0) / error.clip(lower=1e-12), own["n"] - 1)
+        order = p.argsort()
+        rejected = [own.index[place] for rank, place in enumerate(order) if p[place] * (len(p) - rank) < 0.05]
+        cases = [data_set for data_set in own.index if data_set in rejected]
+        assert where == f"on {' and '.join(cases)}", name
+        assert int(n) == len(losses[(losses["features_percent"] < 90.0) & (losses["row"] == name)])
+
+
+def test_shares_of_the_time_are_those_of_the_table():
+    times = pd.read_csv(TABLES / "fitness_times.csv").set_index("row")["fitness_time_percent"]
+    ((mean, least, most),) = found(rf"The fitness takes {NUMBER} % of the time on average, {NUMBER} to {NUMBER} % by")
+    *problems, average = times.index
+    assert [mean, least, most] == [
+        f"{value:.1f}" for value in (times[average], times[problems].min(), times[problems].max())
+    ]
+
+
+def test_regained_shares_are_those_of_the_curves():
+    curves = pd.read_csv(ROOT / "results" / "figures" / "F8.csv")
+    for method, mean, n_half, n in set(
+        found(rf"(\S+) regains {NUMBER} % \(.*?\) of the largest loss, and half or more on (\d+) of (\d+) problems")
+    ):
+        shares = []
+        for _, curve in curves[curves["panel"].str.contains(rf"\) {method},")].groupby("curve", sort=False):
+            least, last = curve["mean"].min(), curve["mean"].iloc[-1]
+            shares += [(last - least) / (1.0 - least)] if least < 1.0 - 1e-6 else []
+        assert (len(shares), sum(share >= 0.5 for share in shares)) == (int(n), int(n_half)), method
+        assert printed(100.0 * sum(shares) / len(shares), ".0f") == mean
+
+
+@pytest.mark.parametrize(("table", "problem"), [("T4", "cancer1"), ("T6", "horse1")])
+def test_speed_ups_are_the_geometric_means_of_the_rows(table, problem):
+    cells = pd.read_csv(TABLES / f"{table}.csv")
+    ((_, _, literal, literal_part, _, _),) = found(
+        rf"Speed-up on {problem} with all the data, and with 10 % of the data \(geometric means over τ\): in"
+        rf" multiply-adds {NUMBER}, and {NUMBER}; in time with the literal kernel {NUMBER}, and {NUMBER}; in time .*,"
+        rf" {NUMBER}, and {NUMBER}\."
+    )
+    for share, text in ((100, literal), (10, literal_part)):
+        own = cells[(cells["row"] == f"{problem}, {share}%") & (cells["quantity"] == "speedup")]["mean"]
+        assert f"{geometric_mean(own):.1f}" == text
