@@ -14,9 +14,11 @@ import numpy as np
 from pppca_bench.documents import Section, read_yaml
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading
 from pppca_bench.paper.fitness_times import MEAN, mean_shares
+from pppca_bench.paper.lines import Line
 from pppca_bench.paper.losses import Losses, Verdict, judge_losses, losses, typical_loss
 from pppca_bench.references.layout import Text, Texts
 from pppca_bench.reporting.document import SIGNED, Answers, Finding, environment, listed, printed
+from pppca_bench.reporting.pairs import ALPHA, holm
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.runs import DECIMALS, grouped
 
@@ -122,13 +124,42 @@ def _share_verdict(n_agreeing: int, n: int) -> Verdict:
     return "holds" if n_agreeing == n else "holds in part" if n_agreeing else "does not hold"
 
 
+class _Cut(NamedTuple):
+    """Comparison with all features: where the loss is significantly below, and above, 1 point, as text."""
+
+    method: str
+    n: int
+    size: str
+    below: str
+    above: str
+
+
 def _cutting(evidence: Evidence, reading: Reading) -> Answer:
-    """Name the data sets on which the error after the reduction is significantly less than 1 point larger."""
-    lines, parts = evidence.lines("cutting", reading), list[Part]()
+    """Name the data sets on which the loss by the reduction is significantly below, and above, 1 point."""
+    lines = evidence.lines("cutting", reading)
+    below, above = _beyond(lines, 1.0), _beyond(lines, -1.0)
+    parts, cuts = list[Part](), list[_Cut]()
     for line in lines:
-        sentence = f"{line.name}: significantly below 1 point {line.where}, of {line.n}."
-        parts += [Part(sentence, "holds" if line.cases else "undecided"), Part(line.text)]
-    return Answer(parts, {"lines": lines}) if lines else _NOT_RUN
+        where = [listed(own[line.name]) or "no data set" for own in (below, above)]
+        sentence = (
+            f"{line.name}: significantly below 1 point on {where[0]}, significantly above on {where[1]}, of {line.n}."
+        )
+        parts += [Part(sentence, "holds" if below[line.name] else "undecided"), Part(line.text)]
+        cuts.append(_Cut(line.method, line.n, line.size, *where))
+    return Answer(parts, {"cuts": cuts}) if lines else _NOT_RUN
+
+
+def _beyond(lines: Sequence[Line], side: float) -> dict[str, list[str]]:
+    """Return by comparison the data sets with a loss below (side 1) or above (side −1) 1 point, significantly.
+
+    Holm's correction is over the data sets of all comparisons.
+    """
+    tested = [(line.name, name, p if side > 0.0 else 1.0 - p) for line in lines for name, p in line.within.items()]
+    found: dict[str, list[str]] = {line.name: [] for line in lines}
+    for (comparison, data_set, _), p in zip(tested, holm([p for *_, p in tested]), strict=True):
+        if p < ALPHA:
+            found[comparison].append(data_set)
+    return found
 
 
 def _compared(claim: str) -> Callable[[Evidence, Reading], Answer]:
@@ -210,7 +241,8 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
         mean, n_half = summarise(shares), sum(share >= 50.0 for share in shares)
         low, average, high = (printed(value, ".0f") for value in (mean.low, mean.mean, mean.high))
         share = f"{average} % (95 % interval {low} to {high} %)"
-        regained.append(_Regained(method, share, n_half, len(shares)))
+        is_fitted = method == evidence.title("dynamical", "fitted")
+        regained.append(_Regained(f"{method} (fitted)" if is_fitted else method, share, n_half, len(shares)))
         sentence = (
             f"{method} regains {share} of the largest loss, and half or more on {n_half} of {len(shares)} problems."
         )
@@ -334,8 +366,9 @@ def main_results(evidence: Evidence, findings: Sequence[Finding]) -> list[str]:
         (claim for claim in claims() if by_id[claim.id].verdict != "not run" and claim.counted),
         lambda claim: by_id[claim.id].verdict,
     )
-    cases = dict.fromkeys(case for line in evidence.lines("cutting", READINGS[0]) for case in line.cases)
-    where = {"cutting": f" (on {listed(list(cases))})" if cases else ""}
+    found = _beyond(evidence.lines("cutting", READINGS[0]), 1.0)
+    cases = list(dict.fromkeys(case for own in found.values() for case in own))
+    where = {"cutting": f" (on {listed(cases)})" if cases else ""}
     texts = [
         f"{_COUNTED[name]} {listed([claim.short + where.get(claim.id, '') for claim in own])}"
         for name, own in verdicts.items()
@@ -367,7 +400,7 @@ def _use_pca(evidence: Evidence) -> str:
     margin, end = f"{within:g} {'point' if within == 1.0 else 'points'}", printed(high, SIGNED)
     return (
         f"Use exact PCA. On typical data sets its test error is less than {margin} above pseudo-PCA's with the same"
-        f" number of components ({sizes}, 95 % intervals up to {end}), and it is cheaper (table fit_times)."
+        f" number of components ({sizes}, 95 % intervals up to {end})."
     )
 
 

@@ -10,19 +10,21 @@ from typing import NamedTuple, Self
 
 from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import VERDICTS, Verdict
-from pppca_bench.reporting.document import SIGNED, listed, printed
-from pppca_bench.reporting.pairs import ALPHA, MARGIN, holm
+from pppca_bench.reporting.document import SIGNED, printed
+from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.summary import student_t
-from pppca_bench.runs import Names
 
 
 class Line(NamedTuple):
-    """Comparison of two methods over n data sets; `cases` are those where the loss is significantly below `MARGIN`."""
+    """Comparison of two methods over n data sets.
+
+    ``within`` has, by data set, the one-sided p of the corrected resampled t-test of a loss of `MARGIN` or more.
+    """
 
     claim: str
     method: str
     other: str
-    cases: Names
+    within: Mapping[str, float]
     n: int
     typical: float
     low: float
@@ -31,21 +33,18 @@ class Line(NamedTuple):
     verdict: Verdict
 
     @classmethod
-    def of_record(cls, claim: str, method: str, other: str, cases: Names, record: Mapping[str, str]) -> Self:
+    def of_record(
+        cls, claim: str, method: str, other: str, within: Mapping[str, float], record: Mapping[str, str]
+    ) -> Self:
         """Return the comparison of a record of the tests."""
         typical, low, high, p = (float(record[name] or "nan") for name in ("typical", "low", "high", "p_holm"))
         verdict = next(verdict for verdict in VERDICTS if verdict == record["verdict"])
-        return cls(claim, method, other, cases, int(record["n"]), typical, low, high, p, verdict)
+        return cls(claim, method, other, within, int(record["n"]), typical, low, high, p, verdict)
 
     @property
     def name(self) -> str:
         """Return both methods."""
         return f"{self.method} − {self.other}"
-
-    @property
-    def where(self) -> str:
-        """Return the cases as text."""
-        return f"on {listed(self.cases)}" if self.cases else "on no data set"
 
     @property
     def size(self) -> str:
@@ -71,9 +70,8 @@ def read_lines(folder: Path) -> tuple[Line, ...]:
             if group.claim and name in tests:
                 own = [record for record in losses if record["row"] == name]
                 cut = [record for record in own if float(record["features_percent"]) < experiment.most_features]
-                p_values = holm([_p_of_more(record) for record in cut])
-                cases = (record["data_set"] for record, p in zip(cut, p_values, strict=True) if p < ALPHA)
-                lines.append(Line.of_record(group.claim, first, second, tuple(cases), tests[name]))
+                p_values = {record["data_set"]: _p_of_more(record) for record in cut}
+                lines.append(Line.of_record(group.claim, first, second, p_values, tests[name]))
     return tuple(lines)
 
 

@@ -9,7 +9,7 @@ The published numbers of a table are compared with
 - a program off by the margin: the same, with the mean of the rest shifted up by the margin of the rule;
 - the placebos of the reference (`references.layout.Placebo`).
 
-Choice: a table tells our program from a placebo if, of the numbers that the placebo has, it reproduces at most half as
+Choice: a table tells a right program from a placebo if, of the numbers that the placebo has, it reproduces at most half as
 many as a right program; without a draw of these numbers this is unknown.
 """
 
@@ -198,8 +198,16 @@ def by_source(shares: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
     texts = {}
     for source, records in grouped(shares, itemgetter("source")).items():
         programs = grouped((each for each in records if each["program"] not in (OURS, OFF)), itemgetter("program"))
-        texts[source] = "; ".join(
-            f"{program}: {sum(each['n'] * each['reproduced'] for each in own) / sum(each['n'] for each in own):.0f} %"
-            for program, own in programs.items()
-        )
+        totals = {program: _over_tables(own) for program, own in programs.items()}
+        texts[source] = "; ".join(f"{program}: {share:.0f} %" for program, (share, _) in totals.items())
+        if RIGHT in totals:
+            texts[source] += f"; ours on the numbers of {RIGHT}: {totals[RIGHT][1]:.0f} %"
     return texts
+
+
+def _over_tables(records: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Return the share of the numbers that a program reproduces, and that ours reproduces of the same numbers."""
+    n = sum(each["n"] for each in records)
+    return sum(each["n"] * each["reproduced"] for each in records) / n, 100.0 * sum(
+        each["ours"] for each in records
+    ) / n
