@@ -80,6 +80,10 @@ class TestDifferences:
         assert reasons.keys() == expected.keys()
         assert all(expected[place] in reason for place, reason in reasons.items())
 
+    def test_a_cell_without_a_record_is_named(self, some):
+        known = {place: cell for place, cell in some.items() if place != ERROR}
+        assert differences(tables_of(edited(lambda _spec, values: values)), known) == {ERROR: "was not recorded"}
+
     def test_differences_within_the_tolerance_are_rounding(self, some):
         tables = tables_of(moved("test_error_percent", lambda _: 1e-6))
         assert differences(tables, some, tolerance=1e-6) == {}

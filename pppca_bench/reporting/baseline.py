@@ -59,7 +59,8 @@ def differences(
 
     Of each cell, the first ``n_repeats`` are compared (all by default).
     """
-    cells, reasons = cells_of(tables), dict[Place, str]()
+    tables = list(tables)
+    cells, reasons = cells_of(tables), {place: "was not recorded" for place in record(tables) if place not in baseline}
     for place, recorded in baseline.items():
         cell = cells.get(place)
         ours = first_repeats(_values(cell, place) if cell else {}, n_repeats)
