@@ -9,8 +9,8 @@ The published numbers of a table are compared with
 - a program off by the margin: the same, with the mean of the rest shifted up by the margin of the rule;
 - the placebos of the reference (`references.layout.Placebo`).
 
-Choice: a table tells a right program from a placebo if, of the numbers that the placebo has, it reproduces at most half as
-many as a right program; without a draw of these numbers this is unknown.
+Choice: a table tells a right program from a placebo if, of the numbers that the placebo has, it reproduces at most half
+as many as a right program; without a draw of these numbers this is unknown.
 """
 
 from __future__ import annotations
