@@ -63,8 +63,8 @@ def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pc
     word = {"holds": "Yes", "does not hold": "No", "undecided": "Undecided"}[verdict]
     assert findings[ACCURACY].answer.startswith(f"{word}. ")
     clause = {
-        "holds": "At most 1 point is lost in: A (as written) − B (+0.20).",
-        "does not hold": "More is lost in: A (as written) − B (+0.20).",
+        "holds": "The typical loss is at most 1 point in: A (as written) − B (+0.20).",
+        "does not hold": "It is larger in: A (as written) − B (+0.20).",
         "undecided": "Undecided are typical losses from +0.20 to +0.20 points.",
     }
     assert clause[of_lines] in findings[ACCURACY].answer

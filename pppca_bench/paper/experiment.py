@@ -273,7 +273,7 @@ def _answers(experiment: Experiment, group: Group, records: Sequence[Record]) ->
     against, where, likely = group.title, _WHERE[experiment.test], "with a probability above 95 %"
     by_verdict: dict[Verdict, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
     for own in records:
-        text = f"with {own['_kept']:.0f} % of the features"
+        text = f"{'against' if group.is_second_cut else 'with'} {own['_kept']:.0f} % of the features"
         if own["verdict"] == "undecided":
             text = f"{own['n_small']} of {own['n']}"
         by_verdict[own["verdict"]].append(f"{own['_label']}, {text}")
