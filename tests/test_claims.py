@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
-from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict, render_findings
+from pppca_bench.paper.claims import judge_claims, main_results, overall_verdict
 from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence
 from pppca_bench.paper.experiment import experiments
+from pppca_bench.paper.findings_page import advice_of, render_findings
 from pppca_bench.paper.fitness_times import fitness_times_document
 from pppca_bench.paper.lines import Line, read_lines
 from pppca_bench.references.reference import own_references

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from pppca_bench.paper.architecture_search import CONFIG as SEARCH
 from pppca_bench.paper.architecture_search import search_documents
-from pppca_bench.paper.claims import advice_of, judge_claims, main_results, render_findings
+from pppca_bench.paper.claims import judge_claims, main_results
 from pppca_bench.paper.evidence import Evidence, Role
 from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
+from pppca_bench.paper.findings_page import advice_of, render_findings
 from pppca_bench.paper.fitness_times import CONFIG as FITNESS_TIME
 from pppca_bench.paper.fitness_times import fitness_times_document
 from pppca_bench.paper.lines import read_lines

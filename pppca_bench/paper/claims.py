@@ -17,7 +17,7 @@ from pppca_bench.paper.fitness_times import MEAN, mean_shares
 from pppca_bench.paper.lines import Line
 from pppca_bench.paper.losses import Losses, Verdict, judge_losses, losses, typical_loss
 from pppca_bench.references.layout import Text, Texts
-from pppca_bench.reporting.document import SIGNED, Answers, Finding, environment, listed, printed
+from pppca_bench.reporting.document import SIGNED, Finding, environment, listed, printed
 from pppca_bench.reporting.pairs import ALPHA, holm
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.runs import DECIMALS, grouped
@@ -257,14 +257,8 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     return Answer([*parts, *(part for part, _ in lost)], {"regained": regained, "loss": lost[0][1] if lost else None})
 
 
-class _Size(NamedTuple):
-    """Typical loss as text."""
-
-    size: str
-
-
-def _judged(samples: Mapping[str, Losses | None]) -> list[tuple[Part, _Size]]:
-    """Test losses over the data sets, with Holm's correction over the samples; samples without losses are left out."""
+def _judged(samples: Mapping[str, Losses | None]) -> list[tuple[Part, str]]:
+    """Test losses over the data sets, with Holm's correction, and return the typical losses; None is left out."""
     known = {name: own for name, own in samples.items() if own}
     judged = judge_losses(list(known.values()), "signed-rank test")
     tested = []
@@ -274,7 +268,7 @@ def _judged(samples: Mapping[str, Losses | None]) -> list[tuple[Part, _Size]]:
         )
         size = f"{typical} points (95 % interval {low} to {high})"
         sentence = f"{name}: typical loss {size} on {len(own.by_data_set)} data sets; p (Holm) {p:.2g}: {verdict}."
-        tested.append((Part(sentence, verdict), _Size(size)))
+        tested.append((Part(sentence, verdict), size))
     return tested
 
 
@@ -401,21 +395,4 @@ def _use_pca(evidence: Evidence) -> str:
     return (
         f"Use exact PCA. On typical data sets its test error is less than {margin} above pseudo-PCA's with the same"
         f" number of components ({sizes}, 95 % intervals up to {end})."
-    )
-
-
-RIGHT_TOOL = "When is each the right tool?"
-
-
-def advice_of(benchmarks: str) -> str:
-    """Return the paragraph on when to use each method from the page of benchmarks; "" if the page lacks it."""
-    *_, rest = benchmarks.partition(f"**{RIGHT_TOOL}**")
-    return rest.partition("\n\n")[0].strip()
-
-
-def render_findings(headline: Sequence[str], answers: Answers, links: Mapping[str, str], advice: str = "") -> str:
-    """Render main results, answers and the advice of `advice_of` as Markdown; only files with a link are linked to."""
-    template = environment().get_template("findings.md")
-    return template.render(
-        headline=headline, findings=answers.claims, links=links, advice=advice, right_tool=RIGHT_TOOL
     )
