@@ -103,8 +103,8 @@ def test_the_main_results_name_the_claims_by_verdict_without_the_identity():
     own = [line("accuracy", f"A ({reading})", verdict="does not hold") for reading in READINGS]
     evidence = NOTHING._replace(compared=own)
     assert main_results(evidence, judge_claims(evidence)) == [
-        "Of the slides' claims, and of two questions that they leave open: refuted: accuracy does not suffer against"
-        " other systems."
+        "The slides' claims, and two questions that they leave open. Refuted: accuracy does not suffer against other"
+        " systems."
     ]
 
 

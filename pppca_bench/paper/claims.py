@@ -364,20 +364,21 @@ def main_results(evidence: Evidence, findings: Sequence[Finding]) -> list[str]:
     cases = list(dict.fromkeys(case for own in found.values() for case in own))
     where = {"cutting": f" (on {listed(cases)})" if cases else ""}
     texts = [
-        f"{_COUNTED[name]} {listed([claim.short + where.get(claim.id, '') for claim in own])}"
-        for name, own in verdicts.items()
+        f"{word}: {'; '.join(claim.short + where.get(claim.id, '') for claim in verdicts[name])}."
+        for name, word in _COUNTED.items()
+        if name in verdicts
     ]
-    judged = f"Of the slides' claims, and of two questions that they leave open: {'; '.join(texts)}." if texts else ""
+    judged = f"The slides' claims, and two questions that they leave open. {' '.join(texts)}" if texts else ""
     new, question = by_id["one_pass"], "One pass of a streaming method instead of DGHA's many epochs?"
     streaming = f"{question} {new.answer}" if new.verdict != "not run" else ""
     return list(filter(None, [_use_pca(evidence), judged, streaming]))
 
 
 _COUNTED = {
-    "holds": "confirmed:",
-    "holds in part": "confirmed in part:",
-    "does not hold": "refuted:",
-    "undecided": "undecided:",
+    "holds": "Confirmed",
+    "holds in part": "Confirmed in part",
+    "does not hold": "Refuted",
+    "undecided": "Undecided",
 }
 
 
