@@ -15,7 +15,7 @@ from pppca_bench.documents import Section, read_yaml
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading
 from pppca_bench.paper.fitness_times import MEAN, mean_shares
 from pppca_bench.paper.lines import Line
-from pppca_bench.paper.losses import Losses, Verdict, judge_losses, losses, typical_loss
+from pppca_bench.paper.losses import Losses, Verdict, judge_losses, losses, size_text, typical_loss
 from pppca_bench.references.layout import Text, Texts
 from pppca_bench.reporting.document import SIGNED, Finding, environment, listed, printed
 from pppca_bench.reporting.pairs import ALPHA, holm
@@ -79,11 +79,9 @@ def judge_claims(evidence: Evidence) -> list[Finding]:
         text = "Not run."
         if "not run" not in (verdict, with_fitted):
             template = environment().from_string(claim.answer)
-            word = (
-                _WORDS[verdict]
-                if verdict == with_fitted
-                else f"{_WORDS[verdict]} (with fitted settings: {with_fitted})"
-            )
+            word = _WORDS[verdict]
+            if with_fitted != verdict:
+                word += f" (with fitted settings: {with_fitted})"
             text = " ".join(template.render(verdict=word, written=written.numbers, fitted=fitted.numbers).split())
         if written == fitted:
             sentences = [part.sentence for part in written.parts]
@@ -246,9 +244,7 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
         sentence = (
             f"{method} regains {share} of the largest loss, and half or more on {n_half} of {len(shares)} problems."
         )
-        parts.append(
-            Part(sentence, "holds" if n_half == len(shares) else "holds in part" if n_half else "does not hold")
-        )
+        parts.append(Part(sentence, _share_verdict(n_half, len(shares))))
     kept, whole = (
         evidence.by_data_set(role, reading, "optimality_percent") for role in ("dynamical", "dynamical unremoved")
     )
@@ -263,10 +259,7 @@ def _judged(samples: Mapping[str, Losses | None]) -> list[tuple[Part, str]]:
     judged = judge_losses(list(known.values()), "signed-rank test")
     tested = []
     for (name, own), (p, verdict) in zip(known.items(), judged, strict=True):
-        low, typical, high = (
-            printed(value, SIGNED) for value in typical_loss(np.array(list(own.by_data_set.values())))
-        )
-        size = f"{typical} points (95 % interval {low} to {high})"
+        size = size_text(*typical_loss(np.array(list(own.by_data_set.values()))))
         sentence = f"{name}: typical loss {size} on {len(own.by_data_set)} data sets; p (Holm) {p:.2g}: {verdict}."
         tested.append((Part(sentence, verdict), size))
     return tested
@@ -328,7 +321,7 @@ def _measured_times(evidence: Evidence) -> Iterator[Part]:
     for table, problem in (("T4", "cancer1"), ("T6", "horse1")):
         rows = f"{problem}, 100%", f"{problem}, 10%"
         names = ("speedup_operations", "speedup", "speedup_fast")
-        lines = [evidence.line(table, row=row, quantity=name).values() for name in names for row in rows]
+        lines = [evidence.line(table, row, name).values() for name in names for row in rows]
         if not all(lines):
             continue
         ratios = [geometric_mean(line) for line in lines]

@@ -76,16 +76,10 @@ class Evidence(NamedTuple):
         families = grouped(means, lambda problem: self.facts[problem].family if problem in self.facts else problem)
         return {family: fmean(means[problem] for problem in problems) for family, problems in families.items()}
 
-    def line(
-        self, table: str, *, row: str = "", column: str = "", quantity: str = "test_error_percent"
-    ) -> dict[str, float]:
-        """Return our means in a row of a table, by column, or in a column, by row. Give either of the two."""
+    def line(self, table: str, row: str, quantity: str) -> dict[str, float]:
+        """Return our means in a row of a table, by column."""
         cells = self.tables[table].cells.values() if table in self.tables else ()
-        return {
-            cell.column if row else cell.row: cell.ours[quantity].mean
-            for cell in cells
-            if quantity in cell.ours and (cell.row == row or cell.column == column)
-        }
+        return {cell.column: cell.ours[quantity].mean for cell in cells if cell.row == row and quantity in cell.ours}
 
     def curves(self, figure: str) -> Iterator[tuple[str, str, pd.Series[float]]]:
         """Yield a figure's curves: title of the panel, label and means."""

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from pppca_bench.paper.experiment import experiments
-from pppca_bench.paper.losses import VERDICTS, Verdict
-from pppca_bench.reporting.document import SIGNED, printed
+from pppca_bench.paper.losses import VERDICTS, Verdict, size_text
 from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.summary import student_t
 
@@ -49,8 +48,7 @@ class Line(NamedTuple):
     @property
     def size(self) -> str:
         """Return the typical loss with its 95 % interval."""
-        typical, low, high = (printed(value, SIGNED) for value in (self.typical, self.low, self.high))
-        return f"{typical} points (95 % interval {low} to {high})"
+        return size_text(self.low, self.typical, self.high)
 
     @property
     def text(self) -> str:

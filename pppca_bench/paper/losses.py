@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.pairs import ALPHA, MARGIN, PairedTest, holm
-from pppca_bench.reporting.summary import student_t, summarise
+from pppca_bench.reporting.summary import student_t
 from pppca_bench.runs import DECIMALS
 
 Floats = NDArray[np.floating[Any]]
@@ -60,18 +60,6 @@ class Losses(NamedTuple):
         unbounded: Floats = np.where(losses > 0.0, np.inf, 0.0)
         np.divide(losses, margins, out=unbounded, where=margins > 0.0)
         return unbounded.round(DECIMALS)
-
-    def text(self, p: float) -> str:
-        """Describe the losses: number of data sets that lose at most `MARGIN`, larger losses, p, mean."""
-        n, mean = len(self.by_data_set), summarise(list(self.by_data_set.values()))
-        more = [f"{name} {printed(loss, SIGNED)}" for name, loss in self.by_data_set.items() if loss > MARGIN]
-        others = f" (larger losses: {', '.join(more)})" if more else ""
-        test = f"sign test p = {p:.2g}" if p == p else f"no test with fewer than {MIN_DATA_SETS} data sets"
-        low, average, high = (printed(value, SIGNED) for value in (mean.low, mean.mean, mean.high))
-        return (
-            f"a loss of at most {MARGIN:g} point on {self.n_small} of {n} data sets{others}; {test}; mean {average}"
-            f" points (95 % interval {low} to {high})"
-        )
 
 
 def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Losses | None:
@@ -150,6 +138,12 @@ def typical_loss(values: Floats) -> tuple[float, float, float]:
         n_signs = np.pad(n_signs, (0, rank)) + np.pad(n_signs, (rank, 0))
     place = int(np.searchsorted(n_signs.cumsum() / 2.0**n, 0.025)) - 1
     return float(walsh[place]), float(np.median(walsh)), float(walsh[-1 - place])
+
+
+def size_text(low: float, typical: float, high: float) -> str:
+    """Return a typical loss with its 95 % interval as text."""
+    low_end, middle, high_end = (printed(value, SIGNED) for value in (low, typical, high))
+    return f"{middle} points (95 % interval {low_end} to {high_end})"
 
 
 def equivalence(multiples: Floats) -> tuple[float, float, float]:

@@ -234,6 +234,11 @@ class PortraitLayout(_FigureLayout):
     shows: Literal["features", "rebuilt", "images"]
 
 
+def are_named(wanted: Iterable[Names], names: Iterable[str]) -> bool:
+    """Return whether each name is among the wanted names of its kind; no wanted names mean all."""
+    return all(not own or name in own for own, name in zip(wanted, names, strict=True))
+
+
 class _Part(Section):
     """Part of the published numbers: tables, and keys of rows and columns, empty for all."""
 
@@ -243,8 +248,7 @@ class _Part(Section):
 
     def includes(self, table: str, row: str, column: str) -> bool:
         """Return whether a cell is in the part."""
-        named = zip((self.tables, self.rows, self.columns), (table, row, column), strict=True)
-        return all(not names or name in names for names, name in named)
+        return are_named((self.tables, self.rows, self.columns), (table, row, column))
 
     def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
         """Yield the key, and the error, of each name of a table, row or column that no layout has."""

@@ -12,7 +12,7 @@ from annotated_types import Ge
 
 from pppca_bench.documents import Section
 from pppca_bench.errors import OwnDataError, nearest
-from pppca_bench.references.layout import Layout, NotNegative, Texts
+from pppca_bench.references.layout import Layout, NotNegative, Texts, are_named
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 
@@ -55,8 +55,7 @@ class Rule(Section):
 
     def applies(self, table: str, row: str, quantity: str) -> bool:
         """Return whether the rule is for a quantity in a row of a table."""
-        named = zip((self.tables, self.rows, self.quantities), (table, row, quantity), strict=True)
-        return all(not names or name in names for names, name in named)
+        return are_named((self.tables, self.rows, self.quantities), (table, row, quantity))
 
 
 Published = Mapping[tuple[str, str, str], Mapping[str, Number]]

@@ -41,8 +41,12 @@ def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
 
     Of every cell with such a number, the numbers of features are recorded, too.
     """
+    return _record_cells(cells_of(tables))
+
+
+def _record_cells(cells: Mapping[Place, TableCell]) -> dict[Place, RecordedCell]:
     recorded = {}
-    for place, cell in cells_of(tables).items():
+    for place, cell in cells.items():
         values, measured = _values(cell, place), RECORDED_AS.get(place[3], place[3])
         if values and not (measured in SIZES or described(measured).is_timing):
             recorded[place] = RecordedCell(values, cell.settings)
@@ -59,8 +63,8 @@ def differences(
 
     Of each cell, the first ``n_repeats`` are compared (all by default); of these, more than recorded may have been run.
     """
-    tables = list(tables)
-    cells, reasons = cells_of(tables), {place: "was not recorded" for place in record(tables) if place not in baseline}
+    cells = cells_of(tables)
+    reasons = {place: "was not recorded" for place in _record_cells(cells) if place not in baseline}
     for place, recorded in baseline.items():
         cell = cells.get(place)
         ours = first_repeats(_values(cell, place) if cell else {}, n_repeats)

@@ -208,6 +208,5 @@ def by_source(shares: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
 def _over_tables(records: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     """Return the share of the numbers that a program reproduces, and that ours reproduces of the same numbers."""
     n = sum(each["n"] for each in records)
-    return sum(each["n"] * each["reproduced"] for each in records) / n, 100.0 * sum(
-        each["ours"] for each in records
-    ) / n
+    reproduced, ours = sum(each["n"] * each["reproduced"] for each in records), sum(each["ours"] for each in records)
+    return reproduced / n, 100.0 * ours / n
