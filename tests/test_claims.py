@@ -108,6 +108,20 @@ def test_the_main_results_name_the_claims_by_verdict_without_the_identity():
     ]
 
 
+def test_the_main_results_name_what_alone_is_decided_and_the_answer_where_the_loss_is_above_0():
+    own = [
+        line("accuracy", f"{name} ({reading})", verdict=verdict, low=low)
+        for reading in READINGS
+        for name, verdict, low in (("A", "holds", -1.0), ("B", "undecided", 0.1), ("C", "undecided", -0.1))
+    ]
+    evidence = NOTHING._replace(compared=own)
+    findings = judge_claims(evidence)
+    assert main_results(evidence, findings)[0].endswith(
+        "Undecided: accuracy does not suffer against other systems (decided alone: A (as written) − B (+0.20), yes)."
+    )
+    assert findings[ACCURACY].answer.endswith("interval lies above 0 in: B (as written) − B (+0.20).")
+
+
 def test_lines_are_those_of_the_experiments_tables(tmp_path):
     name = "NE-pPCA (as written) − all features"
     (tmp_path / "E2_tests.csv").write_text(
@@ -317,7 +331,8 @@ def test_claims_without_results_are_not_run():
 
 def test_the_page_links_to_what_is_there_and_names_the_rest():
     finding = Finding(
-        "It works.", "slide 1", "Yes. Twice.", "holds", "undecided", [("Test", "Two.")], ("Two of two.",), ("T1", "F8")
+        *("It works.", "it works", "slide 1", "Yes. Twice.", "holds", "undecided"),
+        *([("Test", "Two.")], ("Two of two.",), ("T1", "F8")),
     )
     page = render_findings(["Use it."], Answers((), [finding]), {"T1": "tables/T1.md", "T2": "tables/T2.md"})
     assert page.startswith("# Answers to the claims\n\n- Use it.\n")

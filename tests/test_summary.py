@@ -122,7 +122,7 @@ def correlated(validation: list[float], test: list[float]) -> list[StoredRun]:
 class TestCorrelation:
     """Of the squared errors of validation and test split over the repeats."""
 
-    def test_the_correlation_is_pearsons_with_fishers_interval(self):
+    def test_the_correlation_is_pearsons(self):
         summarised = summarise_runs(correlated(VALIDATION, TEST))
         assert not summarised.values("correlation"), "no repeat has a correlation"
         found = summarised.quantities["correlation"]
@@ -131,9 +131,20 @@ class TestCorrelation:
         assert found.mean == pytest.approx(r)
         assert found.mean == pytest.approx(np.corrcoef(VALIDATION, TEST)[0, 1])
         assert (found.n, math.isnan(found.sd)) == (5, True)
-        half = stats.norm.ppf(0.975) / math.sqrt(5 - 3)
-        assert found.low == pytest.approx(math.tanh(math.atanh(r) - half), abs=1e-6)
-        assert found.high == pytest.approx(math.tanh(math.atanh(r) + half), abs=1e-6)
+
+    @pytest.mark.parametrize("tails", [math.inf, 5.0])
+    def test_the_interval_of_a_correlation_is_as_wide_as_correlations_of_other_runs_spread(self, tails):
+        rng, n = np.random.default_rng(1), 240
+
+        def drawn() -> tuple[list[float], list[float]]:
+            scale = 1.0 if math.isinf(tails) else np.sqrt(rng.chisquare(tails, n) / tails)
+            x, noise = rng.standard_normal((2, n)) / scale
+            return x, 0.5 * x + noise
+
+        summaries = [summarise_runs(correlated(*drawn())).quantities["correlation"] for _ in range(200)]
+        spread = np.std([math.atanh(each.mean) for each in summaries])
+        halves = [0.5 * (math.atanh(each.high) - math.atanh(each.low)) for each in summaries]
+        assert np.mean(halves) / 1.97 == pytest.approx(spread, rel=0.12)
 
     @pytest.mark.parametrize("sign", [1, -1])
     def test_collinear_errors_have_correlation_one(self, sign):

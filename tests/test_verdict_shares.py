@@ -159,7 +159,7 @@ def test_a_comparison_draws_nothing(snapshot, monkeypatch):
     [("means", "4.00", 5.0), ("ratios", "4.00", 4.0 * math.exp(0.25)), ("correlations", "0.00", math.tanh(0.5))],
 )
 def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, number, mean):
-    rule, ours = Rule(margin=0.5, unit="sd", runs=60, compare=scale), Summary(float(number), 2.0, 240, NAN, NAN)
+    rule, ours = Rule(margin=0.5, unit="sd", runs=60, compare=scale), Summary(float(number), 2.0, 240, -0.1, 0.1)
     assert off_by_margin(Number(number, 2.0), ours, rule).mean == pytest.approx(mean)
 
 

@@ -97,14 +97,20 @@ def test_ratios_are_compared_by_their_logarithm():
     assert contrast(Number("0.00", 1.0), ours(0.5), RATIO).margin == pytest.approx(0.5)  # 0 has no logarithm
 
 
+def correlated(r: float, error: float, n: int = 240) -> Summary:
+    """Return the summary of a correlation with this standard error of Fisher's z."""
+    half = stats.t.ppf(0.975, n - 1) * error
+    return Summary(r, NAN, n, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))
+
+
 def test_correlations_are_compared_by_fishers_z():
-    result = contrast(Number("0.5000000"), ours(0.8, NAN, 240), RHO)
-    error = math.sqrt(1 / 57 + 1 / 237)
+    result = contrast(Number("0.5000000"), correlated(0.8, 0.1), RHO)
     z = math.atanh(0.8) - math.atanh(0.5)
-    assert result.p == pytest.approx(2 * stats.norm.sf(z / error), rel=1e-4)
+    error = math.hypot(0.1, 0.1 * math.sqrt(240 / 60))  # the published correlation has the same spread, of 60 runs
+    assert result.p == pytest.approx(2 * stats.t.sf(z / error, 239), rel=1e-4)
     assert result.margin == pytest.approx(math.tanh(math.atanh(0.5) + 0.5) - 0.5)
-    assert verdict(Number("0.50"), ours(0.55, NAN, 240), RHO) == "reproduced"
-    assert verdict(Number("1.00"), ours(-1.0, NAN, 240), RHO) == "differs"
+    assert verdict(Number("0.50"), correlated(0.55, 0.06), RHO) == "reproduced"
+    assert verdict(Number("1.00"), correlated(-0.9, 0.1), RHO) == "differs"
 
 
 @pytest.mark.parametrize(("mean", "expected"), [(8.0, "differs"), (9.0, "reproduced"), (10.0, "differs")])

@@ -31,7 +31,7 @@ class Claim(Section):
     """Claim: its text, its place in the source, and how it is answered; see claims.yaml."""
 
     id: Text
-    short: Text  # in a list of claims
+    short: Text  # template of the claim in a list of claims
     claim: Text
     place: Text
     estimand: Text
@@ -76,13 +76,10 @@ def judge_claims(evidence: Evidence) -> list[Finding]:
     for claim in claims():
         written, fitted = (JUDGES[claim.id](evidence, reading) for reading in READINGS)
         verdict, with_fitted = (overall_verdict([part.verdict for part in own.parts]) for own in (written, fitted))
-        text = "Not run."
-        if "not run" not in (verdict, with_fitted):
-            template = environment().from_string(claim.answer)
-            word = _WORDS[verdict]
-            if with_fitted != verdict:
-                word += f" (with fitted settings: {with_fitted})"
-            text = " ".join(template.render(verdict=word, written=written.numbers, fitted=fitted.numbers).split())
+        word = _WORDS[verdict] + (f" (with fitted settings: {with_fitted})" if with_fitted != verdict else "")
+        numbers = {"verdict": word, "written": written.numbers, "fitted": fitted.numbers}
+        is_run = "not run" not in (verdict, with_fitted)
+        text = _rendered(claim.answer, numbers) if is_run else "Not run."
         if written == fitted:
             sentences = [part.sentence for part in written.parts]
         else:
@@ -90,8 +87,13 @@ def judge_claims(evidence: Evidence) -> list[Finding]:
             sentences = [f"{reading.capitalize()}: {part.sentence}" for reading, own in both for part in own.parts]
         basis = (("Estimand", claim.estimand), ("Data", claim.data), ("Test", claim.test))
         judged = verdict, with_fitted, basis, tuple(sentences)
-        findings.append(Finding(claim.claim, claim.place, text, *judged, claim.sources))
+        short = _rendered(claim.short, numbers) if is_run else ""
+        findings.append(Finding(claim.claim, short, claim.place, text, *judged, claim.sources))
     return findings
+
+
+def _rendered(template: str, numbers: Mapping[str, object]) -> str:
+    return " ".join(environment().from_string(template).render(numbers).split())
 
 
 _WORDS: Mapping[Verdict, str] = {
@@ -144,7 +146,8 @@ def _cutting(evidence: Evidence, reading: Reading) -> Answer:
         )
         parts += [Part(sentence, "holds" if below[line.name] else "undecided"), Part(line.text)]
         cuts.append(_Cut(line.method, line.n, line.size, *where))
-    return Answer(parts, {"cuts": cuts}) if lines else _NOT_RUN
+    cases = listed(list(dict.fromkeys(case for own in below.values() for case in own)))
+    return Answer(parts, {"cuts": cuts, "cases": cases}) if lines else _NOT_RUN
 
 
 def _beyond(lines: Sequence[Line], side: float) -> dict[str, list[str]]:
@@ -168,13 +171,14 @@ def _compared(claim: str) -> Callable[[Evidence, Reading], Answer]:
         if not lines:
             return _NOT_RUN
         groups = {verdict: [line for line in lines if line.verdict == verdict] for verdict in _WORDS}
-        held, failed = (
-            "; ".join(f"{line.name} ({printed(line.typical, SIGNED)})" for line in groups[verdict])
-            for verdict in ("holds", "does not hold")
+        larger = [line for line in groups["undecided"] if line.low > 0.0]
+        held, failed, above = (
+            "; ".join(f"{line.name} ({printed(line.typical, SIGNED)})" for line in own)
+            for own in (groups["holds"], groups["does not hold"], larger)
         )
         ends = [end((line.typical for line in groups["undecided"]), default=0.0) for end in (min, max)]
         between = "from " + " to ".join(printed(end, SIGNED) for end in ends) if groups["undecided"] else ""
-        numbers = {"lines": lines, "held": held, "failed": failed, "undecided": between}
+        numbers = {"lines": lines, "held": held, "failed": failed, "larger": above, "undecided": between}
         return Answer([Part(line.text, line.verdict) for line in lines], numbers)
 
     return judge
@@ -353,11 +357,8 @@ def main_results(evidence: Evidence, findings: Sequence[Finding]) -> list[str]:
         (claim for claim in claims() if by_id[claim.id].verdict != "not run" and claim.counted),
         lambda claim: by_id[claim.id].verdict,
     )
-    found = _beyond(evidence.lines("cutting", READINGS[0]), 1.0)
-    cases = list(dict.fromkeys(case for own in found.values() for case in own))
-    where = {"cutting": f" (on {listed(cases)})" if cases else ""}
     texts = [
-        f"{word}: {'; '.join(claim.short + where.get(claim.id, '') for claim in verdicts[name])}."
+        f"{word}: {'; '.join(by_id[claim.id].short for claim in verdicts[name])}."
         for name, word in _COUNTED.items()
         if name in verdicts
     ]

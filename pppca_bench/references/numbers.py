@@ -42,7 +42,7 @@ class Rule(Section):
     """Rule of the verdicts on some quantities: what is compared, the margin of equivalence, and the published repeats.
 
     ``means`` are compared by their difference, ``ratios`` (of times and counts) by the logarithm, ``correlations`` by
-    Fisher's z, for which the standard deviation counts as 1. ``values`` have no spread, and may differ by the margin.
+    Fisher's z, with a margin in standard deviations of z for normal values, 1. ``values`` may differ by the margin.
     """
 
     quantities: Texts = ()  # empty for all

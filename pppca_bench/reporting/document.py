@@ -299,6 +299,7 @@ class Finding(NamedTuple):
     """Answer to a claim, verdicts, and the evidence."""
 
     claim: str
+    short: str  # the claim in a list of claims, with where it holds; "" if it was not run
     place: str  # where the paper makes the claim
     answer: str  # sentences
     verdict: str  # on the paper as written

@@ -7,8 +7,9 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from statistics import StatisticsError, correlation
 from typing import NamedTuple
+
+import numpy as np
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Names, Selector, grouped, selections
@@ -187,18 +188,18 @@ def _differing(origins: Sequence[str]) -> Names:
 def _correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:
     """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z.
 
-    None with fewer than four repeats, or if a quantity does not vary.
+    Choice: the variance of z is that of the influences of the repeats, not 1 / (n - 3), which supposes normal values:
+    the errors of networks have long tails. None with fewer than four repeats, or if a quantity does not vary.
     """
     both = [repeat for repeat in first if repeat in second]
     n = len(both)
-    if n <= 3:
+    x, y = (np.array([values[repeat] for repeat in both]) for values in (first, second))
+    if n <= 3 or not np.ptp(x) or not np.ptp(y):
         return None
-    try:
-        r = correlation([first[repeat] for repeat in both], [second[repeat] for repeat in both])
-    except StatisticsError:
-        return None
-    half = 1.959964 / math.sqrt(n - 3)
-    z = math.atanh(max(-1.0 + 1e-15, min(1.0 - 1e-15, r)))
+    x, y = ((values - values.mean()) / values.std() for values in (x, y))
+    r = float(np.clip(np.mean(x * y), -1.0 + 1e-15, 1.0 - 1e-15))
+    sd = float(np.std(x * y - 0.5 * r * (x**2 + y**2), ddof=1))
+    z, half = math.atanh(r), student_t(0.975, n - 1) * sd / (1.0 - r**2) / math.sqrt(n)
     return Summary(r, math.nan, n, math.tanh(z - half), math.tanh(z + half))
 
 

@@ -10,7 +10,7 @@ published number is
 - else *consistent*.
 
 Choice: of all numbers that round to the published number, the number nearest to ours counts. Where the source prints no
-standard deviation, ours is used for both sides. A standard deviation of 0.00 counts as half its last digit, which
+standard deviation, ours is used for both sides, on the scale of the comparison. A standard deviation of 0.00 counts as half its last digit, which
 rounding may have cut off.
 """
 
@@ -71,20 +71,19 @@ def contrast(number: Number, ours: Summary, rule: Rule) -> Contrast:
         return Contrast(difference, difference, difference, rule.margin, float(equal), equal)
     if ours.n < 2:
         return Contrast(difference, math.nan, math.nan, math.nan, math.nan, equivalent=False)
-    scale, sizes = _scale(number, ours, rule), (ours.n, runs)
-    sds = ours.sd, ours.sd if number.sd is None else number.sd
-    if scale is _FISHER:  # the variance of Fisher's z is 1 / (n - 3), whatever the correlation
-        sizes = ours.n - 3, runs - 3
-        sds = 1.0 / scale.slope(ours.mean), 1.0 / scale.slope(number.value)
-    slope = scale.slope(number.value)
-    sd_ours, sd_theirs = sds[0] * scale.slope(ours.mean), (sds[1] or half) * slope
-    squares = sd_ours**2 / sizes[0], sd_theirs**2 / sizes[1]
-    error, degrees = math.sqrt(sum(squares)), math.inf
-    if scale is not _FISHER:
-        degrees = ours.n - 1.0 if number.sd is None else _welch_degrees(squares, (ours.n - 1.0, runs - 1.0))
+    scale = _scale(number, ours, rule)
+    slope, sd_ours = scale.slope(number.value), ours.sd * scale.slope(ours.mean)
+    if scale is _FISHER:  # a correlation has no sd, but an interval
+        sd_ours = 0.5 * (scale.to(ours.high) - scale.to(ours.low)) * math.sqrt(ours.n) / student_t(0.975, ours.n - 1)
+    sd_theirs = (sd_ours if number.sd is None else number.sd * slope) or half * slope
+    squares = sd_ours**2 / ours.n, sd_theirs**2 / runs
+    error, degrees = math.sqrt(sum(squares)), ours.n - 1.0
+    if number.sd is not None:
+        degrees = _welch_degrees(squares, (degrees, runs - 1.0))
     mean, low, high = (scale.to(value) for value in (ours.mean, number.value - half, number.value + half))
     apart = mean - min(max(mean, low), high)
-    unit = {"sd": sd_theirs, "points": slope, "percent": 0.01 * abs(number.value) * slope}[rule.unit]
+    sd = 1.0 if scale is _FISHER else sd_theirs
+    unit = {"sd": sd, "points": slope, "percent": 0.01 * abs(number.value) * slope}[rule.unit]
     margin, reach = rule.margin * unit, student_t(0.975, degrees) * error
     return Contrast(
         difference,
