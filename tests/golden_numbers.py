@@ -9,6 +9,7 @@ read the difference::
 
 import json
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -44,15 +45,15 @@ def path_of(name: str) -> Path:
     return ROOT / "tests" / "golden" / f"numbers_{name}.json"
 
 
-def pinned_versions() -> dict[str, str]:
+def pinned_versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
     """Return the versions of the libraries that constraints.txt asks for."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in lines if "==" in line)
-    return {name: pins[name] for name in LIBRARIES}
+    return {name: pins[name] for name in libraries}
 
 
-def installed_versions() -> dict[str, str]:
-    return {name: version(name) for name in LIBRARIES}
+def installed_versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
+    return {name: version(name) for name in libraries}
 
 
 def planned(name: str) -> list[RunSpec]:

@@ -1,20 +1,15 @@
-"""The slides' tables from a small store made by hand: layout, cell form, marks, and every format to the letter.
+"""The slides' tables from small stores made by hand: layout, cell form and marks."""
 
-The files in tests/golden hold the tables of `RUNS`. After a wanted change of layout they are written anew by
-``python tests/test_tables.py``; read their difference before it is kept.
-"""
-
+import math
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from full_results import REFERENCES, layouts, plans_of, tables_of
-from golden_numbers import installed_versions, pinned_versions
 from stored_runs import PIVOT, cell_of, results_by_config, results_of, run_of, store_runs
 
-from pppca_bench.reporting.document import EXTENSIONS, Format, escaped, printed
+from pppca_bench.reporting.document import escaped, printed
 from pppca_bench.reporting.own_tables import OwnTables
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results, summarise
@@ -23,7 +18,6 @@ from pppca_bench.reporting.table_text import notes, records, render
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, StoredRun
 from pppca_bench.store.database import Store
 
-GOLDEN = Path(__file__).parent / "golden"
 FACTS = [
     ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, 350, 175, 174),
     ProblemFacts("iris", "a", "classification", "iris", 4, 3, 75, 38, 37),
@@ -31,10 +25,6 @@ FACTS = [
 NO_SHORTCUTS = {**PIVOT, "shortcuts": False}
 LINEAR = {**PIVOT, "hidden": ()}
 CENTRED = {"centre": True}
-
-
-def dgha(tau: float, data_fraction: float, *, centre: bool = True) -> Cell:
-    return cell_of("cancer1", "dgha", {"centre": centre, "tau": tau, "data_fraction": data_fraction})
 
 
 def ne_ppca(tau: float) -> Cell:
@@ -55,31 +45,14 @@ def network(error: float, train: float, validation: float, test: float) -> dict[
     }
 
 
-# A cell, then its repeats: (error, dimensionality), "failed" or "planned", or measures.
+# A cell, then its repeats: (error, dimensionality), "failed", or measures.
 RUNS = [
     (ne_ppca(5.0), [(2.0, 1), (2.6, 1)]),
     (ne_ppca(10.0), [(1.0, 1), (2.0, 2), "failed"]),
-    (ne_ppca(15.0), ["planned", "planned"]),
-    (dgha(15.0, 100.0), [(1.0, 4), (1.88, 4)]),
-    (dgha(20.0, 10.0), [(1.9, 7)]),
-    (dgha(15.0, 100.0, centre=False), [(2.0, 1), (3.0, 2)]),
-    (cell_of("cancer1", "all_features", {}, LINEAR), [network(2.93, 4.25, 2.91, 3.56), network(2.73, 4.27, 2.97, 3.5)]),
-    # Validation errors 2, 1.8, 2.4, 3, test errors 1.6, 1.4, 1.9, 4: the correlation is 1.81 / √(0.84 · 4.3275).
     (
         cell_of("cancer1", "all_features"),
         [network(1.5, 2.8, 2.0, 1.6), network(1.6, 3.0, 1.8, 1.4), network(1.5, 2.4, 2.4, 1.9), network(1, 2, 3, 4)],
     ),
-    (cell_of("cancer1", "all_features", {}, NO_SHORTCUTS), [(1.2, 9), (1.4, 9)]),
-    (cell_of("building1", "all_features", {}, LINEAR), [network(0.8, 0.21, 0.9, 0.8), "planned"]),
-    (
-        cell_of("cancer1", "dgha_speedup", CENTRED | {"tau": 5.0, "data_fraction": 100.0}, {}),
-        [
-            {"speedup": 5.0, "speedup_operations": 6.0, "speedup_fast": 2.0, "gha_time_ms": 10.0},
-            {"speedup": 6.0, "speedup_operations": 6.5, "speedup_fast": 2.5, "gha_time_ms": 12.5},
-        ],
-    ),
-    (cell_of("iris", "gha", CENTRED, LINEAR), [(5.4, 4), (2.7, 4)]),
-    (cell_of("iris", "ne_ppca", CENTRED | {"tau": 2.5}, LINEAR), [(10.0, 2), (12.0, 2)]),
 ]
 
 
@@ -102,10 +75,6 @@ def filled(tables: list[Table]) -> list[Table]:
     return [table for table in tables if table.has_runs]
 
 
-def everything(tables: list[Table], form: Format) -> str:
-    return "\n".join(render(table, form=form).strip("\n") + "\n" for table in filled(tables))
-
-
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory) -> dict[str, Table]:
     return {table.id: table for table in build(tmp_path_factory.mktemp("tiny"))}
@@ -116,19 +85,17 @@ def ours(table: Table) -> list[str]:
     return render(table, form="terminal").split("\n\n")[1].splitlines()
 
 
-@pytest.mark.parametrize("form", EXTENSIONS)
-def test_every_format_is_as_recorded_to_the_letter(tables, form):
-    if form in ("csv", "json") and installed_versions() != pinned_versions():
-        pytest.skip("the last digits of intervals are those of the pinned SciPy")
-    expected = (GOLDEN / f"tables.{EXTENSIONS[form]}").read_text(encoding="utf-8")
-    assert everything(list(tables.values()), form) == expected
-
-
 def test_a_table_states_its_mean_differences_over_repeats(tables):
     # Ours 2.30 and 1.50, published 2.30 and 2.82; 1 and 1.5 components, published 1 and 1.2.
     said = "Ours − published, on average: error −0.66 (1 of 2 below), dimensionality +0.2 (0 of 2 below)."
     assert said in notes(tables["T1"])
     assert not any("on average" in note for name in ("T0", "N1") for note in notes(tables[name]))
+
+
+def test_the_correlation_is_of_validation_and_test_errors(tables):
+    # Validation errors 2, 1.8, 2.4, 3, test errors 1.6, 1.4, 1.9, 4.
+    correlation = tables["P8"].cells["cancer1", "correlation"].ours["correlation"].mean
+    assert correlation == pytest.approx(1.81 / math.sqrt(0.84 * 4.3275))
 
 
 APPROXIMATED = [
@@ -137,7 +104,7 @@ APPROXIMATED = [
 MEASURES = "Training set|Validation set|Test set|ρ|Overfit|Total epochs|Relevant epochs"
 
 
-# The other tables are in the golden files. T0 lacks soybean1 on the slides, ours has it between horse1 and thyroid1.
+# The guard pins the other tables. T0 lacks soybean1 on the slides, ours has it between horse1 and thyroid1.
 @pytest.mark.parametrize(
     ("table", "header", "columns", "rows"),
     [
@@ -384,13 +351,6 @@ class TestCells:
         assert line.count("&") == line.count(r"\&") + 1
         assert not re.search(r"(?<!\\)[%#_$]", line)
         assert r"\textbackslash{}.dt" in line
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        built = build(Path(folder))
-    for form in EXTENSIONS:
-        (GOLDEN / f"tables.{EXTENSIONS[form]}").write_text(everything(built, form), encoding="utf-8")
 
 
 def test_own_tables_have_a_column_for_each_error():
