@@ -50,9 +50,7 @@ FAILING = "thyroid1"
 """Config whose runs exceed a time limit."""
 
 PROBLEMS = "problem=cancer1,cancer2,glass1,heart1,horse1,hearta1,mushroom1,iris,wine,digits,noisy_circle,iris_centred"
-DATA_SETS = (
-    "problem=proben1:cancer,proben1:diabetes,proben1:glass,proben1:heart,sklearn:iris,sklearn:wine,sklearn:breast_cancer"
-)
+DATA_SETS = "problem=proben1:cancer,proben1:diabetes,proben1:glass,proben1:heart,sklearn:iris,sklearn:wine,sklearn:breast_cancer"
 COMMANDS = {
     "tables.txt": "tables --sd",
     "tables.json": "tables --format json",
