@@ -217,8 +217,8 @@ def _errors(experiment: Experiment, summaries: Summaries) -> Document:
     ]
     columns = [(name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})") for name in summaries]
     note = (
-        "Test error in percent and, in brackets, number of features: means over the runs. τ = 15. The folds of each method"
-        f" are listed in {experiment.page}."
+        "Test error in percent and, in brackets, number of features: means over the runs. τ = 15. The folds of each"
+        f" method are listed in {experiment.page}."
     )
     n_missing = sum(cell.n_planned - len(cell.values(_ERROR)) for cell in cells)
     title = f"{experiment.title}: test errors (features)"

@@ -10,8 +10,8 @@ published number is
 - else *consistent*.
 
 Choice: of all numbers that round to the published number, the number nearest to ours counts. Where the source prints no
-standard deviation, ours is used for both sides, on the scale of the comparison. A standard deviation of 0.00 counts as half its last digit, which
-rounding may have cut off.
+standard deviation, ours is used for both sides, on the scale of the comparison. A standard deviation of 0.00 counts as
+half its last digit, which rounding may have cut off.
 """
 
 from __future__ import annotations
