@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders import config_of, specs_of
 from command_line import printed
-from planning import config_of, specs_of
 
 import pppca_bench
 from pppca_bench.config.sections import AUTO_TAUS

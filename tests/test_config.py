@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from builders import config_of, expanded, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planning import config_of, expanded, small
 from pydantic import ValidationError
 
 from pppca_bench.config.experiment import Config, parse_config

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import config_of, expanded, small
 from hypothesis import given
 from hypothesis import strategies as st
-from planning import config_of, expanded, small
 
 from pppca_bench.config import plan
 from pppca_bench.config.experiment import Config

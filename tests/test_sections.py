@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from planning import config_of
+from builders import config_of
 
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.entry import Classifier, Method
