@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
-from pppca_bench.documents import YamlSource
+from pppca_bench.documents import to_source
 from pppca_bench.experiments.runner import OpenProblems
 from pppca_bench.problems import open_problem
 from pppca_bench.runs import Plan, RunResult, RunSpec
@@ -23,7 +23,7 @@ from pppca_bench.runs import Plan, RunResult, RunSpec
 
 def config_of(document: Mapping[str, Any]) -> Config:
     """Return a config of a document's values."""
-    return parse_config(YamlSource(Path("a.yaml"), "", dict(document), {}))
+    return parse_config(to_source(document, Path("a.yaml")))
 
 
 def write_config(folder: Path, document: Mapping[str, Any]) -> Path:

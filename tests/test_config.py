@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pppca_bench.config.experiment import Config, parse_config
-from pppca_bench.config.sections import MAX_VARIANTS, variants
+from pppca_bench.config.sections import variants
 from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.cell import make_classifier, make_method
 from pppca_bench.methods.protocol import section_of
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.registry import CLASSIFIERS
 from pppca_bench.problems import OwnData, SplitRule
 
 ROOT = Path(__file__).parents[1]
@@ -50,19 +50,6 @@ def load(tmp_path):
     return load_text
 
 
-@pytest.fixture
-def refusal(load):
-    """Return the lines, without their folder, with which BASE is refused once a piece of it is replaced."""
-
-    def load_and_fail(old: str, new: str) -> list[str]:
-        assert BASE.count(old) == 1
-        with pytest.raises(ConfigError) as caught:
-            load(BASE.replace(old, new))
-        return [re.sub(r"^\S*/(c\.yaml)", r"\1", line) for line in str(caught.value).splitlines()]
-
-    return load_and_fail
-
-
 def test_a_config_holds_given_values_and_defaults(load):
     config = load(BASE)
     assert (config.name, config.problems, config.seed) == ("small", ("iris", "wine"), 1)
@@ -87,83 +74,6 @@ def test_the_shipped_configs_are_valid_and_named_after_their_file(path):
     config = load_config(path)
     assert config.name == path.stem
     assert expanded(config)
-
-
-METHOD_NAMES = ", ".join(METHODS)
-KEYS_OF_GHA = ", ".join(["method", "repeats", *section_of(METHODS["gha"]), "classifier", "portrait"])
-KEYS_OF_RPROP = ", ".join(["rule", *section_of(CLASSIFIERS["rprop"])])
-REFUSALS = [
-    ("tau: [5, 10]", "tau: .inf", "5: tau: expected a finite number >= 1, got inf."),
-    ("tau: [5, 10]\n", "", "8: methods[1]: dgha needs a threshold: expected `tau: [5, 10, 15, 20]`, got none."),
-    (
-        "[iris, wine]",
-        "[iris, wien]",
-        "2: problems[1]: expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE},"
-        " got 'wien' (did you mean 'wine'?).",
-    ),
-    (
-        "method: gha",
-        "method: gah",
-        f"7: methods[0]: expected method to be one of {METHOD_NAMES}, got 'gah' (did you mean 'gha'?).",
-    ),
-    ("method: gha", "methode: gha", f"7: methods[0]: expected method to be one of {METHOD_NAMES}, got none."),
-    (
-        "- method: gha\n    learning_rate: 0.01",
-        "- [gha]",
-        "7: methods[0]: expected a name or a mapping of keys to values, got ['gha'].",
-    ),
-    (
-        "learning_rate: 0.01",
-        "learning_rat: 0.01",
-        f"8: methods[0].learning_rat: unknown key, expected one of {KEYS_OF_GHA} (did you mean 'learning_rate'?).",
-    ),
-    (
-        "learning_rate: 0.01",
-        "classifier: {hiden: [8]}",
-        f"8: methods[0].classifier.hiden: unknown key, expected one of {KEYS_OF_RPROP} (did you mean 'hidden'?).",
-    ),
-    (
-        "{hidden: [8]}",
-        "{rule: bagging, base: {rule: adaboost}}",
-        "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, stump, got 'adaboost'; if a"
-        " package gave this name, install it.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "message"), REFUSALS, ids=[f"{old}->{new}"[:60] for old, new, _ in REFUSALS])
-def test_a_validation_error_names_line_key_rule_and_value(refusal, old, new, message):
-    assert refusal(old, new) == [f"c.yaml:{message}"]
-
-
-def test_all_validation_errors_are_reported_together_in_the_order_of_their_lines(refusal):
-    lines = refusal(
-        "repeats: 2\nseed: 1\ntau: [5, 10]\nmethods:", "repeat: 2\nseed: x\ntau: [0, true]\nmethods:\n  - 1"
-    )
-    assert lines[:3] == [
-        "c.yaml:1: repeats: expected a value, got none. Add the key `repeats`.",
-        f"c.yaml:3: repeat: unknown key, expected one of {', '.join(Config.known_keys())} (did you mean 'repeats'?).",
-        "c.yaml:4: seed: expected an integer >= 0 and < 9223372036854775808, got 'x'.",
-    ]
-    assert [line.split(": ")[:2] for line in lines[3:]] == [
-        ["c.yaml:5", "tau[0]"],
-        ["c.yaml:5", "tau[1]"],
-        ["c.yaml:7", "methods[0]"],
-    ]
-
-
-def test_each_key_has_one_validation_error(refusal):
-    (line,) = refusal("seed: 1", "seed: 1\nclassifer: {hiden: {}, hidden: []}")
-    assert line.startswith("c.yaml:5: classifer: unknown key, expected one of name, ")
-
-
-def test_a_key_of_another_classifier_is_named_as_such(refusal):
-    lines = refusal("{hidden: [8]}", "{hidden: [8], learning_rate: 0.9, n_estimators: 3, max_epoch: 2}")
-    assert [line.partition("input_scaling")[2] for line in lines] == [
-        " (a key of rule: backprop and slides_mlp).",
-        " (a key of rule: bagging and subagging and adaboost).",
-        " (did you mean 'max_epochs'?).",
-    ]
 
 
 def test_a_problem_without_a_pivot_architecture_may_have_the_network_of_the_rule_of_size(load):
@@ -223,57 +133,6 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
     assert [method.repeats for method in load(text.replace(", folds: 5", "")).methods] == [3]
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        (
-            "{target: y}",
-            "problems[0]: expected one of the keys csv, parquet, arff, sklearn, proben1, uci, openml, dt, got target.",
-        ),
-        ("{openml: iris}", "problems[0].openml: expected an integer from 1 to 1000000000, got 'iris'."),
-        (
-            "{dt: own.dt, splits: 3}",
-            "problems[0].dt: expected dt alone, since a .dt file states its own targets and split, got it beside"
-            " splits.",
-        ),
-        (
-            "{sklearn: iris, task: regression}",
-            "problems[0].task: expected 'classification' or 'approximation' or null, got 'regression'.",
-        ),
-        (
-            "{sklearn: iris, name: cancer1}",
-            "problems[0].name: expected another name than that of a known problem, got 'cancer1'.",
-        ),
-        (
-            "{csv: a.csv, target: [x, y], task: classification}",
-            "problems[0].target: expected one column of classes, got ['x', 'y'].",
-        ),
-        (
-            "{csv: a.csv, split: {column: fold}, splits: 3}",
-            "problems[0].split: expected split: {column: …} in place of splits and folds, got both.",
-        ),
-        (
-            "{parquet: a.parquet, read: {sep: ';'}}",
-            "problems[0].read.sep: expected only decimal, thousands, na_values, keep_default_na with parquet, got sep,"
-            " which is for CSV files.",
-        ),
-        ("{sklearn: iris}, {sklearn: iris}", "problems[1]: expected each problem once, got {'sklearn': 'iris'} again."),
-    ],
-)
-def test_a_validation_error_of_a_table_names_its_key(load, entry, said):
-    with pytest.raises(ConfigError) as caught:
-        problems_of(load, entry)
-    assert str(caught.value).endswith(f"c.yaml:2: {said}")
-    assert "\n" not in str(caught.value)
-
-
-def test_splits_without_a_table_are_refused(load):
-    with pytest.raises(
-        ConfigError, match=r":7: splits: expected a table .* got none: known problems and \.dt files keep"
-    ):
-        problems_of(load, "iris, own.dt", "splits: 10")
-
-
 def grid_of(load, old: str, new: str) -> dict[str, tuple]:
     """Return the values of the parameters of BASE's first method, once a piece of it is replaced."""
     return dict(load(BASE.replace(old, new)).methods[0].grid)
@@ -308,37 +167,6 @@ def test_a_list_parameter_has_several_values_where_it_is_a_list_of_lists(load, w
 def test_a_list_may_hold_words_and_lists(load):
     text = BASE.replace("[iris, wine]", "cancer1").replace("hidden: [8]", "hidden: [pivot, [2]]")
     assert load(text).methods[0].classifier["hidden"] == ("pivot", (2,))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("rate: 0.01", "rate: [1, 1.0]", "8: methods[0].learning_rate[1]: expected each value once, got 1.0 again."),
-        (
-            "rate: 0.01",
-            "rate: [0.1, false]",
-            "8: methods[0].learning_rate[1]: expected a number > 0 or null, got False.",
-        ),
-        ("[8]", "[[8], [4], [8]]", "11: classifier.hidden[2]: expected each value once, got [8] again."),
-        ("[8]", "[[8], 0]", "11: classifier.hidden[1]: expected 'pivot' or a list of at most 5 integers from 1 to"),
-        ("rate: 0.01", "rate: []", "8: methods[0].learning_rate: expected at least one value, got []."),
-        ("{hidden: [8]}", "{hidden: [8], rule: [rprop]}", "11: classifier: expected rule to be one of rprop, backprop"),
-    ],
-)
-def test_a_validation_error_in_a_list_names_its_index(refusal, old, new, message):
-    (line,) = refusal(old, new)
-    assert line.startswith(f"c.yaml:{message}")
-
-
-def test_every_combination_of_values_is_checked(refusal):
-    (line,) = refusal("data_fraction: [100, 10]", "min_components: [1, 3]\n    max_components: [4, 2]")
-    assert line == "c.yaml:10: methods[1].min_components: expected at most max_components (2), got 3."
-
-
-def test_too_many_combinations_are_refused(refusal):
-    many = "".join(f"    {name}: {list(range(1, 101))}\n" for name in ("n_epochs", "decay_epochs", "n_components"))
-    (line,) = refusal("    learning_rate: 0.01\n", many)
-    assert line == f"c.yaml:7: methods[0]: expected at most {MAX_VARIANTS} combinations of values, got 1000000."
 
 
 CORNERS = [
@@ -443,36 +271,3 @@ def test_a_damaged_config_is_refused_with_file_and_line_or_still_valid(tmp_path,
 @settings(max_examples=5000)
 def test_thousands_of_damaged_configs_are_refused_with_file_and_line_or_still_valid(tmp_path, text):
     _check_refused_or_valid(tmp_path / "c.yaml", text)
-
-
-@pytest.mark.parametrize(
-    ("given", "wrong", "got"),
-    [
-        ("target: 2013", "target", "2013"),
-        ("target: true", "target", "True"),
-        ("target: t, drop: [1.5]", "drop[0]", "1.5"),
-    ],
-)
-def test_columns_that_yaml_reads_as_other_values_get_the_remedy_and_no_second_error(tmp_path, given, wrong, got):
-    (tmp_path / "own.csv").write_text(
-        "t,1.5,2013,true\n" + "".join(f"{n % 2},{n},{n % 2},{n % 2}\n" for n in range(40))
-    )
-    document = tmp_path / "c.yaml"
-    text = "name: c\nproblems:\n  - {csv: own.csv, %s}\nsplits: 3\nseed: 1\nmethods: [all_features]\n"
-    document.write_text(text % given)
-    with pytest.raises(ConfigError) as caught:
-        parse_config(read_yaml(document))
-    (line,) = str(caught.value).splitlines()
-    assert f"c.yaml:3: problems[0].{wrong}: expected text" in line
-    assert line.endswith(f"got {got}. If it is text, put it in quotation marks.")
-    quoted = given.replace("true", "'true'").replace("2013", "'2013'").replace("1.5", "'1.5'")
-    document.write_text(text % quoted)
-    assert parse_config(read_yaml(document)).repeats == 3
-
-
-@pytest.mark.parametrize("wrong", ["splits: 0", "folds: 1", "splits: x"])
-def test_a_wrong_number_of_splits_is_the_only_error(tmp_path, wrong):
-    document = tmp_path / "c.yaml"
-    document.write_text(f"name: c\nproblems: [{{csv: a.csv}}]\n{wrong}\nseed: 1\nmethods: [all_features]\n")
-    with pytest.raises(ConfigError, match=r"^[^\n]*c.yaml:3: (splits|folds): expected an integer[^\n]*$"):
-        parse_config(read_yaml(document))

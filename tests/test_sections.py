@@ -1,6 +1,5 @@
 """Sections of configs: keys, defaults and ranges from the estimators' constructors."""
 
-from datetime import date
 from typing import Any
 
 import pytest
@@ -91,12 +90,12 @@ def test_a_parameter_without_a_default_has_to_be_given():
     document = DOCUMENT | {"classifier": {"hidden": [4]}}
     (method,) = config_of(document | {"methods": [{"method": "toy", "rate": 0.5}]}).methods
     assert method.grid == {"rate": (0.5,), "hidden": ((3,),), "n_steps": (7,), "unstated": (None,)}
-    with pytest.raises(ConfigError, match=r"^a\.yaml:1: methods\[0\]\.rate: expected a value, got none\."):
+    with pytest.raises(ConfigError, match=r"^a\.yaml:10: methods\[0\]\.rate: expected a value, got none\."):
         config_of(document | {"methods": [{"method": "toy"}]})
 
 
 @pytest.mark.usefixtures("toy")
-@pytest.mark.parametrize("value", [{"a": 1}, date(2012, 12, 15), [{"a": 1}], [[[1, 2]]]])
+@pytest.mark.parametrize("value", [{"a": 1}, [{"a": 1}], [[[1, 2]]]])
 def test_a_parameter_without_annotation_takes_storable_values_only(value):
     document = DOCUMENT | {"classifier": {"hidden": [4]}}
     with pytest.raises(ConfigError, match=r"unstated.*: expected a number, text, true, false, null or a list, got "):

@@ -12,14 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import as_mapping
-from pppca_bench.documents import YamlSource, parse_yaml
+from pppca_bench.documents import YamlSource, dump_yaml, parse_yaml, yaml_text
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.parameters import shown
 from pppca_bench.runs import Cell, Names, Plan, written
 
 MAX_NAME_LENGTH = 120  # characters of a changed config's name, which names a folder of tables
@@ -121,8 +118,8 @@ def apply_changes(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
     if not changes or not isinstance(source.value, dict):
         return source
     value = copy.deepcopy(source.value)
-    if isinstance(methods := value.get("methods"), list):
-        value["methods"] = [as_mapping(entry, "method") for entry in methods]
+    if isinstance(methods := value.get("methods"), tuple):
+        value["methods"] = tuple(as_mapping(entry, "method") for entry in methods)
     if "classifier" in value:
         value["classifier"] = as_mapping(value["classifier"], "rule")
     for key, new in changes.items():
@@ -143,7 +140,7 @@ def with_seed(source: YamlSource, seed: int) -> YamlSource:
 def _written(source: YamlSource, head: str, value: Mapping[str, Any]) -> str:
     """Return the text of a config, after a comment with the name of its file and what was changed."""
     file = source.path.name.encode("utf-8", "backslashreplace").decode()
-    return f"# {file}, {head}.\n{yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True)}"
+    return f"# {file}, {head}.\n{dump_yaml(value)}"
 
 
 def changed_name(name: str, changes: Mapping[str, Any]) -> str:
@@ -154,7 +151,7 @@ def changed_name(name: str, changes: Mapping[str, Any]) -> str:
     """
     if not changes:
         return name
-    values = {key: value if isinstance(value, list) else [value] for key, value in changes.items()}
+    values = {key: value if isinstance(value, tuple) else [value] for key, value in changes.items()}
     exact = ",".join(f"{key}={','.join(map(written, each))}" for key, each in values.items())
     plain = re.sub(r"[^A-Za-z0-9_.=,+-]", "-", exact)
     if plain == exact and len(name) + len(plain) < MAX_NAME_LENGTH:
@@ -171,7 +168,7 @@ def as_options(changes: Mapping[str, Any]) -> str:
 def _apply_change(document: dict[str, Any], key: str, new: Any) -> None:
     """Set a key of a config in place; METHOD.KEY sets it in all sections of the method."""
     methods = document.get("methods")
-    entries = [entry for entry in methods if isinstance(entry, dict)] if isinstance(methods, list) else []
+    entries = [entry for entry in methods if isinstance(entry, dict)] if isinstance(methods, tuple) else []
     names = dict.fromkeys(str(entry.get("method")) for entry in entries)
     method = next((name for name in names if key.startswith(f"{name}.")), "")
     if key in _CONFIG_KEYS:
@@ -192,8 +189,8 @@ def _put(section: dict[str, Any], path: Sequence[str], key: str, new: Any) -> No
     for part in above:
         section = section.setdefault(part, {})
         if not isinstance(section, dict):
-            raise ConfigError(f"--set {key}: expected a mapping at {part!r}, got {shown(section)}.")
-    section[last] = copy.deepcopy(new)  # the same object in two entries would be an alias in the text
+            raise ConfigError(f"--set {key}: expected a mapping at {part!r}, got {yaml_text(section)}.")
+    section[last] = new
 
 
 def _settings(cell: Cell) -> dict[str, Any]:
@@ -210,6 +207,6 @@ def _is_same(value: Any, text: str) -> bool:
     if isinstance(value, str):
         return value == (_read(text) if text[0] in "'\"" else text)
     asked = _read(text)
-    if isinstance(value, tuple):
-        return list(value) == (asked if isinstance(asked, list) else [asked])
+    if isinstance(value, tuple) and not isinstance(asked, tuple):
+        asked = (asked,)
     return bool(value == asked) and isinstance(value, bool) == isinstance(asked, bool)

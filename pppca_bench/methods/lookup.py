@@ -126,7 +126,8 @@ def _third_party_entry(name: str, group: str) -> Any:
     point = _entry_points(group).get(name)
     if point is None:
         if not is_path(name):
-            hint = nearest(name, [*method_names(), *classifier_names()])
+            known = [*method_names(), *classifier_names()]
+            hint = nearest(name, [other for other in known if other != name]) or "; if a package gave it, install it"
             raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}.")
         return _entry_at(name, group)
     kind = Method if group == METHOD_GROUP else Classifier
