@@ -21,7 +21,8 @@ from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner, worker
 from pppca_bench.methods.isolation import isolated
-from pppca_bench.methods.lookup import find_method, version_of
+from pppca_bench.methods.lookup import find_method
+from pppca_bench.methods.third_party import version_of
 from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
 from pppca_bench.store.columns import pack, unpack
 from pppca_bench.store.database import Store
