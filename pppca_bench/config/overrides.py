@@ -99,11 +99,10 @@ def parse_changes(options: Sequence[str]) -> tuple[dict[str, Any], dict[str, str
     """
     changes, texts = dict[str, Any](), dict[str, str]()
     for option in options:
-        key, equals, text = option.partition("=")
-        if not key.strip() or not equals or not text.strip():
+        key, _, text = (part.strip() for part in option.partition("="))
+        if not key or not text:
             raise ConfigError(f"--set {option}: expected KEY=VALUE, such as classifier.learning_rate=0.2.")
-        changes[key.strip()] = parse_yaml(Path("--set"), text).value
-        texts[key.strip()] = text.strip()
+        changes[key], texts[key] = parse_yaml(Path("--set"), text).value, text
     changes = dict(sorted(changes.items()))
     return changes, {key: texts[key] for key, value in changes.items() if type(value) in (int, float)}
 
