@@ -7,6 +7,7 @@ import pytest
 import yaml
 from builders import small, write_config
 from pydantic import StringConstraints
+from test_documents import Whole
 
 from pppca_bench import parameters
 from pppca_bench.config.experiment import parse_config
@@ -22,6 +23,11 @@ BASE = REFUSALS.pop("base")
 def refuse_document(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     read_yaml(path)
+
+
+def refuse_section(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    Whole.read(read_yaml(path))
 
 
 def refuse_config(path: Path, piece: str, by: str) -> None:
