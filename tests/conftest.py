@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_iris
+from third_party import module  # noqa: F401 a fixture
 
 from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import CheckResult
