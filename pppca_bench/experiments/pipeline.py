@@ -23,7 +23,8 @@ from pppca_bench.experiments.cell import fit_run
 from pppca_bench.experiments.choosing import with_choice
 from pppca_bench.experiments.measures import as_matrix, error_percent, predictions_of, probabilities_of
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
-from pppca_bench.methods.lookup import extend_sys_path, find_method
+from pppca_bench.methods.lookup import find_method
+from pppca_bench.methods.third_party import extend_sys_path
 from pppca_bench.problems import DataSet, OwnData, Problem, load_data_set, load_problem, load_source, registered
 from pppca_bench.problems.encode import FrozenEstimator, TrainingRange
 from pppca_bench.runs import RunResult, RunSpec, error_of

@@ -125,7 +125,7 @@ def run(
 def with_given(source: YamlSource, given: Collection[str], **changes: object) -> YamlSource:
     """Return a document with changed keys, and with the given problems if it names no problems."""
     if given and isinstance(source.value, dict) and "problems" not in source.value:
-        changes["problems"] = list(given)
+        changes["problems"] = tuple(given)
     return replace(source, value=source.value | changes) if isinstance(source.value, dict) else source
 
 
