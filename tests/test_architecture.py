@@ -25,10 +25,10 @@ MAY_IMPORT = {
     "store": "errors runs",
     "documents": "errors parameters",
     "references": "errors runs documents",
-    "projection": "parameters samples compiled",
-    "engines": "parameters samples keep_rules compiled projection",
-    "classifiers": "parameters samples compiled",
-    "reducers": "parameters samples keep_rules compiled projection classifiers",
+    "projection": "parameters compiled",
+    "engines": "parameters keep_rules compiled projection",
+    "classifiers": "parameters compiled",
+    "reducers": "parameters keep_rules compiled projection classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters documents problems references methods",
     "experiments": "errors files runs compiled problems store references engines classifiers reducers"
@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "paper": "runs documents store references methods reporting",
     "cli": "errors files runs documents problems store references methods config experiments reporting paper",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "samples", "keep_rules")
+LEAVES = ("errors", "files", "runs", "parameters", "keep_rules")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "paper", "cli")

@@ -8,9 +8,9 @@ import pytest
 from planning import write_dt
 
 from pppca_bench import problems as rooms_problems
-from pppca_bench.config import request as requests
-from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError
+from pppca_bench.experiments import request as requests
+from pppca_bench.experiments.request import read_request
 from pppca_bench.problems import load_problem
 
 CONFIG = """\

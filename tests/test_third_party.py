@@ -17,9 +17,9 @@ import sklearn
 from command_line import pppca_process, printed
 
 from pppca_bench import load_results
-from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner, worker
+from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_method, version_of
 from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
