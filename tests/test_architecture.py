@@ -113,6 +113,16 @@ def test_the_allowed_imports_have_one_direction():
     assert set(TopologicalSorter(graph).static_order()) == {*MAY_IMPORT, *LEAVES}
 
 
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_the_modules_of_a_part_import_each_other_in_one_direction(part):
+    paths = {f"pppca_bench.{name_of(path)[:-3].replace('/', '.')}": path for path in modules() if part_of(path) == part}
+    graph = {}
+    for module, path in paths.items():
+        used = {name for each in imports(path) for name in (each, each.rpartition(".")[0])}
+        graph[module] = used & paths.keys() - {module}
+    assert set(TopologicalSorter(graph).static_order()) == paths.keys()
+
+
 def test_every_part_of_the_package_is_listed():
     assert {part_of(path) for path in modules()} == {*MAY_IMPORT, *LEAVES, "__main__"}
 

@@ -23,6 +23,7 @@ import pppca_bench
 from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.problems import DataSet, OwnData
 from pppca_bench.problems.columns import ColumnError, Reading, convert, infer
+from pppca_bench.problems.read_table import read_raw
 
 BIG = 2**53
 MARKERS = ["", "?", "NA", "None", "null"]
@@ -272,9 +273,9 @@ def test_a_file_that_looks_otherwise_is_refused_with_the_key_that_reads_it(tmp_p
     read = {}
     for _ in range(remedies):
         with pytest.raises(OwnDataError) as refused:
-            OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())).read()
+            read_raw(OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())))
         read |= yaml.safe_load(str(refused.value).split("`")[1])["read"]
-    table = OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())).read()
+    table = read_raw(OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())))
     assert len(table.frame) == 20
     assert table.frame.iloc[:, -1].tolist() == ["u", "v"] * 10
 
@@ -295,7 +296,7 @@ def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(tmp_pa
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     frame = pd.DataFrame(rows, columns=["first", "second"])
     frame.to_csv(path, sep=sep, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    read = OwnData.declared("csv", str(path), read={"sep": sep, "header": 0}).read().frame
+    read = read_raw(OwnData.declared("csv", str(path), read={"sep": sep, "header": 0})).frame
     assert read.to_numpy().tolist() == frame.to_numpy().tolist()
     lines = np.cumsum([1, *(1 + len(re.findall("\r\n|\r|\n", "|".join(row))) for row in rows)])[1:]
     assert read.index.tolist() == lines.tolist()
@@ -346,7 +347,7 @@ def test_contradictions_of_a_declaration_are_refused_in_one_line(tmp_path, setti
 def test_a_workbook_is_named_as_such(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"PK\3\4\0\0")
     with pytest.raises(OwnDataError, match=r"got a workbook or an archive\. Export the table as CSV\."):
-        OwnData("csv", str(tmp_path / "t.csv")).read()
+        read_raw(OwnData("csv", str(tmp_path / "t.csv")))
 
 
 def test_an_arff_file_has_dates(tmp_path):

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem, load_source, open_problem
+from pppca_bench.problems.read_table import read_raw
 from pppca_bench.problems.splits import split_at_random
 
 MIXED = """\
@@ -298,16 +299,16 @@ def test_an_error_in_a_csv_file_names_file_line_and_column(tmp_path, text, setti
 def test_unreadable_files_and_unknown_data_sets_are_refused(tmp_path):
     (tmp_path / "latin.csv").write_bytes(b"x,y\n1,\xfc\n")
     with pytest.raises(DataError, match=r"latin\.csv, line 2: expected utf-8 text, got the byte 0xfc\."):
-        OwnData("csv", str(tmp_path / "latin.csv")).read()
+        read_raw(OwnData("csv", str(tmp_path / "latin.csv")))
     (tmp_path / "own.parquet").write_text(GOOD)
     with pytest.raises(
         DataError, match=r"own\.parquet: expected a Parquet file, got .*\. Check the path and the file\.$"
     ):
-        OwnData("parquet", str(tmp_path / "own.parquet")).read()
+        read_raw(OwnData("parquet", str(tmp_path / "own.parquet")))
     with pytest.raises(DataError, match=r"none\.csv: expected a readable file, got No such file or directory\."):
-        OwnData("csv", str(tmp_path / "none.csv")).read()
+        read_raw(OwnData("csv", str(tmp_path / "none.csv")))
     with pytest.raises(DataError, match=r"sklearn:rosen: expected one of breast_cancer, .*, got 'rosen'\."):
-        OwnData("sklearn", "rosen").read()
+        read_raw(OwnData("sklearn", "rosen"))
 
 
 @pytest.mark.parametrize(("asked", "code"), [("own.csv", 2), ("none.dt", 2), ("cancer1", 1)])
@@ -387,9 +388,9 @@ def test_a_proben1_family_has_all_examples_of_its_permutations():
         assert np.array_equal(
             rows[np.lexsort(rows.T)], data.table.frame.to_numpy()[np.lexsort(data.table.frame.to_numpy().T)]
         )
-    assert OwnData("proben1", "flare").read().targets == ("out1", "out2", "out3")
+    assert read_raw(OwnData("proben1", "flare")).targets == ("out1", "out2", "out3")
 
 
 def test_an_unknown_proben1_family_is_refused_with_the_known_families():
     with pytest.raises(DataError, match=r"proben1:cancer1: expected one of building, cancer, card, .*, got 'cancer1'"):
-        OwnData("proben1", "cancer1").read()
+        read_raw(OwnData("proben1", "cancer1"))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Typed = tuple["Column", Series]
     """Type and converted values of a column."""
 
-Kind = Literal["number", "boolean", "category", "text", "date"]
+ColumnKind = Literal["number", "boolean", "category", "text", "date"]
 Remedy = str | tuple[str, str, object]
 """Text, or text before a key of the declaration, the key, and its value."""
 
@@ -106,7 +106,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     labels: tuple[str, ...] = ()
     form: str = ""
     has_gaps: bool = False
@@ -128,7 +128,7 @@ def place_of(values: Series, row: int) -> str:
     return f"{values.index.name or 'row'} {values.index[row]}"
 
 
-def infer(series: Series, reading: Reading, declared: Kind | None = None, form: str = "") -> Typed:
+def infer(series: Series, reading: Reading, declared: ColumnKind | None = None, form: str = "") -> Typed:
     """Return the type of a column, decided by all values that are not missing, and its converted values.
 
     If all values are numbers, the column has numbers, unless a number begins with zeros, as codes do. If all are dates
@@ -230,7 +230,7 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     return pd.Series(numbers, values.index)
 
 
-def _plain(series: Series, reading: Reading, kind: Kind | None) -> Series:
+def _plain(series: Series, reading: Reading, kind: ColumnKind | None) -> Series:
     """Return numbers and dates as they are, without missing values marked by numbers, and other values as texts."""
     import pandas as pd
 
@@ -290,7 +290,7 @@ def check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
         raise ColumnError(expected, f"{got}{more}", *remedies, at=place_of(wrong, 0))
 
 
-def _decide(name: str, there: Series, reading: Reading) -> tuple[Kind, str]:
+def _decide(name: str, there: Series, reading: Reading) -> tuple[ColumnKind, str]:
     """Return the type of texts, and the format of dates; raise ColumnError for a mixture."""
     import pandas as pd
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import yaml
 
@@ -14,9 +14,6 @@ from pppca_bench.errors import OwnDataError
 from pppca_bench.problems.columns import NULLS, ColumnError, Reading, Remedy
 from pppca_bench.problems.problem import Task
 from pppca_bench.problems.splits import SplitRule
-
-if TYPE_CHECKING:
-    from pppca_bench.problems.read_table import RawTable
 
 Source = Literal["csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "given"]
 Duplicates = Literal["keep", "drop", "group"]
@@ -114,12 +111,6 @@ class OwnData:
     def label(self) -> str:
         """Return the problem's name in tables: `name`, the file's name, or for example ``"sklearn:digits"``."""
         return self.name or (Path(self.place).name if self.is_file else f"{self.source}:{self.place}")
-
-    def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> RawTable:
-        """Read the table; see the readers for their exceptions."""
-        from pppca_bench.problems.read_table import read_own
-
-        return read_own(self, data_dir, only_local=only_local)
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:

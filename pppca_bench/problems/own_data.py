@@ -28,7 +28,7 @@ from pppca_bench.problems.columns import (
 )
 from pppca_bench.problems.declaration import OwnData
 from pppca_bench.problems.problem import Problem, Targets, Task
-from pppca_bench.problems.read_table import RawTable
+from pppca_bench.problems.read_table import RawTable, read_raw
 from pppca_bench.problems.splits import SPLITS, Indices, split_at_random, split_by_column
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class DataSet:
 
         from pppca_bench.problems.encode import make_encoder
 
-        self.own, self.table = own, own.read() if table is None else table
+        self.own, self.table = own, read_raw(own) if table is None else table
         self.targets = own.target or self.table.targets
         self.notices: list[str] = []
         self.classes: tuple[str, ...] = ()
