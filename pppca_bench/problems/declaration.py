@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
 import yaml
 
 from pppca_bench.errors import OwnDataError
@@ -90,12 +92,12 @@ class OwnData:
         read: Mapping[str, Any] | None = None,
         **keys: Any,
     ) -> Self:
-        """Return the declaration of a table's keys in a config, where a single column may be a text."""
-        names = {"target", "inputs", "categorical", "drop", "text"} & keys.keys()
-        keys |= {name: (keys[name],) if isinstance(keys[name], str) else tuple(keys[name]) for name in names}
-        dates = [dates] if isinstance(dates, str) else dates
-        forms = dates if isinstance(dates, Mapping) else dict.fromkeys(dates, "")
-        return cls(source, place, read_keys=tuple(sorted((read or {}).items())), dates=tuple(forms.items()), **keys)
+        """Return the declaration of a table's keys, where names may be numbers, a single name, or None for none."""
+        lists = {"target", "inputs", "categorical", "drop", "text"} & keys.keys()
+        keys |= {name: names_of(keys[name]) for name in lists}
+        forms = dates.values() if isinstance(dates, Mapping) else itertools.repeat("")
+        read_keys = tuple(sorted((read or {}).items()))
+        return cls(source, place, read_keys=read_keys, dates=tuple(zip(names_of(dates), forms, strict=False)), **keys)
 
     @property
     def is_named(self) -> bool:
@@ -122,16 +124,14 @@ class OwnData:
     def reading(self, nulls: frozenset[str] = NULLS) -> Reading:
         """Return the meaning of texts; ``nulls`` are the default markers of missing values."""
         read = dict(self.read_keys)
-        given = read.get("na_values", ())
-        nulls = nulls if read.get("keep_default_na", True) else frozenset(("",))
-        nulls |= frozenset(map(str, given if isinstance(given, list | tuple) else (given,)))
-        return Reading(read.get("decimal", "."), read.get("thousands", ""), nulls)
+        kept = nulls if read.get("keep_default_na", True) else frozenset(("",))
+        return Reading(read.get("decimal", "."), read.get("thousands", ""), kept | {*names_of(read.get("na_values"))})
 
     def key(self, name: str, value: object) -> str:
         """Return the text that sets a key: a line of the config or, for given data, an argument of `Table`."""
         if self.source == "given":
             return f"`pppca_bench.Table(X, y, {name}={value!r})`"
-        return f"`{name}: {_yaml(value)}`"
+        return _in_config({name: value})
 
     def error(self, error: ColumnError, column: str = "", *more: Remedy) -> OwnDataError:
         """Return the error for the user, with the place, and all remedies as keys to set."""
@@ -147,15 +147,20 @@ class OwnData:
 
 def read_key(**keys: object) -> str:
     """Return the text of ``read`` with some keys, as it stands in a config."""
-    return f"`read: {_yaml(keys)}`"
+    return _in_config({"read": keys})
 
 
-def _yaml(value: object) -> str:
-    """Return a value as flow YAML, with texts in quotation marks where they would be read otherwise."""
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_yaml(key)}: {_yaml(each)}' for key, each in value.items())}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_yaml, value))}]"
-    if isinstance(value, str) and not (value.isidentifier() and yaml.safe_load(value) == value):
-        return json.dumps(value, ensure_ascii=not value.isprintable())
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _in_config(keys: Mapping[str, object]) -> str:
+    """Return keys as a line of YAML, with escapes if it has characters that cannot be seen."""
+    options: dict[str, Any] = {"default_flow_style": True, "width": math.inf}
+    text: str = yaml.safe_dump(keys, allow_unicode=True, **options)
+    if not text.strip().isprintable():
+        text = yaml.safe_dump(keys, **options)
+    return f"`{text.strip()[1:-1]}`"
+
+
+def names_of(value: Any) -> tuple[str, ...]:
+    """Return names of columns, or markers, as texts; those of a data frame may be numbers."""
+    if value is None:
+        return ()
+    return tuple(map(str, value if np.iterable(value) and not isinstance(value, str) else [value]))
