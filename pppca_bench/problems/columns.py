@@ -282,6 +282,12 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
     return numbers
 
 
+def check(is_right: object, expected: str, got: str, *remedies: Remedy) -> None:
+    """Raise ColumnError unless a condition is met."""
+    if not is_right:
+        raise ColumnError(expected, got, *remedies)
+
+
 def check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
     """Raise ColumnError for the wrong values of a column, if there are any, with the first."""
     if len(wrong):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -12,8 +13,9 @@ from typing import Any, Literal, Self
 import numpy as np
 import yaml
 
-from pppca_bench.errors import OwnDataError
-from pppca_bench.problems.columns import NULLS, ColumnError, Reading, Remedy
+from pppca_bench.errors import OwnDataError, listed, nearest
+from pppca_bench.files import printable
+from pppca_bench.problems.columns import NULLS, ColumnError, Reading, Remedy, check
 from pppca_bench.problems.problem import Task
 from pppca_bench.problems.splits import SplitRule
 
@@ -28,6 +30,13 @@ NAMED = ("sklearn", "proben1", "uci")
 
 VALUE_KEYS = ("decimal", "thousands", "na_values", "keep_default_na")
 """Keys of ``read`` that apply to the texts of every source; the other keys are for CSV files."""
+
+_EXCLUSIVE = (
+    *(("target", key) for key in ("drop", "inputs", "group", "split")),
+    *itertools.combinations(("categorical", "text", "dates"), 2),
+    ("inputs", "drop"),
+)
+"""Keys that exclude each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +142,36 @@ class OwnData:
             return f"`pppca_bench.Table(X, y, {name}={value!r})`"
         return _in_config({name: value})
 
-    def error(self, error: ColumnError, column: str = "", *more: Remedy) -> OwnDataError:
-        """Return the error for the user, with the place, and all remedies as keys to set."""
-        whole = self.place if self.is_file else self.label
-        place = ", ".join(filter(None, (whole, error.at, f"column {column!r}" if column else "")))
-        ways = [way if isinstance(way, str) else f"{way[0]} {self.key(*way[1:])}" for way in (*error.remedies, *more)]
-        remedy = ", or ".join(ways)
-        end = "" if remedy.endswith("?") else "."
-        return OwnDataError(
-            f"{place}: expected {error.expected}, got {error.got}. {remedy[:1].upper()}{remedy[1:]}{end}"
-        )
+    @contextmanager
+    def explained(self, column: str = "", *more: Remedy) -> Iterator[None]:
+        """Turn ColumnError into an error for the user, with the place, and all remedies as keys to set."""
+        try:
+            yield
+        except ColumnError as error:
+            whole = self.place if self.is_file else self.label
+            place = ", ".join(filter(None, (whole, error.at, column and f"column {column!r}")))
+            ways = (way if isinstance(way, str) else f"{way[0]} {self.key(*way[1:])}" for way in error.remedies + more)
+            remedy = ", or ".join(ways)
+            end = "" if remedy.endswith("?") else "."
+            text = f"{place}: expected {error.expected}, got {error.got}. {remedy[:1].upper()}{remedy[1:]}{end}"
+            raise OwnDataError(text) from None
+
+    def check_names(self, names: Sequence[str], targets: tuple[str, ...]) -> None:
+        """Raise OwnDataError if a declared column or the target is missing, is named twice or has two uses."""
+        columns = self.columns | {"target": targets}
+        with self.explained():
+            for key, named in columns.items():
+                for name in named:
+                    if name not in names:
+                        known = listed(list(map(printable, names)), name) + nearest(name, names)
+                        raise ColumnError(f"a column {name!r}", f"the columns {known}", "correct the name")
+                    check(named.count(name) == 1, f"each column once in {key}", f"{name!r} again", "name it once")
+            for key, other in _EXCLUSIVE:
+                for name in columns[key]:
+                    expected, remedy = f"a column in {key} or {other}", f"take it out of `{other}`"
+                    check(name not in columns[other], expected, f"{name!r} in both", remedy)
+            last = printable(names[-1])
+            check(targets, "the name of the target's column", "none", ("name it, such as", "target", last))
 
 
 def read_key(**keys: object) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, listed, nearest
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.columns import ColumnError, ColumnKind, infer
+from pppca_bench.problems.columns import ColumnError, ColumnKind, check, infer
 from pppca_bench.problems.declaration import VALUE_KEYS, OwnData, Source, read_key
 from pppca_bench.problems.proben1 import load_proben1, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
@@ -84,6 +84,12 @@ class RawTable:
                 columns[name] = error
         return columns
 
+    def typed(self, name: str) -> Typed:
+        """Return type and values of a column; raise ColumnError if it is unusable."""
+        if isinstance(typed := self.columns[name], ColumnError):
+            raise typed
+        return typed
+
 
 def format_of(path: str | Path) -> Source | None:
     """Return the format of a table's file by its suffix, also before that of compression; None for other files."""
@@ -109,16 +115,15 @@ def read_raw(own: OwnData, data_dir: str | Path | None = None, *, only_local: bo
     else:
         frame, targets = _READERS[own.source](own.place)
     names = pd.Index([str(name).strip() for name in frame.columns], dtype=object)
-    if "" in names:
-        place = names.tolist().index("")
-        remedy = f"name it; or, if it has names of rows, set {read_key(index_col=0)}" if not place else "name it"
-        raise own.error(ColumnError("a name for each column", f"none for column {place + 1}", remedy))
-    if names.has_duplicates:
-        twice = names[names.duplicated()][0]
-        raise own.error(ColumnError("each column's name once", f"{twice!r} again", "rename one of them"))
-    if frame.empty:
+    with own.explained():
+        if "" in names:
+            place = names.tolist().index("")
+            remedy = "name it" if place else f"name it; or, if it has names of rows, set {read_key(index_col=0)}"
+            raise ColumnError("a name for each column", f"none for column {place + 1}", remedy)
+        twice = "".join(names[names.duplicated()][:1])
+        check(not twice, "each column's name once", f"{twice!r} again", "rename one of them")
         got = f"{len(frame)} rows of {len(names)} columns"
-        raise own.error(ColumnError("at least one row and one column", got, "Is it the right data?"))
+        check(not frame.empty, "at least one row and one column", got, "Is it the right data?")
     if own.source != "csv":
         frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"), axis=0)
     return RawTable(own, frame.set_axis(names, axis=1), targets)
