@@ -196,15 +196,13 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     import pandas as pd
 
     if column.kind == "date":
-        dates = values
-        if not pd.api.types.is_datetime64_any_dtype(values.dtype):
-            try:
-                dates = pd.to_datetime(values, format=column.form or "ISO8601", errors="coerce", utc=True)
-            except ValueError as error:
-                raise ColumnError("a format of dates, such as %d.%m.%Y", str(error), "correct it") from None
+        try:
+            dates = pd.to_datetime(values, format=column.form or "ISO8601", errors="coerce", utc=True)
+        except ValueError as error:
+            raise ColumnError("a format of dates, such as %d.%m.%Y", str(error), "correct it") from None
         expected = f"dates as {column.form}" if column.form else "dates"
         check_none(values[dates.isna() & values.notna()], expected, "correct the values or the format")
-        return (dates.dt.tz_convert(None) if dates.dt.tz else dates).astype("datetime64[us]")
+        return dates.dt.tz_convert(None).astype("datetime64[us]")
     if column.kind == "text":
         return values.map(str, na_action="ignore").astype(object).fillna("")
     if column.kind == "category":
