@@ -56,15 +56,6 @@ def test_a_file_with_another_digest_and_a_missing_file_are_refused(tmp_path, mon
         read_raw(OwnData("uci", "vehicle"))
 
 
-@pytest.mark.parametrize(
-    ("asked", "nearest"), [("uci:vehicel", "vehicle"), ("proben1:cancr", "cancer"), ("sklearn:digit", "digits")]
-)
-def test_an_unknown_name_gets_the_nearest_known_name(asked, nearest):
-    source, _, name = asked.partition(":")
-    with pytest.raises(DataError, match=rf"^{asked}: expected one of .*, got '{name}' \(did you mean '{nearest}'\?\)"):
-        read_raw(OwnData(source, name))
-
-
 def test_the_commands_list_and_describe_the_sets():
     listed = printed("data", "list")
     assert all(re.search(rf"^uci:{info.name} .* {info.n_rows}, split by", listed, re.M) for info in uci_sets().values())
