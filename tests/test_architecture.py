@@ -25,10 +25,10 @@ MAY_IMPORT = {
     "store": "errors runs",
     "documents": "errors parameters",
     "references": "errors runs documents",
-    "projection": "parameters samples compiled",
-    "engines": "parameters samples keep_rules compiled projection",
-    "classifiers": "parameters samples compiled",
-    "reducers": "parameters samples keep_rules compiled projection classifiers",
+    "projection": "parameters compiled",
+    "engines": "parameters keep_rules compiled projection",
+    "classifiers": "parameters compiled",
+    "reducers": "parameters keep_rules compiled projection classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters documents problems references methods",
     "experiments": "errors files runs compiled problems store references engines classifiers reducers"
@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "paper": "runs documents store references methods reporting",
     "cli": "errors files runs documents problems store references methods config experiments reporting paper",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "samples", "keep_rules")
+LEAVES = ("errors", "files", "runs", "parameters", "keep_rules")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "paper", "cli")
@@ -111,6 +111,16 @@ def may_import(part: str) -> set[str]:
 def test_the_allowed_imports_have_one_direction():
     graph = {part: may_import(part) for part in MAY_IMPORT}
     assert set(TopologicalSorter(graph).static_order()) == {*MAY_IMPORT, *LEAVES}
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_the_modules_of_a_part_import_each_other_in_one_direction(part):
+    paths = {f"pppca_bench.{name_of(path)[:-3].replace('/', '.')}": path for path in modules() if part_of(path) == part}
+    graph = {}
+    for module, path in paths.items():
+        used = {name for each in imports(path) for name in (each, each.rpartition(".")[0])}
+        graph[module] = used & paths.keys() - {module}
+    assert set(TopologicalSorter(graph).static_order()) == paths.keys()
 
 
 def test_every_part_of_the_package_is_listed():

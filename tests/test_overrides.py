@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pppca_bench.config import request as requests
 from pppca_bench.config.overrides import changed_name, parse_changes
-from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError, UnknownNameError
+from pppca_bench.experiments import request as requests
+from pppca_bench.experiments.request import read_request
 from pppca_bench.problems import open_problem
 from pppca_bench.runs import Plan
 

@@ -20,13 +20,13 @@ import yaml
 from planning import opened, small, specs_of, write_dt
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pppca_bench.config.request import Request, read_request
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments import executors, runner, worker
 from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
+from pppca_bench.experiments.request import Request, read_request
 from pppca_bench.experiments.runner import Outcome, run
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec

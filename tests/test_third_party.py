@@ -18,9 +18,9 @@ from command_line import pppca_process, printed
 from third_party import CULPRITS, run_own, write_own
 
 from pppca_bench import load_results
-from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner, worker
+from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.third_party import version_of

@@ -144,8 +144,8 @@ def run(
         where = ("processes", None, 0, None) if dry_run else (executor, scheduler, workers, timeout)
         with _workers(*where, quiet=quiet) as backend:
             # Imported while the server of the workers starts.
-            from pppca_bench.config.request import read_request
             from pppca_bench.experiments import queue, runner
+            from pppca_bench.experiments.request import read_request
             from pppca_bench.store.database import Store
 
             request = read_request(
