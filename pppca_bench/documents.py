@@ -119,10 +119,8 @@ class Section(BaseModel):
         if kind == _RULE:
             return location, error["msg"]
         if not location:
-            return (
-                (),
-                f"expected a mapping with the keys {', '.join(cls.known_keys())}, got {'nothing' if value is None else yaml_text(value)}",
-            )
+            got = "nothing" if value is None else yaml_text(value)
+            return (), f"expected a mapping with the keys {', '.join(cls.known_keys())}, got {got}"
         if kind == "missing":
             return location, f"expected a value, got none. Add the key `{location[0]}`"
         if kind == "extra_forbidden":

@@ -11,9 +11,9 @@ from test_documents import Whole
 
 from pppca_bench import parameters
 from pppca_bench.config.experiment import parse_config
-from pppca_bench.config.request import read_request
 from pppca_bench.documents import read_yaml
 from pppca_bench.errors import PppcaError
+from pppca_bench.experiments.request import read_request
 from pppca_bench.parameters import Parameter, ParameterError
 
 REFUSALS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
