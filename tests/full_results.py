@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from stored_runs import PIVOT, cell_of, results_by_config, run_of, store_runs
 
-from pppca_bench.paper import paper
 from pppca_bench.references.layout import Layout
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
@@ -92,7 +91,7 @@ def selected_cell(selector: Selector) -> Cell:
 
 def tables_of(runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None) -> list[Table]:
     """Return the filled tables of runs that configs of the references ask for."""
-    return Snapshot(results_by_config(plans_of(runs)), FACTS if facts is None else facts, REFERENCES, paper).of_means
+    return Snapshot(results_by_config(plans_of(runs)), FACTS if facts is None else facts, REFERENCES).of_means
 
 
 def tables_and_figures(
@@ -102,7 +101,7 @@ def tables_and_figures(
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
         results = Results(store.runs_by_cell(), store.config_texts())
-        tables = Snapshot(results, facts, REFERENCES, paper).of_means
+        tables = Snapshot(results, facts, REFERENCES).of_means
         return tables, build_figures(results, store, tables, REFERENCES)
 
 

@@ -8,22 +8,22 @@ import pandas as pd
 import pytest
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
-from pppca_bench.paper.claims import judge_claims, main_results, overall_verdict
+from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict
 from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence
 from pppca_bench.paper.experiment import experiments
-from pppca_bench.paper.findings_page import advice_of, render_findings
 from pppca_bench.paper.fitness_times import fitness_times_document
 from pppca_bench.paper.lines import Line, read_lines
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.document import Answers, Finding
 from pppca_bench.reporting.figure_data import Figure, Panel
+from pppca_bench.reporting.findings import Answers, Finding, joined, render_findings
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import ProblemFacts, Selector
 
 CLAIMS = own_references()[0].claims
 NOTHING = Evidence(results_of([]), {}, {}, {}, CLAIMS)
-CUTTING, RESOURCE, REPAIR, TIME, ACCURACY, SPEED, BESIDE_PCA, ONE_PASS = range(8)
+CUTTING, RESOURCE, REPAIR, TIME = "cutting", "resource", "self_repair", "time_in_fitness"
+ACCURACY, SPEED, BESIDE_PCA, ONE_PASS = "accuracy", "speed", "exact_pca", "one_pass"
 FAMILIES = [f"family{i}" for i in range(8)]
 FACTS = {f"{name}1": ProblemFacts(f"{name}1", "a", "classification", name, 9, 2, 100, 50, 50) for name in FAMILIES}
 
@@ -33,8 +33,12 @@ def line(claim: str, first: str = "A (as written)", other: str = "B", **values) 
     return own._replace(**values)
 
 
-def answered(*lines: Line) -> list[Finding]:
-    return judge_claims(NOTHING._replace(compared=lines))
+def answers(evidence: Evidence) -> dict[str, Finding]:
+    return {name: finding for name, (finding, _) in judge_claims(evidence).items()}
+
+
+def answered(*lines: Line) -> dict[str, Finding]:
+    return answers(NOTHING._replace(compared=lines))
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -44,7 +48,7 @@ def test_features_can_be_cut_if_there_are_cases_with_holms_correction_over_both_
         line("cutting", f"{name} ({reading})", within=within) for name, within in (("A", {"a": p}), ("C", {"a": 0.999}))
     )
     finding = answered(*lines)[CUTTING]
-    both = (finding.verdict, finding.fitted)
+    both = tuple(finding.verdicts.values())
     assert both == ((verdict, "not run") if reading == "as written" else ("not run", verdict))
     where = "no data set" if verdict == "undecided" else "a"
     assert f"below 1 point on {where}, significantly above on no data set, of 20." in finding.evidence[0]
@@ -60,7 +64,7 @@ def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pc
         line(claim, f"A ({reading})", verdict=of_lines) for claim in ("accuracy", "exact_pca") for reading in READINGS
     ]
     findings = answered(*both)
-    assert (findings[ACCURACY].verdict, findings[BESIDE_PCA].verdict) == (verdict, of_pca)
+    assert (*(findings[name].verdicts["as written"] for name in (ACCURACY, BESIDE_PCA)),) == (verdict, of_pca)
     word = {"holds": "Yes", "does not hold": "No", "undecided": "Undecided"}[verdict]
     assert findings[ACCURACY].answer.startswith(f"{word}. ")
     clause = {
@@ -77,7 +81,7 @@ def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pc
 
 def test_one_pass_is_answered_once_since_only_the_fitted_dgha_was_compared():
     finding = answered(line("one_pass", "CCIPCA", "DGHA (fitted)"))[ONE_PASS]
-    assert (finding.verdict, finding.fitted) == ("holds", "holds")
+    assert tuple(finding.verdicts.values()) == ("holds", "holds")
     assert finding.answer.startswith("Yes. CCIPCA's typical loss is +0.20 points")
 
 
@@ -115,8 +119,8 @@ def test_the_main_results_name_what_alone_is_decided_and_the_answer_where_the_lo
         for name, verdict, low in (("A", "holds", -1.0), ("B", "undecided", 0.1), ("C", "undecided", -0.1))
     ]
     evidence = NOTHING._replace(compared=own)
-    findings = judge_claims(evidence)
-    assert main_results(evidence, findings)[0].endswith(
+    findings = answers(evidence)
+    assert main_results(evidence, judge_claims(evidence))[0].endswith(
         "Undecided: accuracy does not suffer against other systems (decided alone: A (as written) − B (+0.20), yes)."
     )
     assert findings[ACCURACY].answer.endswith("interval lies above 0 in: B (as written) − B (+0.20).")
@@ -197,8 +201,8 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
         run_of(cell_of("family11", "ne_ppca"), n, dimensionality=n, retained_variance_percent=share)
         for n, share in ((9, retained), (3, 50.0))
     ]
-    finding = judge_claims(NOTHING._replace(results=results_of(runs), facts=FACTS))[RESOURCE]
-    assert (finding.verdict, finding.fitted) == (verdict, verdict)
+    finding = answers(NOTHING._replace(results=results_of(runs), facts=FACTS))[RESOURCE]
+    assert tuple(finding.verdicts.values()) == (verdict, verdict)
     assert "Of 1 runs " in finding.evidence[0]
 
 
@@ -218,8 +222,8 @@ def figures(name: str, title: str, curves: dict[str, list[float]]) -> dict[str, 
 )
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
     drawn = figures("F8", "a) NE-pPCA, by generation", curves)
-    finding = judge_claims(NOTHING._replace(figures=drawn))[REPAIR]
-    assert (finding.verdict, finding.fitted) == (verdict, verdict), "NE-pPCA's curves are those of both readings"
+    finding = answers(NOTHING._replace(figures=drawn))[REPAIR]
+    assert tuple(finding.verdicts.values()) == (verdict, verdict), "NE-pPCA's curves are those of both readings"
 
 
 def test_self_repair_has_an_interval_over_the_problems():
@@ -227,14 +231,14 @@ def test_self_repair_has_an_interval_over_the_problems():
     curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
     drawn = figures("F8", "a) NE-pPCA, by generation", curves)
     text = "NE-pPCA regains 68 % (95 % interval −19 to 155 %) of the largest loss"
-    assert text in judge_claims(NOTHING._replace(figures=drawn))[REPAIR].evidence[0]
+    assert text in answers(NOTHING._replace(figures=drawn))[REPAIR].evidence[0]
 
 
 @pytest.mark.parametrize(("shift", "verdict"), [(0.5, "holds"), (2.0, "does not hold")])
 def test_self_repair_is_judged_beside_learning_without_removal(shift, verdict):
     whole = {"optimality_percent": [99.0] * 8}
     kept = {"optimality_percent": [99.0 - shift] * 8}
-    assert judge_claims(compared(dynamical=kept, dynamical_unremoved=whole))[REPAIR].verdict == verdict
+    assert answers(compared(dynamical=kept, dynamical_unremoved=whole))[REPAIR].verdicts["as written"] == verdict
 
 
 @pytest.mark.parametrize(
@@ -256,8 +260,8 @@ def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict
         for repeat, shift in enumerate((-2.0, 2.0))
     ]
     results = results_by_config({"fitness_time": runs})
-    finding = judge_claims(NOTHING._replace(results=results))[TIME]
-    assert finding.fitted == verdict
+    finding = answers(NOTHING._replace(results=results))[TIME]
+    assert finding.verdicts["fitted"] == verdict
     *_, mean = fitness_times_document(results).rows
     average = f"{sum(shares) / 2:.1f}"
     assert mean[1] == average
@@ -290,7 +294,7 @@ def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Fi
         "dynamical_by_part": errors([2 * lost] * 8),
         "hebbian": errors([0.0] * 8),
     }
-    return judge_claims(compared(more.pop("reading", "as written"), **values)._replace(**more))[SPEED]
+    return answers(compared(more.pop("reading", "as written"), **values)._replace(**more))[SPEED]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +307,7 @@ def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Fi
     ],
 )
 def test_speed_is_judged_by_operations_and_by_what_removal_and_part_of_the_data_lose(whole, part, lost, verdict):
-    assert speed(whole, part, lost=lost).verdict == verdict
+    assert speed(whole, part, lost=lost).verdicts["as written"] == verdict
 
 
 def test_measured_times_are_those_of_the_fitted_settings():
@@ -321,20 +325,21 @@ def test_measured_times_are_those_of_the_fitted_settings():
 
 
 def test_claims_without_results_are_not_run():
-    findings = judge_claims(NOTHING)
-    assert {finding.verdict for finding in findings} == {"not run"}
+    findings = list(answers(NOTHING).values())
+    assert {verdict for finding in findings for verdict in finding.verdicts.values()} == {"not run"}
     assert [finding.evidence for finding in findings] == [()] * len(findings)
-    assert render_findings([], Answers((), findings), {}).count("Runs that this claim needs are missing.") == len(
-        findings
-    )
+    page = render_findings([], Answers((), findings), {})
+    assert page.count("Runs that this claim needs are missing.") == len(findings)
+
+
+FINDING = Finding(
+    *("It works.", "slide 1", "Yes. Twice.", {"as written": "holds", "fitted": "undecided"}),
+    *([("Test", "Two.")], ("Two of two.",), ("T1", "F8")),
+)
 
 
 def test_the_page_links_to_what_is_there_and_names_the_rest():
-    finding = Finding(
-        *("It works.", "it works", "slide 1", "Yes. Twice.", "holds", "undecided"),
-        *([("Test", "Two.")], ("Two of two.",), ("T1", "F8")),
-    )
-    page = render_findings(["Use it."], Answers((), [finding]), {"T1": "tables/T1.md", "T2": "tables/T2.md"})
+    page = render_findings(["Use it."], Answers((), [FINDING]), {"T1": "tables/T1.md", "T2": "tables/T2.md"})
     assert page.startswith("# Answers to the claims\n\n- Use it.\n")
     assert re.findall(r"\]\((tables[^)]+)\)", page) == ["tables/T1.md"]
     assert "**Yes. Twice.**" in page
@@ -343,11 +348,20 @@ def test_the_page_links_to_what_is_there_and_names_the_rest():
     assert page.endswith("- Two of two.\n\nNumbers: [T1](tables/T1.md), F8.\n")
 
 
-def test_when_each_method_is_the_right_tool_is_what_the_benchmarks_say():
+def test_answers_of_several_sources_have_a_column_for_each_reading():
+    other = Finding("It flies.", "page 2", "No.", {"verdict": "does not hold"})
+    both = joined([Answers(["A."], [FINDING], "Claims of A", rule="R."), Answers(["B."], [other], "Claims of B")])
+    assert (both.results, both.heading, both.rule) == (["A.", "B."], "Claims", "R.")
+    page = render_findings([], both, {})
+    assert "| | claim | as written | fitted | verdict |" in page
+    assert "| 2 | It flies. | – | – | **does not hold** |" in page
+
+
+def test_when_each_method_is_the_right_tool_is_what_the_benchmarks_say(tmp_path):
     root = Path(__file__).parents[1]
-    advice = advice_of((root / "results" / "benchmarks.md").read_text(encoding="utf-8"))
+    advice = advice_of(root / "results" / "benchmarks.md")
     assert "is the right tool" in advice
     assert "Measured:" not in advice
     assert advice in (root / "docs" / "findings.md").read_text(encoding="utf-8")
-    assert advice_of("# Benchmarks") == ""
-    assert "right tool" not in render_findings([], Answers(), {})
+    (tmp_path / "benchmarks.md").write_text("# Benchmarks", encoding="utf-8")
+    assert advice_of(tmp_path / "benchmarks.md") == ""

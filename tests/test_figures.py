@@ -17,7 +17,8 @@ from full_results import CONFIG, tables_and_figures
 from matplotlib.figure import Figure as Drawing
 from stored_runs import cell_of, run_of
 
-from pppca_bench.reporting.figure_data import Figure, at_powers
+from pppca_bench.paper.today import at_powers
+from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_figures
 from pppca_bench.runs import RunResult, RunSpec
 

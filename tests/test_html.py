@@ -10,11 +10,10 @@ from command_line import printed
 from markupsafe import escape
 from report_page import ODD, write_store
 
-from pppca_bench.paper import findings, paper
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Comparison, compare
-from pppca_bench.reporting.document import Answers
+from pppca_bench.reporting.findings import Answers
 from pppca_bench.reporting.html import HEIGHT, anchor, inline_svg, render_report, table_view
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.summary import summarise
@@ -61,9 +60,9 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def built(folder) -> tuple[Snapshot, Answers, str]:
     with Store(folder / "results.sqlite", read_only=True) as store:
-        snapshot = take_snapshot(store, own_references(), with_paper=paper)
-        judged = findings(snapshot, snapshot.figures(store))
-        return snapshot, judged, render_report(snapshot, store, {"cancer1": "Proben1 (some place)"}, findings)
+        snapshot = take_snapshot(store, own_references())
+        answers = snapshot.answers(snapshot.figures(store))
+        return snapshot, answers, render_report(snapshot, store, {"cancer1": "Proben1 (some place)"})
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +113,7 @@ def test_the_page_has_each_table_and_figure_below_its_heading(built, page):
     assert len([one for one in page.all("svg") if one.get("role") == "img"]) == 5
     for number, finding in enumerate(answers.claims, 1):
         assert f"<h3>{number}. {escape(finding.claim)}</h3>" in text
-        assert f'href="#claim-{number}">{finding.verdict}</a>' in text
+        assert f'href="#claim-{number}">{finding.verdicts["fitted"]}</a>' in text
     assert len(answers.claims) > 5
     assert "checklist for authors" in text
     assert "my &amp; own" in text

@@ -23,8 +23,10 @@ def results(tmp_path_factory):
 
 @pytest.fixture
 def mine(tmp_path):
-    """Copy the example's reference, to be changed."""
-    return Path(shutil.copytree(REFERENCE, tmp_path / "mine"))
+    """Copy the example's reference without its module, to be changed."""
+    folder = Path(shutil.copytree(REFERENCE, tmp_path / "mine"))
+    change(folder, "module: printed_accuracies", "")
+    return folder
 
 
 def change(folder: Path, old: str, new: str, file: str = "reference.yaml") -> None:
@@ -86,6 +88,49 @@ def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, e
         numbers = mine / "numbers.csv"
         numbers.write_text(numbers.read_text().replace("U1,", f"{new.removeprefix('id: ')},"))
     said = printed("compare", "--reference", mine, "--results", results, code=2)
+    assert expected in said
+    assert said.count("\n") == 1
+
+
+def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results, tmp_path):
+    options = ("--results", results, "--reference", REFERENCE)
+    assert "U1              3 " in printed("tables", "--table", "U3", *options)
+    assert "U4.svg" in [path.name for path in drawn(tmp_path, "--figure", "U4", *options)]
+    printed("report", "--out", tmp_path / "report.html", *options)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert all(text in page for text in ("Mean difference of the errors", "Printed and our errors", CLAIM))
+    printed("render", "--findings", tmp_path / "findings.md", *options)
+    findings = (tmp_path / "findings.md").read_text(encoding="utf-8")
+    assert f"| 9 | {CLAIM} | – | – | **" in findings
+    assert "Numbers: [U1](" in findings
+    assert (results / "tables" / "U3.csv").is_file()
+
+
+CLAIM = "QDA errs less than LDA on wine."
+
+
+def drawn(folder: Path, *arguments: object) -> list[Path]:
+    printed("figures", "--out", folder, *arguments)
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import no_such", "ModuleNotFoundError: No module named 'no_such' (own0.py, line 1)."),
+        ("a b", "SyntaxError: invalid syntax (own1.py, line 1)."),
+        ("def tables(snapshot):\n  return []", "TypeError: expected dict, got list."),
+        ("def tables(snapshot):\n  return {'U3': lambda: 1 / 0}", "division by zero (own3.py, line 2)."),
+        ("def tables(snapshot):\n  return {'U3': list}", "Table | pppca_bench.reporting.document.Document, got list."),
+        ("def tables(snapshot):\n  return {'T1': list}", "expected identifiers that no other table has, got 'T1'."),
+    ],
+)
+def test_a_module_that_does_not_work_is_an_error_of_one_line(results, mine, request, code, expected):
+    name = f"own{request.node.callspec.indices['code']}"
+    (mine / f"{name}.py").write_text(code, encoding="utf-8")
+    change(mine, "configs:", f"module: {name}\nconfigs:")
+    said = printed("tables", "--reference", mine, "--results", results, code=2)
+    assert said.startswith("Error: mine/reference.yaml: ")
     assert expected in said
     assert said.count("\n") == 1
 

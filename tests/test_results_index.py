@@ -9,9 +9,9 @@ import pytest
 from full_results import CONFIG, tables_and_figures
 from stored_runs import cell_of, run_of
 
-from pppca_bench.reporting.comparison import Comparison
-from pppca_bench.reporting.document import Answers
+from pppca_bench.reporting.comparison import Comparison, compare
 from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.findings import Answers
 from pppca_bench.reporting.index_page import headline, least_errors, not_run, render_index
 from pppca_bench.reporting.summary import CellSource, summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -97,7 +97,7 @@ def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path):
 
 
 def test_the_index_lists_scores_and_results_that_differ(tiny):
-    index = render_index(*tiny)
+    index = render_index(*tiny, compared=compare(tiny[0]))
     scores, differing = index.split("Results that differ:")
     # T1 has 2.30 (1) and 2.82 (1.2) for ours of 2.0 (2) each: |ln 2| and |ln (2 / 1.2)|.
     assert re.search(r"\| T1 dimensionality +\| 32 +\| 2 +\| 0\.602 +\| 0\.693 +\| \\\|ln ratio\\\| ", scores)

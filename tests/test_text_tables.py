@@ -6,8 +6,7 @@ import pytest
 from report_runs import FACTS, cell_of, network_runs, search_runs
 from stored_runs import results_by_config, run_of
 
-from pppca_bench.paper import paper
-from pppca_bench.paper.report_documents import DISTRIBUTION_CONFIGS, distribution_document
+from pppca_bench.paper.proben1_report import DISTRIBUTION_CONFIGS, distribution_document
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document
@@ -37,7 +36,7 @@ ODD = Document(
 
 
 def tables(runs=RUNS) -> Snapshot:
-    return Snapshot(results_by_config(runs), FACTS, REFERENCES, paper)
+    return Snapshot(results_by_config(runs), FACTS, REFERENCES)
 
 
 class TestText:

@@ -17,7 +17,8 @@ from pppca_bench.references.layout import Layout, Placebo
 from pppca_bench.references.numbers import Number, Rule
 from pppca_bench.references.reference import Reference, read_reference
 from pppca_bench.reporting.comparison import compare
-from pppca_bench.reporting.document import Answers, render_documents
+from pppca_bench.reporting.document import render_documents
+from pppca_bench.reporting.findings import Answers
 from pppca_bench.reporting.index_page import headline
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Summary

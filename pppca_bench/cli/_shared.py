@@ -85,13 +85,13 @@ def read_snapshot(
 
     Raise StoreError if there are no results.
     """
-    from pppca_bench.paper import paper
+    from pppca_bench.methods.lookup import extend_sys_path
     from pppca_bench.references.reference import own_references, read_reference
     from pppca_bench.reporting.snapshot import take_snapshot
 
     added = [read_reference(folder) for folder in dict.fromkeys(references)]
-    own = own_references()
-    snapshot = take_snapshot(store, own, configs, problems=problems, methods=methods, added=added, with_paper=paper)
+    extend_sys_path(references)
+    snapshot = take_snapshot(store, own_references(), configs, problems=problems, methods=methods, added=added)
     if not snapshot.results.cells:
         which = "of these problems and methods " if problems or methods else ""
         raise StoreError(f"no runs {which}in {store.path}: run `pppca run CONFIG` first.")

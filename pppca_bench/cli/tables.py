@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
 
 BY_CONFIG = "by_config"
 """Subfolder of the results with a folder of tables for each config."""
-
-EXPERIMENT = Path("experiment2", "tables")
-"""Folder of the last registered experiment's tables, within the results."""
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
@@ -103,15 +99,16 @@ def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[
 
 @click.command(epilog=examples("pppca figures", "pppca figures --figure F6 --out paper/figures"))
 @results_option
+@references_option
 @click.option("--figure", "names", multiple=True, help="Only this figure, such as F1 (repeatable).")
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
-def figures(results: Path, names: Names, out: Path | None) -> None:
+def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
     from pppca_bench.reporting.figure_drawing import write_figures
     from pppca_bench.reporting.ranking import CONTESTS
 
     folder = out or results / "figures"
-    _, drawn, rankings = _read(results)
+    _, drawn, rankings = _read(results, references)
     can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
     check_known("figure", names, can_be_drawn)
     if names:
@@ -130,39 +127,38 @@ def figures(results: Path, names: Names, out: Path | None) -> None:
 
 @click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
 @results_option
+@references_option
 @click.option("--findings", type=FILE, help="File for the verdicts on the claims [default: RESULTS/findings.md].")
 @click.option(
     "--verdicts", type=FILE, help="Markdown file whose table of the shares of the verdicts is to be written again."
 )
-def render(results: Path, findings: Path | None, verdicts: Path | None) -> None:
+def render(results: Path, references: tuple[Path, ...], findings: Path | None, verdicts: Path | None) -> None:
     """Write all tables and figures into the results folder.
 
-    Its README.md links to all of them; findings.md has the verdicts on the slides' claims.
+    Its README.md links to all of them; findings.md has the verdicts on the claims.
     """
     import os
 
-    from pppca_bench.paper import advice_of, render_findings
-    from pppca_bench.paper import findings as judge
-    from pppca_bench.reporting.comparison import compare
     from pppca_bench.reporting.figure_drawing import write_figures
+    from pppca_bench.reporting.findings import render_findings
     from pppca_bench.reporting.index_page import headline, render_index
 
-    snapshot, drawn, rankings = _read(results)
+    snapshot, drawn, rankings = _read(results, references)
     built = snapshot.with_shares(snapshot.with_runs)
     written = [path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")]
     images = write_figures(drawn, rankings, results / "figures")
-    judged = judge(snapshot, drawn, experiment=results / EXPERIMENT)
-    atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings, judged))
+    answers = snapshot.answers(drawn)
+    main = headline(snapshot.comparisons, answers, snapshot.all_shares)
+    index = render_index(list(snapshot.values()), drawn, rankings, answers, compared=snapshot.comparisons, main=main)
+    atomic_write(results / "README.md", index)
     remove_stale(results, [*written, *images])
     shown = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
     files = {table.id: results / "tables" / f"{table.id}.md" for table in built}
     files |= {name: results / "figures" / f"{name}.svg" for name in shown}
-    files |= {path.stem: path for path in (results / EXPERIMENT).glob("*.md")}
-    page, benchmarks = findings or results / "findings.md", results / "benchmarks.md"
+    files |= {path.stem: path for path in results.glob("*/tables/*.md")}  # of experiments with databases of their own
+    page = findings or results / "findings.md"
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
-    advice = advice_of(benchmarks.read_text(encoding="utf-8")) if benchmarks.is_file() else ""
-    main = headline(compare(snapshot.of_means), judged, snapshot.all_shares)
-    atomic_write(page, render_findings(main, judged, links, advice))
+    atomic_write(page, render_findings(main, answers, links))
     if verdicts:
         atomic_write(verdicts, _with_shares(verdicts, snapshot))
     click.echo(f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}.")
@@ -170,19 +166,18 @@ def render(results: Path, findings: Path | None, verdicts: Path | None) -> None:
 
 @click.command(epilog=examples("pppca report", "pppca report --results results/demo --out demo.html"))
 @results_option
+@references_option
 @click.option("--out", type=FILE, help="File to write [default: RESULTS/report.html].")
-def report(results: Path, out: Path | None) -> None:
+def report(results: Path, references: tuple[Path, ...], out: Path | None) -> None:
     """Write all results on a single HTML page.
 
     The page has the claims, tables, figures, ranks, rules and provenance. It needs no other file and no network,
     and can be read without scripts.
     """
-    from pppca_bench.paper import findings
     from pppca_bench.reporting.html import render_report
 
     with read_store(results) as store:
-        judge = partial(findings, experiment=results / EXPERIMENT)
-        page = render_report(read_snapshot(store), store, _addresses(), judge)
+        page = render_report(read_snapshot(store, references=references), store, _addresses())
     path = out or results / "report.html"
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")
@@ -222,10 +217,10 @@ def _addresses() -> dict[str, str]:
     return {name: of_source[info.source] for name, info in registered().items()}
 
 
-def _read(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
+def _read(results: Path, references: Sequence[Path]) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
     """Read the results, with the numbers of their figures and rankings."""
     with read_store(results) as store:
-        snapshot = read_snapshot(store)
+        snapshot = read_snapshot(store, references=references)
         return snapshot, snapshot.figures(store), snapshot.rankings()
 
 

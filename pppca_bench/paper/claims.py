@@ -14,11 +14,14 @@ import numpy as np
 from pppca_bench.documents import Section, read_yaml
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading
 from pppca_bench.paper.fitness_times import MEAN, mean_shares
-from pppca_bench.paper.lines import Line
+from pppca_bench.paper.lines import Line, read_lines
 from pppca_bench.paper.losses import Losses, Verdict, judge_losses, losses, size_text, typical_loss
 from pppca_bench.references.layout import Text, Texts
-from pppca_bench.reporting.document import SIGNED, Finding, environment, listed, printed
+from pppca_bench.reporting.document import SIGNED, environment, listed, printed
+from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.findings import Answers, Finding
 from pppca_bench.reporting.pairs import ALPHA, holm
+from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.runs import DECIMALS, grouped
 
@@ -43,6 +46,12 @@ class Claim(Section):
 
 
 class _Document(Section):
+    """Content of claims.yaml: texts of the page, see `Answers`, and the claims."""
+
+    heading: Text
+    caption: Text
+    introduction: Text
+    rule: Text
     claims: tuple[Claim, ...]
 
 
@@ -64,16 +73,43 @@ _NOT_RUN = Answer((), {})
 
 
 @cache
-def claims() -> tuple[Claim, ...]:
-    """Return the claims."""
-    folder = Path(str(files("pppca_bench.references"))) / "slides"
-    return _Document.read(read_yaml(folder / "claims.yaml")).claims
+def _document() -> _Document:
+    return _Document.read(read_yaml(Path(str(files("pppca_bench.references"))) / "slides" / "claims.yaml"))
 
 
-def judge_claims(evidence: Evidence) -> list[Finding]:
+def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
+    """Answer the slides' claims by the tables of a snapshot, its figures, and the tables of the last experiment.
+
+    Without the experiment's tables in the folder of the results, claims that need them are not run.
+    """
+    tables, drawn = {table.id: table for table in snapshot.of_means}, {figure.figure: figure for figure in figures}
+    roles = {reading: own for reference in snapshot.references for reading, own in reference.claims.items()}
+    compared = read_lines(snapshot.folder / "experiment2" / "tables")
+    evidence = Evidence(snapshot.results, snapshot.facts, tables, drawn, roles, compared)
+    judged, document = judge_claims(evidence), _document()
+    texts = document.heading, document.caption, document.introduction, document.rule
+    findings = [finding for finding, _ in judged.values()]
+    return Answers(main_results(evidence, judged), findings, *texts, advice_of(snapshot.folder / "benchmarks.md"))
+
+
+_RIGHT_TOOL = "When is each the right tool?"
+
+
+def advice_of(benchmarks: Path) -> str:
+    """Return the section on when to use each method from the page of benchmarks; "" if the page lacks it."""
+    text = benchmarks.read_text(encoding="utf-8") if benchmarks.is_file() else ""
+    advice = text.partition(f"**{_RIGHT_TOOL}**")[2].partition("\n\n")[0].strip()
+    return f"## {_RIGHT_TOOL}\n\n{advice}\n\nNumbers: results/benchmarks.md." if advice else ""
+
+
+Judged = Mapping[str, tuple[Finding, str]]
+"""Answer to each claim by its id, and the claim in a list of claims; "" if it was not run."""
+
+
+def judge_claims(evidence: Evidence) -> Judged:
     """Answer the claims, each in both readings; a claim without the runs that it needs is "not run"."""
-    findings = []
-    for claim in claims():
+    judged = {}
+    for claim in _document().claims:
         written, fitted = (JUDGES[claim.id](evidence, reading) for reading in READINGS)
         verdict, with_fitted = (overall_verdict([part.verdict for part in own.parts]) for own in (written, fitted))
         word = _WORDS[verdict] + (f" (with fitted settings: {with_fitted})" if with_fitted != verdict else "")
@@ -86,10 +122,10 @@ def judge_claims(evidence: Evidence) -> list[Finding]:
             both = zip(READINGS, (written, fitted), strict=True)
             sentences = [f"{reading.capitalize()}: {part.sentence}" for reading, own in both for part in own.parts]
         basis = (("Estimand", claim.estimand), ("Data", claim.data), ("Test", claim.test))
-        judged = verdict, with_fitted, basis, tuple(sentences)
-        short = _rendered(claim.short, numbers) if is_run else ""
-        findings.append(Finding(claim.claim, short, claim.place, text, *judged, claim.sources))
-    return findings
+        verdicts: dict[str, str] = dict(zip(READINGS, (verdict, with_fitted), strict=True))
+        finding = Finding(claim.claim, claim.place, text, verdicts, basis, tuple(sentences), claim.sources)
+        judged[claim.id] = finding, _rendered(claim.short, numbers) if is_run else ""
+    return judged
 
 
 def _rendered(template: str, numbers: Mapping[str, object]) -> str:
@@ -350,22 +386,19 @@ JUDGES: Mapping[str, Callable[[Evidence, Reading], Answer]] = {
 }
 
 
-def main_results(evidence: Evidence, findings: Sequence[Finding]) -> list[str]:
+def main_results(evidence: Evidence, judged: Judged) -> list[str]:
     """Return the results in short: which method to use, which claims hold, and what is new."""
-    by_id = dict(zip((claim.id for claim in claims()), findings, strict=True))
-    verdicts = grouped(
-        (claim for claim in claims() if by_id[claim.id].verdict != "not run" and claim.counted),
-        lambda claim: by_id[claim.id].verdict,
-    )
+    counted = [judged[claim.id] for claim in _document().claims if claim.counted]
+    by_verdict = grouped(counted, lambda own: own[0].verdicts["as written"])
     texts = [
-        f"{word}: {'; '.join(by_id[claim.id].short for claim in verdicts[name])}."
-        for name, word in _COUNTED.items()
-        if name in verdicts
+        f"{word}: {'; '.join(short for _, short in by_verdict[verdict])}."
+        for verdict, word in _COUNTED.items()
+        if verdict in by_verdict
     ]
-    judged = f"The slides' claims, and two questions that they leave open. {' '.join(texts)}" if texts else ""
-    new, question = by_id["one_pass"], "One pass of a streaming method instead of DGHA's many epochs?"
-    streaming = f"{question} {new.answer}" if new.verdict != "not run" else ""
-    return list(filter(None, [_use_pca(evidence), judged, streaming]))
+    headline = f"The slides' claims, and two questions that they leave open. {' '.join(texts)}" if texts else ""
+    new, question = judged["one_pass"][0], "One pass of a streaming method instead of DGHA's many epochs?"
+    streaming = f"{question} {new.answer}" if new.verdicts["as written"] != "not run" else ""
+    return list(filter(None, [_use_pca(evidence), headline, streaming]))
 
 
 _COUNTED = {

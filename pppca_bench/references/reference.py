@@ -47,6 +47,7 @@ class _Document(Section):
     claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
     searched: tuple[Searched, ...] = ()
+    module: str = ""  # dotted path of a module with further tables, figures and claims (`reporting.plug_in`)
     placebos: tuple[Placebo, ...] = ()
     figures: tuple[CurveLayout, ...] = ()
     portraits: tuple[PortraitLayout, ...] = ()
@@ -74,8 +75,13 @@ class _Document(Section):
 class Reference(_Document):
     """Published tables of a source."""
 
-    name: str  # of its folder
+    folder: Path
     numbers: Published  # by cell and quantity
+
+    @property
+    def name(self) -> str:
+        """Return the name of its folder."""
+        return self.folder.name
 
     def rule(self, table: str, row: str, quantity: str) -> Rule | None:
         """Return the rule of the verdicts on a number of a table, or None."""
@@ -111,13 +117,11 @@ def read_reference(folder: Path) -> Reference:
     except ConfigError as error:
         raise OwnDataError(str(error)) from None
     numbers = read_numbers(folder / "numbers.csv", document.layouts)
-    return Reference.model_construct(name=folder.resolve().name, numbers=numbers, **dict(document))
+    return Reference.model_construct(folder=folder.resolve(), numbers=numbers, **dict(document))
 
 
-def check_added(
-    added: Sequence[Reference], tables: Collection[str], cells: Collection[Cell], methods: Collection[str]
-) -> None:
-    """Check user-defined references against the identifiers of the package's tables and the cells of the results.
+def check_selectors(added: Sequence[Reference], cells: Collection[Cell], methods: Collection[str]) -> None:
+    """Check the cells of user-defined references against the cells of the results.
 
     Known methods are the given names, the methods of the results, and dotted paths; known settings of a method are the
     settings of its runs on the same problem.
@@ -125,22 +129,15 @@ def check_added(
     Raises
     ------
     OwnDataError
-        Two tables have the same identifier, or no run has the method or setting of a cell.
+        No run has the method or setting of a cell.
     """
-    taken, methods = set(tables), {*methods, *(cell.method for cell in cells)}
+    known = {*methods, *(cell.method for cell in cells)}
     for reference in added:
-        place = f"{reference.name}/reference.yaml"
         for layout in reference.layouts:
-            if layout.id in taken:
-                raise OwnDataError(
-                    f"{place}: expected identifiers that no other table has, got {layout.id!r}. Give the table another"
-                    " id."
-                )
-            taken.add(layout.id)
             for row, column in itertools.product(layout.rows, layout.columns):
                 if selector := layout.selector(row, column):
-                    where = f"{place}: table {layout.id}, {row.key}, {column.key}"
-                    _check_selector(selector, cells, methods, where)
+                    where = f"{reference.name}/reference.yaml: table {layout.id}, {row.key}, {column.key}"
+                    _check_selector(selector, cells, known, where)
 
 
 def _check_selector(selector: Selector, cells: Collection[Cell], methods: Collection[str], where: str) -> None:

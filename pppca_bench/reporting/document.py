@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tabulate import tabulate
 
 from pppca_bench.files import in_markdown, printable, to_csv
-from pppca_bench.runs import Names, described
+from pppca_bench.runs import described
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -293,27 +293,3 @@ def _wrapped_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> s
         return "l" + "r" * len(others)
     em = min(0.55 * sum(others), 30.0)  # digits are half an em wide
     return rf"p{{\dimexpr\linewidth-{em:.1f}em-{2 * len(others) + 2}\tabcolsep}}" + "r" * len(others)
-
-
-class Finding(NamedTuple):
-    """Answer to a claim, verdicts, and the evidence."""
-
-    claim: str
-    short: str  # the claim in a list of claims, with where it holds; "" if it was not run
-    place: str  # where the paper makes the claim
-    answer: str  # sentences
-    verdict: str  # on the paper as written
-    fitted: str  # with fitted settings
-    basis: Sequence[tuple[str, str]]  # estimand, data and test, each with its title
-    evidence: Names  # sentences
-    sources: Names  # tables and figures with the numbers
-
-
-class Answers(NamedTuple):
-    """Main results of a paper as sentences, and the answers to its claims."""
-
-    results: Sequence[str] = ()
-    claims: Sequence[Finding] = ()
-
-
-NO_ANSWERS = Answers()

@@ -15,7 +15,7 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import count_in_words
 from pppca_bench.reporting.summary import Results, student_t
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Facts, Names, Selector, StoredRun
+from pppca_bench.runs import Names, Selector, StoredRun
 from pppca_bench.store.database import Store
 
 Floats = NDArray[np.floating[Any]]
@@ -141,11 +141,11 @@ def _histories(
     results: Results, store: Store, selector: Selector, configs: Names, *, first_alone: bool = False
 ) -> list[Mapping[str, NDArray[Any]]]:
     """Return the histories of the completed runs of a cell, or only of its first completed run."""
-    done = _done(results.select(selector, configs))
+    done = done_keys(results.select(selector, configs))
     return list(store.histories(done[:1] if first_alone else done).values())
 
 
-def _done(runs: Iterable[StoredRun]) -> list[str]:
+def done_keys(runs: Iterable[StoredRun]) -> list[str]:
     """Return the keys of the completed runs."""
     return [spec.key for spec, result in runs if result is not None and result.status == "done"]
 
@@ -286,55 +286,3 @@ def _image_row(title: str, images: Floats) -> Panel:
     side = round(images.shape[1] ** 0.5)
     image, row, column = np.indices((len(images), side, side)).reshape(3, -1)
     return Panel("images", title, pd.DataFrame({"image": image, "row": row, "column": column, "value": images.ravel()}))
-
-
-_STREAMING = ("streaming", "streaming_curves")
-"""Configs of the runs of figure F9."""
-
-_LARGEST_POWER = 20
-_STREAMING_NOTE = (
-    "Retained variance as a share of the variance that exact PCA retains with the same number of dimensions. τ = 15,"
-    " except for GHA, which learns three nodes. A curve ends with its shortest run. DGHA and NE-pPCA start from all"
-    " dimensions; each epoch or generation counts as all training samples."
-)
-
-
-def streaming_figure(results: Results, store: Store, facts: Facts) -> Figure:
-    """Return F9: the median and the worst of all data sets at powers of two of the samples seen, by method."""
-    curves = _streaming_curves(results, store, facts)
-    panels = []
-    for title, over_problems in (("a) median of the data sets", np.median), ("b) worst data set", np.min)):
-        lines = []
-        for method, shares in curves.items():
-            known = ~np.isnan(shares).any(axis=0)
-            mean = over_problems(np.array(shares)[:, known], axis=0).astype(np.float32)
-            values = {"step": np.flatnonzero(known), "mean": mean, "low": np.nan, "high": np.nan, "n": len(shares)}
-            lines.append(pd.DataFrame({"curve": title_of(method), **values}))
-        if lines:
-            panels.append(Panel("curves", title, pd.concat(lines)))
-    x_label, y_label = "samples seen, as a power of two", "share of the best variance"
-    basis = "One run per data set, measured at powers of two of the number of samples."
-    title = "Retained variance against the number of samples"
-    return Figure("F9", title, "", x_label, y_label, panels, _STREAMING_NOTE, () if panels else _STREAMING, basis=basis)
-
-
-def _streaming_curves(results: Results, store: Store, facts: Facts) -> dict[str, list[NDArray[np.float64]]]:
-    """Return the curve of the first run on each data set, at powers of two of the number of samples, by method."""
-    curves: dict[str, list[NDArray[np.float64]]] = {}
-    for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):
-        for history in store.histories(_done(runs)[:1]).values():
-            if "optimality" in history:
-                optimality = np.asarray(history["optimality"], dtype=np.float64)
-                # The first entry of an epoch's history is the start.
-                per_step = facts[cell.problem].n_train if cell.problem in facts else 1
-                samples = history.get("samples", per_step * np.arange(len(optimality)))
-                curves.setdefault(cell.method, []).append(at_powers(np.asarray(samples), optimality))
-    return curves
-
-
-def at_powers(samples: NDArray[Any], optimality: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the last optimality measured up to 1, 2, 4, … samples; nan before the first and after the last sample."""
-    powers = 2.0 ** np.arange(_LARGEST_POWER)
-    places = np.searchsorted(samples, powers, side="right") - 1
-    known = (places >= 0) & (powers <= samples[-1])
-    return np.where(known, optimality[np.maximum(places, 0)], np.nan)

@@ -7,16 +7,15 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
 from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
-from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, compare, score_rows, scores
-from pppca_bench.reporting.document import EMPTY, NO_ANSWERS, Answers, Document, environment, number_text
-from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, score_rows, scores
+from pppca_bench.reporting.document import EMPTY, Document, environment, number_text
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
 from pppca_bench.reporting.own_tables import FIT_TIMES, five_numbers
@@ -183,12 +182,7 @@ def _histogram(values: Sequence[float], published: float | None) -> Markup:
     return Markup(f'<svg aria-hidden="true"><path d="{bars}"/>{line}</svg>')
 
 
-def render_report(
-    snapshot: Snapshot,
-    store: Store,
-    addresses: Mapping[str, str],
-    judge: Callable[[Snapshot, Sequence[Figure]], Answers] = lambda _snapshot, _figures: NO_ANSWERS,
-) -> str:
+def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> str:
     """Render the page.
 
     Parameters
@@ -199,14 +193,11 @@ def render_report(
         Their database, for learning curves, provenance and texts of configs.
     addresses : mapping of str to str
         Sources of the problems' data.
-    judge : callable(snapshot, figures) -> Answers, optional
-        Judges the claims of a paper.
     """
     means, cells = snapshot.of_means, snapshot.results.cells
-    compared = compare(means)
-    by_place = {item.place: item for item in compared if item.verdict in SIGNS}
+    by_place = {item.place: item for item in snapshot.comparisons if item.verdict in SIGNS}
     figures = snapshot.figures(store)
-    answers = judge(snapshot, figures)
+    answers = snapshot.answers(figures)
     # The table of times to fit has about a thousand rows: it is only a file.
     shown = snapshot.with_shares(table for table in snapshot.with_runs if table.id != FIT_TIMES)
     tables = [kept for table in shown if (kept := table.trimmed())]
@@ -219,9 +210,9 @@ def render_report(
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
-        headline=headline(compared, answers, snapshot.all_shares),
+        headline=headline(snapshot.comparisons, answers, snapshot.all_shares),
         n_runs=sum(runs.count_of(DONE) for runs in cells.values()),
-        findings=answers.claims,
+        answers=answers,
         tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
         figures=[
             (figure.figure, figure.title, page_svg(draw, figure), figure_notes(figure))

@@ -6,21 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import attrgetter, itemgetter
 
-from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
-from pppca_bench.reporting.document import (
-    NO_ANSWERS,
-    Answers,
-    Document,
-    count_in_words,
-    environment,
-    listed,
-    number_text,
-)
+from pppca_bench.reporting.comparison import Comparison, render_differing, render_scores, tally
+from pppca_bench.reporting.document import Document, count_in_words, environment, listed, number_text
 from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.findings import NO_ANSWERS, Answers
 from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.verdict_shares import SHARES, Shares, by_source
+from pppca_bench.reporting.verdict_shares import Shares, by_source
 from pppca_bench.runs import ERRORS, grouped
 
 
@@ -29,16 +22,16 @@ def render_index(
     figures: Sequence[Figure],
     rankings: Sequence[tuple[Contest, Ranking]] = (),
     answers: Answers = NO_ANSWERS,
+    *,
+    compared: Sequence[Comparison] = (),
+    main: Sequence[str] = (),
 ) -> str:
     """Render the index as Markdown, with links relative to the folder of ``tables`` and ``figures``.
 
-    Tables without runs, and figures without panels, are named without links.
+    Tables without runs, and figures without panels, are named without links. ``main`` are the main results of
+    `headline`.
     """
-    of_means = [table for table in tables if isinstance(table, Table)]
-    shares = [
-        record for table in tables if isinstance(table, Document) and table.id == SHARES for record in table.records
-    ]
-    compared, repeats = compare(of_means), []
+    of_means, repeats = [table for table in tables if isinstance(table, Table)], []
     for table in (table for table in tables if table.has_runs):
         cells = list(table.cells.values()) if isinstance(table, Table) else []
         counts = {cell.n for cell in cells if cell.n}
@@ -55,8 +48,8 @@ def render_index(
             tally=tally(compared),
             scores=render_scores(of_means, "markdown", [table for table in tables if isinstance(table, Document)]),
             differing=render_differing(compared, "markdown"),
-            headline=headline(compared, answers, shares),
-            findings=answers.claims,
+            headline=main,
+            answers=answers,
         )
     )
     return text.rstrip("\n") + "\n"

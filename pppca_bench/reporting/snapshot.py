@@ -4,74 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
-from typing import NamedTuple
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
 
-from pppca_bench.errors import StoreError, check_known
+from pppca_bench.errors import OwnDataError, StoreError, check_known
 from pppca_bench.methods.lookup import method_names
-from pppca_bench.references.reference import Reference, check_added
+from pppca_bench.references.reference import Reference, check_selectors
+from pppca_bench.reporting.comparison import Comparison, compare
 from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.figure_data import Figure, build_figures, streaming_figure
+from pppca_bench.reporting.figure_data import Figure, build_figures
+from pppca_bench.reporting.findings import Answers, joined
 from pppca_bench.reporting.own_tables import OwnTables, choices_document
+from pppca_bench.reporting.plug_in import attempted, checked, from_module
 from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.reporting.verdict_shares import SHARES, Shares, shares_document, verdict_shares, with_shares
-from pppca_bench.runs import Cell, Facts
+from pppca_bench.runs import Facts
 from pppca_bench.store.database import Store
 
 Builder = Callable[[], Table | Document]
-Builders = Mapping[str, Builder]
-"""Functions that return tables, by identifier."""
-
-
-class Paper(NamedTuple):
-    """A paper's own documents and figures: their builders, and the cells whose runs a document of that name shows."""
-
-    builders: Builders
-    shown: Mapping[Cell, str]
-    figures: Sequence[Callable[[], Figure]] = ()
-
-
-WithPaper = Callable[[Results, Facts, Sequence[Reference]], Paper]
-
-
-def without_paper(_results: Results, _facts: Facts, _references: Sequence[Reference]) -> Paper:
-    """Return no documents."""
-    return Paper({}, {})
+"""Function that returns a table."""
 
 
 class Snapshot(Mapping[str, Table | Document]):
     """Results, and all tables by identifier, each built on first access.
 
-    In the order of print: the references' tables, documents of the paper, our own tables. Tables without runs are
-    included. ``facts`` are the sizes of the problems, by name; ``builders`` return the tables.
+    In the order of print: the references' tables, the tables of their modules, our own tables. Tables without runs are
+    included. ``facts`` are the sizes of the problems, by name; ``builders`` return the tables. ``folder`` has the
+    database, and perhaps other results.
+
+    Raises
+    ------
+    OwnDataError
+        Two tables have the same identifier, or a module of a reference does not work.
     """
 
     def __init__(
-        self, results: Results, facts: Facts, references: Sequence[Reference], with_paper: WithPaper = without_paper
+        self, results: Results, facts: Facts, references: Sequence[Reference], folder: Path = Path("results")
     ) -> None:
-        self.results, self.facts, self.references = results, facts, references
-        paper = with_paper(results, facts, references)
-        self._paper_figures = paper.figures
-        own = OwnTables(results, facts, references, paper.shown)
-        published: Builders = {
-            layout.id: partial(fill_table, layout, reference, results, facts, shown_in=lambda: own.shown_in)
+        self.results, self.facts, self.references, self.folder = results, facts, references, folder
+        shown = self._from_modules("shown")
+        own = OwnTables(results, facts, references, {cell: name for _, cells in shown for cell, name in cells.items()})
+        fill = partial(fill_table, shown_in=lambda: own.shown_in)
+        published: list[tuple[Reference, str, Builder]] = [
+            (reference, layout.id, partial(fill, layout, reference, results, facts))
             for reference in references
             for layout in reference.layouts
+        ]
+        of_modules: list[tuple[Reference, str, Builder]] = [
+            (reference, name, partial(attempted, reference, partial(_built, build)))
+            for reference, builders in self._from_modules("tables")
+            for name, build in builders.items()
+        ]
+        others: dict[str, Builder] = {
+            "C": partial(choices_document, results),
+            SHARES: lambda: shares_document(self.all_shares),
+            **own.builders(),
         }
-        of_texts: Builders = {**paper.builders, "C": partial(choices_document, results)}
         self.shares = cache(self._shares)
-        self._published, self._of_texts = tuple(published), tuple(of_texts)
-        self.builders = {
-            identifier: cache(build)
-            for identifier, build in {
-                **published,
-                **of_texts,
-                SHARES: lambda: shares_document(self.all_shares),
-                **own.builders(),
-            }.items()
-        }
+        self._published, self._of_modules = ([name for _, name, _ in own] for own in (published, of_modules))
+        self.builders: dict[str, Builder] = {}
+        for reference, name, build in (*published, *of_modules):
+            if name in self.builders or name in others:
+                raise OwnDataError(
+                    f"{reference.name}/reference.yaml: expected identifiers that no other table has, got {name!r}. Give"
+                    " the table another id."
+                )
+            self.builders[name] = cache(build)
+        self.builders |= {name: cache(build) for name, build in others.items()}
+
+    def _from_modules(self, function: str, *arguments: object) -> list[tuple[Reference, Any]]:
+        """Return what a function of the references' modules returns, where it is not empty."""
+        values = ((reference, from_module(reference, function, self, *arguments)) for reference in self.references)
+        return [(reference, value) for reference, value in values if value]
 
     def __getitem__(self, identifier: str) -> Table | Document:
         return self.builders[identifier]()
@@ -95,14 +102,14 @@ class Snapshot(Mapping[str, Table | Document]):
     @property
     def of_means(self) -> list[Table]:
         """Return the references' tables, and our own tables with runs."""
-        others = (self[name] for name in self if name not in (*self._of_texts, SHARES))
+        others = (self[name] for name in self if name not in (*self._of_modules, SHARES))
         tables = [table for table in others if isinstance(table, Table)]
         return [table for table in tables if table.reference or table.has_runs]
 
     @property
     def of_texts(self) -> list[Document]:
         """Return the tables of texts, with runs or without, but not the shares of the verdicts."""
-        return [table for name in self._of_texts if isinstance(table := self[name], Document)]
+        return [table for name in (*self._of_modules, "C") if isinstance(table := self[name], Document)]
 
     def with_shares(self, tables: Iterable[Table | Document]) -> list[Table | Document]:
         """Return tables, the published tables with the shares of their verdicts."""
@@ -125,8 +132,21 @@ class Snapshot(Mapping[str, Table | Document]):
     def figures(self, store: Store) -> list[Figure]:
         """Return the figures; their learning curves are read from the database."""
         figures = build_figures(self.results, store, self.of_means, self.references)
-        own = [figure for build in self._paper_figures if (figure := build()).panels]
-        return [*figures, streaming_figure(self.results, store, self.facts), *own]
+        return [*figures, *(figure for _, own in self._from_modules("figures", store) for figure in own)]
+
+    def answers(self, figures: Sequence[Figure]) -> Answers:
+        """Return the answers to the claims of the references."""
+        return joined(own for _, own in self._from_modules("claims", figures))
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Return the comparisons with the published numbers."""
+        return compare(self.of_means)
+
+
+def _built(build: Builder) -> Table | Document:
+    table: Table | Document = checked(build(), Table | Document)
+    return table
 
 
 def take_snapshot(
@@ -137,7 +157,6 @@ def take_snapshot(
     problems: Sequence[str] = (),
     methods: Sequence[str] = (),
     added: Sequence[Reference] = (),
-    with_paper: WithPaper = without_paper,
 ) -> Snapshot:
     """Read a results database.
 
@@ -147,8 +166,6 @@ def take_snapshot(
         The database.
     references, added : sequence of Reference
         The package's references, and user-defined references, whose tables come last.
-    with_paper : callable(results, facts, references) -> Paper, optional
-        Returns the documents of a paper.
     configs, problems, methods : sequence of str, optional
         Names of the configs, problems and methods whose runs count; all by default.
 
@@ -159,7 +176,7 @@ def take_snapshot(
     UnknownNameError
         The configs have no run of that problem or method.
     DataError
-        An added reference has the identifier of another table, or a cell without runs.
+        An added reference has the identifier of another table, a cell without runs, or a module that does not work.
     """
     cells = store.runs_by_cell(configs or None)
     check_known("problem", problems, dict.fromkeys(cell.problem for cell in cells))
@@ -172,5 +189,5 @@ def take_snapshot(
     results = Results(kept, [name for name in store.config_texts() if not configs or name in configs])
     known = store.problems()
     facts = {name: known[name] for name in dict.fromkeys(cell.problem for cell in kept) if name in known}
-    check_added(added, Snapshot(results, facts, references, with_paper).builders, results.cells, method_names())
-    return Snapshot(results, facts, [*references, *added], with_paper)
+    check_selectors(added, results.cells, method_names())
+    return Snapshot(results, facts, [*references, *added], store.path.parent)

@@ -1,18 +1,24 @@
-"""Documents on the Proben1 report's networks: distributions of errors (appendix D), and its printed training."""
+"""The Proben1 report's tables without means: P5 to P7, P12, distributions of errors (appendix D), printed training."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
+from pppca_bench.paper.architecture_search import CONFIG as SEARCH
+from pppca_bench.paper.architecture_search import search_documents
+from pppca_bench.paper.significance import significance_document
+from pppca_bench.references.proben1_tables import published_searches
 from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import score_group
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.labels import distinct_labels
 from pppca_bench.reporting.own_tables import five_numbers
+from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import fill_tables
-from pppca_bench.runs import Facts
+from pppca_bench.runs import Cell, Facts
 from pppca_bench.store.columns import CellRuns
 
 DISTRIBUTION_CONFIGS: Mapping[str, str] = {
@@ -34,6 +40,30 @@ _STATISTICS = {
     "Q3": "upper_quartile",
     "max": "maximum",
 }
+
+
+def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
+    """Return the builders of the report's tables without means."""
+    results, facts = snapshot.results, snapshot.facts
+    searches = cache(partial(search_documents, results, facts))
+    return {
+        "P5": lambda: searches()[0],
+        "P6": lambda: searches()[1],
+        "P7": lambda: searches()[2],
+        "P12": partial(significance_document, results),
+        "P_training": partial(training_document, results, facts, snapshot.references),
+        **{f"D_{config}": partial(distribution_document, config, results) for config in DISTRIBUTION_CONFIGS},
+    }
+
+
+def shown(snapshot: Snapshot) -> dict[Cell, str]:
+    """Return the table that shows the runs of a cell."""
+    results = snapshot.results
+    searched = [cell for cell in results.of_config(SEARCH) if cell.problem in published_searches()]
+    cells = dict.fromkeys(searched, "P7") | dict.fromkeys(results.of_config(PRINTED), "P_training")
+    for config in DISTRIBUTION_CONFIGS:
+        cells |= dict.fromkeys(results.of_config(config), f"D_{config}")
+    return cells
 
 
 def distribution_document(config: str, results: Results) -> Document:

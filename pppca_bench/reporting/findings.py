@@ -1,0 +1,60 @@
+"""Answers to the claims of sources, and their page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pppca_bench.reporting.document import environment
+from pppca_bench.runs import Names
+
+
+class Finding(NamedTuple):
+    """Answer to a claim, verdicts, and the evidence."""
+
+    claim: str
+    place: str  # where the source makes the claim
+    answer: str  # sentences
+    verdicts: Mapping[str, str]  # by reading of the source, such as {"as written": "holds"}
+    basis: Sequence[tuple[str, str]] = ()  # such as estimand, data and test, each with its title
+    evidence: Names = ()  # sentences
+    sources: Names = ()  # tables and figures with the numbers
+
+
+class Answers(NamedTuple):
+    """Main results as sentences, the answers to claims, and texts of their page."""
+
+    results: Sequence[str] = ()
+    claims: Sequence[Finding] = ()
+    heading: str = "Claims"
+    caption: str = "Claims"
+    introduction: str = ""  # of the page
+    rule: str = ""  # paragraph below the list of claims
+    closing: str = ""  # sections below the claims, in Markdown
+
+    @property
+    def readings(self) -> list[str]:
+        """Return the readings with verdicts."""
+        return list(dict.fromkeys(reading for finding in self.claims for reading in finding.verdicts))
+
+
+NO_ANSWERS = Answers()
+
+
+def joined(answers: Iterable[Answers]) -> Answers:
+    """Return the answers of several sources, with the headings of the only source that has claims."""
+    several = [own for own in answers if own != NO_ANSWERS]
+    if len(several) == 1:
+        return several[0]
+    return Answers(
+        [sentence for own in several for sentence in own.results],
+        [finding for own in several for finding in own.claims],
+        introduction=" ".join(filter(None, (own.introduction for own in several))),
+        rule="\n\n".join(filter(None, (own.rule for own in several))),
+        closing="\n\n".join(filter(None, (own.closing for own in several))),
+    )
+
+
+def render_findings(headline: Sequence[str], answers: Answers, links: Mapping[str, str]) -> str:
+    """Render main results and answers as Markdown; only files with a link are linked to."""
+    return environment().get_template("findings.md").render(headline=headline, answers=answers, links=links)
