@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from stored_runs import run_of
 
-from pppca_bench.references.proben1_tables import published_searches
+from pppca_bench.paper.networks import published_searches
 from pppca_bench.runs import Cell, ProblemFacts, StoredRun
 
 TOPOLOGIES = ((2,), (4,), (8,), (16,), (24,), (32,), (2, 2), (4, 2), (4, 4), (8, 4), (8, 8), (16, 8))

@@ -5,6 +5,7 @@ from report_runs import FACTS, cell_of, search_runs
 from stored_runs import results_by_config, run_of
 
 from pppca_bench.classifiers.network import Architecture
+from pppca_bench.methods.networks import Network
 from pppca_bench.paper.architecture_search import (
     Trained,
     describe_search,
@@ -13,7 +14,7 @@ from pppca_bench.paper.architecture_search import (
     search_documents,
     within,
 )
-from pppca_bench.references.proben1_tables import LINEAR, SIGMOID, Network, published_searches, published_tests
+from pppca_bench.paper.networks import LINEAR, SIGMOID, published_searches, published_tests
 
 PUBLISHED = published_searches()
 L2, L4, L8 = (Network((size,), LINEAR) for size in (2, 4, 8))

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
+from pppca_bench.paper.networks import pivot_of
 from pppca_bench.problems import load_problem
-from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.references.reference import PROBEN1_REPORT, own_references
 
 

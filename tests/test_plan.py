@@ -13,12 +13,12 @@ from builders import config_of, expanded, small
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pppca_bench.config import plan
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, derive_seed, expand
 from pppca_bench.experiments.cell import make_classifier
+from pppca_bench.methods.networks import Network
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.references.proben1_tables import Network
+from pppca_bench.paper import networks
 from pppca_bench.runs import RunSpec
 
 CLASSIFIER = {"hidden": [8]}
@@ -210,7 +210,8 @@ def test_an_ensembles_networks_may_have_the_pivot_architecture():
 def test_another_pivot_architecture_gives_the_runs_that_use_it_new_keys(monkeypatch, changes, is_same):
     of = config(problems="cancer1", **changes)
     before = keys(of)
-    monkeypatch.setattr(plan, "pivot_of", lambda _: Network((32,), "linear"))
+    other = networks.PIVOT._replace(published=lambda _: Network((32,), "linear"))
+    monkeypatch.setattr(networks, "PIVOT", other)
     assert (before == keys(of)) == is_same
     assert is_same or set(before).isdisjoint(keys(of))
 

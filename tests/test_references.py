@@ -12,8 +12,9 @@ import yaml
 from full_results import REFERENCES, layouts, selected_cell
 
 from pppca_bench.errors import DataError
+from pppca_bench.methods.networks import Network
+from pppca_bench.paper.networks import pivot_of
 from pppca_bench.references.numbers import Number
-from pppca_bench.references.proben1_tables import Network, pivot_of
 from pppca_bench.references.reference import read_reference
 from pppca_bench.runs import Selector
 

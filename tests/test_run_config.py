@@ -14,8 +14,8 @@ from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.cell import make_classifier
 from pppca_bench.experiments.request import read_request
 from pppca_bench.experiments.run_config import Completed
+from pppca_bench.paper.networks import rule_network
 from pppca_bench.problems import OwnData, open_problem
-from pppca_bench.references.proben1_tables import rule_network
 from pppca_bench.store.database import Store
 
 DOCUMENT = {

@@ -9,6 +9,7 @@ from report_runs import cell_of, network_runs
 from scipy import stats
 from stored_runs import results_by_config, run_of
 
+from pppca_bench.paper.networks import published_tests
 from pppca_bench.paper.significance import (
     NO_SHORTCUTS,
     PIVOT,
@@ -18,7 +19,6 @@ from pppca_bench.paper.significance import (
     significance_document,
     without_outliers,
 )
-from pppca_bench.references.proben1_tables import published_tests
 
 
 def normal_values(n: int, mean: float = 0.0, sd: float = 1.0) -> list[float]:

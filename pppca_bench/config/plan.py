@@ -15,10 +15,10 @@ from typing import NamedTuple
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.protocol import PIVOT, PIVOT_KEYS, STORAGE_FLAGS, section_of
+from pppca_bench.methods.networks import NETWORK_KEYS, rule_named
+from pppca_bench.methods.protocol import STORAGE_FLAGS, section_of
 from pppca_bench.methods.registry import DEFAULT_RULE
 from pppca_bench.problems import OwnData
-from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
 from pppca_bench.runs import CHOOSE, Cell, Names, Parameters, RunSpec, Scalar
 
 
@@ -111,8 +111,9 @@ def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tu
 def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
     """Return whether a classifier setting is ``input_scaling: given``, the default, which cells do not name."""
     name, value = item
-    is_pivotal = value == PIVOT and pivot_of(problem) is not None
-    return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_pivotal)
+    rule = rule_named(value)
+    is_published = rule is not None and rule.published(problem) is not None
+    return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_published)
 
 
 def _changed(method: MethodRequest, cell: Cell) -> Names:
@@ -129,10 +130,10 @@ def _changed(method: MethodRequest, cell: Cell) -> Names:
 
 
 def _identity_text(cell: Cell) -> str:
-    """Return a cell and the sizes behind "pivot" as the text from which the keys of its runs are derived."""
+    """Return a cell and the networks behind names as the text from which the keys of its runs are derived."""
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
-    pivot, settings = pivot_of(cell.problem), cell.settings.items()
-    pivotal = [name.rpartition(".")[2] for name, value in settings if value == PIVOT]
-    # Without a known pivot, the data, whose digest is among the parts, and the rule's version determine the sizes.
-    sizes = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in pivotal if name in PIVOT_KEYS]
+    named = [(name.rpartition(".")[2], rule_named(value)) for name, value in cell.settings.items()]
+    rules = [(name, rule, rule.published(cell.problem)) for name, rule in named if rule and name in NETWORK_KEYS]
+    # Without a published network, the data, whose digest is among the parts, and the rule's version determine it.
+    sizes = [getattr(network, name) if network else rule.version for name, rule, network in rules]
     return json.dumps([*parts, sizes], sort_keys=True)

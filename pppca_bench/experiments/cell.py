@@ -27,9 +27,8 @@ from pppca_bench.experiments.measures import (
 )
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_classifier, find_method
+from pppca_bench.methods.networks import NETWORK_KEYS, rule_named
 from pppca_bench.methods.protocol import (
-    PIVOT,
-    PIVOT_KEYS,
     PORTRAIT,
     PREDICTIONS,
     STORAGE_FLAGS,
@@ -38,7 +37,6 @@ from pppca_bench.methods.protocol import (
     contract_of,
 )
 from pppca_bench.problems import Problem
-from pppca_bench.references.proben1_tables import pivot_of, rule_network
 from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result
 
 HISTORY_NODES = 10
@@ -392,12 +390,11 @@ def make_classifier(
 
 
 def _arguments(estimator: type, settings: Mapping[str, Any], problem: str, n_outputs: int) -> dict[str, Any]:
-    """Return constructor arguments; ``pivot`` becomes the problem's pivot network or, without one, `rule_network`."""
-    pivot = pivot_of(problem) or rule_network(n_outputs)
-    resolved = {
-        name: getattr(pivot, name) if value == PIVOT and name in PIVOT_KEYS else value
-        for name, value in settings.items()
-    }
+    """Return constructor arguments, with the problem's network in place of the name of a rule."""
+    resolved = dict(settings)
+    for name in settings.keys() & NETWORK_KEYS:
+        if rule := rule_named(settings[name]):
+            resolved[name] = getattr(rule.network(problem, n_outputs), name)
     return constructor_arguments(estimator, resolved)
 
 

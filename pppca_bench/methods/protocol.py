@@ -35,15 +35,11 @@ from typing import Any, Literal, get_args
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.isolation import isolated
+from pppca_bench.methods.registry import NETWORKS
 from pppca_bench.parameters import REQUIRED, Parameter, checkable, parameters_of
 
 RUNNER_PARAMETERS = frozenset({"random_state", "estimator", "validation_fraction"})
 """Parameters that the runner sets, not configs."""
-
-PIVOT = "pivot"
-"""Value of `PIVOT_KEYS` that means the pivot architecture of the Proben1 report, or `rule_network`."""
-
-PIVOT_KEYS = ("hidden", "output_activation", "input_scaling")
 
 PORTRAIT = "portrait"
 """Key of methods that make features: whether runs store the data of their figure. It does not change results; only a
@@ -152,8 +148,9 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
         key, kind = name, checkable(parameter.annotation) if entry.foreign else parameter.annotation
         if not entry.foreign:
             key = "hidden" if name == "hidden_layer_sizes" else name
-            if key in ("hidden", "input_scaling") or (key in PIVOT_KEYS and "softsign" in get_args(kind)):
-                kind = Literal["pivot"] | kind
+            # Keys of `methods.networks.NETWORK_KEYS`; other networks have other output activations.
+            if key in ("hidden", "input_scaling") or (key == "output_activation" and "softsign" in get_args(kind)):
+                kind = Literal[tuple(NETWORKS)] | kind
         section[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
     return MappingProxyType(section)
 

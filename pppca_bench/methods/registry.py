@@ -20,6 +20,9 @@ _CRITERIA: Mapping[tuple[str, object], str] = {
     ("criterion", "accuracy"): "accuracy",
     ("criterion", "t_test"): "t-test",
 }
+NETWORKS: Mapping[str, str] = {"pivot": "pppca_bench.paper.networks:PIVOT"}
+"""Rules that choose a network for a problem (`methods.networks.NetworkRule`), by name."""
+
 _PIVOT: Mapping[str, object] = {"hidden": "pivot"}
 
 _SQUARED_ERROR = (

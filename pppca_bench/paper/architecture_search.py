@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pppca_bench.references.proben1_tables import LINEAR, Network, published_searches
+from pppca_bench.methods.networks import Network
+from pppca_bench.paper.networks import LINEAR, published_searches
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.report_card import n_connections
 from pppca_bench.reporting.summary import Results

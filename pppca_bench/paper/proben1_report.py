@@ -8,8 +8,8 @@ from typing import Any
 
 from pppca_bench.paper.architecture_search import CONFIG as SEARCH
 from pppca_bench.paper.architecture_search import search_documents
+from pppca_bench.paper.networks import published_searches
 from pppca_bench.paper.significance import significance_document
-from pppca_bench.references.proben1_tables import published_searches
 from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import score_group
 from pppca_bench.reporting.document import Document

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean, variance
 from typing import Any, NamedTuple
 
-from pppca_bench.references.proben1_tables import Better, PublishedTest, published_tests
+from pppca_bench.paper.networks import Better, PublishedTest, published_tests
 from pppca_bench.reporting.document import EMPTY, Agreement, Document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import grouped

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pppca_bench.methods.lookup import stored_method, title_of
-from pppca_bench.methods.protocol import PIVOT, STORAGE_FLAGS
-from pppca_bench.references.proben1_tables import pivot_of
+from pppca_bench.methods.networks import has_published_network, rule_named
+from pppca_bench.methods.protocol import STORAGE_FLAGS
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar, distinguished, grouped, written
 from pppca_bench.store.columns import CellRuns
 
@@ -167,9 +167,11 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
     """
     ranked = [cell for cell in cells if not only_measures(cell)]
     n_data = Counter(problem for problem, _ in {(cell.problem, cell.data_sha256) for cell in ranked})
-    # Cells of Proben1 problems do not name the input scaling of the pivot network; cells of other data do.
-    pivots = {_as_on_proben1(own): own for own in sorted({cell.classifier for cell in ranked}, key=len)}
-    classifiers = {cell: pivots[cell.classifier] if pivot_of(cell.problem) else cell.classifier for cell in ranked}
+    # Cells of problems with a published network do not name its input scaling; cells of other data do.
+    shown = {_as_published(own): own for own in sorted({cell.classifier for cell in ranked}, key=len)}
+    classifiers = {
+        cell: shown[cell.classifier] if has_published_network(cell.problem) else cell.classifier for cell in ranked
+    }
     groups = grouped(ranked, lambda cell: (cell.method, cell.parameters, classifiers[cell], cell.algorithms))
     short = classifier_names([classifier for _, _, classifier, _ in groups if classifier])
     names = {key: (_setting_name(cells[group[0]]), short.get(key[2], "")) for key, group in groups.items()}
@@ -208,9 +210,11 @@ def _setting_name(runs: CellRuns) -> str:
     return ", ".join([method_label(runs.cell, with_tau=True), *changed])
 
 
-def _as_on_proben1(classifier: Parameters) -> Parameters:
-    """Return a classifier's settings without a pivot's input scaling."""
-    return tuple((name, value) for name, value in classifier if not (name.endswith("input_scaling") and value == PIVOT))
+def _as_published(classifier: Parameters) -> Parameters:
+    """Return a classifier's settings without the input scaling of a named network."""
+    return tuple(
+        (name, value) for name, value in classifier if not (name.endswith("input_scaling") and rule_named(value))
+    )
 
 
 def _sets_size(name: str) -> bool:

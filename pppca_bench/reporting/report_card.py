@@ -15,7 +15,7 @@ import yaml
 
 from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.lookup import stored_classifier, stored_method, title_of
-from pppca_bench.references.proben1_tables import Network, pivot_of, rule_network
+from pppca_bench.methods.networks import Network, rule_named
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
 from pppca_bench.reporting.summary import Results
@@ -340,29 +340,33 @@ def _problem_table(
     counted = {
         name: group for name, group in groups.items() if group.reads_inputs and group.of_network("hidden") is not None
     }
-    has_pivots = any(group.of_network("hidden") == "pivot" for group in counted.values())
+    named = [name for name in dict.fromkeys(own.of_network("hidden") for own in counted.values()) if rule_named(name)]
     headers = ["Problem", "inputs", "outputs", "training", "validation", "test", "SHA-256"]
-    headers += ["pivot"] if has_pivots else []
+    headers += map(str, named)
     headers += [f"connections, {name}" if len(groups) > 1 else "connections" for name in counted]
     rows = []
     for problem in problems:
         row, known = [problem, *[EMPTY] * 6], facts.get(problem)
-        # The pivot architecture of the report (table 7), or the network of `rule_network`.
-        pivot = pivot_of(problem) or (rule_network(known.n_outputs) if known else None)
         if known:
             sizes = (known.n_features, known.n_outputs, known.n_train, known.n_validation, known.n_test)
             row[1:] = [*map(str, sizes), known.data_sha256[:12]]
-        row += [str(pivot or EMPTY)] if has_pivots else []
+        row += [str(_network(name, problem, known) or EMPTY) for name in named]
         for group in counted.values():
-            row.append(_connections(group, known, pivot) if known and problem in group.problems else EMPTY)
+            row.append(_connections(group, problem, known) if known and problem in group.problems else EMPTY)
         rows.append(row)
     return headers, rows
 
 
-def _connections(group: RunGroup, known: ProblemFacts, pivot: Network | None) -> str:
+def _network(name: Scalar, problem: str, known: ProblemFacts | None) -> Network | None:
+    """Return the network behind a name; None if it depends on unknown sizes."""
+    rule = rule_named(name)
+    return rule and (rule.network(problem, known.n_outputs) if known else rule.published(problem))
+
+
+def _connections(group: RunGroup, problem: str, known: ProblemFacts) -> str:
     layers, shortcuts = group.of_network("hidden"), group.of_network("shortcuts", default=False)
-    if layers == "pivot" and pivot:
-        layers = pivot.hidden
+    if network := _network(layers, problem, known):
+        layers = network.hidden
     if not isinstance(layers, tuple) or not isinstance(shortcuts, bool):
         return EMPTY
     return str(n_connections(known.n_features, list(map(int, layers)), known.n_outputs, shortcuts=shortcuts))

@@ -8,25 +8,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple, cast
 
+from pppca_bench.methods.networks import Network, NetworkRule
+
 LINEAR, SIGMOID = "linear", "softsign"
 """Output activations; the report's sigmoid is x / (1 + |x|)."""
 
 _OUTPUTS = {"linear": LINEAR, "sigmoid": SIGMOID, "l": LINEAR, "s": SIGMOID}
 
 Better = Literal["pivot", "no_shortcut", "none"]
-
-
-class Network(NamedTuple):
-    """Network of the report's search: nodes of each hidden layer, activation of the outputs, scaling of the inputs."""
-
-    hidden: tuple[int, ...]
-    output_activation: str
-    input_scaling: Literal["given", "rms"] = "given"
-
-    def __str__(self) -> str:
-        """Return the network as the report writes it, such as ``"16+8 l"``, or ``"4+0 l"`` for a single layer."""
-        layers = self.hidden if len(self.hidden) != 1 else (*self.hidden, 0)
-        return f"{'+'.join(map(str, layers)) or '0'} {'s' if self.output_activation == SIGMOID else 'l'}"
 
 
 class PublishedSearch(NamedTuple):
@@ -76,10 +65,6 @@ def pivot_of(problem: str) -> Network | None:
     return search.pivot if search else None
 
 
-SIZE_RULE_VERSION = 1
-"""Version of `rule_network`, part of the keys of runs that use this network: raised by hand with every change."""
-
-
 def rule_network(n_outputs: int) -> Network:
     """Return the network of a problem that has no pivot architecture in the report.
 
@@ -93,6 +78,9 @@ def rule_network(n_outputs: int) -> Network:
     """
     second = min(max(8, n_outputs), 64)
     return Network((2 * second, second), LINEAR, "rms")
+
+
+PIVOT = NetworkRule(pivot_of, rule_network, version=1)
 
 
 @cache
@@ -110,5 +98,5 @@ def _network(hidden: str, output: str) -> Network:
 
 def _rows(name: str) -> list[list[str]]:
     """Return the rows of a table below its header."""
-    with (files(__package__) / "proben1_report" / name).open(encoding="utf-8") as file:
+    with (files("pppca_bench.references") / "proben1_report" / name).open(encoding="utf-8") as file:
         return list(csv.reader(file))[1:]
