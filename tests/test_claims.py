@@ -9,10 +9,10 @@ import pytest
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict
-from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence
+from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, read_lines
 from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.fitness_times import fitness_times_document
-from pppca_bench.paper.lines import Line, read_lines
+from pppca_bench.paper.losses import Line
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.findings import Answers, Finding, joined, render_findings
@@ -29,7 +29,7 @@ FACTS = {f"{name}1": ProblemFacts(f"{name}1", "a", "classification", name, 9, 2,
 
 
 def line(claim: str, first: str = "A (as written)", other: str = "B", **values) -> Line:
-    own = Line(claim, first, other, {}, 20, 0.2, -0.1, 0.4, 0.01, "holds")
+    own = Line(first, other, 20, -0.1, 0.2, 0.4, 0.01, "holds", claim)
     return own._replace(**values)
 
 
@@ -133,17 +133,23 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
     )
     # Ten folds, so that the interval is 2.262 standard errors wide to each side: t = (loss - 1) / error with 9 degrees
     # of freedom is -9.0 in a, -1.8 in b (p = 0.05 before the correction), and in d nothing was cut.
-    rows = ("a,0,-0.25,0.25,50", "b,0,-1.25,1.25,89.9", "c,1,1,1,10", "d,0,0,0,90", "e,0,0,0,10", "f,2,,,10")
+    rows = (
+        "a,0,-0.25,0.25,False",
+        "b,0,-1.25,1.25,False",
+        "c,1,1,1,False",
+        "d,0,0,0,True",
+        "e,0,0,0,False",
+        "f,2,,,False",
+    )
     (tmp_path / "E2_losses.csv").write_text(
-        "row,data_set,loss,low,high,features_percent,n\n" + "".join(f"{name},{own},10\n" for own in rows),
-        encoding="utf-8",
+        "row,data_set,loss,low,high,is_apart,n\n" + "".join(f"{name},{own},10\n" for own in rows), encoding="utf-8"
     )
     (own,) = read_lines(tmp_path)
     assert (own.claim, own.name, own.n, own.typical) == ("cutting", name, 3, 0.5)
     p_values = {"a": 4.2e-6, "b": 0.052, "c": 1.0, "e": 0.0, "f": math.nan}
     assert own.within == pytest.approx(p_values, nan_ok=True, rel=0.1)
     assert math.isnan(own.p)
-    assert read_lines(tmp_path / "nowhere") == ()
+    assert read_lines(tmp_path / "nowhere") == []
 
 
 def test_every_claim_of_the_experiment_has_comparisons():

@@ -9,13 +9,10 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pppca_bench.documents import Section, read_yaml
-from pppca_bench.paper.evidence import READINGS, Evidence, Reading
+from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_lines
 from pppca_bench.paper.fitness_times import MEAN, mean_shares
-from pppca_bench.paper.lines import Line, read_lines
-from pppca_bench.paper.losses import Losses, Verdict, judge_losses, losses, size_text, typical_loss
+from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
 from pppca_bench.references.layout import Text, Texts
 from pppca_bench.reporting.document import SIGNED, environment, listed, printed
 from pppca_bench.reporting.figure_data import Figure
@@ -71,6 +68,8 @@ class Answer(NamedTuple):
 
 _NOT_RUN = Answer((), {})
 
+Judge = Callable[[Evidence, Reading], Answer]
+
 
 @cache
 def _document() -> _Document:
@@ -108,23 +107,23 @@ Judged = Mapping[str, tuple[Finding, str]]
 
 def judge_claims(evidence: Evidence) -> Judged:
     """Answer the claims, each in both readings; a claim without the runs that it needs is "not run"."""
-    judged = {}
+    judged = dict[str, tuple[Finding, str]]()
     for claim in _document().claims:
-        written, fitted = (JUDGES[claim.id](evidence, reading) for reading in READINGS)
-        verdict, with_fitted = (overall_verdict([part.verdict for part in own.parts]) for own in (written, fitted))
+        written, fitted = answers = [JUDGES[claim.id](evidence, reading) for reading in READINGS]
+        verdict, with_fitted = (overall_verdict([part.verdict for part in own.parts]) for own in answers)
         word = _WORDS[verdict] + (f" (with fitted settings: {with_fitted})" if with_fitted != verdict else "")
         numbers = {"verdict": word, "written": written.numbers, "fitted": fitted.numbers}
         is_run = "not run" not in (verdict, with_fitted)
-        text = _rendered(claim.answer, numbers) if is_run else "Not run."
-        if written == fitted:
-            sentences = [part.sentence for part in written.parts]
-        else:
-            both = zip(READINGS, (written, fitted), strict=True)
-            sentences = [f"{reading.capitalize()}: {part.sentence}" for reading, own in both for part in own.parts]
+        text, short = (_rendered(template, numbers) if is_run else "" for template in (claim.answer, claim.short))
+        sentences = tuple(
+            part.sentence if written == fitted else f"{reading.capitalize()}: {part.sentence}"
+            for reading, own in zip(READINGS, answers[: 1 if written == fitted else 2], strict=False)
+            for part in own.parts
+        )
         basis = (("Estimand", claim.estimand), ("Data", claim.data), ("Test", claim.test))
-        verdicts: dict[str, str] = dict(zip(READINGS, (verdict, with_fitted), strict=True))
-        finding = Finding(claim.claim, claim.place, text, verdicts, basis, tuple(sentences), claim.sources)
-        judged[claim.id] = finding, _rendered(claim.short, numbers) if is_run else ""
+        verdicts = {"as written": verdict, "fitted": with_fitted}
+        finding = Finding(claim.claim, claim.place, text or "Not run.", verdicts, basis, sentences, claim.sources)
+        judged[claim.id] = finding, short
     return judged
 
 
@@ -160,28 +159,18 @@ def _share_verdict(n_agreeing: int, n: int) -> Verdict:
     return "holds" if n_agreeing == n else "holds in part" if n_agreeing else "does not hold"
 
 
-class _Cut(NamedTuple):
-    """Comparison with all features: where the loss is significantly below, and above, 1 point, as text."""
-
-    method: str
-    n: int
-    size: str
-    below: str
-    above: str
-
-
 def _cutting(evidence: Evidence, reading: Reading) -> Answer:
     """Name the data sets on which the loss by the reduction is significantly below, and above, 1 point."""
     lines = evidence.lines("cutting", reading)
     below, above = _beyond(lines, 1.0), _beyond(lines, -1.0)
-    parts, cuts = list[Part](), list[_Cut]()
+    parts, cuts = list[Part](), list[Mapping[str, object]]()
     for line in lines:
         where = [listed(own[line.name]) or "no data set" for own in (below, above)]
         sentence = (
             f"{line.name}: significantly below 1 point on {where[0]}, significantly above on {where[1]}, of {line.n}."
         )
         parts += [Part(sentence, "holds" if below[line.name] else "undecided"), Part(line.text)]
-        cuts.append(_Cut(line.method, line.n, line.size, *where))
+        cuts.append({"method": line.method, "n": line.n, "size": line.size, "below": where[0], "above": where[1]})
     cases = listed(list(dict.fromkeys(case for own in below.values() for case in own)))
     return Answer(parts, {"cuts": cuts, "cases": cases}) if lines else _NOT_RUN
 
@@ -199,25 +188,27 @@ def _beyond(lines: Sequence[Line], side: float) -> dict[str, list[str]]:
     return found
 
 
-def _compared(claim: str) -> Callable[[Evidence, Reading], Answer]:
+def _compared(claim: str) -> Judge:
     """Return the judge of a claim by the comparisons of the experiment that belong to it."""
 
     def judge(evidence: Evidence, reading: Reading) -> Answer:
         lines = evidence.lines(claim, reading)
-        if not lines:
-            return _NOT_RUN
-        groups = {verdict: [line for line in lines if line.verdict == verdict] for verdict in _WORDS}
-        larger = [line for line in groups["undecided"] if line.low > 0.0]
-        held, failed, above = (
-            "; ".join(f"{line.name} ({printed(line.typical, SIGNED)})" for line in own)
-            for own in (groups["holds"], groups["does not hold"], larger)
-        )
-        ends = [end((line.typical for line in groups["undecided"]), default=0.0) for end in (min, max)]
-        between = "from " + " to ".join(printed(end, SIGNED) for end in ends) if groups["undecided"] else ""
-        numbers = {"lines": lines, "held": held, "failed": failed, "larger": above, "undecided": between}
-        return Answer([Part(line.text, line.verdict) for line in lines], numbers)
+        of = {verdict: [line for line in lines if line.verdict == verdict] for verdict in _WORDS}
+        larger = [line for line in of["undecided"] if line.low > 0.0]
+        numbers = {
+            name: "; ".join(f"{line.name} ({printed(line.typical, SIGNED)})" for line in own)
+            for name, own in {"held": of["holds"], "failed": of["does not hold"], "larger": larger}.items()
+        }
+        undecided = f"from {_ends(of['undecided'])}" if of["undecided"] else ""
+        parts = [Part(line.text, line.verdict) for line in lines]
+        return Answer(parts, {"lines": lines, "undecided": undecided, **numbers}) if lines else _NOT_RUN
 
     return judge
+
+
+def _ends(lines: Sequence[Line]) -> str:
+    """Return the least and the largest typical loss."""
+    return " to ".join(printed(end(line.typical for line in lines), SIGNED) for end in (min, max))
 
 
 def _exact_pca(evidence: Evidence, reading: Reading) -> Answer:
@@ -255,54 +246,33 @@ def _resource(evidence: Evidence, reading: Reading) -> Answer:
     return Answer([Part(sentence, verdict)], {"n": len(errors), "largest": largest})
 
 
-class _Regained(NamedTuple):
-    """Regained shares of the largest loss of a method: mean with interval as text, problems with at least half."""
-
-    method: str
-    share: str
-    n_half: int
-    n: int
-
-
 def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     """Compare the final optimality with its minimum after removals, and with learning without removal."""
     by_method: dict[str, list[float]] = {}  # in F8, NE-pPCA's curves are of both readings, DGHA's fitted
-    for panel, _, means in evidence.curves("F8"):
-        least, last = float(means.min()), float(means.iloc[-1])
-        if least < 1.0 - _ROUNDING:
-            method = panel.partition(") ")[2].partition(",")[0]
-            by_method.setdefault(method, []).append(100.0 * (last - least) / (1.0 - least))
+    for panel in evidence.figures["F8"].panels if "F8" in evidence.figures else ():
+        method = panel.title.partition(") ")[2].partition(",")[0]
+        for curve in panel.series.values():
+            least, last = float(curve["mean"].min()), float(curve["mean"].iloc[-1])
+            if least < 1.0 - _ROUNDING:
+                by_method.setdefault(method, []).append(100.0 * (last - least) / (1.0 - least))
     if reading != "fitted":
         by_method.pop(evidence.title("dynamical", reading), None)
-    parts, regained = [], []
+    parts, regained = list[Part](), list[Mapping[str, object]]()
     for method, shares in by_method.items():
-        mean, n_half = summarise(shares), sum(share >= 50.0 for share in shares)
+        mean, n_half, n = summarise(shares), sum(share >= 50.0 for share in shares), len(shares)
         low, average, high = (printed(value, ".0f") for value in (mean.low, mean.mean, mean.high))
         share = f"{average} % (95 % interval {low} to {high} %)"
-        is_fitted = method == evidence.title("dynamical", "fitted")
-        regained.append(_Regained(f"{method} (fitted)" if is_fitted else method, share, n_half, len(shares)))
-        sentence = (
-            f"{method} regains {share} of the largest loss, and half or more on {n_half} of {len(shares)} problems."
-        )
-        parts.append(Part(sentence, _share_verdict(n_half, len(shares))))
+        fitted = " (fitted)" if method == evidence.title("dynamical", "fitted") else ""
+        regained.append({"method": f"{method}{fitted}", "share": share, "n_half": n_half, "n": n})
+        sentence = f"{method} regains {share} of the largest loss, and half or more on {n_half} of {n} problems."
+        parts.append(Part(sentence, _share_verdict(n_half, n)))
     kept, whole = (
         evidence.by_data_set(role, reading, "optimality_percent") for role in ("dynamical", "dynamical unremoved")
     )
     # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
-    lost = _judged({"DGHA, optimality without removal − with removal": losses(whole, kept)})
-    return Answer([*parts, *(part for part, _ in lost)], {"regained": regained, "loss": lost[0][1] if lost else None})
-
-
-def _judged(samples: Mapping[str, Losses | None]) -> list[tuple[Part, str]]:
-    """Test losses over the data sets, with Holm's correction, and return the typical losses; None is left out."""
-    known = {name: own for name, own in samples.items() if own}
-    judged = judge_losses(list(known.values()), "signed-rank test")
-    tested = []
-    for (name, own), (p, verdict) in zip(known.items(), judged, strict=True):
-        size = size_text(*typical_loss(np.array(list(own.by_data_set.values()))))
-        sentence = f"{name}: typical loss {size} on {len(own.by_data_set)} data sets; p (Holm) {p:.2g}: {verdict}."
-        tested.append((Part(sentence, verdict), size))
-    return tested
+    lost = tested_lines({("DGHA, optimality without removal", "with removal"): losses(whole, kept)})
+    parts += [Part(line.text, line.verdict) for line in lost]
+    return Answer(parts, {"regained": regained, "loss": lost[0].size if lost else None})
 
 
 def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
@@ -333,9 +303,16 @@ def _speed(evidence: Evidence, reading: Reading) -> Answer:
     roles = ("speed-up", "speed-up by part")
     whole, part = (evidence.by_data_set(role, reading, "speedup_operations") for role in roles)
     shared = [name for name in whole if name in part]
-    errors = {role: evidence.by_data_set(role, reading) for role in ("dynamical", "dynamical by part", "hebbian")}
-    by_part, by_removal = (losses(errors[one], errors[other]) for one, other in _SPEED_LOSSES.values())
-    if not shared or not by_part or not by_removal:
+    by_part, removed, kept = (
+        evidence.by_data_set(role, reading) for role in ("dynamical by part", "dynamical", "hebbian")
+    )
+    tested = tested_lines(
+        {
+            ("DGHA with 10 % of the data", "with all the data"): losses(by_part, removed),
+            ("DGHA", "GHA with all nodes"): losses(removed, kept),
+        }
+    )
+    if not shared or len(tested) < 2:
         return _NOT_RUN
     n_faster = sum(part[name] > whole[name] > 1.0 for name in shared)
     means = [f"{geometric_mean(own[name] for name in shared):.1f}" for own in (whole, part)]
@@ -343,25 +320,19 @@ def _speed(evidence: Evidence, reading: Reading) -> Answer:
         f"Speed-up in multiply-adds: {means[0]} with all the data, {means[1]} with 10 % of the data (geometric means);"
         f" both above 1, and larger with 10 %, on {n_faster} of {len(shared)} data sets."
     )
-    verdict = _share_verdict(n_faster, len(shared))
-    tested = _judged(dict(zip(_SPEED_LOSSES, (by_part, by_removal), strict=True)))
+    parts = [Part(sentence, _share_verdict(n_faster, len(shared)))]
+    parts += _measured_times(evidence) if reading == "fitted" else ()
     numbers = {"whole": means[0], "part": means[1], "n_faster": n_faster, "n": len(shared)}
-    numbers |= {"by_part": tested[0][1], "by_removal": tested[1][1]}
-    times = _measured_times(evidence) if reading == "fitted" else ()
-    return Answer([Part(sentence, verdict), *times, *(part for part, _ in tested)], numbers)
-
-
-_SPEED_LOSSES = {
-    "DGHA with 10 % of the data − with all the data": ("dynamical by part", "dynamical"),
-    "DGHA − GHA with all nodes": ("dynamical", "hebbian"),
-}
+    numbers |= {"by_part": tested[0].size, "by_removal": tested[1].size}
+    return Answer([*parts, *(Part(line.text, line.verdict) for line in tested)], numbers)
 
 
 def _measured_times(evidence: Evidence) -> Iterator[Part]:
     for table, problem in (("T4", "cancer1"), ("T6", "horse1")):
-        rows = f"{problem}, 100%", f"{problem}, 10%"
+        cells = list(evidence.tables[table].cells.values()) if table in evidence.tables else []
+        of_rows = [[cell.ours for cell in cells if cell.row == f"{problem}, {share}%"] for share in (100, 10)]
         names = ("speedup_operations", "speedup", "speedup_fast")
-        lines = [evidence.line(table, row, name).values() for name in names for row in rows]
+        lines = [[ours[name].mean for ours in row if name in ours] for name in names for row in of_rows]
         if not all(lines):
             continue
         ratios = [geometric_mean(line) for line in lines]
@@ -374,7 +345,7 @@ def _measured_times(evidence: Evidence) -> Iterator[Part]:
         )
 
 
-JUDGES: Mapping[str, Callable[[Evidence, Reading], Answer]] = {
+JUDGES: Mapping[str, Judge] = {
     "cutting": _cutting,
     "resource": _resource,
     "self_repair": _self_repair,
@@ -414,8 +385,7 @@ def _use_pca(evidence: Evidence) -> str:
     lines = [line for reading in READINGS for line in evidence.lines("exact_pca", reading) if _AS_MANY in line.method]
     if not lines:
         return ""
-    high, ends = max(line.high for line in lines), [end(line.typical for line in lines) for end in (min, max)]
-    sizes = f"typical losses from {' to '.join(printed(end, SIGNED) for end in ends)} points"
+    high, sizes = max(line.high for line in lines), f"typical losses from {_ends(lines)} points"
     within = next((margin for margin in (0.25, 0.5, 1.0) if high < margin), None)
     if within is None:
         return f"Whether exact PCA loses against pseudo-PCA with the same number of components is open: {sizes}."

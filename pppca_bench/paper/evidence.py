@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import pandas as pd
 
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.paper.lines import Line
+from pppca_bench.paper.experiment import experiments, summaries_of
+from pppca_bench.paper.losses import Line
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.summary import CellSummary, Results
+from pppca_bench.reporting.pairs import MARGIN
+from pppca_bench.reporting.summary import Results, student_t
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Facts, Names, Scalar, Selector, grouped
+from pppca_bench.runs import Facts, Names, Scalar, grouped
 
 Reading = Literal["as written", "fitted"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
@@ -54,34 +57,36 @@ class Evidence(NamedTuple):
         entry = METHODS.get(str(self.role(role, reading).get("method")))
         return entry.title if entry else role
 
-    def summaries(self, role: str, reading: Reading) -> dict[str, CellSummary]:
-        """Return a role's runs in the comparison of methods, by problem."""
-        wanted = dict(self.role(role, reading))
-        method = wanted.pop("method", None)
-        if method is None:
-            return {}
-        problems = dict.fromkeys(cell.problem for cell in self.results.cells if cell.method == method)
-        selectors = {name: Selector(name, str(method), tuple(wanted.items())) for name in problems}
-        known = {name: self.results.summary(selector, self.configs) for name, selector in selectors.items()}
-        return {name: own for name, own in known.items() if own.n_planned}
-
-    def by_problem(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
-        """Return a role's means in the comparison of methods, by problem."""
-        means = {problem: own.mean(quantity) for problem, own in self.summaries(role, reading).items()}
-        return {problem: mean for problem, mean in means.items() if mean is not None}
-
     def by_data_set(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
-        """Return a role's means by data set, the average of its permutations."""
-        means = self.by_problem(role, reading, quantity)
+        """Return a role's means in the comparison of methods by data set, the average of its permutations."""
+        summaries = summaries_of(self.results, self.role(role, reading), self.configs)
+        means = {problem: mean for problem, own in summaries.items() if (mean := own.mean(quantity)) is not None}
         families = grouped(means, lambda problem: self.facts[problem].family if problem in self.facts else problem)
         return {family: fmean(means[problem] for problem in problems) for family, problems in families.items()}
 
-    def line(self, table: str, row: str, quantity: str) -> dict[str, float]:
-        """Return our means in a row of a table, by column."""
-        cells = self.tables[table].cells.values() if table in self.tables else ()
-        return {cell.column: cell.ours[quantity].mean for cell in cells if cell.row == row and quantity in cell.ours}
 
-    def curves(self, figure: str) -> Iterator[tuple[str, str, pd.Series[float]]]:
-        """Yield a figure's curves: title of the panel, label and means."""
-        for panel in self.figures[figure].panels if figure in self.figures else ():
-            yield from ((panel.title, label, curve["mean"]) for label, curve in panel.series.items())
+def read_lines(folder: Path) -> list[Line]:
+    """Return the comparisons of the claims from the last experiment's tables in a folder; none without tables."""
+    experiment, lines = experiments()[-1], list[Line]()
+    tests, losses = (folder / f"{experiment.id}_{name}.csv" for name in ("tests", "losses"))
+    if not (tests.is_file() and losses.is_file()):
+        return []
+    tested, within = pd.read_csv(tests), pd.read_csv(losses)
+    by_row: dict[str, Any] = {str(record.row): record for record in tested.itertuples()}
+    for group, first, second in experiment.comparisons():
+        own = by_row.get(f"{first} − {second}")
+        if group.claim and own is not None:
+            cut = within[(within["row"] == own.row) & ~within["is_apart"]]
+            p_values = {record.data_set: _p_of_more(record) for record in cut.itertuples()}
+            numbers = own.n, own.low, own.typical, own.high, own.p_holm, own.verdict
+            lines.append(Line(first, second, *numbers, group.claim, p_values))
+    return lines
+
+
+def _p_of_more(record: Any) -> float:
+    """Return the one-sided p of a loss of `MARGIN` or more on a data set; nan without an interval."""
+    from scipy.special import stdtr
+
+    degrees = record.n - 1
+    error = (record.high - record.low) / 2.0 / student_t(0.975, degrees)
+    return float(stdtr(degrees, (record.loss - MARGIN) / error) if error else record.loss >= MARGIN)

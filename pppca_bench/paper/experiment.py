@@ -22,7 +22,6 @@ from pppca_bench.paper.losses import (
     Losses,
     Margin,
     Test,
-    Verdict,
     equivalence,
     judge_losses,
     typical_loss,
@@ -33,7 +32,7 @@ from pppca_bench.reporting.document import EMPTY, Document, Grid, none_if_nan, r
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA, by_split, corrected_t
 from pppca_bench.reporting.summary import NO_RUNS, CellSummary, Results
-from pppca_bench.runs import Facts, Selector, grouped
+from pppca_bench.runs import Facts, Names, Selector, grouped
 
 ENDINGS = ("", "_losses", "_tests", "_margins", "_matrix")
 """Ends of the identifiers of an experiment's tables."""
@@ -94,11 +93,6 @@ class Group(Section):
     claim: str = ""  # of claims.yaml, which the comparisons answer
     advice: str = ""  # that follows if all typical losses are within 1 point
 
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of the methods of each comparison."""
-        for first, second in itertools.product(self.first, self.second):
-            yield first.format(second), second.format(first)
-
 
 class Experiment(Section):
     """Registered experiment: its page, configs, primary test and comparisons."""
@@ -111,9 +105,15 @@ class Experiment(Section):
     groups: tuple[Group, ...]
     most_features: float = np.inf  # percentage of the features from which on nothing was cut
 
+    def comparisons(self) -> Iterator[tuple[Group, str, str]]:
+        """Yield the group and the names of both methods of each comparison."""
+        for group in self.groups:
+            for first, second in itertools.product(group.first, group.second):
+                yield group, first.format(second), second.format(first)
+
     def methods(self) -> dict[str, dict[str, Any]]:
         """Return the settings of the compared methods by name, in the order of the tables."""
-        compared = {name for group in self.groups for pair in group.pairs() for name in pair}
+        compared = {name for _, *pair in self.comparisons() for name in pair}
         return {name: settings for name, settings in _document().methods.items() if name in compared}
 
 
@@ -139,26 +139,29 @@ def experiment_documents(experiment: Experiment, results: Results, facts: Facts)
     """
     summaries = _summaries(experiment, results)
     losses = list(_losses(experiment, summaries, facts))
-    tests = _tests(losses, experiment.test)
-    notes = (_TESTED.format(experiment.test), *_conclusions(experiment, tests))
-    id, title, make = experiment.id, experiment.title, Document.of_records
-    variants = list(_variants(losses, experiment.test))
-    note = f"As in {id}_tests; P is with the margin."
-    return [
-        _errors(experiment, summaries),
-        make(f"{id}_losses", f"{title}: losses by data set", _LOSS_COLUMNS, losses, notes=(_WITHIN,)),
-        make(f"{id}_tests", f"{title}: tests over data sets", _TEST_COLUMNS, tests, notes=notes),
-        make(f"{id}_margins", f"{title}: other margins and tests", _MARGIN_COLUMNS, variants, notes=(note,)),
-        _matrix(experiment, losses),
+    tests, variants = _tests(losses, experiment.test), _variants(losses, experiment.test)
+    contents = {
+        "losses by data set": (_LOSS_COLUMNS, losses, [_WITHIN]),
+        "tests over data sets": (
+            _TEST_COLUMNS,
+            tests,
+            [_TESTED.format(experiment.test), *_conclusions(experiment, tests)],
+        ),
+        "other margins and tests": (_MARGIN_COLUMNS, variants, [f"As in {experiment.id}_tests; P is with the margin."]),
+    }
+    tables = [
+        Document.of_records(f"{experiment.id}{ending}", f"{experiment.title}: {title}", columns, records, notes=notes)
+        for ending, (title, (columns, records, notes)) in zip(ENDINGS[1:], contents.items(), strict=False)
     ]
+    return [_errors(experiment, summaries), *tables, _matrix(experiment, losses)]
 
 
 def experiment_figure(experiment: Experiment, results: Results, facts: Facts) -> Figure:
     """Return the matrix of verdicts within data sets; without panels if nothing was run."""
     losses = _sorted(list(_losses(experiment, _summaries(experiment, results), facts)))
-    shown = ["column", "data_set", "loss", "low", "high", "verdict", "is_apart"]
+    shown = {"_label": "column"} | {name: name for name in ("data_set", "loss", "low", "high", "verdict", "is_apart")}
     panels = [
-        Panel("grid", group.title, pd.DataFrame(own).rename(columns={"_label": "column"})[shown])
+        Panel("grid", group.title, pd.DataFrame(own)[list(shown)].rename(columns=shown))
         for group in experiment.groups
         if group.counted and (own := [loss for loss in losses if loss["_group"] == group])
     ]
@@ -167,16 +170,22 @@ def experiment_figure(experiment: Experiment, results: Results, facts: Facts) ->
     return Figure(f"{experiment.id}_matrix", title, "", "", "", panels, note, basis="Means over the folds.")
 
 
+def summaries_of(results: Results, selected: Mapping[str, Any], configs: Names) -> dict[str, CellSummary]:
+    """Return the runs of a method with some settings in configs, by problem; none without a method."""
+    settings = dict(selected)
+    method = settings.pop("method", None)
+    of_method = (cell for cell in results.cells if cell.method == method)
+    summaries = {
+        name: results.summary(Selector(name, str(method), tuple(settings.items())), configs)
+        for name in dict.fromkeys(cell.problem for cell in of_method)
+    }
+    return {name: summary for name, summary in summaries.items() if summary.n_planned}
+
+
 def _summaries(experiment: Experiment, results: Results) -> Summaries:
     """Return the runs of each method by problem; the methods are in the order of the tables."""
-    problems = dict.fromkeys(cell.problem for cell in results.of_config(*experiment.configs))
-    summaries = {}
-    for name, method in experiment.methods().items():
-        settings = tuple((key, value) for key, value in method.items() if key != "method")
-        selectors = {problem: Selector(problem, method["method"], settings) for problem in problems}
-        own = {problem: results.summary(selectors[problem], experiment.configs) for problem in problems}
-        summaries[name] = {problem: summary for problem, summary in own.items() if summary.n_planned}
-    return summaries
+    methods = experiment.methods().items()
+    return {name: summaries_of(results, settings, experiment.configs) for name, settings in methods}
 
 
 def _losses(experiment: Experiment, summaries: Summaries, facts: Facts) -> Iterator[Record]:
@@ -184,45 +193,47 @@ def _losses(experiment: Experiment, summaries: Summaries, facts: Facts) -> Itera
 
     Losses are paired over the repeats, and averaged over the repeats of a fold.
     """
-    for group in experiment.groups:
-        for first, second in group.pairs():
-            name = f"{first} − {second}"
-            for problem in (problem for problem in summaries[first] if problem in summaries[second]):
-                ours, theirs = (summaries[method][problem].values(_ERROR) for method in (first, second))
-                repeats, known = [repeat for repeat in ours if repeat in theirs], facts[problem]
-                by_fold = by_split({repeat: ours[repeat] - theirs[repeat] for repeat in repeats}, known.n_splits)
-                if len(by_fold) < 2:
-                    continue
-                test = corrected_t(list(by_fold.values()), known.test_ratio)
-                size = summaries[second if group.is_second_cut else first][problem].mean(_SIZE) or 0.0
-                kept = 100.0 * size / known.n_features
-                record: Record = {"row": name, "data_set": problem, "loss": test.difference}
-                record |= {"low": none_if_nan(test.low), "high": none_if_nan(test.high)}
-                record |= {"verdict": verdict_within(test), "features_percent": kept}
-                record |= {"is_apart": kept >= experiment.most_features, "n": test.n}
-                record |= {"_group": group, "_label": first if len(group.second) == 1 else name}
-                yield record | {"_other": fmean(theirs[repeat] for repeat in repeats)}
+    for group, first, second in experiment.comparisons():
+        for problem, known in facts.items():
+            both = [summaries[method].get(problem, NO_RUNS) for method in (first, second)]
+            ours, theirs = (own.values(_ERROR) for own in both)
+            paired = {repeat: ours[repeat] - theirs[repeat] for repeat in ours if repeat in theirs}
+            by_fold = by_split(paired, known.n_splits)
+            if len(by_fold) < 2:
+                continue
+            test = corrected_t(list(by_fold.values()), known.test_ratio)
+            kept = 100.0 * (both[group.is_second_cut].mean(_SIZE) or 0.0) / known.n_features
+            yield {
+                "row": f"{first} − {second}",
+                "data_set": problem,
+                "loss": test.difference,
+                "low": none_if_nan(test.low),
+                "high": none_if_nan(test.high),
+                "verdict": verdict_within(test),
+                "features_percent": kept,
+                "is_apart": kept >= experiment.most_features,
+                "n": test.n,
+                "_group": group,
+                "_label": first if len(group.second) == 1 else f"{first} − {second}",
+                "_other": fmean(theirs[repeat] for repeat in paired),
+            }
 
 
 def _errors(experiment: Experiment, summaries: Summaries) -> Document:
-    cells = [cell for own in summaries.values() for cell in own.values()]
-    records = [
-        {"row": problem}
-        | {
-            f"{name}, {quantity}": own.get(problem, NO_RUNS).mean(quantity)
-            for name, own in summaries.items()
-            for quantity in (_ERROR, _SIZE)
-        }
-        for problem in dict.fromkeys(problem for own in summaries.values() for problem in own)
-    ]
-    columns = [(name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})") for name in summaries]
+    problems = dict.fromkeys(problem for own in summaries.values() for problem in own)
+    records: list[Record] = [{"row": problem} for problem in problems]
+    columns, n_missing = [("Data set", "{row}")], 0
+    for name, own in summaries.items():
+        columns.append((name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})"))
+        n_missing += sum(cell.n_planned - len(cell.values(_ERROR)) for cell in own.values())
+        for record in records:
+            cell = own.get(record["row"], NO_RUNS)
+            record.update((f"{name}, {quantity}", cell.mean(quantity)) for quantity in (_ERROR, _SIZE))
     note = (
         "Test error in percent and, in brackets, number of features: means over the runs. τ = 15. The folds of each"
         f" method are listed in {experiment.page}."
     )
-    n_missing = sum(cell.n_planned - len(cell.values(_ERROR)) for cell in cells)
     title = f"{experiment.title}: test errors (features)"
-    columns = [("Data set", "{row}"), *columns]
     return Document.of_records(experiment.id, title, columns, records, notes=(note,), n_missing=n_missing)
 
 
@@ -232,58 +243,73 @@ def _tests(
     """Return the tests over data sets; p has Holm's correction over the comparisons that count."""
     n_whole = Counter(loss["row"] for loss in losses)
     tested = [loss for loss in losses if with_apart or not loss["is_apart"]]
-    samples = [list(own) for own in grouped(tested, lambda loss: loss["row"]).values()]
-    judged = iter(judge_losses([_sample(own) for own in samples if own[0]["_group"].counted], test, margin))
+    samples = {
+        row: (own, Losses(*({loss["data_set"]: loss[name] for loss in own} for name in ("loss", "_other"))))
+        for row, own in grouped(tested, lambda loss: loss["row"]).items()
+    }
+    counted = [sample for own, sample in samples.values() if own[0]["_group"].counted]
+    judged = iter(judge_losses(counted, test, margin))
     records = []
-    for own in samples:
-        sample, first = _sample(own), own[0]
-        p, verdict = next(judged) if first["_group"].counted else (np.nan, EMPTY)
-        low, typical, high = typical_loss(np.array(list(sample.by_data_set.values())))
-        record: Record = {"row": first["row"], "n_small": sample.n_small, "n": len(own)}
-        record |= {"n_apart": n_whole[first["row"]] - len(own), "p_holm": none_if_nan(p), "verdict": verdict}
-        record |= dict(zip(("better", "alike", "worse"), equivalence(sample.multiples(margin)), strict=True))
-        record |= {"mean": fmean(loss["loss"] for loss in own), "typical": typical}
-        record |= {"low": none_if_nan(low), "high": none_if_nan(high), "_label": first["_label"]}
-        records.append(record | {"_group": first["_group"], "_kept": fmean(loss["features_percent"] for loss in own)})
+    for row, (own, sample) in samples.items():
+        p, verdict = next(judged) if own[0]["_group"].counted else (np.nan, EMPTY)
+        better, alike, worse = equivalence(sample.multiples(margin))
+        low, typical, high = typical_loss([loss["loss"] for loss in own])
+        record = {
+            "row": row,
+            "n_small": sample.n_small,
+            "n": len(own),
+            "n_apart": n_whole[row] - len(own),
+            "p_holm": none_if_nan(p),
+            "verdict": verdict,
+            "better": better,
+            "alike": alike,
+            "worse": worse,
+            "mean": fmean(loss["loss"] for loss in own),
+            "typical": typical,
+            "low": none_if_nan(low),
+            "high": none_if_nan(high),
+            "_group": own[0]["_group"],
+            "_label": own[0]["_label"],
+            "_kept": fmean(loss["features_percent"] for loss in own),
+        }
+        records.append(record)
     return records
 
 
-def _sample(losses: Sequence[Record]) -> Losses:
-    return Losses(*({loss["data_set"]: loss[name] for loss in losses} for name in ("loss", "_other")))
-
-
-def _variants(losses: Sequence[Record], test: Test) -> Iterator[Record]:
-    """Yield the tests with other margins, the other test, and the tests of all data sets."""
+def _variants(losses: Sequence[Record], test: Test) -> list[Record]:
+    """Return the tests with other margins, the other test, and the tests of all data sets."""
     variants = {label: _tests(losses, test, margin) for label, margin in MARGINS.items() if margin != ONE_POINT}
     variants |= {other: _tests(losses, other) for other in TESTS if other != test}
     if any(loss["is_apart"] for loss in losses):
         variants["all data sets"] = _tests(losses, test, with_apart=True)
-    for label, records in variants.items():
-        yield from ({"row": record["row"], "variant": label, **record} for record in records)
+    return [
+        {"row": record["row"], "variant": label, **record} for label, records in variants.items() for record in records
+    ]
 
 
 def _conclusions(experiment: Experiment, tests: Sequence[Record]) -> list[str]:
     """Return the answers to the questions of the registration, as sentences."""
-    by_group = [(group, [own for own in tests if own["_group"] == group]) for group in experiment.groups]
-    counted = [(group, own) for group, own in by_group if group.counted and own]
-    sentences = [sentence for group, own in counted for sentence in _answers(experiment, group, own)]
-    advice = [group.advice for group, own in counted if len(_likely("alike", own)) == len(own)]
-    return [*sentences, *filter(None, advice)]
+    sentences, advice = list[str](), list[str]()
+    for group in (group for group in experiment.groups if group.counted):
+        if own := [record for record in tests if record["_group"] == group]:
+            sentences += _answers(experiment, group, own)
+            advice += [group.advice] if len(_likely("alike", own)) == len(own) and group.advice else []
+    return [*sentences, *advice]
 
 
 def _answers(experiment: Experiment, group: Group, records: Sequence[Record]) -> Iterator[str]:
     """Yield the methods that lose little, lose much, are undecided, are practically equal, and are better."""
     against, where, likely = group.title, _WHERE[experiment.test], "with a probability above 95 %"
-    by_verdict: dict[Verdict, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
-    for own in records:
-        text = f"{'against' if group.is_second_cut else 'with'} {own['_kept']:.0f} % of the features"
-        if own["verdict"] == "undecided":
-            text = f"{own['n_small']} of {own['n']}"
-        by_verdict[own["verdict"]].append(f"{own['_label']}, {text}")
+    share = f"{{_label}}, {'against' if group.is_second_cut else 'with'} {{_kept:.0f}} % of the features"
+    texts = {"holds": share, "does not hold": share, "undecided": "{_label}, {n_small} of {n}"}
+    little, much, undecided = (
+        [text.format_map(record) for record in records if record["verdict"] == verdict]
+        for verdict, text in texts.items()
+    )
     groups = {
-        f"Methods that lose at most 1 point {against} {where}": by_verdict["holds"] or ["none"],
-        f"Methods that lose more than 1 point {against} {where}": by_verdict["does not hold"],
-        f"Undecided {against}, with the number of data sets that lose at most 1 point": by_verdict["undecided"],
+        f"Methods that lose at most 1 point {against} {where}": little or ["none"],
+        f"Methods that lose more than 1 point {against} {where}": much,
+        f"Undecided {against}, with the number of data sets that lose at most 1 point": undecided,
         f"Methods whose typical loss {against} is within ±1 point {likely}": _likely("alike", records),
         f"Methods that gain more than 1 point {against} {likely}": _likely("better", records) or ["none"],
     }
@@ -296,9 +322,9 @@ def _likely(outcome: str, records: Sequence[Record]) -> list[str]:
 
 def _sorted(losses: Sequence[Record]) -> list[Record]:
     """Return the losses by data set, those last on which the most comparisons cut nothing."""
-    n_apart = Counter(loss["data_set"] for loss in losses if loss["is_apart"])
-    order = list(dict.fromkeys(loss["data_set"] for loss in losses))
-    return sorted(losses, key=lambda loss: (n_apart[loss["data_set"]], order.index(loss["data_set"])))
+    by_data_set = grouped(losses, lambda loss: loss["data_set"]).values()
+    ordered = sorted(by_data_set, key=lambda own: sum(loss["is_apart"] for loss in own))
+    return [loss for own in ordered for loss in own]
 
 
 def _matrix(experiment: Experiment, losses: Sequence[Record]) -> Document:
@@ -308,12 +334,21 @@ def _matrix(experiment: Experiment, losses: Sequence[Record]) -> Document:
         text = record_text("{loss:+.2f} [{low:+.2f}, {high:+.2f}] {verdict}", loss)
         row = rows.setdefault(loss["data_set"], {"row": loss["data_set"]})
         row[loss["row"]] = f"({text})" if loss["is_apart"] else text
-    grids = []
-    for number, group in enumerate(experiment.groups, 1):
-        labels = {loss["row"]: loss["_label"] for loss in losses if loss["_group"] == group}
-        texts = [[row["row"], *(row.get(name, EMPTY) for name in labels)] for row in rows.values()]
-        grids.append(Grid(f"group{number}", group.title, ["Data set", *labels.values()], texts))
-    note = f"Mean loss [95 % interval] verdict. {_WITHIN} {_APART}"
-    title = f"{experiment.title}: verdicts by data set, {grids[0].caption}"
-    own = Document(f"{experiment.id}_matrix", title, "", grids[0].headers, grids[0].rows, (note,), list(rows.values()))
-    return own._replace(has_runs=bool(rows), others=grids[1:])
+    first, *others = (_grid(f"group{number}", group, losses, rows) for number, group in enumerate(experiment.groups, 1))
+    return Document(
+        f"{experiment.id}_matrix",
+        f"{experiment.title}: verdicts by data set, {first.caption}",
+        "",
+        first.headers,
+        first.rows,
+        [f"Mean loss [95 % interval] verdict. {_WITHIN} {_APART}"],
+        list(rows.values()),
+        has_runs=bool(rows),
+        others=others,
+    )
+
+
+def _grid(name: str, group: Group, losses: Sequence[Record], rows: Mapping[str, Record]) -> Grid:
+    labels = {loss["row"]: loss["_label"] for loss in losses if loss["_group"] == group}
+    texts = [[row["row"], *(row.get(name, EMPTY) for name in labels)] for row in rows.values()]
+    return Grid(name, group.title, ["Data set", *labels.values()], texts)

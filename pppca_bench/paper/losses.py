@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.pairs import ALPHA, MARGIN, PairedTest, holm
@@ -117,18 +117,19 @@ TESTS: Mapping[Test, Callable[[Floats], tuple[float, bool]]] = {
 def judge_losses(samples: Sequence[Losses], test: Test, margin: Margin = ONE_POINT) -> list[tuple[float, Verdict]]:
     """Return p with Holm's correction over the samples, and the verdict on "at most the margin is lost", of each."""
     tested = [TESTS[test](own.multiples(margin)) for own in samples]
-    judged: list[tuple[float, Verdict]] = []
-    for p, (_, is_small) in zip(holm([p for p, _ in tested]), tested, strict=True):
-        judged.append((p, ("holds" if is_small else "does not hold") if p < ALPHA else "undecided"))
-    return judged
+    return [
+        (p, ("holds" if is_small else "does not hold") if p < ALPHA else "undecided")
+        for p, (_, is_small) in zip(holm([p for p, _ in tested]), tested, strict=True)
+    ]
 
 
-def typical_loss(values: Floats) -> tuple[float, float, float]:
+def typical_loss(losses: ArrayLike) -> tuple[float, float, float]:
     """Return the Hodges–Lehmann estimate, the median of the means of all pairs, between the ends of its 95 % interval.
 
     The interval has the losses that an exact signed-rank test does not reject (Hollander and Wolfe 1999, section 3.3);
     its ends are nan for fewer than `MIN_DATA_SETS` values.
     """
+    values = np.asarray(losses, dtype=float)
     n = len(values)
     walsh = np.sort(((values[:, None] + values) / 2.0)[np.triu_indices(n)])
     if n < MIN_DATA_SETS:
@@ -136,14 +137,8 @@ def typical_loss(values: Floats) -> tuple[float, float, float]:
     n_signs = np.ones(1)  # number of assignments of signs by their sum of positive ranks
     for rank in range(1, n + 1):
         n_signs = np.pad(n_signs, (0, rank)) + np.pad(n_signs, (rank, 0))
-    place = int(np.searchsorted(n_signs.cumsum() / 2.0**n, 0.025)) - 1
-    return float(walsh[place]), float(np.median(walsh)), float(walsh[-1 - place])
-
-
-def size_text(low: float, typical: float, high: float) -> str:
-    """Return a typical loss with its 95 % interval as text."""
-    low_end, middle, high_end = (printed(value, SIGNED) for value in (low, typical, high))
-    return f"{middle} points (95 % interval {low_end} to {high_end})"
+    index = int(np.searchsorted(n_signs.cumsum() / 2.0**n, 0.025)) - 1
+    return float(walsh[index]), float(np.median(walsh)), float(walsh[-1 - index])
 
 
 def equivalence(multiples: Floats) -> tuple[float, float, float]:
@@ -160,3 +155,48 @@ def equivalence(multiples: Floats) -> tuple[float, float, float]:
     outcomes = np.stack([below, 1.0 - below - above, above]).argmax(axis=0)
     better, alike, worse = np.bincount(outcomes, minlength=3) / _N_SAMPLES
     return float(better), float(alike), float(worse)
+
+
+class Line(NamedTuple):
+    """Comparison of two methods over n data sets: typical loss with its 95 % interval, p, and the verdict.
+
+    ``claim`` is the claim that it belongs to; ``within`` has, by data set, the one-sided p of the corrected resampled
+    t-test of a loss of `MARGIN` or more.
+    """
+
+    method: str
+    other: str
+    n: int
+    low: float
+    typical: float
+    high: float
+    p: float  # with Holm's correction
+    verdict: Verdict
+    claim: str = ""
+    within: Mapping[str, float] = {}
+
+    @property
+    def name(self) -> str:
+        """Return both methods."""
+        return f"{self.method} − {self.other}"
+
+    @property
+    def size(self) -> str:
+        """Return the typical loss with its 95 % interval."""
+        low, typical, high = (printed(value, SIGNED) for value in (self.low, self.typical, self.high))
+        return f"{typical} points (95 % interval {low} to {high})"
+
+    @property
+    def text(self) -> str:
+        """Return the comparison as a sentence."""
+        return f"{self.name}: typical loss {self.size} on {self.n} data sets; p (Holm) {self.p:.2g}: {self.verdict}."
+
+
+def tested_lines(samples: Mapping[tuple[str, str], Losses | None]) -> list[Line]:
+    """Test losses of pairs of methods with the signed-rank test and Holm's correction; None is left out."""
+    known = {pair: own for pair, own in samples.items() if own}
+    judged = zip(known.items(), judge_losses(list(known.values()), "signed-rank test"), strict=True)
+    return [
+        Line(*pair, len(own.by_data_set), *typical_loss(list(own.by_data_set.values())), p, verdict)
+        for (pair, own), (p, verdict) in judged
+    ]
