@@ -10,12 +10,15 @@ from scipy import stats
 from stored_runs import results_by_config, run_of, runs_by_cell
 
 from pppca_bench.errors import StoreError
+from pppca_bench.references.layout import RankingSpec
+from pppca_bench.references.reference import own_references
 from pppca_bench.reporting import figure_drawing, ranking
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, StoredRun
 
 OF_METHODS = {"gha": 1.0, "pca": 2.0}
 NETWORK = (("hidden", (4,)),)
+SPEC = RankingSpec(id="F6", title="Mean ranks", configs=("permutations",))
 
 # Demšar 2006, table 6: AUC of C4.5 without and with tuned parameters on 14 data sets.
 AUC = {
@@ -235,7 +238,7 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
     names = [f"initial_norm = {value / 7:.9f}, decay_epochs = {value}" for value in range(1, 15)]
     errors = {"gha": {f"p_{letter}": place for place, letter in enumerate("abc")}}
     found = rank([run for name in names for run in runs(errors, ((name, True),))])
-    assert len(figure_drawing.write_figures([], [(ranking.CONTESTS[0], found)], tmp_path)) == 3, (
+    assert len(figure_drawing.write_figures([], [(SPEC, found)], tmp_path)) == 3, (
         "Matplotlib warns where a name has no room"
     )
 
@@ -245,18 +248,18 @@ def test_bars_join_the_longest_runs_of_methods_that_do_not_differ_on_as_few_leve
     alike = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     found = demsar._replace(nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index))
     assert figure_drawing.cliques(found) == [(0, 1), (1, 2), (2, 3)]
-    lines = figure_drawing.draw_ranking(ranking.CONTESTS[0], found).axes[0].lines
+    lines = figure_drawing.draw_ranking(SPEC, found).axes[0].lines
     bars = [(*line.get_xdata().round(2), line.get_ydata()[0]) for line in lines if line.get_linewidth() == 2]
     assert bars == [(1.96, 2.0, -1), (2.0, 2.89, -2), (2.89, 3.14, -1)]
 
 
-class TestContests:
+class TestRankingsOfReferences:
     """Which runs F6 and F7 rank."""
 
     def rankings(self, **configs: list[StoredRun]) -> dict[str, ranking.Ranking]:
         found = [run for own in configs.values() for run in own]
-        snapshot = Snapshot(results_by_config(configs), facts(found), ())
-        return {contest.id: one for contest, one in snapshot.rankings()}
+        snapshot = Snapshot(results_by_config(configs), facts(found), own_references())
+        return {spec.id: one for spec, one in snapshot.rankings()}
 
     def test_f6_is_of_the_permutations_alone_where_they_were_run(self):
         other = runs({"lda": ERRORS["gha"], "pca": ERRORS["dgha"]})

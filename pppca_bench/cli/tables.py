@@ -26,9 +26,10 @@ from pppca_bench.files import atomic_write, remove_stale
 from pppca_bench.runs import Names
 
 if TYPE_CHECKING:
+    from pppca_bench.references.layout import RankingSpec
     from pppca_bench.reporting.document import Document, Format
     from pppca_bench.reporting.figure_data import Figure
-    from pppca_bench.reporting.ranking import Contest, Ranking
+    from pppca_bench.reporting.ranking import Ranking
     from pppca_bench.reporting.report_card import CardFormat
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
@@ -105,24 +106,23 @@ def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[
 def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
     from pppca_bench.reporting.figure_drawing import write_figures
-    from pppca_bench.reporting.ranking import CONTESTS
 
     folder = out or results / "figures"
-    _, drawn, rankings = _read(results, references)
-    can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
+    snapshot, drawn, rankings = _read(results, references)
+    can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [spec.id for spec, _ in rankings]
     check_known("figure", names, can_be_drawn)
     if names:
         drawn = [figure for figure in drawn if figure.figure in names]
-        rankings = [(contest, ranking) for contest, ranking in rankings if contest.id in names]
+        rankings = [(spec, ranking) for spec, ranking in rankings if spec.id in names]
     paths = write_figures(drawn, rankings, folder)
     click.echo(f"Wrote {len(paths)} files to {folder}.")
     for figure in drawn:
         if figure.missing:
             click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
-    ranked = [contest for contest, _ in rankings]
-    for contest in CONTESTS:
-        if contest.missing and contest not in ranked and not names:
-            click.echo(f"{contest.id}: not run: {contest.missing} (configs/{contest.configs[0]}.yaml).", err=True)
+    ranked = [spec for spec, _ in rankings]
+    for spec in snapshot.ranking_specs:
+        if spec.missing and spec not in ranked and not names:
+            click.echo(f"{spec.id}: not run: {spec.missing} (configs/{spec.configs[0]}.yaml).", err=True)
 
 
 @click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
@@ -152,7 +152,7 @@ def render(results: Path, references: tuple[Path, ...], findings: Path | None, v
     index = render_index(list(snapshot.values()), drawn, rankings, answers, compared=snapshot.comparisons, main=main)
     atomic_write(results / "README.md", index)
     remove_stale(results, [*written, *images])
-    shown = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
+    shown = [figure.figure for figure in drawn if figure.panels] + [spec.id for spec, _ in rankings]
     files = {table.id: results / "tables" / f"{table.id}.md" for table in built}
     files |= {name: results / "figures" / f"{name}.svg" for name in shown}
     files |= {path.stem: path for path in results.glob("*/tables/*.md")}  # of experiments with databases of their own
@@ -217,7 +217,9 @@ def _addresses() -> dict[str, str]:
     return {name: of_source[info.source] for name, info in registered().items()}
 
 
-def _read(results: Path, references: Sequence[Path]) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
+def _read(
+    results: Path, references: Sequence[Path]
+) -> tuple[Snapshot, list[Figure], list[tuple[RankingSpec, Ranking]]]:
     """Read the results, with the numbers of their figures and rankings."""
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)

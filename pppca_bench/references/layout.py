@@ -234,6 +234,15 @@ class PortraitLayout(_FigureLayout):
     shows: Literal["features", "rebuilt", "images"]
 
 
+class RankingSpec(Section):
+    """Ranking with a figure, and the configs whose runs are ranked."""
+
+    id: Identifier
+    title: Text
+    configs: Texts
+    missing: str = ""  # reason to print without a ranking; if set, all runs are ranked if these configs were not run
+
+
 def are_named(wanted: Iterable[Names], names: Iterable[str]) -> bool:
     """Return whether each name is among the wanted names of its kind; no wanted names mean all."""
     return all(not own or name in own for own, name in zip(wanted, names, strict=True))

@@ -20,6 +20,7 @@ from pppca_bench.references.layout import (
     Layout,
     Placebo,
     PortraitLayout,
+    RankingSpec,
     Scored,
     Searched,
     Text,
@@ -51,6 +52,7 @@ class _Document(Section):
     placebos: tuple[Placebo, ...] = ()
     figures: tuple[CurveLayout, ...] = ()
     portraits: tuple[PortraitLayout, ...] = ()
+    rankings: tuple[RankingSpec, ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:

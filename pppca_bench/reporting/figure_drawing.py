@@ -19,10 +19,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
 from pppca_bench.files import atomic_write, to_csv
+from pppca_bench.references.layout import RankingSpec
 from pppca_bench.reporting.document import printed, ten_digits
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
-from pppca_bench.reporting.ranking import Contest, Ranking
+from pppca_bench.reporting.ranking import Ranking
 
 _TEMPLATES = Path(__file__).with_name("templates")
 STYLE = _TEMPLATES / "figures.mplstyle"
@@ -64,16 +65,18 @@ _TEXT_MARGIN = 0.01
 """Distance of names from the outermost ranks, in ranks."""
 
 
-def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, Ranking]], out_dir: Path) -> list[Path]:
+def write_figures(
+    figures: Iterable[Figure], rankings: Iterable[tuple[RankingSpec, Ranking]], out_dir: Path
+) -> list[Path]:
     """Write each figure that has panels, and the diagram of each ranking, as SVG, PNG and CSV; return the files.
 
     The same numbers give the same bytes. In the CSV the interval of a single repeat is empty. A missing folder is
     created.
     """
     drawings = [(figure.figure, partial(draw, figure), figure.numbers()) for figure in figures if figure.panels]
-    for contest, ranking in rankings:
+    for spec, ranking in rankings:
         numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method").reset_index()
-        drawings.append((contest.id, partial(draw_ranking, contest, ranking), numbers))
+        drawings.append((spec.id, partial(draw_ranking, spec, ranking), numbers))
     paths = []
     for name, drawn, numbers in drawings:
         table = to_csv(numbers.map(ten_digits)).encode()
@@ -310,7 +313,7 @@ def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:
     )
 
 
-def draw_ranking(contest: Contest, ranking: Ranking, *, titled: bool = True) -> Drawing:
+def draw_ranking(spec: RankingSpec, ranking: Ranking, *, titled: bool = True) -> Drawing:
     """Draw a critical-difference diagram (Demšar 2006, figure 1)."""
     longest = max(len(str(method)) for method in ranking.errors)
     size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names on both sides
@@ -324,7 +327,7 @@ def draw_ranking(contest: Contest, ranking: Ranking, *, titled: bool = True) -> 
     ax.spines["top"].set_position("zero")
     _name_methods(ax, ranking, below=_draw_bars(ax, ranking))
     if titled:
-        drawing.suptitle(f"{contest.id}. {contest.title}", x=0.01, horizontalalignment="left", fontsize=10)
+        drawing.suptitle(f"{spec.id}. {spec.title}", x=0.01, horizontalalignment="left", fontsize=10)
     permutations = f" ({ranking.n_problems} problems)" if ranking.n_problems > len(ranking.errors) else ""
     note = (
         f"Mean ranks over {len(ranking.errors)} data sets{permutations}; rank 1 has the least error. Methods joined by"

@@ -202,10 +202,10 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
     shown = snapshot.with_shares(table for table in snapshot.with_runs if table.id != FIT_TIMES)
     tables = [kept for table in shown if (kept := table.trimmed())]
     rankings = []
-    for contest, ranking in snapshot.rankings():
+    for spec, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
-        ranks = Document(f"{contest.id}-ranks", contest.title, "", ranking.headers, rows, remarks)
-        rankings.append((contest.id, contest.title, page_svg(draw_ranking, contest, ranking), text_view(ranks)))
+        ranks = Document(f"{spec.id}-ranks", spec.title, "", ranking.headers, rows, remarks)
+        rankings.append((spec.id, spec.title, page_svg(draw_ranking, spec, ranking), text_view(ranks)))
     groups = score_rows(scores(means, snapshot.of_texts))
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}

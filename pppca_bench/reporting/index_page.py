@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import attrgetter, itemgetter
 
+from pppca_bench.references.layout import RankingSpec
 from pppca_bench.reporting.comparison import Comparison, render_differing, render_scores, tally
 from pppca_bench.reporting.document import Document, count_in_words, environment, listed, number_text
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import NO_ANSWERS, Answers
 from pppca_bench.reporting.pairs import MARGIN
-from pppca_bench.reporting.ranking import Contest, Ranking
+from pppca_bench.reporting.ranking import Ranking
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdict_shares import Shares, by_source
 from pppca_bench.runs import ERRORS, grouped
@@ -20,7 +21,7 @@ from pppca_bench.runs import ERRORS, grouped
 def render_index(
     tables: Sequence[Table | Document],
     figures: Sequence[Figure],
-    rankings: Sequence[tuple[Contest, Ranking]] = (),
+    rankings: Sequence[tuple[RankingSpec, Ranking]] = (),
     answers: Answers = NO_ANSWERS,
     *,
     compared: Sequence[Comparison] = (),

@@ -22,24 +22,6 @@ MAX_NAMES = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""
 
 
-class Contest(NamedTuple):
-    """Ranking with a figure, and the configs whose runs are ranked."""
-
-    id: str
-    title: str
-    configs: Names
-    missing: str = ""  # reason to print without a ranking; if set, all runs are ranked if these configs were not run
-
-
-CONTESTS = (
-    Contest("F6", "Mean ranks of test errors", ("permutations",), "no two methods share two data sets"),
-    Contest(
-        "F7", "Mean ranks of the Proben1 report's networks", ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear")
-    ),
-)
-"""The rankings that have a figure."""
-
-
 class Shortfall(NamedTuple):
     """Method and problem with fewer completed repeats than planned."""
 

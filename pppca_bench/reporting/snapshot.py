@@ -10,6 +10,7 @@ from typing import Any
 
 from pppca_bench.errors import OwnDataError, StoreError, check_known
 from pppca_bench.methods.lookup import method_names
+from pppca_bench.references.layout import RankingSpec
 from pppca_bench.references.reference import Reference, check_selectors
 from pppca_bench.reporting.comparison import Comparison, compare
 from pppca_bench.reporting.document import Document
@@ -17,7 +18,7 @@ from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.findings import Answers, joined
 from pppca_bench.reporting.own_tables import OwnTables, choices_document
 from pppca_bench.reporting.plug_in import attempted, checked, from_module
-from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
+from pppca_bench.reporting.ranking import Ranking, rank
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.reporting.verdict_shares import SHARES, Shares, shares_document, verdict_shares, with_shares
@@ -120,13 +121,18 @@ class Snapshot(Mapping[str, Table | Document]):
         """Return the tables with planned runs."""
         return [table for table in self.values() if table.has_runs]
 
-    def rankings(self) -> list[tuple[Contest, Ranking]]:
-        """Rank the methods of each contest with enough runs."""
+    @property
+    def ranking_specs(self) -> list[RankingSpec]:
+        """Return the rankings of the references, with runs or without."""
+        return [spec for reference in self.references for spec in reference.rankings]
+
+    def rankings(self) -> list[tuple[RankingSpec, Ranking]]:
+        """Return the references' rankings with enough runs."""
         rankings = []
-        for contest in CONTESTS:
-            cells = self.results.of_config(*contest.configs)
+        for spec in self.ranking_specs:
+            cells = self.results.of_config(*spec.configs)
             with suppress(StoreError):
-                rankings.append((contest, rank(cells or (self.results.cells if contest.missing else {}), self.facts)))
+                rankings.append((spec, rank(cells or (self.results.cells if spec.missing else {}), self.facts)))
         return rankings
 
     def figures(self, store: Store) -> list[Figure]:
