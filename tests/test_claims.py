@@ -11,8 +11,8 @@ from stored_runs import cell_of, results_by_config, results_of, run_of
 from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict
 from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, read_lines
 from pppca_bench.paper.experiment import experiments
-from pppca_bench.paper.fitness_times import fitness_times_document
 from pppca_bench.paper.losses import Line
+from pppca_bench.paper.today import fitness_times_document
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.findings import Answers, Finding, joined, render_findings

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from pppca_bench.documents import Section, read_yaml
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_lines
-from pppca_bench.paper.fitness_times import MEAN, mean_shares
 from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
+from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.references.layout import Text, Texts
 from pppca_bench.reporting.document import SIGNED, environment, listed, printed
 from pppca_bench.reporting.figure_data import Figure
@@ -43,26 +43,23 @@ class Claim(Section):
 
 
 class _Document(Section):
-    """Content of claims.yaml: texts of the page, see `Answers`, and the claims."""
+    """Content of claims.yaml: texts of the page by name (see `Answers`), and the claims."""
 
-    heading: Text
-    caption: Text
-    introduction: Text
-    rule: Text
+    page: dict[Text, Text]
     claims: tuple[Claim, ...]
 
 
 class Part(NamedTuple):
     """Part of a claim: a sentence of evidence and its verdict; "not run" marks a sentence that only explains."""
 
-    sentence: str
+    text: str
     verdict: Verdict = "not run"
 
 
 class Answer(NamedTuple):
     """Parts of a claim in a reading, and the numbers of its answer."""
 
-    parts: Sequence[Part]
+    parts: Sequence[Part | Line]
     numbers: Mapping[str, Any]
 
 
@@ -85,10 +82,9 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
     roles = {reading: own for reference in snapshot.references for reading, own in reference.claims.items()}
     compared = read_lines(snapshot.folder / "experiment2" / "tables")
     evidence = Evidence(snapshot.results, snapshot.facts, tables, drawn, roles, compared)
-    judged, document = judge_claims(evidence), _document()
-    texts = document.heading, document.caption, document.introduction, document.rule
+    judged, advice = judge_claims(evidence), advice_of(snapshot.folder / "benchmarks.md")
     findings = [finding for finding, _ in judged.values()]
-    return Answers(main_results(evidence, judged), findings, *texts, advice_of(snapshot.folder / "benchmarks.md"))
+    return Answers(main_results(evidence, judged), findings, closing=advice, **_document().page)
 
 
 _RIGHT_TOOL = "When is each the right tool?"
@@ -116,7 +112,7 @@ def judge_claims(evidence: Evidence) -> Judged:
         is_run = "not run" not in (verdict, with_fitted)
         text, short = (_rendered(template, numbers) if is_run else "" for template in (claim.answer, claim.short))
         sentences = tuple(
-            part.sentence if written == fitted else f"{reading.capitalize()}: {part.sentence}"
+            part.text if written == fitted else f"{reading.capitalize()}: {part.text}"
             for reading, own in zip(READINGS, answers[: 1 if written == fitted else 2], strict=False)
             for part in own.parts
         )
@@ -200,8 +196,7 @@ def _compared(claim: str) -> Judge:
             for name, own in {"held": of["holds"], "failed": of["does not hold"], "larger": larger}.items()
         }
         undecided = f"from {_ends(of['undecided'])}" if of["undecided"] else ""
-        parts = [Part(line.text, line.verdict) for line in lines]
-        return Answer(parts, {"lines": lines, "undecided": undecided, **numbers}) if lines else _NOT_RUN
+        return Answer(lines, {"lines": lines, "undecided": undecided, **numbers}) if lines else _NOT_RUN
 
     return judge
 
@@ -215,9 +210,8 @@ def _exact_pca(evidence: Evidence, reading: Reading) -> Answer:
     """Judge the advantage over exact PCA: it holds where exact PCA loses."""
     answer = _compared("exact_pca")(evidence, reading)
     inverse: Mapping[Verdict, Verdict] = {"holds": "does not hold", "does not hold": "holds"}
-    return answer._replace(
-        parts=[part._replace(verdict=inverse.get(part.verdict, part.verdict)) for part in answer.parts]
-    )
+    parts = [Part(part.text, inverse.get(part.verdict, part.verdict)) for part in answer.parts]
+    return answer._replace(parts=parts)
 
 
 def _one_pass(evidence: Evidence, reading: Reading) -> Answer:
@@ -271,8 +265,7 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     )
     # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
     lost = tested_lines({("DGHA, optimality without removal", "with removal"): losses(whole, kept)})
-    parts += [Part(line.text, line.verdict) for line in lost]
-    return Answer(parts, {"regained": regained, "loss": lost[0].size if lost else None})
+    return Answer([*parts, *lost], {"regained": regained, "loss": lost[0].size if lost else None})
 
 
 def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
@@ -324,7 +317,7 @@ def _speed(evidence: Evidence, reading: Reading) -> Answer:
     parts += _measured_times(evidence) if reading == "fitted" else ()
     numbers = {"whole": means[0], "part": means[1], "n_faster": n_faster, "n": len(shared)}
     numbers |= {"by_part": tested[0].size, "by_removal": tested[1].size}
-    return Answer([*parts, *(Part(line.text, line.verdict) for line in tested)], numbers)
+    return Answer([*parts, *tested], numbers)
 
 
 def _measured_times(evidence: Evidence) -> Iterator[Part]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,25 @@ from numpy.typing import NDArray
 
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
-from pppca_bench.paper.fitness_times import CONFIG, fitness_times_document
+from pppca_bench.paper.significance import runs_by_problem
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure, Panel, done_keys
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Facts
 from pppca_bench.store.database import Store
+
+CONFIG = "fitness_time"
+MEAN = "mean of the problems"
+
+_COLUMNS: Mapping[str, str] = {
+    "Fitness, %": "fitness_time_percent",
+    "Gram–Schmidt, %": "gram_schmidt_time_percent",
+    "Responses, %": "responses_time_percent",
+    "Breeding, %": "breeding_time_percent",
+    "Time, ms": "evolution_time_ms",
+    "Fitness, % of multiply-adds": "fitness_operations_percent",
+}
 
 
 def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
@@ -45,6 +58,41 @@ def figures(snapshot: Snapshot, store: Store) -> list[Figure]:
     results, facts = snapshot.results, snapshot.facts
     matrices = (experiment_figure(experiment, results, facts) for experiment in experiments())
     return [streaming_figure(results, store, facts), *(figure for figure in matrices if figure.panels)]
+
+
+def mean_shares(results: Results) -> dict[str, dict[str, float]]:
+    """Return the means of shares and times by problem, and under `MEAN` their means over the problems; {} if not run.
+
+    Problems with several settings are left out.
+    """
+    means = {
+        problem: {name: fmean(runs.of_done(name).values()) for name in _COLUMNS.values()}
+        for problem, runs in runs_by_problem(results, CONFIG).items()
+        if runs.of_done("fitness_time_percent")
+    }
+    if means:
+        means[MEAN] = {name: fmean(own[name] for own in means.values()) for name in _COLUMNS.values()}
+    return means
+
+
+def fitness_times_document(results: Results) -> Document:
+    """Return the shares of the steps in the time of the literal algorithm, with a row for each problem."""
+    runs = runs_by_problem(results, CONFIG).values()
+    return Document.of_records(
+        "fitness_times",
+        "Shares of the time of NE-pPCA's steps",
+        [("Problem", "{row}"), *((header, f"{{{name}:.1f}}") for header, name in _COLUMNS.items())],
+        [{"row": problem, **own} for problem, own in mean_shares(results).items()],
+        notes=(
+            "The slides' literal algorithm in plain compiled loops; means over the repeats, which run one at a time."
+            ' Fitness: all of slide "Fitness evaluation", hence Gram–Schmidt process and responses. Responses: of all'
+            " training samples, with variances, sorting and removal. Breeding: selection, crossing and mutation.",
+            "Other programs have other shares. This program's own NE-pPCA computes the variances from the covariance"
+            " matrix, so that its cost does not depend on the number of samples.",
+        ),
+        has_runs=bool(runs),
+        n_missing=sum(len(own) - len(own.of_done("fitness_time_percent")) for own in runs),
+    )
 
 
 _STREAMING = ("streaming", "streaming_curves")
