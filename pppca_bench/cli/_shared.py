@@ -85,7 +85,7 @@ def read_snapshot(
 
     Raise StoreError if there are no results.
     """
-    from pppca_bench.methods.lookup import extend_sys_path
+    from pppca_bench.methods.third_party import extend_sys_path
     from pppca_bench.references.reference import own_references, read_reference
     from pppca_bench.reporting.snapshot import take_snapshot
 

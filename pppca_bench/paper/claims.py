@@ -302,7 +302,7 @@ def _speed(evidence: Evidence, reading: Reading) -> Answer:
     tested = tested_lines(
         {
             ("DGHA with 10 % of the data", "with all the data"): losses(by_part, removed),
-            ("DGHA", "GHA with all nodes"): losses(removed, kept),
+            (evidence.title("dynamical", reading), "GHA with all nodes"): losses(removed, kept),
         }
     )
     if not shared or len(tested) < 2:

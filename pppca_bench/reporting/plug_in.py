@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pppca_bench.errors import OwnDataError, PppcaError
-from pppca_bench.methods.lookup import check_not_shadowed
+from pppca_bench.methods.third_party import check_not_shadowed
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.findings import Answers
 
