@@ -12,7 +12,6 @@ from pppca_bench.config.shipped import find_experiment
 from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
-from pppca_bench.paper.losses import Losses, equivalence, judge_losses
 from pppca_bench.reporting.figure_drawing import SHADES, draw
 from pppca_bench.reporting.pairs import corrected_t
 from pppca_bench.runs import ProblemFacts
@@ -180,20 +179,6 @@ def test_the_page_of_an_experiment_states_its_rendered_conclusions(experiment):
     conclusions = [line for line in rendered.splitlines() if line and line[0] not in "#|"][1:]
     assert len(conclusions) >= 5
     assert all(f"- {sentence}" in page for sentence in conclusions)
-
-
-def test_the_rendered_tests_follow_from_the_rendered_losses():
-    folder = ROOT / "results" / "experiment" / "tables"
-    by_row = {
-        row: Losses(dict(zip(own["data_set"], own["loss"], strict=True)), {})
-        for row, own in pd.read_csv(folder / "E_losses.csv").groupby("row", sort=False)
-    }
-    rendered = pd.read_csv(folder / "E_tests.csv").set_index("row").loc[list(by_row)]
-    judged = judge_losses(list(by_row.values()), FIRST.test)
-    assert list(rendered["verdict"]) == [verdict for _, verdict in judged]
-    assert list(rendered["p_holm"]) == pytest.approx([p for p, _ in judged])
-    assert list(rendered["n_small"]) == [own.n_small for own in by_row.values()]
-    assert list(rendered["alike"]) == pytest.approx([equivalence(own.multiples())[1] for own in by_row.values()])
 
 
 def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from statistics import geometric_mean
 
 import pandas as pd
 import pytest
@@ -13,7 +12,6 @@ from pppca_bench.reporting.document import SIGNED, printed
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
 EXPERIMENT = ROOT / "results" / "experiment2" / "tables"
-TABLES = ROOT / "results" / "tables"
 NUMBER = r"([+−]?[\d.]+)"
 
 
@@ -56,38 +54,3 @@ def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction_whe
     for row, (small, large) in texts.items():
         n = (own["row"] == row).sum()
         assert f"{row}: significantly below 1 point on {small}, significantly above on {large}, of {n}." in PAGE
-
-
-def test_shares_of_the_time_are_those_of_the_table():
-    times = pd.read_csv(TABLES / "fitness_times.csv").set_index("row")["fitness_time_percent"]
-    ((mean, least, most),) = found(rf"The fitness takes {NUMBER} % of the time on average, {NUMBER} to {NUMBER} % by")
-    *problems, average = times.index
-    assert [mean, least, most] == [
-        f"{value:.1f}" for value in (times[average], times[problems].min(), times[problems].max())
-    ]
-
-
-def test_regained_shares_are_those_of_the_curves():
-    curves = pd.read_csv(ROOT / "results" / "figures" / "F8.csv")
-    for method, mean, n_half, n in set(
-        found(rf"(\S+) regains {NUMBER} % \(.*?\) of the largest loss, and half or more on (\d+) of (\d+) problems")
-    ):
-        shares = []
-        for _, curve in curves[curves["panel"].str.contains(rf"\) {method},")].groupby("curve", sort=False):
-            least, last = curve["mean"].min(), curve["mean"].iloc[-1]
-            shares += [(last - least) / (1.0 - least)] if least < 1.0 - 1e-6 else []
-        assert (len(shares), sum(share >= 0.5 for share in shares)) == (int(n), int(n_half)), method
-        assert printed(100.0 * sum(shares) / len(shares), ".0f") == mean
-
-
-@pytest.mark.parametrize(("table", "problem"), [("T4", "cancer1"), ("T6", "horse1")])
-def test_speed_ups_are_the_geometric_means_of_the_rows(table, problem):
-    cells = pd.read_csv(TABLES / f"{table}.csv")
-    ((_, _, literal, literal_part, _, _),) = found(
-        rf"Speed-up on {problem} with all the data, and with 10 % of the data \(geometric means over τ\): in"
-        rf" multiply-adds {NUMBER}, and {NUMBER}; in time with the literal kernel {NUMBER}, and {NUMBER}; in time .*,"
-        rf" {NUMBER}, and {NUMBER}\."
-    )
-    for share, text in ((100, literal), (10, literal_part)):
-        own = cells[(cells["row"] == f"{problem}, {share}%") & (cells["quantity"] == "speedup")]["mean"]
-        assert f"{geometric_mean(own):.1f}" == text

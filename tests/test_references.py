@@ -3,7 +3,6 @@
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 
@@ -429,127 +428,44 @@ class TestReading:
         assert len(read_reference(written(tmp_path, numbers=numbers)).numbers) == 1
 
 
-Change = Callable[[dict], dict]
-
-
-LINES = "a list of lines, or one setting with a list of values, beside"
-SCORE = {"name": "a", "tables": ["A1"], "quantity": "b"}
-
-
-class TestMalformedDocuments:
+def refuse_document(folder: Path, changes: dict) -> str:
     """Rules that only references have; keys, types and ranges are those of any document (`test_documents`)."""
-
-    def refusal(self, folder: Path, document: object) -> str:
-        with pytest.raises(DataError) as caught:
-            read_reference(written(folder, document))
-        message = str(caught.value)
-        match = re.fullmatch(rf"{re.escape(str(folder / 'reference.yaml'))}:\d+: (.*)", message)
-        assert match
-        return match[1]
-
-    @pytest.mark.parametrize(
-        ("changes", "expected"),
-        [
-            (
-                {"tables": [*MINIMAL["tables"], deepcopy(MINIMAL["tables"][0])]},
-                "tables: expected each key once, got 'A1' again.",
-            ),
-            ({"verdicts": [{"tables": ["T1"], "margin": 1}]}, "verdicts[0].tables: expected some of A1, got 'T1'."),
-            ({"scores": [SCORE | {"tables": ["T1"]}]}, "scores[0].tables: expected some of A1, got 'T1'."),
-            ({"scores": [SCORE | {"rows": ["glass1"]}]}, "scores[0].rows: expected some of iris; wine, got 'glass1'."),
-            ({"series": {"T1": "ours"}}, "series.T1: expected one of A1, got 'T1'."),
-            (
-                {"figures": [{**FIGURE, "curves": {"tau": [5]}}]},
-                "figures[0]: expected runs of one problem, got nothing.",
-            ),
-            (
-                {"figures": [{**FIGURE, "curves": {"problem": ["a", "a"]}}]},
-                "figures[0].curves: expected each key once, got 'a' again.",
-            ),
-            (
-                {"figures": [{**FIGURE, "curves": {"tau": [5], "x": 1}}]},
-                f"figures[0].curves: expected {LINES} label, got {{'tau': [5], 'x': 1}}.",
-            ),
-        ],
-        ids=lambda value: str(value)[:40],
-    )
-    def test_the_document(self, tmp_path, changes, expected):
-        assert self.refusal(tmp_path, MINIMAL | changes) == expected
-
-    @pytest.mark.parametrize(
-        ("changes", "expected"),
-        [
-            ({"rows": []}, f"tables[0].rows: expected {LINES} key and label, got []."),
-            ({"rows": {"label": "a"}}, f"tables[0].rows: expected {LINES} key and label, got {{'label': 'a'}}."),
-            (
-                {"columns": [{"key": "a", "runs": {"method": {}}}]},
-                "tables[0].columns[0].runs.method: expected a setting's value, got {}.",
-            ),
-            (
-                {"columns": [{"key": "a", "runs": {"method": 3}}]},
-                "tables[0].columns[0].runs.method: expected a method's name, got 3.",
-            ),
-            ({"rows": [{"key": "iris"}]}, "tables[0]: expected a problem beside the method of iris, PCA, got none."),
-            ({"shows": None}, "tables[0]: expected a quantity that iris, PCA shows, got none."),
-            ({"shows": ["a", "b", "c"]}, "tables[0]: expected a form with 3 places {} for iris, PCA, got '{} ({})'."),
-            (
-                {"cells": [{"row": "iris", "column": "no such", "runs": {}}]},
-                "tables[0].cells: expected a row and a column of the table, got iris, no such.",
-            ),
-            ({"remark_on": ["glass1"]}, "tables[0].remark_on: expected keys of rows or columns, got 'glass1'."),
-        ],
-        ids=lambda value: str(value)[:40],
-    )
-    def test_its_tables(self, tmp_path, changes, expected):
-        assert self.refusal(tmp_path, with_table(**changes)) == expected
+    figures = [{**FIGURE, **own} for own in changes.get("figures", ())]
+    written(folder, {**MINIMAL, **changes, "figures": figures})
+    return "reference.yaml"
 
 
-class TestMalformedNumbers:
-    def refusal(self, folder: Path, numbers: str | bytes) -> str:
-        with pytest.raises(DataError) as caught:
-            read_reference(written(folder, numbers=numbers))
-        message = str(caught.value)
-        start = str(folder / "numbers.csv")
-        assert message.startswith(start)
-        assert "\n" not in message
-        return message.removeprefix(start)
+def refuse_table(folder: Path, changes: dict) -> str:
+    written(folder, with_table(**changes))
+    return "reference.yaml"
 
-    @pytest.mark.parametrize(
-        ("lines", "expected"),
-        [
-            (["A1,iris,PCA,test_error_percent,4.6"], ", line 3: expected 6 values, got 5."),
-            (["A9,iris,PCA,a,4.6,"], ", line 3: expected a table of reference.yaml, got 'A9': one of A1."),
-            (["A1,Iris,PCA,a,4.6,"], ", line 3: expected a row of reference.yaml, got 'Iris' (did you mean 'iris'?)."),
-            (
-                ["A1,iris,PCA,a,4.6,"],
-                ", line 3: expected a quantity of reference.yaml, got 'a': one of test_error_percent.",
-            ),
-            (["A1,iris,PCA,test_error_percent,1e3,"], ", line 3: expected a number such as 1.44 as value, got '1e3'."),
-            (
-                ["A1,iris,PCA,test_error_percent,4.6,-1"],
-                ", line 3: expected a number such as 0.18, or nothing, as sd, got '-1'.",
-            ),
-            (
-                ["", "A1,iris,PCA,test_error_percent,5,"],
-                ", line 4: expected each number once, got A1, iris, PCA, test_error_percent again.",
-            ),
-            (['"A1,iris'], ", line 3: expected CSV, got something else (unexpected end of data)."),
-        ],
-        ids=lambda value: str(value)[:40],
-    )
-    def test_a_malformed_line_is_named_by_its_number(self, tmp_path, lines, expected):
-        assert self.refusal(tmp_path, NUMBERS + "\n".join(lines)).startswith(expected)
 
-    @pytest.mark.parametrize(
-        ("numbers", "expected"),
-        [
-            ("", ", line 1: expected the columns table,row,column,quantity,value,sd, got nothing."),
-            ("table,row\n", ", line 1: expected the columns table,row,column,quantity,value,sd, got table,row."),
-            (b"table,\xff", ": expected UTF-8 text, got byte 0xff."),
-        ],
-    )
-    def test_a_file_without_the_columns_is_an_error(self, tmp_path, numbers, expected):
-        assert self.refusal(tmp_path, numbers) == expected
+def refuse_numbers(folder: Path, line: str) -> str:
+    written(folder, numbers=NUMBERS + line)
+    return "numbers.csv"
+
+
+def refuse_file(folder: Path, content: str | bytes) -> str:
+    written(folder, numbers=content)
+    return "numbers.csv"
+
+
+TABLE = yaml.safe_load(Path(__file__).with_name("refusals_references.yaml").read_text(encoding="utf-8"))
+CASES = [(kind, *case) for kind, cases in TABLE.items() for case in cases]
+
+
+@pytest.mark.parametrize(("kind", "given", "message"), CASES, ids=[f"{kind} {given}"[:60] for kind, given, _ in CASES])
+def test_a_refusal_names_file_line_rule_and_value(tmp_path, kind, given, message):
+    file = tmp_path / globals()[f"refuse_{kind}"](tmp_path, given)
+    with pytest.raises(DataError) as caught:
+        read_reference(tmp_path)
+    said = re.sub(r"^:\d+: ", "", str(caught.value).removeprefix(str(file)))
+    assert (str(caught.value).startswith(str(file)), said) == (True, message)
+
+
+def test_two_tables_of_one_identifier_are_refused(tmp_path):
+    with pytest.raises(DataError, match="tables: expected each key once, got 'A1' again"):
+        read_reference(written(tmp_path, {**MINIMAL, "tables": [deepcopy(MINIMAL["tables"][0]) for _ in range(2)]}))
 
 
 @pytest.mark.parametrize("name", ["reference.yaml", "numbers.csv"])
