@@ -19,11 +19,11 @@ from pppca_bench.paper.losses import (
     MARGINS,
     ONE_POINT,
     TESTS,
-    Losses,
     Margin,
     Test,
     equivalence,
     judge_losses,
+    multiples,
     typical_loss,
     verdict_within,
 )
@@ -243,20 +243,22 @@ def _tests(
     """Return the tests over data sets; p has Holm's correction over the comparisons that count."""
     n_whole = Counter(loss["row"] for loss in losses)
     tested = [loss for loss in losses if with_apart or not loss["is_apart"]]
+    by_row = grouped(tested, lambda loss: loss["row"])
     samples = {
-        row: (own, Losses(*({loss["data_set"]: loss[name] for loss in own} for name in ("loss", "_other"))))
-        for row, own in grouped(tested, lambda loss: loss["row"]).items()
+        row: multiples([loss["loss"] for loss in own], [loss["_other"] for loss in own], margin)
+        for row, own in by_row.items()
     }
-    counted = [sample for own, sample in samples.values() if own[0]["_group"].counted]
-    judged = iter(judge_losses(counted, test, margin))
+    counted = [row for row, own in by_row.items() if own[0]["_group"].counted]
+    judged = dict(zip(counted, judge_losses([samples[row] for row in counted], test), strict=True))
     records = []
-    for row, (own, sample) in samples.items():
-        p, verdict = next(judged) if own[0]["_group"].counted else (np.nan, EMPTY)
-        better, alike, worse = equivalence(sample.multiples(margin))
-        low, typical, high = typical_loss([loss["loss"] for loss in own])
+    for row, own in by_row.items():
+        points = np.array([loss["loss"] for loss in own])
+        p, verdict = judged.get(row, (np.nan, EMPTY))
+        better, alike, worse = equivalence(samples[row])
+        low, typical, high = typical_loss(points)
         record = {
             "row": row,
-            "n_small": sample.n_small,
+            "n_small": int((multiples(points) <= 1.0).sum()),
             "n": len(own),
             "n_apart": n_whole[row] - len(own),
             "p_holm": none_if_nan(p),
@@ -264,7 +266,7 @@ def _tests(
             "better": better,
             "alike": alike,
             "worse": worse,
-            "mean": fmean(loss["loss"] for loss in own),
+            "mean": fmean(points),
             "typical": typical,
             "low": none_if_nan(low),
             "high": none_if_nan(high),

@@ -42,30 +42,21 @@ MARGINS: Mapping[str, Margin] = {
 }
 
 
-class Losses(NamedTuple):
-    """Losses of a method against another by data set, in points: its error minus the other's error."""
-
-    by_data_set: Mapping[str, float]
-    others: Mapping[str, float]  # errors of the other method, in percent
-
-    @property
-    def n_small(self) -> int:
-        """Return the number of data sets with a loss of at most `MARGIN`."""
-        return int((self.multiples() <= 1.0).sum())
-
-    def multiples(self, margin: Margin = ONE_POINT) -> Floats:
-        """Return the losses as multiples of the margin; a loss is infinite if the margin, a share of no error, is 0."""
-        losses = np.array(list(self.by_data_set.values()))
-        margins = margin.points + margin.share * np.array([self.others.get(name, 0.0) for name in self.by_data_set])
-        unbounded: Floats = np.where(losses > 0.0, np.inf, 0.0)
-        np.divide(losses, margins, out=unbounded, where=margins > 0.0)
-        return unbounded.round(DECIMALS)
+def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Floats | None:
+    """Return ours − theirs over the data sets that both have, in points; None if they share fewer than two."""
+    shared = [ours[name] - theirs[name] for name in ours if name in theirs]
+    return np.array(shared) if len(shared) > 1 else None
 
 
-def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Losses | None:
-    """Return ours − theirs over the data sets that both have; None if they share fewer than two."""
-    shared = {name: ours[name] - theirs[name] for name in ours if name in theirs}
-    return Losses(shared, theirs) if len(shared) > 1 else None
+def multiples(losses: ArrayLike, others: ArrayLike = 0.0, margin: Margin = ONE_POINT) -> Floats:
+    """Return losses as multiples of the margin, given the errors of the other method.
+
+    A loss is infinite if the margin, a share of no error, is 0.
+    """
+    points, margins = np.asarray(losses, dtype=float), margin.points + margin.share * np.asarray(others, dtype=float)
+    unbounded: Floats = np.where(points > 0.0, np.inf, 0.0)
+    np.divide(points, margins, out=unbounded, where=margins > 0.0)
+    return unbounded.round(DECIMALS)
 
 
 def verdict_within(test: PairedTest) -> Within:
@@ -114,9 +105,9 @@ TESTS: Mapping[Test, Callable[[Floats], tuple[float, bool]]] = {
 }
 
 
-def judge_losses(samples: Sequence[Losses], test: Test, margin: Margin = ONE_POINT) -> list[tuple[float, Verdict]]:
-    """Return p with Holm's correction over the samples, and the verdict on "at most the margin is lost", of each."""
-    tested = [TESTS[test](own.multiples(margin)) for own in samples]
+def judge_losses(samples: Sequence[Floats], test: Test) -> list[tuple[float, Verdict]]:
+    """Return p with Holm's correction over samples of `multiples`, and the verdict on "at most the margin is lost"."""
+    tested = [TESTS[test](sample) for sample in samples]
     return [
         (p, ("holds" if is_small else "does not hold") if p < ALPHA else "undecided")
         for p, (_, is_small) in zip(holm([p for p, _ in tested]), tested, strict=True)
@@ -192,11 +183,11 @@ class Line(NamedTuple):
         return f"{self.name}: typical loss {self.size} on {self.n} data sets; p (Holm) {self.p:.2g}: {self.verdict}."
 
 
-def tested_lines(samples: Mapping[tuple[str, str], Losses | None]) -> list[Line]:
+def tested_lines(samples: Mapping[tuple[str, str], Floats | None]) -> list[Line]:
     """Test losses of pairs of methods with the signed-rank test and Holm's correction; None is left out."""
-    known = {pair: own for pair, own in samples.items() if own}
-    judged = zip(known.items(), judge_losses(list(known.values()), "signed-rank test"), strict=True)
+    known = {pair: own for pair, own in samples.items() if own is not None}
+    judged = judge_losses([multiples(own) for own in known.values()], "signed-rank test")
     return [
-        Line(*pair, len(own.by_data_set), *typical_loss(list(own.by_data_set.values())), p, verdict)
-        for (pair, own), (p, verdict) in judged
+        Line(*pair, len(own), *typical_loss(own), p, verdict)
+        for (pair, own), (p, verdict) in zip(known.items(), judged, strict=True)
     ]
