@@ -122,8 +122,6 @@ class TableSection(Section):
             raise broken_rule("expected duplicates: drop or keep with group, got group", "duplicates")
         if "split" in given and given & {"splits", "folds"}:
             raise broken_rule("expected split: {column: …} in place of splits and folds, got both", "split")
-        if self.task == "classification" and not isinstance(self.target, str) and len(self.target) > 1:
-            raise broken_rule(f"expected one column of classes, got {yaml_text(self.target)}", "target")
         if self.name in registered():
             raise broken_rule(f"expected another name than that of a known problem, got {self.name!r}", "name")
         return self
