@@ -277,9 +277,9 @@ def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Locatio
     for key_node, value_node in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
             raise _yaml_error("expected a plain key, got a list or mapping", key_node)
-        key, place = key_node.value, (*here, key_node.value)
+        key, location = key_node.value, (*here, key_node.value)
         if key in result:
-            raise _yaml_error(f"expected each key once, got {key!r} again (first on line {lines[place]})", key_node)
-        lines[place] = key_node.start_mark.line + 1
-        result[key] = _plain(loader, value_node, place, lines)
+            raise _yaml_error(f"expected each key once, got {key!r} again (first on line {lines[location]})", key_node)
+        lines[location] = key_node.start_mark.line + 1
+        result[key] = _plain(loader, value_node, location, lines)
     return result
