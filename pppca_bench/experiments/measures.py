@@ -214,7 +214,7 @@ def _mean_square(deviations: Floats) -> float:
         return float(np.mean(np.einsum("ij,ij->i", deviations, deviations)))
 
 
-def recordable(spec: RunSpec, result: RunResult) -> RunResult:
+def validated_result(spec: RunSpec, result: RunResult) -> RunResult:
     """Return a result with Python numbers, without nan, and with arrays of real numbers, to be recorded.
 
     Any other content, such as an infinite number or a negative count, makes the result a failure.
