@@ -167,7 +167,7 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(f
     assert timeless(killed.rows()) == timeless(uninterrupted.rows())
     assert killed.tables() == uninterrupted.tables()
     with Store(killed.path / "results" / "results.sqlite", read_only=True) as store:
-        assert store.reserved() == []
+        assert store.rows("SELECT * FROM reservations") == []
 
 
 def run_at_once(shared: Folder, configs: Iterable[str]) -> list[str]:
@@ -192,7 +192,7 @@ def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(folder, un
     assert max(begun.values()) <= 2
     assert begun.total() - len(begun) < len(begun) / 2  # all of them, if nothing were shared
     with Store(shared.path / "results" / "results.sqlite", read_only=True) as store:
-        assert store.reserved() == []
+        assert store.rows("SELECT * FROM reservations") == []
         assert {config: len(store.runs([config])) for config in list(store.config_texts())} == {
             config: N_RUNS_OF_A_PROBLEM * (1 if config == "glass" else 2) for config in configs
         }

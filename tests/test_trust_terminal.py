@@ -10,7 +10,7 @@ import pytest
 from planning import write_dt
 
 from pppca_bench.cli._shared import progress_bar
-from pppca_bench.cli.terminal import Guarded, guarded
+from pppca_bench.cli.terminal import EscapingStream, escaping_streams
 from pppca_bench.files import printable
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="shells and devices of POSIX")
@@ -66,7 +66,7 @@ def test_trust_an_old_encoding_falls_back_to_what_it_has(finished, encoding, arg
 def test_trust_what_an_encoding_lacks_is_written_in_its_characters(monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "latin-1", write_through=True))
-    with guarded():
+    with escaping_streams():
         sys.stdout.write("−0.04 é τ=5 × ≥ \u4e2d \udc80")
     assert written.getvalue() == b"-0.04 \xe9 tau=5 \xd7 >= \\u4e2d \\udc80"
 
@@ -98,7 +98,7 @@ def test_trust_control_characters_of_a_files_name_never_reach_the_terminal(finis
 def test_trust_a_progress_bar_steers_and_its_warnings_do_not(monkeypatch):
     written = io.StringIO()
     monkeypatch.setattr(sys, "stderr", written)
-    with guarded(), progress_bar("run") as progress:
+    with escaping_streams(), progress_bar("run") as progress:
         progress(0, 2)
         progress.stage("compiling")
         progress.warn("a \x1b[2J b")
@@ -115,7 +115,7 @@ class Full(io.StringIO):
 
 
 def test_trust_stderr_that_fails_is_given_up_and_stdout_is_not():
-    err, out = Guarded(Full(), needed=False), Guarded(Full(), needed=True)
+    err, out = EscapingStream(Full(), needed=False), EscapingStream(Full(), needed=True)
     for _ in range(2):
         err.write("a")
         err.flush()
@@ -125,7 +125,7 @@ def test_trust_stderr_that_fails_is_given_up_and_stdout_is_not():
 
 def test_trust_warnings_are_no_reason_to_end_a_run_without_stderr(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
-    with guarded(), progress_bar("run") as progress:
+    with escaping_streams(), progress_bar("run") as progress:
         progress.warn("slow")
         progress(0, 1)
 

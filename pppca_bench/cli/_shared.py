@@ -108,7 +108,7 @@ def own_command(without: str, added: str = "") -> str:
 
 
 @contextmanager
-def stoppable(results: Path) -> Iterator[None]:
+def resume_hint_on_interrupt(results: Path) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM into an exit code and a line with the command to resume."""
 
     def terminate(*_: object) -> NoReturn:

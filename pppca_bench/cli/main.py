@@ -26,7 +26,7 @@ from pppca_bench.cli.data import data
 from pppca_bench.cli.results import doctor, export, list_, merge, show, status
 from pppca_bench.cli.run import run
 from pppca_bench.cli.tables import figures, render, report, rules, tables
-from pppca_bench.cli.terminal import guarded
+from pppca_bench.cli.terminal import escaping_streams
 from pppca_bench.errors import PppcaError
 
 
@@ -34,7 +34,7 @@ class _Commands(click.Group):
     """Group of commands that turns errors into a line and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        with guarded():
+        with escaping_streams():
             return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -19,7 +19,7 @@ from pppca_bench.cli._shared import (
     progress_bar,
     read_store,
     results_option,
-    stoppable,
+    resume_hint_on_interrupt,
     workers_option,
 )
 from pppca_bench.config.shipped import find_experiment, shipped_experiments
@@ -140,7 +140,7 @@ def run(
     """
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has workers.")
-    with stoppable(results):
+    with resume_hint_on_interrupt(results):
         where = ("processes", None, 0, None) if dry_run else (executor, scheduler, workers, timeout)
         with _workers(*where, quiet=quiet) as backend:
             # Imported while the server of the workers starts.
@@ -189,13 +189,16 @@ def run(
 
 def _workers(executor: str, scheduler: str | None, workers: int | None, timeout: int | None, *, quiet: bool) -> Workers:
     """Return the workers for the options; local workers start to import at once, a cluster starts at the first call."""
-    from pppca_bench.experiments.executors import Workers, available_cores, start_server
+    from pppca_bench.experiments.executors import Workers, start_server
 
     if executor == "processes" and (workers != 0 or timeout):
         start_server()  # first, since counting cores takes imports
-    n_workers = available_cores() if workers is None else workers
+    if workers is None:
+        from joblib import cpu_count
+
+        workers = cpu_count()
     if executor == "processes":
-        return Workers(n_workers, timeout=timeout)
+        return Workers(workers, timeout=timeout)
     try:
         from pppca_bench.experiments.dask_cluster import DaskCluster
     except ModuleNotFoundError as error:
@@ -204,7 +207,7 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, timeout:
         ) from None
 
     announce = None if quiet else lambda address: click.echo(f"Dask's dashboard: {address}", err=True)
-    return DaskCluster(max(n_workers, 1), scheduler, announce, timeout=timeout)
+    return DaskCluster(max(workers, 1), scheduler, announce, timeout=timeout)
 
 
 def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:

@@ -10,11 +10,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments.executors import Workers, uninterrupted
 from pppca_bench.experiments.provenance import describe
-from pppca_bench.experiments.queue import Group, Queue, same_problem
+from pppca_bench.experiments.queue import DataOf, Group, Queue, same_problem
 from pppca_bench.experiments.worker import Computed, compile_kernels, compute, disturbance, needed_families
 from pppca_bench.problems import Problem, ProblemSource
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed_result, n_trainings
@@ -104,8 +105,10 @@ def run(
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     by_key = {spec.key: spec for spec in missing}
-    timeout, data_of = backend.timeout if backend else None, partial(_shared_properties, problems=problems)
-    queue = Queue(missing, store, data_of, fresh=fresh, retries=retries, alone=timeout is not None)
+    data_of: DataOf = partial(_shared_properties, problems=problems)
+    if backend and backend.timeout is not None:
+        data_of = attrgetter("key")  # Choice: each run is a group of its own, so that the limit holds for each
+    queue = Queue(missing, store, data_of, fresh=fresh, retries=retries)
     provenance, n_finished, failures = "", 0, list[RunResult]()
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
     progress(0, n_to_train)
