@@ -39,7 +39,7 @@ from pppca_bench.methods.protocol import (
 )
 from pppca_bench.problems import Problem
 from pppca_bench.references.proben1_tables import pivot_of, rule_network
-from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result
+from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result, grouped
 
 HISTORY_NODES = 10
 """Number of nodes whose variances are stored: the slides' figures draw at most nine (F3, cancer1)."""
@@ -189,18 +189,15 @@ def contained(spec: RunSpec, stage: int) -> Iterator[None]:
         yield
 
 
-def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> list[MLP]:
+def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> None:
     """Fit networks with equal settings side by side; problems may have different pivot architectures."""
-    groups: dict[str, list[int]] = {}
-    for index, network in enumerate(networks):
-        settings = vars(network) | {"random_state": None}  # an unfitted estimator has no other attributes
-        groups.setdefault(repr(sorted(settings.items())), []).append(index)
+
+    def settings_of(index: int) -> str:  # an unfitted estimator has no other attributes
+        return repr(sorted((vars(networks[index]) | {"random_state": None}).items()))
+
     sets = [(train, problem.y_train, validation, problem.y_validation) for problem, (train, validation, _) in data]
-    fitted: dict[int, MLP] = {}
-    for group in groups.values():
-        alike = fit_together([networks[i] for i in group], [sets[i] for i in group], classes=_classes(data[0][0]))
-        fitted |= zip(group, alike, strict=True)
-    return [fitted[index] for index in range(len(networks))]
+    for alike in grouped(range(len(networks)), settings_of).values():
+        fit_together([networks[i] for i in alike], [sets[i] for i in alike], classes=_classes(data[0][0]))
 
 
 def _fit_alone(estimator: Any, contract: Contract, spec: RunSpec, problem: Problem, splits: Splits) -> None:
@@ -309,7 +306,7 @@ def _train(methods: Sequence[FittedMethod]) -> Sequence[Any]:
                 contract = contract_of(find_classifier(str(dict(settings)["rule"])), problem.task)
                 _fit_alone(classifier, contract, own.spec, problem, own.splits)
     if isinstance(classifiers[0], MLP):
-        return _fit_networks(classifiers, [(own.problem, own.splits) for own in methods])
+        _fit_networks(classifiers, [(own.problem, own.splits) for own in methods])
     return classifiers
 
 
@@ -348,14 +345,10 @@ def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int =
     contract = contract_of(find_method(spec.cell.method))
     seed, _, inner_seed = seeds(spec)
     settings = {name: value for name, value in spec.cell.parameters if name not in STORAGE_FLAGS}
-    arguments = _arguments(contract.estimator, settings, spec.cell.problem, n_outputs)
-    if contract.takes_seed:
-        arguments["random_state"] = seed
+    inner = None
     if contract.takes_classifier and spec.cell.classifier:
-        arguments["estimator"] = make_classifier(
-            spec.cell.classifier, spec.cell.problem, inner_seed, task, n_outputs=n_outputs
-        )
-    return contract.estimator(**arguments)
+        inner = make_classifier(spec.cell.classifier, spec.cell.problem, inner_seed, task, n_outputs=n_outputs)
+    return _make(contract, settings, spec.cell.problem, n_outputs, seed, inner)
 
 
 def make_classifier(
@@ -368,22 +361,21 @@ def make_classifier(
     own = {name: value for name, value in settings if not name.startswith(_BASE)}
     base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
     contract = contract_of(find_classifier(str(own.pop("rule"))), task)
-    arguments = _arguments(contract.estimator, own, problem, n_outputs)
-    if contract.takes_seed:
-        arguments["random_state"] = seed
-    if base:
-        arguments["estimator"] = make_classifier(base, problem, seed, task, n_outputs=n_outputs)
-    return contract.estimator(**arguments)
+    inner = make_classifier(base, problem, seed, task, n_outputs=n_outputs) if base else None
+    return _make(contract, own, problem, n_outputs, seed, inner)
 
 
-def _arguments(estimator: type, settings: Mapping[str, Any], problem: str, n_outputs: int) -> dict[str, Any]:
-    """Return constructor arguments; ``pivot`` becomes the problem's pivot network or, without one, `rule_network`."""
+def _make(contract: Contract, settings: Mapping[str, Any], problem: str, n_outputs: int, seed: int, inner: Any) -> Any:
+    """Return an unfitted estimator; ``pivot`` is the problem's pivot network or, without one, `rule_network`."""
     pivot = pivot_of(problem) or rule_network(n_outputs)
     resolved = {
         name: getattr(pivot, name) if value == PIVOT and name in PIVOT_KEYS else value
         for name, value in settings.items()
     }
-    return constructor_arguments(estimator, resolved)
+    given = {"random_state": seed} if contract.takes_seed else {}
+    if inner is not None:
+        given["estimator"] = inner
+    return contract.estimator(**constructor_arguments(contract.estimator, resolved), **given)
 
 
 def seeds(spec: RunSpec) -> tuple[int, int, int]:

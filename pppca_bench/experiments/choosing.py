@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 from pppca_bench.experiments import cell as cells
@@ -22,6 +23,7 @@ from pppca_bench.runs import (
     candidates,
     error_of,
     failed_result,
+    grouped,
 )
 
 
@@ -57,9 +59,8 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     if among == [()]:
         return cells.run_group(specs, problem)
     problems = cells.problems_of(problem, specs)
-    distinct = {id(own): own for own in problems}.items()
-    blinded = {key: replace(own, X_test=own.X_validation, y_test=own.y_validation) for key, own in distinct}
-    blind = [blinded[id(own)] for own in problems]
+    blinded = cache(lambda own: replace(own, X_test=own.X_validation, y_test=own.y_validation))
+    blind = [blinded(own) for own in problems]
     only_method = rule[CHOOSE_BY] == "retained_variance"
     tried = [
         cells.run_group(
@@ -67,24 +68,19 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
         )
         for candidate in among
     ]
-    results: dict[str, RunResult] = {}
-    groups: dict[Parameters, list[tuple[RunSpec, Problem]]] = {}
-    n_failed: dict[str, int] = {}
-    for spec, own, *outcomes in zip(specs, problems, *tried, strict=True):
-        best = _best(rule, [outcome.values for outcome in outcomes])
-        n_failed[spec.key] = sum(outcome.status == "failed" for outcome in outcomes)
-        if best is None:
-            error = outcomes[0].error or f"no candidate has a value of {rule[CHOOSE_BY]}"
-            results[spec.key] = failed_result(spec, error)
-        else:
-            groups.setdefault(among[best], []).append((with_settings(spec, among[best]), own))
-    for chosen, group in groups.items():
-        settings: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in chosen}
-        for result in cells.run_group(*zip(*group, strict=True)):
-            choice = settings | {"failed_candidates": n_failed[result.key]}
-            is_done = result.status == "done"
-            results[result.key] = replace(result, values={**result.values, **choice}) if is_done else result
-    return [results[spec.key] for spec in specs]
+    error = f"no candidate has a value of {rule[CHOOSE_BY]}"
+    results = [failed_result(spec, first.error or error) for spec, first in zip(specs, tried[0], strict=True)]
+    best = [_best(rule, [outcome.values for outcome in outcomes]) for outcomes in zip(*tried, strict=True)]
+    for choice, indices in grouped(range(len(specs)), best.__getitem__).items():
+        if choice is None:
+            continue
+        chosen: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in among[choice]}
+        again = [with_settings(specs[index], among[choice]) for index in indices]
+        for index, result in zip(indices, cells.run_group(again, [problems[i] for i in indices]), strict=True):
+            n_failed = sum(outcomes[index].status == "failed" for outcomes in tried)
+            more = chosen | {"failed_candidates": n_failed} if result.status == "done" else {}
+            results[index] = replace(result, values={**result.values, **more})
+    return results
 
 
 def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> int | None:
