@@ -31,13 +31,13 @@ MAY_IMPORT = {
     "reducers": "parameters keep_rules compiled projection classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters documents problems references methods",
-    "experiments": "errors files runs compiled problems store references engines classifiers reducers"
+    "experiments": "errors files runs version compiled problems store references engines classifiers reducers"
     " methods documents config projection",
-    "reporting": "errors files runs store references methods",
+    "reporting": "errors files runs version store references methods",
     "paper": "runs documents store references methods reporting",
-    "cli": "errors files runs documents problems store references methods config experiments reporting paper",
+    "cli": "errors files runs version documents problems store references methods config experiments reporting paper",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "keep_rules")
+LEAVES = ("errors", "files", "runs", "parameters", "keep_rules", "version")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "paper", "cli")

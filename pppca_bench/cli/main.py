@@ -18,7 +18,6 @@ from typing import Any
 
 import click
 
-from pppca_bench import __version__
 from pppca_bench.cli._shared import examples
 from pppca_bench.cli.compare import compare, rank
 from pppca_bench.cli.configs import init, methods, schema
@@ -28,6 +27,7 @@ from pppca_bench.cli.run import run
 from pppca_bench.cli.tables import figures, render, report, rules, tables
 from pppca_bench.cli.terminal import escaping_streams
 from pppca_bench.errors import PppcaError
+from pppca_bench.version import __version__
 
 
 class _Commands(click.Group):
