@@ -26,11 +26,6 @@ def hang_at_repeat_3(group: Group, loads: worker.Loads, timeout: float | None) -
     return worker.compute(group, loads, timeout)
 
 
-def die_once(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
-    """Compute a group, but end the process at the first call, which leaves a file named "died"."""
-    return _die_for_each(("died",), group, loads)
-
-
 def die_twice(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but end the process at the first two calls, each of which leaves a file behind."""
     return _die_for_each(("first", "second"), group, loads)

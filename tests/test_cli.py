@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from command_line import LONG, pppca, printed
+from command_line import LONG, pppca, pppca_process, printed
 from full_results import FACTS, full_runs, plans_of
 from stored_runs import store_runs
 from tqdm import tqdm
@@ -26,7 +26,7 @@ from pppca_bench.cli._shared import Display, progress_bar
 from pppca_bench.cli.main import cli
 from pppca_bench.compiled import cache
 from pppca_bench.engines import GHA
-from pppca_bench.experiments import runner, worker
+from pppca_bench.experiments import runner
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import known_problems
 from pppca_bench.store.database import Store
@@ -78,57 +78,30 @@ def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled")
 @pytest.mark.slow
-class TestKernels:
-    """A run compiles what it calls, at its start and once, in a folder of its own here."""
+def test_kernels_are_compiled_once_and_again_when_they_are_damaged(tmp_path):
+    evolved = "{method: ga_mlp, hidden: [2], population_size: 4, max_generations: 2}"
+    (tmp_path / "a.yaml").write_text(f"name: a\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [{evolved}]\n")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
 
-    CONFIG = """\
-name: evolved
-problems: [iris]
-repeats: 1
-seed: 1
-methods:
-  - {method: ga_mlp, hidden: [2], population_size: 4, max_generations: 2}
-"""
+    def compiles(repeats: int) -> bool:
+        arguments = ("run", "a.yaml", "--workers", 2, "--no-tables", "--repeats", repeats)
+        done = pppca_process(*arguments, env=environment)
+        assert "1 runs done" in done.stderr
+        return runner.COMPILING in done.stderr
 
-    @pytest.fixture
-    def run(self, tmp_path):
-        """Return a function that runs a number of repeats in a process of its own and returns its standard error."""
-        (tmp_path / "evolved.yaml").write_text(self.CONFIG)
-
-        def run(repeats: int, folder: Path = tmp_path / "kernels") -> str:
-            command = [sys.executable, "-m", "pppca_bench", "run", "evolved.yaml", "--workers", "2", "--no-tables"]
-            done = subprocess.run(
-                [*command, "--repeats", str(repeats)],
-                env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            assert "1 runs done" in done.stderr
-            return done.stderr
-
-        return run
-
-    def test_kernels_are_compiled_once_and_again_when_they_are_damaged(self, run, tmp_path):
-        assert runner.COMPILING in run(1)
-        (path,) = tmp_path.glob("kernels/*/measure_networks*")
-        assert runner.COMPILING not in run(2)
-        path.write_bytes(path.read_bytes()[:-5])
-        assert runner.COMPILING in run(3)
-        assert cache.read_verified(path)
+    assert compiles(1)
+    (path,) = tmp_path.glob("kernels/*/measure_networks*")
+    assert not compiles(2)
+    path.write_bytes(path.read_bytes()[:-5])
+    assert compiles(3)
+    assert cache.read_verified(path)
 
 
 class TestDisplay:
-    @pytest.fixture
-    def bar(self, monkeypatch):
-        """Return a bar whose clock shows `now`, which the test sets."""
+    def test_stages_are_shown_and_not_timed_and_keep_what_was_counted(self, monkeypatch):
         bar = tqdm(file=io.StringIO(), total=8)
         monkeypatch.setattr(bar, "_time", lambda: bar.now, raising=False)
         bar.now = bar.start_t = bar.last_print_t = 0.0
-        yield bar
-        bar.close()
-
-    def test_stages_before_the_runs_are_shown_and_not_timed(self, bar):
         show = Display(bar)
         show(0, 8)
         show.stage("compiling")
@@ -138,15 +111,10 @@ class TestDisplay:
         bar.now = 1004.0
         show(2, 8)
         assert "2/8 [00:04<00:12" in str(bar)
-
-    def test_a_stage_later_on_keeps_what_was_counted(self, bar):
-        show = Display(bar)
-        show(3, 8)
         show.stage("compiling")
         show.stage("")
-        assert bar.n == 3
-        show(8, 8)
-        assert bar.n == 8
+        assert bar.n == 2
+        bar.close()
 
     def test_a_warning_is_printed_once_and_nothing_else_if_quiet(self, capsys):
         with progress_bar("run", quiet=True) as show:
@@ -177,8 +145,11 @@ class TestRun:
         assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
     def test_failed_runs_are_reported_with_exit_code_1(self, config, stand_in, register):
+        fits = []
+
         class Fails(GHA):
             def fit(self, X, y=None):  # noqa: ARG002
+                fits.append(self.random_state)
                 raise ValueError("learning_rate is too large")
 
         genuine = METHODS["gha"]
@@ -193,22 +164,13 @@ class TestRun:
             " The next `pppca run` tries them again.\n"
         ) in result.stderr
         assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were already stored.\n")
+        fits.clear()
+        printed("run", config, "--workers", 0, code=1)
+        n_fits = len(fits)
+        printed("run", config, "--workers", 0, "--retry", 1, code=1)
+        assert len(fits) == 2 * n_fits + 4, "each run once more, by itself"
         register(genuine)
         assert "\n4 runs done" in printed("run", config, "--workers", 0)
-
-    def test_failed_runs_are_tried_again_on_request(self, config, monkeypatch, stand_in):
-        tried = set()
-
-        class FailsAtFirst(GHA):
-            def fit(self, X, y=None):
-                if self.random_state not in tried:
-                    tried.add(self.random_state)
-                    raise ValueError("not yet")
-                return super().fit(X, y)
-
-        stand_in("gha", FailsAtFirst)
-        monkeypatch.setattr(worker, "_warm_up", lambda *_: None)
-        assert f"{N_RUNS} runs done" in printed("run", config, "--workers", 0, "--retry", 1)
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -227,41 +189,42 @@ class TestRun:
         assert "Stopped. Completed runs are saved in results." in stopped
         assert "failed" not in {status for _, status, _ in stored(Path("results")).values()}
 
-    def test_damaged_data_end_a_run_before_it_starts(self, config, tmp_path):
-        (tmp_path / "mine").mkdir()
-        (tmp_path / "mine" / "cancer1.dt").write_text("damaged")
-        config.write_text(SMALL.replace("[iris, wine]", "[cancer1]"))
-        refused = printed("run", config, "--data", "mine", code=1)
-        assert refused.startswith("Error: cancer1.dt, line 1: expected 'bool_in=<count>'")
-        assert not Path("results").exists()
-
 
 def test_the_version_is_printed():
     assert pppca("--version").stdout == f"pppca, version {__version__}\n"
 
 
 class TestErrors:
-    def test_an_invalid_config_is_reported_with_exit_code_2(self, config):
-        config.write_text(SMALL.replace("[iris, wine]", "[irsi]"))
-        refused = printed("run", config, code=2)
-        assert refused.startswith(f"Error: {config}:")
-        assert refused.endswith("(did you mean 'iris'?).\n")
+    @pytest.mark.parametrize(
+        ("problem", "code", "start", "end"),
+        [
+            ("irsi", 2, "Error: {config}:", "(did you mean 'iris'?).\n"),
+            ("cancer1", 1, "Error: cancer1.dt, line 1: expected 'bool_in=<count>'", "\n"),
+        ],
+    )
+    def test_an_invalid_config_or_damaged_data_end_a_run_before_it_starts(
+        self, config, tmp_path, problem, code, start, end
+    ):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "cancer1.dt").write_text("damaged")
+        config.write_text(SMALL.replace("[iris, wine]", f"[{problem}]"))
+        refused = printed("run", config, "--data", "mine", code=code)
+        assert refused.startswith(start.format(config=config))
+        assert refused.endswith(end)
         assert refused.count("\n") == 1
         assert not Path("results").exists()
 
-    def test_wrong_usage_has_exit_code_2(self):
-        assert printed("run", "a.yaml", "--repeats", 0, code=2).startswith("Usage: pppca")
-
-    @pytest.mark.parametrize("seconds", ["0", "nan", "inf", "1e20", "99999999999"])
-    def test_a_time_limit_that_no_clock_can_hold_is_refused(self, seconds):
-        result = pppca("run", "a.yaml", "--timeout", seconds)
-        assert (result.exit_code, "Invalid value for '--timeout'" in result.stderr) == (2, True)
+    @pytest.mark.parametrize(
+        "option", [("--repeats", 0), ("--timeout", "0"), ("--timeout", "nan"), ("--timeout", "1e20")], ids=str
+    )
+    def test_wrong_usage_has_exit_code_2(self, option):
+        refused = printed("run", "a.yaml", *option, code=2)
+        assert refused.startswith("Usage: pppca")
+        assert f"Invalid value for '{option[0]}'" in refused
 
     def test_tables_without_results_are_an_error(self):
         said = "Error: no results in results/results.sqlite: run `pppca run CONFIG` first, or name the folder with"
         assert printed("tables", code=1) == f"{said} --results.\n"
-
-    def test_tables_of_an_empty_store_are_an_error(self):
         with Store(Path("results/results.sqlite")):
             pass
         said = "Error: no runs in results/results.sqlite: run `pppca run CONFIG` first.\n"
@@ -382,17 +345,12 @@ class TestRender:
         assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
         targets = re.findall(r"\]\(([^#)]+)\)", index + findings)
         assert "tables/T3.md" in targets
-        missing = [target for target in targets if not (copied / target).is_file()]
-        assert set(missing) <= {"report.html"}
-
-    @pytest.mark.slow
-    def test_findings_are_written_to_the_given_path_with_valid_links(self, copied, tmp_path):
-        page = tmp_path / "docs" / "new" / "findings.md"
+        assert {target for target in targets if not (copied / target).is_file()} <= {"report.html"}
+        page = copied.parent / "docs" / "new" / "findings.md"
         printed("render", "--results", copied, "--findings", page)
-        assert not (copied / "findings.md").exists()
         targets = re.findall(r"\]\(([^#)]+)\)", page.read_text(encoding="utf-8"))
         assert "../../copied/tables/T4.md" in targets
-        assert [target for target in targets if not (page.parent / target).is_file()] == []
+        assert all((page.parent / target).is_file() for target in targets)
 
     @pytest.mark.slow
     def test_the_shares_of_the_verdicts_are_written_between_the_marks_of_a_page(self, copied, tmp_path):

@@ -100,11 +100,6 @@ def test_each_problem_is_read_and_an_error_is_reported(monkeypatch):
 
 
 class TestDatabase:
-    def test_a_missing_database_is_accepted_and_not_created(self, path):
-        text = f"{path}: does not exist yet; `pppca run CONFIG` creates it."
-        assert doctor._database(path) == CheckResult("database", text)
-        assert not path.parent.exists()
-
     def test_an_intact_database_is_accepted(self, store, path):
         store.record([RunResult("key0", "done", history={"curve": np.zeros(2)})], "{}")
         assert doctor._database(path).remedy is None
@@ -116,11 +111,6 @@ class TestDatabase:
             " WHERE name = 'configs'"
         )
         assert doctor._database(path).text.startswith(f"{path}: no intact results database (")
-
-    def test_damaged_curves_are_reported(self, store, path):
-        store.record([RunResult("key0", "done", history={"curve": np.zeros(2)})], "{}")
-        store.rows("UPDATE histories SET curves = x'0102'")
-        assert "(learning curves of run key0: " in doctor._database(path).text
 
 
 class TestResults:

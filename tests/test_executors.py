@@ -82,6 +82,10 @@ def test_an_error_of_a_call_is_its_result_and_loses_nothing(workers):
     with pytest.raises(ValueError, match=r"^no$"):
         future.result(timeout=60)
     assert not one.is_lost(future)
+    one.renew(2)
+    assert one.n_in_flight == 4
+    one.renew()
+    assert one.n_in_flight == 4
 
 
 def test_only_the_call_whose_worker_died_is_lost_and_a_new_worker_computes_the_next(workers, tmp_path):
@@ -93,11 +97,6 @@ def test_only_the_call_whose_worker_died_is_lost_and_a_new_worker_computes_the_n
     assert two.submit(process_and_sum, 4).result(timeout=60)[1] == 4
     (tmp_path / "later").touch()
     assert other.result(timeout=60) == "later"
-    one = workers(1)
-    one.renew(2)
-    assert one.n_in_flight == 4
-    one.renew()
-    assert one.n_in_flight == 4
 
 
 def start_a_child_and_a_thread() -> int:

@@ -108,15 +108,6 @@ def test_linear_algebra_uses_one_thread_without_workers_too(open_store, monkeypa
     assert n_threads == {1}
 
 
-def test_results_do_not_depend_on_order_or_interruption(open_store):
-    specs = planned(repeats=5, methods=METHODS)
-    whole, pieces = open_store(specs, "whole"), open_store(specs, "pieces")
-    run(specs, whole, IRIS, workers=0)
-    run(specs[3:11:2], pieces, IRIS, workers=0)
-    run(specs[::-1], pieces, IRIS, workers=0)
-    assert timeless(whole) == timeless(pieces)
-
-
 def test_completed_runs_are_reused(open_store, monkeypatch):
     specs = planned()
     store = open_store(specs)
@@ -152,31 +143,6 @@ def test_progress_has_the_finished_and_all_runs_from_the_start(open_store):
     counts, totals = zip(*calls, strict=True)
     assert (counts[0], counts[-1], set(totals)) == (0, 33, {33})
     assert list(counts) == sorted(set(counts))
-
-
-def test_a_group_holds_at_most_sixteen_runs_of_one_cell(open_store, computed):
-    specs = planned(repeats=40)
-    run(specs, open_store(specs), IRIS, workers=0)
-    assert [len(group) for group in computed] == [16, 16, 8] * 2
-    assert all(len({spec.cell for spec in group}) == 1 for group in computed)
-    assert [spec for group in computed for spec in group] == specs
-
-
-def test_the_outcome_counts_failed_runs_and_names_the_first(open_store, stand_in):
-    specs = planned(methods=METHODS[:1])
-    store = open_store(specs)
-
-    class Fails(GHA):
-        def fit(self, X, y=None):
-            if self.random_state % 2 == 0:
-                raise ValueError("learning_rate is too large")
-            return super().fit(X, y)
-
-    stand_in("gha", Fails)
-    outcome = run(specs, store, IRIS, workers=0)
-    assert 0 < outcome.n_failed == [result.status for _, result in store.runs()].count("failed") < 4
-    assert outcome.first_error.startswith("iris, gha, repeat ")
-    assert outcome.first_error.endswith(": ValueError: learning_rate is too large")
 
 
 def test_an_unexpected_error_of_a_method_does_not_end_other_runs(open_store, monkeypatch, stand_in):
@@ -242,14 +208,6 @@ def test_ctrl_c_keeps_what_workers_have_finished(open_store):
     with pytest.raises(KeyboardInterrupt):
         run(specs, store, IRIS, backend=executors.Workers(1, lambda _: Late()), progress=interrupt)
     assert [result is not None for _, result in store.runs()] == [True] * 4 + [False] * 2
-
-
-def test_a_worker_that_is_killed_once_loses_no_run(open_store, monkeypatch, tmp_path):
-    specs = planned(repeats=3, tau=(3, 5, 10, 15, 20, 30))
-    store = open_store(specs)
-    monkeypatch.setattr(runner, "compute", dying_workers.die_once)
-    assert run(specs, store, iris_from(tmp_path), workers=1) == Outcome(18, 0, 18, 0, None)
-    assert (tmp_path / "died").exists()
 
 
 @pytest.fixture

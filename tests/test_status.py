@@ -84,12 +84,3 @@ def test_no_command_prints_while_it_reads(store, monkeypatch, command):
     monkeypatch.setattr(click, "echo", echo_under_lock)
     pppca(*command, "--results", store.path.parent)
     assert texts
-
-
-def test_a_plan_counts_the_completed_runs_of_another_text_that_it_leaves_out(store):
-    assert store.plan(Plan("c", "first", "", (*GHA, *DGHA))) == 0
-    store.record([RunResult("gha0", "done"), RunResult("gha1", "done"), RunResult("dgha0", "failed", "no")], "{}")
-    assert store.plan(Plan("c", "first", "", tuple(DGHA))) == 0, "the same text, whose data or versions changed"
-    assert store.plan(Plan("c", "first", "", (*GHA, *DGHA))) == 0
-    assert store.plan(Plan("c", "second", "", tuple(DGHA))) == 2
-    assert store.plan(Plan("other", "second", "", tuple(DGHA))) == 0

@@ -3,8 +3,6 @@
 import errno
 import json
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -62,21 +60,6 @@ def test_trust_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(m
     assert result.status == status
     assert "optimality_percent" not in result.values
     assert (result.error or "").startswith(error or "")
-
-
-class TestOneMoment:
-    def test_trust_a_reader_sees_one_moment_of_the_database(self, path):
-        with Store(path, read_only=True) as reader:
-            before = list(reader.config_texts())
-            writer = sqlite3.connect(path, timeout=0)
-            with closing(writer), pytest.raises(sqlite3.OperationalError, match="locked"):
-                writer.executescript("INSERT INTO configs VALUES ('other', '', '', '')")
-            assert list(reader.config_texts()) == before
-
-    def test_trust_what_is_recorded_outlives_a_power_cut(self, path):
-        with Store(path) as store:
-            settings = [store.rows(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "page_size")]
-        assert settings == [[("delete",)], [(3,)], [(4096,)]]
 
 
 class TestOrigins:
