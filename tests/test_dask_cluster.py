@@ -150,12 +150,6 @@ def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(
         cluster.close()
 
 
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
-
-
 @contextmanager
 def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen]:
     """Start a command of Dask's, and kill it at the end."""
@@ -169,38 +163,24 @@ def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen]:
 
 def n_done(path: Path) -> int:
     with Store(path, read_only=True) as store:
-        return store.rows("SELECT count(*) FROM runs WHERE status = 'done'")[0][0]
+        return dict(row[:2] for row in store.statuses()).get("(all)", 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 def test_a_lost_scheduler_ends_the_run_and_keeps_results(tmp_path, end):
     (tmp_path / "long.yaml").write_text(LONG)
-    port = free_port()
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
+    options = ["--executor", "dask", "--scheduler", address, "--quiet", "--results", "r"]
+    run = [sys.executable, "-m", "pppca_bench", "run", "long.yaml", *options]
     host = ("--host", "127.0.0.1", "--port", str(port), "--dashboard-address", "127.0.0.1:0")
     with (
         started("scheduler", *host, cwd=tmp_path) as scheduler,
         started("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", cwd=tmp_path),
-        subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "pppca_bench",
-                "run",
-                "long.yaml",
-                "--executor",
-                "dask",
-                "--scheduler",
-                address,
-                "--quiet",
-                "--results",
-                "r",
-            ],
-            cwd=tmp_path,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as running,
+        subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running,
     ):
         try:
             deadline = time.monotonic() + 300

@@ -59,12 +59,12 @@ def test_variables_of_numba_are_named_but_for_folders(monkeypatch):
     assert "ann" not in kernels
 
 
-@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CEILING_DIRECTORIES"])
-def test_variables_of_git_name_no_other_repository(checkout, monkeypatch, tmp_path_factory, name):
+def test_variables_of_git_name_no_other_repository(checkout, monkeypatch, tmp_path_factory):
     commit = git(checkout, "rev-parse", "HEAD")
     other = tmp_path_factory.mktemp("other")
     git(other, "init", "--quiet")
-    monkeypatch.setenv(name, str(other / ".git"))
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CEILING_DIRECTORIES"):
+        monkeypatch.setenv(name, str(other / ".git"))
     assert provenance.code_version() == f"{__version__}+{commit[:12]}"
 
 

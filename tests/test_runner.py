@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from concurrent.futures import Executor, Future
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import dying_workers
 import numpy as np
 import pytest
 import yaml
-from planning import opened, small, specs_of, write_dt
+from builders import opened, plan_of, small, specs_of, write_dt
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pppca_bench.engines import GHA
@@ -30,7 +29,7 @@ from pppca_bench.experiments.queue import GROUP_SIZE
 from pppca_bench.experiments.request import Request, read_request
 from pppca_bench.experiments.runner import Outcome, run
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, failed_result
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed_result
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import machine_digest
 
@@ -64,7 +63,7 @@ def open_store(tmp_path):
 
     def opened(specs: list[RunSpec], name: str = "a") -> Store:
         stores.append(Store(tmp_path / f"{name}.sqlite"))
-        stores[-1].plan(Plan("a", "", "", tuple(specs)))
+        stores[-1].plan(plan_of(specs))
         return stores[-1]
 
     yield opened
@@ -118,21 +117,12 @@ def test_completed_runs_are_reused(open_store, monkeypatch):
     assert timeless(store) == before
 
 
-class OfThreeEpochs(GHA):
-    """GHA that always learns for three epochs."""
-
-    def fit(self, X, y=None):
-        self.n_epochs = 3
-        return super().fit(X, y)
-
-
-def test_fresh_runs_replace_what_is_done(open_store, stand_in):
+def test_fresh_runs_replace_what_is_done(open_store):
     specs = planned(methods=METHODS[:1])
     store = open_store(specs)
-    run(specs, store, IRIS, workers=0)
-    stand_in("gha", OfThreeEpochs)
+    store.record([RunResult(spec.key, "done", values={"n_epochs": 3}) for spec in specs], "{}")
     assert run(specs, store, IRIS, workers=0, fresh=True) == Outcome(4, 0, 4, 0, None)
-    assert {result.values["n_epochs"] for _, result in store.runs()} == {3}
+    assert {result.values["n_epochs"] for _, result in store.runs()} == {10}
 
 
 def test_progress_has_the_finished_and_all_runs_from_the_start(open_store):
@@ -266,19 +256,14 @@ def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_sto
     assert run(specs, store, IRIS, workers=0) == Outcome(9, 3, 6, 0, None)
 
 
-def test_failing_fast_waits_for_retries(open_store, failing):
+def test_failing_fast_waits_for_retries_and_ends_the_workers(open_store, failing, monkeypatch):
     specs = planned(methods=METHODS[:1])
     failing(1)
     assert run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, None)
-
-
-def test_failing_fast_ends_the_workers(open_store, monkeypatch):
     specs = planned(repeats=5)
     monkeypatch.setattr(runner, "compute", dying_workers.die_at_repeat_3)
-    outcome = run(specs, open_store(specs), IRIS, workers=2, fail_fast=True)
-    assert outcome.n_failed == 1
-    assert outcome.n_reused == 0
-    assert outcome.n_done + outcome.n_left == 9
+    outcome = run(specs, open_store(specs, "b"), IRIS, workers=2, fail_fast=True)
+    assert (outcome.n_failed, outcome.n_reused, outcome.n_done + outcome.n_left) == (1, 0, 9)
     assert multiprocessing.active_children() == []
 
 
@@ -371,29 +356,22 @@ def test_runs_finished_by_another_process_are_not_computed(open_store, computed,
     assert [spec for spec, result in store.runs() if result.values["n_epochs"] == 99] == of_others
 
 
-@pytest.mark.parametrize("process", ["{ended} {here}", "{me} {here}", "nonsense {here}"])
-def test_reservations_of_this_or_an_ended_process_change_no_order(open_store, computed, process):
+def test_reservations_of_this_or_an_ended_process_change_no_order(open_store, computed):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     specs = planned(repeats=2, tau=(5, 20))
     store = open_store(specs)
-    reserved_by(store, process.format(ended=ended.pid, me=os.getpid(), here=machine_digest()), specs[:2])
+    for name, spec in zip((str(ended.pid), str(os.getpid()), "nonsense"), specs, strict=False):
+        reserved_by(store, f"{name} {machine_digest()}", [spec])
     run(specs, store, IRIS, workers=0)
     assert order_of(computed, specs) == [0, 1, 2, 3]
 
 
-def test_each_result_has_its_time_and_its_configs(open_store):
+def test_each_result_names_its_configs(open_store):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
-    before = datetime.now(UTC)
-    run(specs, store, IRIS, workers=0, plans=[Plan("a", "f" * 64, "", tuple(specs))])
-    rows = store._connection.execute(
-        "SELECT finished_at, description FROM runs JOIN provenances ON id = provenance"
-    ).fetchall()
-    assert len(rows) == 2
-    for finished_at, description in rows:
-        assert before - timedelta(milliseconds=1) <= datetime.fromisoformat(finished_at)
-        assert json.loads(description)["configs"] == {"a": "f" * 64}
+    run(specs, store, IRIS, workers=0, plans=[plan_of(specs, sha256="f" * 64)])
+    assert [json.loads(result.origin)["configs"] for _, result in store.runs()] == [{"a": "f" * 64}] * 2
 
 
 def requested(folder: Path, **changes: object) -> Request:
@@ -418,6 +396,8 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
     write_dt(tmp_path / "own.dt")
     request = requested(tmp_path, methods=METHODS[:1])
     write_dt(tmp_path / "own.dt", shift=0.1)
+    here = open_store(request.specs, "here")
+    assert run(request.specs, here, request.problems, workers=0).n_done == 2, "the data that were read"
     store = open_store(request.specs)
     outcome = run(request.specs, store, request.problems, workers=1)
     assert (outcome.n_done, outcome.n_failed) == (0, 2)
@@ -426,13 +406,6 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
         r" \w{12}\.\.\.\), got other data \(\w{12}\.\.\.\)\. The file was changed during the run: run again\.$",
         outcome.first_error,
     )
-
-
-def test_data_changed_after_reading_do_not_affect_runs_in_process(open_store, tmp_path):
-    write_dt(tmp_path / "own.dt")
-    request = requested(tmp_path, methods=METHODS[:1])
-    (tmp_path / "own.dt").unlink()
-    assert run(request.specs, open_store(request.specs), request.problems, workers=0).n_done == 2
 
 
 def test_the_sizes_of_the_problems_are_kept(open_store):
@@ -476,7 +449,7 @@ def test_workers_that_are_given_serve_further_calls(open_store):
         assert run(specs, store, IRIS, backend=backend).n_done == 3
         assert backend.n_in_flight == 4
         failing = planned(repeats=2, methods=[{"method": "gha", "learning_rate": 1e6}])
-        store.plan(Plan("failing", "a", "", tuple(failing)))
+        store.plan(plan_of(failing, "failing"))
         assert run(failing, store, IRIS, backend=backend, fail_fast=True).n_failed
         assert run(specs, store, IRIS, backend=backend, fresh=True).n_done == 3
 
