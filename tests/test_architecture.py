@@ -22,7 +22,7 @@ PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 MAY_IMPORT = {
     "compiled": "files",
     "problems": "errors files",
-    "store": "errors runs",
+    "store": "errors runs quantities",
     "documents": "errors parameters",
     "references": "errors runs documents",
     "projection": "parameters compiled",
@@ -31,13 +31,13 @@ MAY_IMPORT = {
     "reducers": "parameters keep_rules compiled projection classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters documents problems references methods",
-    "experiments": "errors files runs version compiled problems store references engines classifiers reducers"
+    "experiments": "errors files runs quantities version compiled problems store references engines classifiers reducers"
     " methods documents config projection",
-    "reporting": "errors files runs version store references methods",
-    "paper": "runs documents store references methods reporting",
-    "cli": "errors files runs version documents problems store references methods config experiments reporting paper",
+    "reporting": "errors files runs quantities version store references methods",
+    "paper": "runs quantities documents store references methods reporting",
+    "cli": "errors files runs quantities version documents problems store references methods config experiments reporting paper",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "keep_rules", "version")
+LEAVES = ("errors", "files", "runs", "parameters", "keep_rules", "version", "quantities")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "paper", "cli")

@@ -14,7 +14,8 @@ from builders import done, failed, plan_of
 from numpy.testing import assert_array_equal
 
 from pppca_bench.errors import ConfigError, StoreError
-from pppca_bench.runs import QUANTITIES, Cell, ProblemFacts, RunResult, RunSpec
+from pppca_bench.quantities import QUANTITIES
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import SCHEMA_VERSION
 

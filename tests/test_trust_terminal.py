@@ -11,7 +11,7 @@ from planning import write_dt
 
 from pppca_bench.cli._shared import progress_bar
 from pppca_bench.cli.terminal import EscapingStream, escaping_streams
-from pppca_bench.files import printable
+from pppca_bench.errors import printable
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="shells and devices of POSIX")
 CONFIG = """\

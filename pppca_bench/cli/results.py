@@ -20,7 +20,8 @@ from pppca_bench.cli._shared import (
     resume_hint_on_interrupt,
 )
 from pppca_bench.errors import PppcaError, UnknownNameError, check_known
-from pppca_bench.files import atomic_write, to_csv
+from pppca_bench.files import atomic_write
+from pppca_bench.reporting.escapes import to_csv
 
 
 @click.command(epilog=examples("pppca status", "pppca status --results elsewhere"))

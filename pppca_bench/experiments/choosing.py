@@ -10,18 +10,17 @@ from typing import Any, cast
 from pppca_bench.experiments import cell as cells
 from pppca_bench.methods.protocol import STORAGE_FLAGS
 from pppca_bench.problems import Problem
+from pppca_bench.quantities import DECIMALS, error_of
 from pppca_bench.runs import (
     CHOOSE,
     CHOOSE_BY,
     CHOOSE_RETAIN,
     CHOSEN,
-    DECIMALS,
     Parameters,
     RunResult,
     RunSpec,
     Scalar,
     candidates,
-    error_of,
     failed_result,
     grouped,
 )

@@ -13,7 +13,8 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from pppca_bench.errors import ConfigError, UnknownConfigError, listed, nearest
-from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
+from pppca_bench.quantities import QUANTITIES
+from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import columns
 from pppca_bench.store.columns import CELL_COLUMNS, CellRow, CellRuns, to_json
 from pppca_bench.store.file import Database, is_running, this_process
