@@ -31,11 +31,12 @@ MAY_IMPORT = {
     "reducers": "parameters keep_rules compiled projection classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters documents problems references methods",
-    "experiments": "errors files runs quantities version compiled problems store references engines classifiers reducers"
-    " methods documents config projection",
+    "experiments": "errors files runs quantities version compiled problems store references engines classifiers"
+    " reducers methods documents config projection",
     "reporting": "errors files runs quantities version store references methods",
     "paper": "runs quantities documents store references methods reporting",
-    "cli": "errors files runs quantities version documents problems store references methods config experiments reporting paper",
+    "cli": "errors files runs quantities version documents problems store references methods config experiments"
+    " reporting paper",
 }
 LEAVES = ("errors", "files", "runs", "parameters", "keep_rules", "version", "quantities")
 ALONE = ("engines", "reducers", "classifiers")
