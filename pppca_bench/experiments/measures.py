@@ -46,9 +46,9 @@ def score_predictions(
     Returns
     -------
     dict of str to float
-        Scores, named as in `pppca_bench.quantities.SCORES`. For classes: accuracy, balanced accuracy and macro F1 (both over
-        the classes of the test split) and, if there are class probabilities, log loss. For numbers: R², the mean over
-        targets.
+        Scores, named as in `pppca_bench.quantities.SCORES`. For classes: accuracy, balanced accuracy and macro F1 (both
+        over the classes of the test split) and, if there are class probabilities, log loss. For numbers: R², the mean
+        over targets.
     dict of str to array
         Targets, predictions and, if there are any, probabilities of shape (n_test, n_classes).
     """
