@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import sklearn
+from builders import small, specs_of
 from numpy.testing import assert_array_equal
-from planning import small, specs_of
 
 from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
@@ -42,7 +42,7 @@ def planned(method: str, *, repeats: int = 3, tau: float = 20.0, **parameters) -
     )
 
 
-def timeless(results: Sequence[RunResult]) -> list[dict[str, object]]:
+def without_times(results: Sequence[RunResult]) -> list[dict[str, object]]:
     """Return results without their times; curves as nested lists, nan as None, so that they can be compared."""
 
     def plain(curve):
@@ -73,9 +73,9 @@ def iris() -> Problem:
 @pytest.mark.parametrize("method", [*REDUCING, *SYSTEMS, *LINES])
 def test_grouped_runs_equal_single_runs_bit_for_bit(iris, method):
     specs = planned(method)
-    together = timeless(run_group(specs, iris))
-    alone = timeless([result for spec in specs for result in run_group([spec], iris)])
-    turned = timeless(run_group(specs[::-1], iris))[::-1]
+    together = without_times(run_group(specs, iris))
+    alone = without_times([result for spec in specs for result in run_group([spec], iris)])
+    turned = without_times(run_group(specs[::-1], iris))[::-1]
     assert together == alone == turned
     assert all(record["status"] == "done" for record in together), together[0]["error"]
 
@@ -86,16 +86,16 @@ def test_grouped_runs_on_other_data_equal_single_runs(iris, method, n_left_out):
         iris, X_train=iris.X_train[n_left_out:][::-1].copy(), y_train=iris.y_train[n_left_out:][::-1].copy()
     )
     specs, problems = planned(method), [iris, other, iris]
-    together = timeless(run_group(specs, problems))
-    assert together == timeless([run_group([spec], one)[0] for spec, one in zip(specs, problems, strict=True)])
-    assert together[1] != timeless(run_group(specs[1:2], iris))[0]
+    together = without_times(run_group(specs, problems))
+    assert together == without_times([run_group([spec], one)[0] for spec, one in zip(specs, problems, strict=True)])
+    assert together[1] != without_times(run_group(specs[1:2], iris))[0]
 
 
 @pytest.mark.parametrize(("other_size", "expected"), [([2], [2]), ([3, 2], [1, 1])])
 def test_networks_train_together_but_for_those_of_different_sizes(iris, monkeypatch, other_size, expected):
     """As the pivot networks of a problem's permutations may be."""
     one, other = (planned("all_features", repeats=1, classifier={"hidden": hidden})[0] for hidden in ([2], other_size))
-    alone = timeless([run_group([spec], iris)[0] for spec in (one, other)])
+    alone = without_times([run_group([spec], iris)[0] for spec in (one, other)])
     sizes = []
 
     def fit_together(networks, data, classes):
@@ -104,7 +104,7 @@ def test_networks_train_together_but_for_those_of_different_sizes(iris, monkeypa
 
     original = experiment.fit_together
     monkeypatch.setattr(experiment, "fit_together", fit_together)
-    assert timeless(run_group([one, replace(other, key="another")], iris))[1] == {**alone[1], "key": "another"}
+    assert without_times(run_group([one, replace(other, key="another")], iris))[1] == {**alone[1], "key": "another"}
     assert sizes == expected
 
 
@@ -112,7 +112,7 @@ def test_networks_train_together_but_for_those_of_different_sizes(iris, monkeypa
 def test_repeats_differ_by_their_seeds_alone(iris, method):
     first, second = planned(method, repeats=2)
     same = replace(second, key="another", seed=first.seed)
-    results = timeless(run_group([first, second, same], iris))
+    results = without_times(run_group([first, second, same], iris))
     for record in results:
         del record["key"]
     assert results[0] == results[2]
@@ -123,7 +123,7 @@ def test_repeats_differ_by_their_seeds_alone(iris, method):
 def test_the_test_split_changes_test_errors_alone(iris, method):
     rng = np.random.default_rng(0)
     other = replace(iris, X_test=rng.uniform(size=iris.X_test.shape), y_test=rng.permutation(iris.y_test))
-    before, after = (timeless(run_group(planned(method, repeats=1), problem))[0] for problem in (iris, other))
+    before, after = (without_times(run_group(planned(method, repeats=1), problem))[0] for problem in (iris, other))
     assert taken_out(before) != taken_out(after)
     assert before == after
 
@@ -132,7 +132,7 @@ def test_an_ensemble_takes_the_place_of_the_network(iris):
     classifier = {"rule": "bagging", "n_estimators": 3, "base": {"hidden": [4], "max_epochs": 60}}
     specs = planned("gha", repeats=2, classifier=classifier)
     results = run_group(specs, iris)
-    assert timeless(results) == timeless([result for spec in specs for result in run_group([spec], iris)])
+    assert without_times(results) == without_times([result for spec in specs for result in run_group([spec], iris)])
     assert [result.status for result in results] == ["done", "done"], results[0].error
     assert 60 < results[0].values["total_epochs"] <= 180
     assert results[0].values["test_error_percent"] < 50
@@ -141,13 +141,13 @@ def test_an_ensemble_takes_the_place_of_the_network(iris):
 def _check_that_the_second_alone_failed(results, expected, error):
     assert [result.status for result in results] == ["done", "failed", "done"]
     assert results[1].error.rstrip().endswith(error)
-    assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
+    assert [without_times(results)[0], without_times(results)[2]] == [expected[0], expected[2]]
 
 
 @pytest.mark.parametrize("method", ["all_features", "pruned_mlp"])
 def test_a_failed_network_does_not_change_other_runs_of_the_group(iris, monkeypatch, method):
     specs = planned(method)
-    expected = timeless(run_group(specs, iris))
+    expected = without_times(run_group(specs, iris))
     original = experiment.fit_together
     seeds = []
 
@@ -236,7 +236,7 @@ def test_the_method_sees_the_training_inputs_alone_and_the_network_the_reduced_o
 @pytest.mark.parametrize("method", ["dgha", "ne_ppca"])
 def test_all_taus_of_a_repeat_meet_the_same_random_numbers(iris, method):
     first, second = (run_group(planned(method, tau=tau, repeats=1), iris) for tau in (1e11, 1e12))
-    for record in (*(one := timeless(first)), *(two := timeless(second))):
+    for record in (*(one := without_times(first)), *(two := without_times(second))):
         del record["key"]
     assert one == two, "neither threshold removes anything, so nothing else may differ"
 
@@ -251,7 +251,7 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
 
 def test_a_failed_method_does_not_change_other_runs_of_the_group(iris, stand_in):
     specs = planned("ne_ppca", repeats=3)
-    expected = timeless(run_group(specs, iris))
+    expected = without_times(run_group(specs, iris))
 
     class FailsOnce(NEpPCA):
         def fit(self, X, y=None):
@@ -396,6 +396,6 @@ def test_scikit_learns_output_container_changes_no_number(iris, name, container)
         ensemble = small_base if CLASSIFIERS[name].is_ensemble else {}
         specs = specs_of(small("all_features", classifier={"rule": name, **ensemble}))
     with sklearn.config_context(transform_output=container):
-        (in_containers,) = timeless(run_group(specs[:1], iris))
+        (in_containers,) = without_times(run_group(specs[:1], iris))
     assert in_containers["status"] == "done", in_containers["error"]
-    assert [in_containers] == timeless(run_group(specs[:1], iris))
+    assert [in_containers] == without_times(run_group(specs[:1], iris))

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import dying_workers
 import pytest
+from builders import opened, small, specs_of
 from command_line import LONG, pppca, pppca_process
-from planning import opened, small, specs_of
 from test_merge import YAML, rows_of, untimed_tables
-from test_runner import timeless
+from test_runner import without_times
 
 from pppca_bench.errors import ClusterError
 from pppca_bench.experiments import dask_cluster, runner
@@ -109,7 +109,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(pla
         dask_cluster.Client, "register_plugin", lambda *given, name: (sent.append(name), register(*given, name=name))
     )
     with DaskCluster(2) as cluster:
-        outcome = runner.run(SPECS, planned, IRIS, backend=cluster)
+        outcome = runner.run(SPECS, planned, IRIS, workers=cluster)
     assert (tmp_path / "died").exists()
     assert (outcome.n_done, outcome.n_failed) == (len(SPECS), 0)
     ((_, sha256),) = IRIS
@@ -118,7 +118,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(pla
         here.plan(Plan("a", "", "", tuple(SPECS)))
         monkeypatch.undo()
         runner.run(SPECS, here, IRIS, workers=0)
-        assert timeless(here) == timeless(planned)
+        assert without_times(here) == without_times(planned)
 
 
 @pytest.mark.slow
@@ -126,7 +126,7 @@ def test_a_run_that_exceeds_the_time_limit_fails_alone(planned, monkeypatch):
     specs = [spec for spec in SPECS if spec.repeat < 4]
     monkeypatch.setattr(runner, "compute", dying_workers.hang_at_repeat_3)
     with DaskCluster(1, timeout=2) as cluster:
-        outcome = runner.run(specs, planned, IRIS, backend=cluster)
+        outcome = runner.run(specs, planned, IRIS, workers=cluster)
     assert outcome == runner.Outcome(8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s")
 
 

@@ -84,7 +84,7 @@ class Folder:
             )
             return {row["key"]: dict(row) for row in connection.execute(statement)}
 
-    def timeless(self) -> dict[str, dict[str, object]]:
+    def without_times(self) -> dict[str, dict[str, object]]:
         """Return `rows` without the columns `ASIDE`."""
         rows = self.rows()
         return {key: {name: row[name] for name in row.keys() - ASIDE} for key, row in rows.items()}
@@ -162,7 +162,7 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(f
         "run", "killed.yaml", "--no-tables"
     )
     assert sorted(killed.begun(offset)) == sorted(uninterrupted.rows().keys() - done.keys())
-    assert killed.timeless() == uninterrupted.timeless()
+    assert killed.without_times() == uninterrupted.without_times()
     assert killed.tables() == uninterrupted.tables()
     with Store(killed.path / "results" / "results.sqlite", read_only=True) as store:
         assert store.rows("SELECT * FROM reservations") == []
@@ -177,7 +177,7 @@ def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(folder, un
     processes = [shared.start("run", f"{config}.yaml", "--workers", "1") for config in configs]
     printed = [process.communicate(timeout=300) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], printed
-    assert shared.timeless() == uninterrupted.timeless()
+    assert shared.without_times() == uninterrupted.without_times()
     begun = Counter(shared.begun())
     assert begun.keys() == shared.rows().keys()
     # What one has in flight, two tasks of about a second, may be done by the other too that has nothing else left.

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from builders import flowers
 from command_line import printed
 from numpy.testing import assert_allclose, assert_array_equal
-from planning import flowers
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, r2_score
 

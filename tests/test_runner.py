@@ -71,7 +71,7 @@ def open_store(tmp_path):
         store.close()
 
 
-def timeless(store: Store) -> dict[str, tuple]:
+def without_times(store: Store) -> dict[str, tuple]:
     """Return all that is stored, by key and without times, with curves as bytes."""
     runs = store.runs()
     curves = store.histories([spec.key for spec, _ in runs])
@@ -89,7 +89,7 @@ def test_results_do_not_depend_on_the_number_of_workers(open_store, workers):
     here, elsewhere = open_store(specs, "0"), open_store(specs, "n")
     assert run(specs, here, IRIS, workers=0).n_done == len(specs)
     assert run(specs, elsewhere, IRIS, workers=workers).n_done == len(specs)
-    assert timeless(here) == timeless(elsewhere)
+    assert without_times(here) == without_times(elsewhere)
 
 
 def test_linear_algebra_uses_one_thread_without_workers_too(open_store, monkeypatch):
@@ -111,10 +111,10 @@ def test_completed_runs_are_reused(open_store, monkeypatch):
     specs = planned()
     store = open_store(specs)
     assert run(specs, store, IRIS, workers=0) == Outcome(8, 0, 8, 0, None)
-    before = timeless(store)
+    before = without_times(store)
     monkeypatch.setattr(runner, "compute", None)
     assert run(specs, store, IRIS, workers=0) == Outcome(8, 8, 0, 0, None)
-    assert timeless(store) == before
+    assert without_times(store) == before
 
 
 def test_fresh_runs_replace_what_is_done(open_store):
@@ -162,7 +162,7 @@ def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
     (lost,) = [(spec, result) for spec, result in store.runs() if result.status == "failed"]
     assert (tau_of(lost[0]), lost[0].repeat, lost[1].error) == (5, 3, message)
     assert run(specs, store, IRIS, workers=0) == Outcome(10, 9, 1, 0, None)
-    assert timeless(store) == timeless(expected)
+    assert without_times(store) == without_times(expected)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -171,7 +171,7 @@ def test_a_run_that_exceeds_the_time_limit_fails_alone_also_in_compiled_code(ope
     store = open_store(specs)
     with monkeypatch.context() as patched, executors.Workers(workers, timeout=2) as backend:
         patched.setattr(runner, "compute", dying_workers.hang_at_repeat_3)
-        outcome = run(specs, store, IRIS, backend=backend)
+        outcome = run(specs, store, IRIS, workers=backend)
     assert outcome == Outcome(8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s")
     assert run(specs, store, IRIS, workers=0) == Outcome(8, 7, 1, 0, None)
 
@@ -196,7 +196,7 @@ def test_ctrl_c_keeps_what_workers_have_finished(open_store):
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        run(specs, store, IRIS, backend=executors.Workers(1, lambda _: Late()), progress=interrupt)
+        run(specs, store, IRIS, workers=executors.Workers(1, lambda _: Late()), progress=interrupt)
     assert [result is not None for _, result in store.runs()] == [True] * 4 + [False] * 2
 
 
@@ -228,7 +228,7 @@ def test_a_failed_run_is_retried_the_given_number_of_times(open_store, failing, 
     outcome = run(specs, store, IRIS, workers=0, retries=retries, progress=lambda *counts: calls.append(counts))
     assert (calls[0], calls[-1], calls) == ((0, 4), (4, 4), sorted(calls)), "a retried run counts once"
     assert (outcome.n_done, outcome.n_failed, outcome.n_left) == (4 - n_failed, n_failed, 0)
-    assert (timeless(store) == timeless(expected)) == (n_failed == 0)
+    assert (without_times(store) == without_times(expected)) == (n_failed == 0)
 
 
 def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
@@ -241,7 +241,7 @@ def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
         folder.mkdir()
         outcome = run(specs, store, iris_from(folder), workers=1, retries=retries)
         assert (outcome.n_failed, outcome.n_done) == (n_failed, 2 - n_failed)
-    assert timeless(twice) == timeless(expected)
+    assert without_times(twice) == without_times(expected)
 
 
 def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_store, failing):
@@ -446,12 +446,12 @@ def test_workers_that_are_given_serve_further_calls(open_store):
     specs = planned(repeats=1, methods=[TIMED, METHODS[0]])
     store = open_store(specs)
     with executors.Workers(2) as backend:
-        assert run(specs, store, IRIS, backend=backend).n_done == 3
+        assert run(specs, store, IRIS, workers=backend).n_done == 3
         assert backend.n_in_flight == 4
         failing = planned(repeats=2, methods=[{"method": "gha", "learning_rate": 1e6}])
         store.plan(plan_of(failing, "failing"))
-        assert run(failing, store, IRIS, backend=backend, fail_fast=True).n_failed
-        assert run(specs, store, IRIS, backend=backend, fresh=True).n_done == 3
+        assert run(failing, store, IRIS, workers=backend, fail_fast=True).n_failed
+        assert run(specs, store, IRIS, workers=backend, fresh=True).n_done == 3
 
 
 class TestKernels:

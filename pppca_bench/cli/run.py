@@ -170,7 +170,7 @@ def run(
                     store,
                     request.problems,
                     plans=request.plans,
-                    backend=backend,
+                    workers=backend,
                     fresh=fresh,
                     retries=retries,
                     fail_fast=fail_fast,

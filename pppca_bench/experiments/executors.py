@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import multiprocessing
 import multiprocessing.util
 import os
@@ -12,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -39,17 +39,20 @@ MAX_TEMPORARY = 70
 
 def check_main_guard() -> None:
     """Raise ConfigError if a script calls this at its top level: workers import the script, and would call it, too."""
-    main, frame = sys.modules["__main__"], inspect.currentframe()
-    while frame is not None and (frame.f_globals is not vars(main) or frame.f_code.co_name != "<module>"):
-        frame = frame.f_back
+    main = sys.modules["__main__"]
     path = getattr(main, "__file__", None)
-    if frame is None or path is None or not Path(path).is_file():
+    lines = [
+        line
+        for frame, line in traceback.walk_stack(None)
+        if frame.f_globals is vars(main) and frame.f_code.co_name == "<module>"
+    ]
+    if not lines or path is None or not Path(path).is_file():
         return
     statements = ast.parse(Path(path).read_bytes()).body
-    (here, *_) = [each for each in statements if (each.end_lineno or 0) >= frame.f_lineno] or statements[-1:]
+    (here, *_) = [each for each in statements if (each.end_lineno or 0) >= lines[0]] or statements[-1:]
     if not (isinstance(here, ast.If) and "__name__" in ast.dump(here.test)):
         raise ConfigError(
-            f'{path}:{frame.f_lineno}: expected `if __name__ == "__main__":` before a call with worker processes, which'
+            f'{path}:{lines[0]}: expected `if __name__ == "__main__":` before a call with worker processes, which'
             " import this script, got none. Put the call below it, or compute with workers=0."
         )
 

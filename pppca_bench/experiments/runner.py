@@ -60,8 +60,7 @@ def run(
     problems: OpenProblems,
     *,
     plans: Sequence[Plan] = (),
-    workers: int = 1,
-    backend: Workers | None = None,
+    workers: int | Workers = 1,
     fresh: bool = False,
     retries: int = 0,
     fail_fast: bool = False,
@@ -80,11 +79,9 @@ def run(
         Workers do not write to it.
     problems : mapping of (str, str) to (ProblemSource, Problem)
         The problems of the specs' cells, by name and digest; a problem with several splits is its first split.
-    workers : int, default 1
-        Number of worker processes; 0 computes in this process. No result depends on it.
-    backend : Workers, optional
-        Workers to use instead of new worker processes; they stay open for further calls. If they have a time limit,
-        a run that exceeds it has failed.
+    workers : int or Workers, default 1
+        Number of worker processes; 0 computes in this process. No result depends on it. Given `Workers` stay open for
+        further calls; if they have a time limit, a run that exceeds it has failed.
     fresh : bool, default False
         Compute completed runs again.
     retries : int, default 0
@@ -106,14 +103,14 @@ def run(
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     by_key = {spec.key: spec for spec in missing}
     data_of: DataOf = partial(_shared_properties, problems=problems)
-    if backend and backend.timeout is not None:
+    if isinstance(workers, Workers) and workers.timeout is not None:
         data_of = attrgetter("key")  # Choice: each run is a group of its own, so that the limit holds for each
     queue = Queue(missing, store, data_of, fresh=fresh, retries=retries)
     provenance, n_finished, failures = "", 0, list[RunResult]()
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
     progress(0, n_to_train)
     with ExitStack() as stack:
-        used = backend or stack.enter_context(Workers(workers))
+        used = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
         _compile(needed_families(missing), used, stage, warn)
         for computed in _execute(queue, used, problems, warn):
             provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})  # while the workers compute
