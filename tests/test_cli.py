@@ -57,15 +57,6 @@ def config(tmp_path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Path:
-    """Return the results folder of the small config, run once."""
-    folder = tmp_path_factory.mktemp("finished")
-    (folder / "small.yaml").write_text(SMALL)
-    printed("run", folder / "small.yaml", "--results", folder / "results", "--workers", 0)
-    return folder / "results"
-
-
 def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
     with Store(results / "results.sqlite", read_only=True) as store:
         return {
@@ -230,30 +221,12 @@ class TestErrors:
         assert printed("tables", code=1) == said
 
 
-class TestTables:
-    def test_files_hold_what_is_printed(self, finished):
-        asked = "tables", "--results", finished, "--format", "csv"
-        assert printed(*asked, "--out", "made/tables") == "Wrote 2 tables to made/tables.\n"
-        assert sorted(file.name for file in Path("made/tables").iterdir()) == ["R.csv", "X.csv"]
-        for name in ("R", "X"):
-            assert Path("made/tables", f"{name}.csv").read_text(encoding="utf-8") == printed(*asked, "--table", name)
-
-
-class TestMethods:
-    @pytest.mark.parametrize("form", ["terminal", "json"])
-    def test_each_method_and_classifier_is_listed_with_its_source(self, form):
-        shown = printed("methods", "--format", form)
-        if form == "json":
-            assert {row["name"] for row in json.loads(shown)} == METHODS.keys() | CLASSIFIERS.keys()
-        else:
-            lines = shown.splitlines()
-            assert len(lines) == len(METHODS) + len(CLASSIFIERS) + 2
-            assert any("dgha" in line and "slides" in line for line in lines)
-
-    def test_rank_prints_mean_ranks_and_tests(self, finished):
-        assert "7 methods on 2 data sets. Friedman's chi-squared" in printed("rank", "--results", finished)
-        ranks = json.loads(printed("rank", "--results", finished, "--format", "json"))
-        assert sum(ranks["mean_ranks"].values()) == pytest.approx(28.0), "1 + 2 + … + 7 on each data set"
+def test_each_method_and_classifier_is_listed_with_its_source():
+    rows = json.loads(printed("methods", "--format", "json"))
+    assert {row["name"] for row in rows} == METHODS.keys() | CLASSIFIERS.keys()
+    lines = printed("methods").splitlines()
+    assert len(lines) == len(rows) + 2
+    assert any("dgha" in line and "slides" in line for line in lines)
 
 
 @pytest.fixture(scope="module")
@@ -265,11 +238,6 @@ def recorded(tmp_path_factory) -> Path:
         store.describe_problems(list(FACTS.values()))
     assert f"Wrote {folder / 'baseline.json'}.\n" in printed("compare", "--record", "--strict", "--results", folder)
     return folder
-
-
-@pytest.fixture
-def copied(recorded, tmp_path) -> Path:
-    return Path(shutil.copytree(recorded, tmp_path / "copied"))
 
 
 class TestCompare:
@@ -317,51 +285,23 @@ class TestCompare:
             assert result.returncode == 0, result.stderr
 
 
-class TestRender:
-    # The invented runs have no learning curves, so that ours against published and the mean ranks of the report's
-    # networks are the figures that can be drawn.
-    @pytest.mark.slow
-    def test_figures_are_written_and_those_not_run_are_named(self, recorded):
-        result = pppca("figures", "--results", recorded, "--out", "made")
-        assert (result.exit_code, result.stdout) == (0, "Wrote 9 files to made.\n")
-        expected = {f"F{number}.{form}" for number in (5, 6, 7) for form in ("csv", "png", "svg")}
-        assert {path.name for path in Path("made").iterdir()} == expected
-        missing = [*(f"F{i}: not run" for i in (1, 2, 3, 4, 8)), *(f"E{i}: not run" for i in (1, 2, 3)), "F9: not run"]
-        assert [line[:11] for line in result.stderr.splitlines()] == missing
-        result = pppca("figures", "--results", recorded, "--out", "chosen", "--figure", "F6")
-        assert (result.exit_code, result.stdout, result.stderr) == (0, "Wrote 3 files to chosen.\n", "")
-        result = pppca("figures", "--results", recorded, "--figure", "F9")
-        assert result.stderr == "Error: no figure 'F9' in these results: expected one of F5, F6, F7.\n"
-
-    @pytest.mark.slow
-    def test_render_writes_every_table_figure_and_the_index(self, copied):
-        said = f"Wrote 27 tables, 3 figures and their index to {copied}, and {copied / 'findings.md'}.\n"
-        assert printed("render", "--results", copied) == said
-        index, findings = ((copied / name).read_text(encoding="utf-8") for name in ("README.md", "findings.md"))
-        names = re.findall(r"\]\(tables/(\w+)\.md\)", index)
-        assert len(names) == 27
-        written = {path.name for path in (copied / "tables").iterdir()}
-        assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
-        targets = re.findall(r"\]\(([^#)]+)\)", index + findings)
-        assert "tables/T3.md" in targets
-        assert {target for target in targets if not (copied / target).is_file()} <= {"report.html"}
-        page = copied.parent / "docs" / "new" / "findings.md"
-        printed("render", "--results", copied, "--findings", page)
-        targets = re.findall(r"\]\(([^#)]+)\)", page.read_text(encoding="utf-8"))
-        assert "../../copied/tables/T4.md" in targets
-        assert all((page.parent / target).is_file() for target in targets)
-
-    @pytest.mark.slow
-    def test_the_shares_of_the_verdicts_are_written_between_the_marks_of_a_page(self, copied, tmp_path):
-        page, mark = tmp_path / "page.md", "<!-- verdict_shares -->\n"
-        page.write_text(f"Before\n{mark}old{mark}After\n")
-        printed("render", "--results", copied, "--verdicts", page)
-        before, table, after = page.read_text(encoding="utf-8").split(mark)
-        assert (before, after) == ("Before\n", "After\n")
-        assert table.startswith("\n| table")
-        page.write_text(mark)
-        said = f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
-        assert said in printed("render", "--results", copied, "--verdicts", page, code=2)
+@pytest.mark.slow
+def test_render_writes_valid_links_and_the_verdicts_between_the_marks_of_a_page(recorded, tmp_path):
+    folder = Path(shutil.copytree(recorded, tmp_path / "copied"))
+    mark, page, findings = "<!-- verdict_shares -->\n", tmp_path / "page.md", tmp_path / "docs" / "new" / "findings.md"
+    page.write_text(f"Before\n{mark}old{mark}After\n")
+    printed("render", "--results", folder, "--findings", findings, "--verdicts", page)
+    for path, target in ((folder / "README.md", "tables/T3.md"), (findings, "../../copied/tables/T4.md")):
+        targets = re.findall(r"\]\(([^#)]+)\)", path.read_text(encoding="utf-8"))
+        assert target in targets
+        assert {name for name in targets if not (path.parent / name).is_file()} <= {"report.html"}
+    before, table, after = page.read_text(encoding="utf-8").split(mark)
+    assert (before, table[:8], after) == ("Before\n", "\n| table", "After\n")
+    page.write_text(mark)
+    said = f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
+    assert said in printed("render", "--results", folder, "--verdicts", page, code=2)
+    no_figure = "Error: no figure 'F9' in these results: expected one of F5, F6, F7.\n"
+    assert printed("figures", "--results", recorded, "--figure", "F9", code=2) == no_figure
 
 
 class TestData:
@@ -439,8 +379,8 @@ class TestProcess:
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
-    def test_a_closed_pipe_ends_the_tables_silently(self, finished):
-        printing = process("tables", "--results", finished)
+    def test_a_closed_pipe_ends_the_tables_silently(self, recorded):
+        printing = process("tables", "--results", recorded)
         printing.stdout.close()
         assert printing.stderr.read() == ""
         printing.stderr.close()

@@ -71,7 +71,7 @@ def content(store: Store) -> list[list[tuple]]:
     return [store.rows(f"SELECT * FROM {table}") for table in tables]
 
 
-@pytest.mark.parametrize("n", [1, 3, 4, 50])
+@pytest.mark.parametrize("n", [1, 3, 50])
 def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
     shards = [shard(SPECS, number, n) for number in range(1, n + 1)]
     keys = [spec.key for part in shards for spec in part]
@@ -147,10 +147,8 @@ def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
 
 def test_plans_are_united(store, made):
     merge(store, [made("one", [], SPECS[:2]), made("two", [], SPECS[1:3]), made("b", [], SPECS[:1], config="b")])
-    assert {name: {spec.key for spec, _ in store.runs([name])} for name in list(store.config_texts())} == {
-        "a": {spec.key for spec in SPECS[:3]},
-        "b": {SPECS[0].key},
-    }
+    plans = {name: {spec.key for spec, _ in store.runs([name])} for name in store.config_texts()}
+    assert plans == {"a": {spec.key for spec in SPECS[:3]}, "b": {SPECS[0].key}}
 
 
 def other_cell(spec: RunSpec, **changes: object) -> RunSpec:

@@ -481,7 +481,7 @@ class TestKernels:
     def run(specs: list[RunSpec], store: Store, events: list[str], **options: int) -> Outcome:
         return run(specs, store, IRIS, workers=0, stage=events.append, warn=events.append, **options)
 
-    def test_kernels_are_compiled_once_before_the_first_run(self, open_store, events):
+    def test_kernels_are_compiled_once_before_the_first_run(self, open_store, events, monkeypatch):
         specs = planned(repeats=1, methods=METHODS, tau=(5,))
         store = open_store(specs)
         assert self.run(specs, store, events).n_done == 3
@@ -489,21 +489,12 @@ class TestKernels:
         families = ["evolution", "hebbian", "batch_training", "linear_algebra"]
         assert events == [stages[0], *families, *stages[1:], "", "runs", "runs", "runs"]
         del events[:]
+        monkeypatch.setattr(runner.cache, "is_compiled", lambda _: False)
         self.run(specs, store, events)
-        assert events == []
+        assert events == [], "kernels of runs that are done are not needed"
+        monkeypatch.setattr(runner.cache, "is_compiled", lambda _: True)
         self.run(specs, store, events, fresh=True)
         assert events == ["runs"] * 3
-
-    def test_only_kernels_of_runs_to_compute_are_compiled(self, open_store, events, monkeypatch):
-        specs = planned(repeats=1, methods=[METHODS[0], METHODS[2]], tau=(5,))
-        store = open_store(specs)
-        with monkeypatch.context() as patched:
-            patched.setattr(runner.cache, "is_compiled", lambda _: True)
-            self.run(specs[:1], store, events)
-        del events[:]
-        self.run(specs, store, events)
-        assert "hebbian" not in events
-        assert {"evolution", "batch_training"} <= set(events)
 
     def test_an_error_in_a_kernel_is_raised_by_the_runs(self, open_store, events, monkeypatch):
         def compile_family(family: str) -> None:
