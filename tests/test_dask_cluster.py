@@ -14,15 +14,14 @@ from pathlib import Path
 
 import dying_workers
 import pytest
-from builders import opened, small, specs_of
+from builders import opened, plan_of, small, specs_of, stored_rows
 from command_line import LONG, pppca, pppca_process
-from test_merge import YAML, rows_of, untimed_tables
+from test_merge import YAML, untimed_tables
 from test_runner import without_times
 
 from pppca_bench.errors import ClusterError
 from pppca_bench.experiments import dask_cluster, runner
 from pppca_bench.experiments.dask_cluster import DaskCluster
-from pppca_bench.runs import Plan
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 
@@ -80,7 +79,7 @@ def test_the_fingerprint_depends_on_code_and_libraries(monkeypatch, tmp_path):
 @pytest.fixture
 def planned(tmp_path) -> Iterator[Store]:
     with Store(tmp_path / "a.sqlite") as store:
-        store.plan(Plan("a", "", "", tuple(SPECS)))
+        store.plan(plan_of(SPECS))
         yield store
 
 
@@ -95,7 +94,7 @@ def test_results_on_dask_equal_local_results_bit_for_bit(tmp_path, monkeypatch, 
     there = pppca_process("run", "small.yaml", "--executor", "dask", "--workers", 2, "--results", "there")
     assert re.search(r"^Dask's dashboard: http://127\.0\.0\.1:\d+/status$", there.stderr, re.MULTILINE)
     pppca("run", "small.yaml", "--workers", 0, "--results", "here", "--quiet")
-    assert rows_of(Path("there", DATABASE)) == rows_of(Path("here", DATABASE))
+    assert stored_rows(Path("there", DATABASE)) == stored_rows(Path("here", DATABASE))
     assert untimed_tables("there") == untimed_tables("here")
 
 
@@ -115,7 +114,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(pla
     ((_, sha256),) = IRIS
     assert sent == [f"pppca data {sha256} 0"]
     with Store(tmp_path / "b.sqlite") as here:
-        here.plan(Plan("a", "", "", tuple(SPECS)))
+        here.plan(plan_of(SPECS))
         monkeypatch.undo()
         runner.run(SPECS, here, IRIS, workers=0)
         assert without_times(here) == without_times(planned)

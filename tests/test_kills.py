@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from builders import stored_rows
 
 from pppca_bench.store.database import Store
 
@@ -75,14 +76,8 @@ class Folder:
             return {}
         shutil.copytree(self.path / "results", copied)
         with closing(sqlite3.connect(copied / "results.sqlite")) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            if not connection.execute("SELECT * FROM sqlite_master WHERE name = 'runs'").fetchall():
-                return {}
-            connection.row_factory = sqlite3.Row
-            statement = (
-                "SELECT * FROM runs JOIN cells ON cells.id = cell LEFT JOIN histories USING (key) WHERE status = 'done'"
-            )
-            return {row["key"]: dict(row) for row in connection.execute(statement)}
+            has_tables = connection.execute("SELECT * FROM sqlite_master WHERE name = 'runs'").fetchall()
+        return stored_rows(copied / "results.sqlite", aside=()) if has_tables else {}
 
     def without_times(self) -> dict[str, dict[str, object]]:
         """Return `rows` without the columns `ASIDE`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from builders import failed, plan_of, specs_of
+from builders import failed, plan_of, specs_of, stored_rows
 from command_line import pppca, printed
 
 from pppca_bench.errors import StoreError
@@ -89,18 +89,6 @@ def test_an_invalid_shard_is_refused(text):
     assert said in printed("run", "demo", "--shard", text, code=2)
 
 
-def rows_of(path: Path) -> list[tuple]:
-    """Return each run of a database in its order, with its cell and curves, times aside."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        found = connection.execute(
-            "SELECT runs.*, cells.*, curves FROM runs JOIN cells ON cells.id = cell LEFT JOIN histories USING (key)"
-            " ORDER BY runs.rowid"
-        ).fetchall()
-    aside = ("finished_at", "provenance", "fit_time_ms", "classifier_time_ms")
-    return [tuple((name, row[name]) for name in row.keys() if name not in aside) for row in found]  # noqa: SIM118
-
-
 def untimed_tables(folder: str) -> list[str]:
     lines = pppca("tables", "small", "--results", folder, "--format", "csv").stdout.splitlines()
     assert any(",fit_time_ms," in line for line in lines)
@@ -117,7 +105,7 @@ def test_four_shards_merged_equal_one_run_row_by_row_and_so_do_their_tables(tmp_
     folders = [f"s{number}" for number in range(1, 5)]
     merged = printed("merge", *folders, "--results", "all")
     assert merged.endswith("all has 108 runs done, 0 failed and 0 to do.\n")
-    assert rows_of(Path("all", DATABASE)) == rows_of(Path("one", DATABASE))
+    assert list(stored_rows(Path("all", DATABASE)).items()) == list(stored_rows(Path("one", DATABASE)).items())
     assert untimed_tables("all") == untimed_tables("one")
     again = printed("run", "small.yaml", "--workers", "0", "--results", "all", "--no-tables")
     assert again == "Nothing to do: all 108 runs are in all.\n"
