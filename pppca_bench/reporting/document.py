@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tabulate import tabulate
 
-from pppca_bench.files import in_markdown, printable, to_csv
-from pppca_bench.runs import Names, described
+from pppca_bench.errors import printable
+from pppca_bench.quantities import described
+from pppca_bench.reporting.escapes import in_markdown, to_csv
+from pppca_bench.runs import Names
 
 if TYPE_CHECKING:
     from jinja2 import Environment

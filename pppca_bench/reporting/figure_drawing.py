@@ -18,8 +18,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
-from pppca_bench.files import atomic_write, to_csv
+from pppca_bench.files import atomic_write
 from pppca_bench.reporting.document import printed, ten_digits
+from pppca_bench.reporting.escapes import to_csv
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.ranking import Contest, Ranking

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
+from pppca_bench.quantities import described
 from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, compare, score_rows, scores
 from pppca_bench.reporting.document import EMPTY, NO_ANSWERS, Answers, Document, environment, number_text
 from pppca_bench.reporting.figure_data import Figure
@@ -26,9 +26,9 @@ from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import SIGNS, filled_parts, notes, ours_text, published_texts
 from pppca_bench.reporting.verdicts import Verdict
-from pppca_bench.runs import described
 from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
+from pppca_bench.version import __version__
 
 WIDTH, HEIGHT, BAR = 150, 18, 3
 """Size of the histogram of a cell's repeats, and width of its bars, in pixels."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import attrgetter, itemgetter
 
+from pppca_bench.quantities import ERRORS
 from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
 from pppca_bench.reporting.document import (
     NO_ANSWERS,
@@ -21,7 +22,7 @@ from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdict_shares import SHARES, Shares, by_source
-from pppca_bench.runs import ERRORS, grouped
+from pppca_bench.runs import grouped
 
 
 def render_index(

@@ -8,6 +8,7 @@ from functools import partial
 from operator import attrgetter
 from statistics import median
 
+from pppca_bench.quantities import described
 from pppca_bench.reporting.comparison import compare, mean_difference, rule_of
 from pppca_bench.reporting.document import (
     EMPTY,
@@ -22,7 +23,7 @@ from pppca_bench.reporting.document import (
 )
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict
-from pppca_bench.runs import described, grouped
+from pppca_bench.runs import grouped
 
 SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "consistent": "~", "differs": "≠", "not run": EMPTY}
 """Signs of the verdicts, printed beside differences."""
