@@ -15,7 +15,7 @@ from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Comparison, compare
 from pppca_bench.reporting.document import Answers
-from pppca_bench.reporting.html import HEIGHT, anchor, inline_svg, render_report, table_view
+from pppca_bench.reporting.html import anchor, inline_svg, render_report, table_view
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -146,7 +146,7 @@ def test_each_published_number_has_its_verdict(built):
     by_place = {one.place: one for one in compared}
     views = [table_view(table, by_place) for table in tables.values()]
     shown = Counter(
-        (view.id, verdict)
+        (view.document.id, verdict)
         for view in views
         for row in view.rows
         for cell in row.cells
@@ -160,8 +160,6 @@ def test_each_published_number_has_its_verdict(built):
     )
     assert shown == expected
     assert {verdict for _, verdict in shown} >= {"reproduced", "differs"}
-    (counts,) = [view.counts for view in views if view.id == "T5"]
-    assert counts == {**dict.fromkeys(SIGNS, 0), **Counter(one.verdict for one in compared if one.table == "T5")}
 
 
 def test_a_row_or_a_cell_names_the_runs_that_compute_it_again(page):
@@ -182,10 +180,7 @@ def test_a_cell_shows_the_spread_of_its_repeats():
     ((title, statistics, histogram),) = table_view(table, {}).rows[0].cells[0].repeats
     assert title == "Error, %"
     assert statistics == "2.50 ± 1.73, 4 repeats; 95 % interval −0.26 to 5.26; 1.00 | 1.75 | 2.00 | 2.75 | 5.00."
-    bars = {int(x): int(height) for x, height in re.findall(rf"M(\d+) {HEIGHT}v-(\d+)", histogram)}
-    left, middle, right = bars
-    assert (middle - left) / (right - left) == pytest.approx(1 / 4, abs=0.02)
-    assert list(bars.values()) == [HEIGHT // 2, HEIGHT, HEIGHT // 2]
+    assert histogram == ({0: 1, 36: 2, 144: 1}, None)
 
 
 def test_the_published_number_lies_among_the_repeats_where_it_belongs():
@@ -197,8 +192,7 @@ def test_the_published_number_lies_among_the_repeats_where_it_belongs():
     assert [*shown.published] == [("", "2.0", "consistent"), ("", "", None)]
     ((_, statistics, histogram),) = shown.repeats
     assert statistics.endswith("; ours − published +0.67, consistent.")
-    bars = re.findall(r"M(\d+) \d+v-", histogram)
-    assert re.findall(r'class="p" d="M(\d+) 0v', histogram) == [bars[1]]
+    assert histogram.marked == [*histogram.counts][1]
 
 
 SVG = b"""<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">

@@ -19,7 +19,7 @@ from pppca_bench.runs import Names, described
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Format = Literal["terminal", "markdown", "latex", "csv", "json"]
+Format = Literal["terminal", "markdown", "latex", "csv", "json", "html"]
 EXTENSIONS: Mapping[Format, str] = {"terminal": "txt", "markdown": "md", "latex": "tex", "csv": "csv", "json": "json"}
 
 EMPTY = "–"

@@ -16,16 +16,20 @@ from pppca_bench.reporting.document import (
     Format,
     Grid,
     count_in_words,
+    none_if_nan,
     number_text,
     render_documents,
     true_minus,
 )
+from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import described, grouped
 
 SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "consistent": "~", "differs": "≠", "not run": EMPTY}
 """Signs of the verdicts, printed beside differences."""
+
+_NOT_RUN = Summary(math.nan, math.nan, 0, math.nan, math.nan)
 
 
 def render(*tables: Table | Document, form: Format, sd: bool = False) -> str:
@@ -36,50 +40,52 @@ def render(*tables: Table | Document, form: Format, sd: bool = False) -> str:
 def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool = False) -> Document:
     """Return a table of means as a document; a document is returned unchanged.
 
-    In the terminal and in LaTeX the columns of a list have short titles, with a legend below. In LaTeX the published
-    numbers are in the rows below ours, without the differences, to give a single table. With ``sd`` means are
-    printed as mean ± standard deviation, unless standard deviations have their own columns.
+    In the terminal and in LaTeX the columns of a list have short titles, with a legend below. Published numbers have
+    a grid of their own below ours, after it the differences; in LaTeX they are in the rows below ours, without the
+    differences, to give a single table; in HTML they are left to the page. With ``sd`` means are printed as mean ±
+    standard deviation, unless standard deviations have their own columns; in HTML they never have.
     """
     if isinstance(table, Document):
         return table
-    words, columns = notes(table), list(table.column_labels.values())
+    words, columns, is_page = notes(table), list(table.column_labels.values()), form == "html"
     if table.is_list and form in ("terminal", "latex"):
         known = [described(name) for name in table.column_labels]
         columns = [quantity.short or quantity.title for quantity in known]
         texts = [f"{_unitless(one.short)}: {_lower(_unitless(one.title))}" for one in known if one.short]
         words += [f"{'; '.join(texts)}."] if texts else []
-    grid, cells = partial(_grid, table, columns), table.cells.values()
-    ours, others = grid("", "", partial(_ours, sd and not table.spread)), []
+    sd = table.spread or table.is_list if is_page else sd and not table.spread
+    grid = partial(_grid, table, columns, table.spread and not is_page)
+    ours, others = grid("", "", partial(_ours, sd)), [] if is_page else list(_further_grids(table, grid))
     rows = ours.rows
-    if any(cell.published for cell in cells):
-        published = grid("published", f"Published ({table.place})", _published)
-        if form == "latex":
-            lines = []
-            for row, (_, *texts) in zip(rows, published.rows, strict=True):
-                lines += [row] if set(texts) <= {EMPTY, ""} else [row, [f"{INDENT}published", *texts]]
-            rows = lines
-            words.append(f"Published: {table.place}.")
-        else:
-            others.append(published)
-            if any(cell.ours and cell.published for cell in cells):
-                others.append(_differences(table, grid))
-    for quantity in table.also if any(cell.ours for cell in cells) else ():
-        others.append(grid(quantity, f"Ours. {described(quantity).title}", partial(_shown, quantity)))
+    if form == "latex" and others and others[0].name == "published":
+        rows = []
+        for row, (_, *texts) in zip(ours.rows, others[0].rows, strict=True):
+            rows += [row] if set(texts) <= {EMPTY, ""} else [row, [f"{INDENT}published", *texts]]
+        words.append(f"Published: {table.place}.")
+        others = [own for own in others if own.name in table.also]
     return Document(
-        *(table.id, table.title, "", ours.headers, rows, words, records(table)),
+        *(table.id, table.title, "", ours.headers, rows, words, () if is_page else records(table)),
         has_runs=table.has_runs,
         others=others,
         lead=table.lead,
     )
 
 
-def _differences(table: Table, grid: Callable[..., Grid]) -> Grid:
-    """Return the grid of differences; in a table with spread each has the sign of its verdict beside it."""
-    verdicts, caption = {}, "Difference, ours − published"
-    if table.spread:
-        verdicts = {item.place[1:]: item.verdict for item in compare([table])}
-        caption = f"{caption}; {', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items() if sign != EMPTY)}"
-    return grid("difference", caption, partial(_difference, verdicts), second="")
+def _further_grids(table: Table, grid: Callable[..., Grid]) -> Iterator[Grid]:
+    """Yield the grids of published numbers, of differences, and of further quantities, where there are any.
+
+    In a table with spread each difference has the sign of its verdict beside it.
+    """
+    cells, verdicts, caption = table.cells.values(), {}, "Difference, ours − published"
+    if any(cell.published for cell in cells):
+        yield grid("published", f"Published ({table.place})", _published)
+    if any(cell.ours and cell.published for cell in cells):
+        if table.spread:
+            verdicts = {item.place[1:]: item.verdict for item in compare([table])}
+            caption += f"; {', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items() if sign != EMPTY)}"
+        yield grid("difference", caption, partial(_difference, verdicts), second="")
+    for quantity in table.also if any(cell.ours for cell in cells) else ():
+        yield grid(quantity, f"Ours. {described(quantity).title}", partial(_shown, quantity))
 
 
 def records(table: Table) -> list[dict[str, object]]:
@@ -88,28 +94,26 @@ def records(table: Table) -> list[dict[str, object]]:
     for cell in table.cells.values():
         source = {name.replace("selection", "only"): getattr(cell.source, name, None) for name in names}
         for quantity in (*cell.shows, *table.also, *table.notes):
-            ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
-            if ours or theirs or cell.n_planned:
+            ours, theirs = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
+            if ours.n or theirs or cell.n_planned:
                 record: dict[str, object] = {"row": cell.row, "column": cell.column, "quantity": quantity}
                 record["published"] = theirs.value if theirs else None
-                for name in ("mean", "sd", "n", "low", "high"):
-                    value = getattr(ours, name, math.nan)
-                    record[name] = None if math.isnan(value) else value
-                record |= {"n": ours.n if ours else 0, "n_planned": cell.n_planned, "n_failed": cell.n_failed}
-                listed.append(record | source)
+                record |= {name: none_if_nan(value) for name, value in ours._asdict().items()}
+                listed.append(record | {"n_planned": cell.n_planned, "n_failed": cell.n_failed} | source)
     return listed
 
 
 def _grid(
     table: Table,
     columns: Sequence[str],
+    paired: bool,
     name: str,
     caption: str,
     texts: Callable[[TableCell], list[str]],
     second: str = "stddev",
 ) -> Grid:
-    """Fill a grid with texts; in a table with spread a cell has two columns, the second with the header ``second``."""
-    width = 2 if table.spread else 1
+    """Fill a grid with texts; if ``paired``, a cell has two columns, the second with the header ``second``."""
+    width = 2 if paired else 1
     headers = [table.row_header, *(header for label in columns for header in [label, second][:width])]
     rows = []
     for row, label in table.row_labels.items():
@@ -125,7 +129,7 @@ def _grid(
 def _ours(sd: bool, cell: TableCell) -> list[str]:
     """Return our numbers of a cell, and the standard deviation of its first quantity if this was run."""
     ours = cell.ours.get(cell.shows[0])
-    return [ours_text(cell, sd=sd)] if ours is None else [ours_text(cell, sd=sd), _sd_text(cell, ours.sd)]
+    return [ours_text(cell, sd=sd), *([_sd_text(cell, ours.sd)] if ours else [])]
 
 
 def _published(cell: TableCell) -> list[str]:
@@ -137,10 +141,8 @@ def _difference(verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCel
     """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
     both = {name: number for name, number in cell.published.items() if name in cell.ours}
     texts = {name: number_text(name, cell.ours[name].mean - number.value, "+") for name, number in both.items()}
-    first, line = cell.shows[0], [filled(cell.form, [texts.get(name, "") for name in cell.shows])]
-    if sign := SIGNS.get(verdicts.get((cell.row, cell.column, first), "not compared")):
-        line.append(sign)
-    return line
+    sign = SIGNS.get(verdicts.get((cell.row, cell.column, cell.shows[0]), "not compared"))
+    return [filled(cell.form, [texts.get(name, "") for name in cell.shows]), *([sign] if sign else [])]
 
 
 def _shown(quantity: str, cell: TableCell) -> list[str]:
@@ -148,7 +150,7 @@ def _shown(quantity: str, cell: TableCell) -> list[str]:
 
 
 def _sd_text(cell: TableCell, sd: float | None) -> str:
-    return EMPTY if sd is None or math.isnan(sd) else number_text(cell.shows[0], sd)
+    return EMPTY if sd is None else number_text(cell.shows[0], sd)
 
 
 def ours_text(cell: TableCell, *, sd: bool = False) -> str:
