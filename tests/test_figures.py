@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -139,7 +138,7 @@ class TestNumbers:
     def test_a_single_repeat_has_no_interval(self, runs):
         figure = runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0]).figures()["F1"]
         assert [(row["low"], row["high"]) for row in rows(figure)] == [("", ""), ("", "")]
-        assert to_images(partial(draw, figure))["png"]
+        assert to_images(draw, figure)["png"]
 
 
 class TestMissingRuns:
@@ -256,16 +255,16 @@ class TestDrawing:
         assert starts == [b"<?xml ve", b"\x89PNG\r\n\x1a\n", b"panel,cu"]
 
     def test_bytes_depend_on_the_numbers_alone(self, figures):
-        before = to_images(partial(draw, figures["F2"]))
+        before = to_images(draw, figures["F2"])
         with matplotlib.rc_context({"font.size": 20.0, "lines.linewidth": 9.0}):
-            after = to_images(partial(draw, figures["F2"]))
+            after = to_images(draw, figures["F2"])
         assert before == after
         assert b"<dc:date>" not in before["svg"]
         assert matplotlib.__version__.encode() not in before["png"]
 
     def test_drawing_leaves_the_settings_of_matplotlib_alone(self, figures):
         before = dict(matplotlib.rcParams)
-        to_images(partial(draw, figures["F2"]))
+        to_images(draw, figures["F2"])
         assert dict(matplotlib.rcParams) == before
 
 

@@ -196,15 +196,15 @@ def _render(document: Document, form: Format) -> str:
     if form == "latex":
         caption = " ".join([f"{document.title}.", *lead, *notes])
         parts = [f"% {title}", latex_table(document.headers, document.rows, caption, document.title, document.id)]
-        for grid in document.others:
-            short = f"{document.id}. {grid.caption}"
-            parts.append(latex_table(grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"))
     else:
         heading = f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"
         parts = [heading, *lead, text_table(document.headers, document.rows, form), *notes]
-        for grid in document.others:
-            caption = f"**{grid.caption}**" if form == "markdown" else f"{grid.caption}:"
-            parts += [caption, text_table(grid.headers, grid.rows, form)]
+    for name, caption, headers, rows in document.others:
+        if form == "latex":
+            short = f"{document.id}. {caption}"
+            parts.append(latex_table(headers, rows, f"{short}.", short, f"{document.id}-{name}"))
+        else:
+            parts += [f"**{caption}**" if form == "markdown" else f"{caption}:", text_table(headers, rows, form)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -212,9 +212,7 @@ def _csv(records: Sequence[Mapping[str, object]]) -> str:
     """Return records as CSV, with the columns of all records."""
     import pandas as pd
 
-    columns = list(dict.fromkeys(name for record in records for name in record)) or ["table"]
-    rounded = [{name: ten_digits(value) for name, value in record.items()} for record in records]
-    return to_csv(pd.DataFrame(rounded, columns=columns, dtype=object))
+    return to_csv(pd.DataFrame(records or {"table": []}, dtype=object).map(ten_digits))
 
 
 def environment(*, autoescape: bool = False) -> Environment:

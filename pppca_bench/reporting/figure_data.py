@@ -57,12 +57,9 @@ class Panel(NamedTuple):
     @property
     def series(self) -> dict[str, pd.DataFrame]:
         """Return the rows of each curve or series by its label; images and grids need no labels."""
-        label = self.data.columns[0]
-        return (
-            {}
-            if self.kind in ("images", "grid")
-            else {str(name): rows for name, rows in self.data.groupby(label, sort=False)}
-        )
+        if self.kind in ("images", "grid"):
+            return {}
+        return {str(name): rows for name, rows in self.data.groupby(self.data.columns[0], sort=False)}
 
 
 class Figure(NamedTuple):
@@ -158,11 +155,9 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
     """
     values = np.stack(repeats).astype(np.float64)
     n, mean = len(values), values.mean(axis=0)
-    half = np.full_like(mean, np.nan)
-    if n > 1:
-        half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
-    ends = {name: end.astype(np.float32) for name, end in (("mean", mean), ("low", mean - half), ("high", mean + half))}
-    return pd.DataFrame({"curve": label, "step": np.arange(len(mean)), **ends, "n": n})
+    half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    ends = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half}, dtype=np.float32)
+    return pd.concat([pd.DataFrame({"curve": label, "step": np.arange(len(mean))}), ends.assign(n=n)], axis=1)
 
 
 def variance_curves(repeats: Sequence[NDArray[Any]], n_estimates: int) -> Iterator[pd.DataFrame]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 _TICKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
 """Tick marks of an axis that is linear up to 8."""
 
-_METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+_METADATA: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
 """Metadata that are left out, by format: without date and version, equal drawings give equal bytes."""
 
 POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
@@ -70,32 +69,27 @@ def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, R
     The same numbers give the same bytes. In the CSV the interval of a single repeat is empty. A missing folder is
     created.
     """
-    drawings = [(figure.figure, partial(draw, figure), figure.numbers()) for figure in figures if figure.panels]
+    drawings = [(figure.figure, to_images(draw, figure), figure.numbers()) for figure in figures if figure.panels]
     for contest, ranking in rankings:
         numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method").reset_index()
-        drawings.append((contest.id, partial(draw_ranking, contest, ranking), numbers))
+        drawings.append((contest.id, to_images(draw_ranking, contest, ranking), numbers))
     paths = []
-    for name, drawn, numbers in drawings:
-        table = to_csv(numbers.map(ten_digits)).encode()
-        for extension, content in {**to_images(drawn), "csv": table}.items():
+    for name, images, numbers in drawings:
+        for extension, content in {**images, "csv": to_csv(numbers.map(ten_digits)).encode()}.items():
             paths.append(out_dir / f"{name}.{extension}")
             atomic_write(paths[-1], content)
     return paths
 
 
-def page_svg(draw_it: Callable[..., Drawing], *numbers: object) -> bytes:
-    """Return the drawing of `draw` or `draw_ranking` as SVG for a web page, without its title."""
-    return to_images(partial(draw_it, *numbers, titled=False), ("svg",), [STYLE, PAGE_STYLE])["svg"]
+def to_images(draw_it: Callable[..., Drawing], *numbers: object, for_page: bool = False) -> dict[str, bytes]:
+    """Return the drawing of `draw` or `draw_ranking` as ``svg`` and ``png``, the same bytes for the same numbers.
 
-
-def to_images(
-    drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA), style: Path | list[Path] = STYLE
-) -> dict[str, bytes]:
-    """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
+    For a web page only ``svg``, without a title, and with texts in the page's fonts instead of outlines.
+    """
     images = {}
-    with matplotlib.style.context(style, after_reset=True):
-        drawing = drawn()
-        for form in forms:
+    with matplotlib.style.context([STYLE, PAGE_STYLE] if for_page else STYLE, after_reset=True):
+        drawing = draw_it(*numbers, titled=not for_page)
+        for form in ("svg",) if for_page else ("svg", "png"):
             buffer = io.BytesIO()
             drawing.savefig(buffer, format=form, metadata=_METADATA[form])
             images[form] = buffer.getvalue()
@@ -105,8 +99,6 @@ def to_images(
 def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     """Draw a figure that has at least one panel."""
     kind = figure.panels[0].kind
-    draw_panel = {"curves": _draw_curves, "points": _draw_points, "scatter": _draw_scatter, "images": _draw_images}
-    draw_panel["grid"] = _draw_grid
     labels = dict.fromkeys(label for panel in figure.panels for label in panel.series)
     styles = dict(zip(labels, cycle(STYLES), strict=False))
     n_columns = min({"curves": 2, "images": 1}.get(kind, 3), len(figure.panels))
@@ -117,8 +109,8 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     else:
         axes = list(drawing.subplots(n_rows, n_columns, squeeze=False).flat)
     for panel, ax in zip(figure.panels, axes, strict=False):
-        draw_panel[kind](panel, ax, styles, figure)
-        ax.set_title(panel.title if kind != "grid" else textwrap.fill(panel.title, 12 + panel.data["column"].nunique()))
+        ax.set_title(panel.title)
+        _DRAW[kind](panel, ax, styles, figure)
     for ax in drawing.axes[len(figure.panels) :]:
         ax.remove()
     if kind == "curves":
@@ -273,6 +265,16 @@ def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
     ax.set_yticks(range(len(rows)), rows, fontsize=7)
     ax.tick_params(length=0)
     ax.grid(visible=False)
+    ax.set_title(textwrap.fill(panel.title, 12 + len(columns)))
+
+
+_DRAW: Mapping[str, Callable[[Panel, Axes, Styles, Figure], None]] = {
+    "curves": _draw_curves,
+    "points": _draw_points,
+    "scatter": _draw_scatter,
+    "images": _draw_images,
+    "grid": _draw_grid,
+}
 
 
 def _align(figure: Figure, drawing: Drawing) -> None:

@@ -16,7 +16,7 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, compare, score_rows, scores
 from pppca_bench.reporting.document import NO_ANSWERS, Answers, Document, environment, number_text
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
+from pppca_bench.reporting.figure_drawing import draw, draw_ranking, to_images
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
 from pppca_bench.reporting.own_tables import FIT_TIMES
 from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
@@ -179,7 +179,7 @@ def render_report(
     for contest, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
         ranks = Document(f"{contest.id}-ranks", contest.title, "", ranking.headers, rows, remarks)
-        rankings.append((contest.id, contest.title, page_svg(draw_ranking, contest, ranking), text_view(ranks)))
+        rankings.append((contest, to_images(draw_ranking, contest, ranking, for_page=True), text_view(ranks)))
     groups = score_rows(scores(means, snapshot.of_texts))
     counts: dict[str, Counter[Verdict]] = {}
     for place, item in by_place.items():
@@ -192,7 +192,7 @@ def render_report(
         findings=answers.claims,
         tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
         figures=[
-            (figure.figure, figure.title, page_svg(draw, figure), figure_notes(figure))
+            (figure, to_images(draw, figure, for_page=True), figure_notes(figure))
             for figure in figures
             if figure.panels
         ],
