@@ -20,7 +20,7 @@ from pppca_bench.store.database import Store
 
 Floats = NDArray[np.floating[Any]]
 Portrait = Mapping[str, NDArray[Any]]
-"""Arrays that a run with ``portrait: true`` stores, see `pppca_bench.experiments.measures.portray`."""
+"""Arrays that a run with ``portrait: true`` stores, see `pppca_bench.experiments.measures.figure_arrays`."""
 
 Kind = Literal["curves", "points", "scatter", "images", "grid"]
 
