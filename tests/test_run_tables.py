@@ -11,7 +11,6 @@ from command_line import pppca, printed
 from full_results import FACTS, full_runs, plans_of
 from stored_runs import store_runs
 
-from pppca_bench.reporting.document import Document
 from pppca_bench.store.database import Store
 
 ROOT = Path(__file__).parents[1]
@@ -181,12 +180,3 @@ class TestTables:
         assert refused.count("\n") == 1
         assert refused.startswith(message)
         assert "(did you mean '" in refused
-
-
-def test_a_row_of_a_sheet_without_a_number_of_ours_goes():
-    rows = (("a", "1.0", "P"), ("b", "–", "N"))
-    records = ({"row": "a", "n": 3, "better": "pivot", "published_better": "pivot"},)
-    records += ({"row": "b", "n": 3, "better": None, "published_better": "none"},)
-    sheet = Document("S", "A sheet", "", ("Problem", "ours", "publ."), rows, records=records).trimmed()
-    assert (sheet.rows, sheet.records) == ([*rows[:1]], [*records[:1]])
-    assert Document("S", "A sheet", "", ("Problem",), rows[1:], records=records[1:]).trimmed() is None

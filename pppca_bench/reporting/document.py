@@ -212,7 +212,8 @@ def _csv(records: Sequence[Mapping[str, object]]) -> str:
     """Return records as CSV, with the columns of all records."""
     import pandas as pd
 
-    return to_csv(pd.DataFrame(records or {"table": []}, dtype=object).map(ten_digits))
+    rounded = [{name: ten_digits(value) for name, value in record.items()} for record in records]
+    return to_csv(pd.DataFrame(rounded or {"table": []}, dtype=object))
 
 
 def environment(*, autoescape: bool = False) -> Environment:
