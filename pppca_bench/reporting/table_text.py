@@ -109,59 +109,56 @@ def _grid(
     paired: bool,
     name: str,
     caption: str,
-    texts: Callable[[TableCell], list[str]],
+    texts: Callable[[TableCell], tuple[str, str]],
     second: str = "stddev",
 ) -> Grid:
     """Fill a grid with texts; if ``paired``, a cell has two columns, the second with the header ``second``."""
     width = 2 if paired else 1
-    headers = [table.row_header, *(header for label in columns for header in [label, second][:width])]
+    headers = [table.row_header, *(header for label in columns for header in (label, second)[:width])]
     rows = []
     for row, label in table.row_labels.items():
         line = [label]
         for column in table.column_labels:
             cell = table.cells.get((row, column))
-            own = texts(cell) if cell else [EMPTY]
-            line += [*own, EMPTY if own == [EMPTY] else ""][:width]
+            text, beside = texts(cell) if cell else (EMPTY, EMPTY)
+            line += (text, EMPTY if text == EMPTY else beside)[:width]
         rows.append(line)
     return Grid(name, caption, headers, rows)
 
 
-def _ours(sd: bool, cell: TableCell) -> list[str]:
+def _ours(sd: bool, cell: TableCell) -> tuple[str, str]:
     """Return our numbers of a cell, and the standard deviation of its first quantity if this was run."""
-    ours = cell.ours.get(cell.shows[0])
-    return [ours_text(cell, sd=sd), *([_sd_text(cell, ours.sd)] if ours else [])]
+    first, ours = cell.shows[0], cell.ours.get(cell.shows[0])
+    return ours_text(cell, sd=sd), number_text(first, ours.sd) if ours else ""
 
 
-def _published(cell: TableCell) -> list[str]:
-    number = cell.published.get(cell.shows[0])
-    return [filled(cell.form, published_texts(cell)), _sd_text(cell, number.sd if number else None)]
+def _published(cell: TableCell) -> tuple[str, str]:
+    first, number = cell.shows[0], cell.published.get(cell.shows[0])
+    sd = None if number is None else number.sd
+    return filled(cell.form, published_texts(cell)), EMPTY if sd is None else number_text(first, sd)
 
 
-def _difference(verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCell) -> list[str]:
+def _difference(verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCell) -> tuple[str, str]:
     """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
-    both = {name: number for name, number in cell.published.items() if name in cell.ours}
-    texts = {name: number_text(name, cell.ours[name].mean - number.value, "+") for name, number in both.items()}
-    sign = SIGNS.get(verdicts.get((cell.row, cell.column, cell.shows[0]), "not compared"))
-    return [filled(cell.form, [texts.get(name, "") for name in cell.shows]), *([sign] if sign else [])]
+    differences = {
+        name: cell.ours[name].mean - cell.published[name].value for name in cell.ours.keys() & cell.published
+    }
+    texts = [number_text(name, differences[name], "+") if name in differences else "" for name in cell.shows]
+    verdict = verdicts.get((cell.row, cell.column, cell.shows[0]), "not compared")
+    return filled(cell.form, texts), SIGNS.get(verdict, "")
 
 
-def _shown(quantity: str, cell: TableCell) -> list[str]:
-    return [number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY]
-
-
-def _sd_text(cell: TableCell, sd: float | None) -> str:
-    return EMPTY if sd is None else number_text(cell.shows[0], sd)
+def _shown(quantity: str, cell: TableCell) -> tuple[str, str]:
+    return number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY, ""
 
 
 def ours_text(cell: TableCell, *, sd: bool = False) -> str:
     """Return our numbers of a cell as tables print them, with an asterisk if repeats are missing."""
-    if not (cell.ours or cell.n_planned):
-        return EMPTY
     texts = []
     for name in cell.shows:
-        ours = cell.ours.get(name)
-        text = number_text(name, ours.mean) if ours else ""
-        texts.append(f"{text} ± {number_text(name, ours.sd)}" if sd and ours and not math.isnan(ours.sd) else text)
+        ours = cell.ours.get(name, _NOT_RUN)
+        text = number_text(name, ours.mean) if ours.n else ""
+        texts.append(f"{text} ± {number_text(name, ours.sd)}" if sd and not math.isnan(ours.sd) else text)
     return filled(cell.form, texts) + ("*" if cell.incomplete else "")
 
 
