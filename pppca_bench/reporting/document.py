@@ -107,16 +107,16 @@ class Document(NamedTuple):
 
     def paragraphs(self) -> list[str]:
         """Return the source, the notes and the number of missing runs, where there are any."""
-        place = [f"After the {self.place}."] if self.place else []
+        source = [f"After the {self.place}."] if self.place else []
         late = f"* {self.n_missing} of the planned runs are missing: `pppca run` adds them."
-        return [*place, *self.notes, *([late] if self.n_missing else [])]
+        return [*source, *self.notes, *([late] if self.n_missing else [])]
 
     def trimmed(self) -> Document | None:
         """Return the document without the rows that lack our result; None if no row is left."""
-        others = ("row", "quantity", "n")
+        not_ours = re.compile("(row|quantity|n)$|n_|published_")
         kept = [
-            any(own[key] is not None for key in own if key not in others and not key.startswith(("n_", "published_")))
-            for own in self.records
+            any(value is not None for name, value in record.items() if not not_ours.match(name))
+            for record in self.records
         ]
         if not any(kept):
             return None

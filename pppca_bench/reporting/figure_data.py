@@ -18,11 +18,10 @@ from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Facts, Names, Selector, StoredRun
 from pppca_bench.store.database import Store
 
-Floats = NDArray[np.floating[Any]]
 Portrait = Mapping[str, NDArray[Any]]
 """Arrays that a run with ``portrait: true`` stores, see `pppca_bench.experiments.measures.figure_arrays`."""
 
-Kind = Literal["curves", "points", "scatter", "images", "grid"]
+PanelKind = Literal["curves", "points", "scatter", "images", "grid"]
 
 
 class Panel(NamedTuple):
@@ -47,7 +46,7 @@ class Panel(NamedTuple):
         Scale of a scatter: equal on both axes, or from 0 to 1 over numbered components.
     """
 
-    kind: Kind
+    kind: PanelKind
     title: str
     data: pd.DataFrame
     x_label: str = ""
@@ -270,13 +269,13 @@ def _with_share(label: str, portrait: Portrait) -> str:
     return f"{label}: {retained_percent(portrait):.1f} % of the variance"
 
 
-def _points(series: Mapping[str, Floats]) -> pd.DataFrame:
+def _points(series: Portrait) -> pd.DataFrame:
     """Return the data of a scatter, given x and y of each series."""
     points = [pd.DataFrame(xy, columns=["x", "y"]).assign(series=label) for label, xy in series.items()]
     return pd.concat(points)[["series", "x", "y"]]
 
 
-def _image_row(title: str, images: Floats) -> Panel:
+def _image_row(title: str, images: NDArray[Any]) -> Panel:
     """Return a panel of square images, each a row of ``images``."""
     side = round(images.shape[1] ** 0.5)
     image, row, column = np.indices((len(images), side, side)).reshape(3, -1)

@@ -234,19 +234,19 @@ def _draw_images(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
 def _place_grids(drawing: Drawing, panels: Sequence[Panel]) -> list[Axes]:
     """Place grids side by side in bands, each as wide as its columns, and give the drawing their size."""
     bands = list[list[int]]([[]])
-    for place, panel in enumerate(panels):
+    for index, panel in enumerate(panels):
         n_columns = panel.data["column"].nunique()
         if bands[-1] and len(bands[-1]) + n_columns > COLUMNS_PER_BAND:
             bands.append([])
-        bands[-1] += [place] * n_columns
+        bands[-1] += [index] * n_columns
     n_columns = max(map(len, bands))
     n_rows = panels[0].data["data_set"].nunique()
     drawing.set_size_inches(1.6 + 0.36 * n_columns, 1.0 + len(bands) * (1.6 + 0.17 * n_rows))
     mosaic: list[Any] = [band + [-1] * (n_columns - len(band)) for band in bands]
     axes = drawing.subplot_mosaic(mosaic, empty_sentinel=-1)
-    for place, ax in axes.items():
-        ax.tick_params(labelleft=place in [band[0] for band in bands])
-    return [axes[place] for place in range(len(panels))]
+    for index, ax in axes.items():
+        ax.tick_params(labelleft=index in [band[0] for band in bands])
+    return [axes[index] for index in range(len(panels))]
 
 
 def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
@@ -344,7 +344,7 @@ def cliques(ranking: Ranking) -> list[tuple[int, int]]:
     p_values = ranking.nemenyi.loc[ranking.mean_ranks.index, ranking.mean_ranks.index].to_numpy()
     series: list[tuple[int, int]] = []
     for first, row in enumerate(p_values):
-        last = max(place for place, p in enumerate(row) if p >= ALPHA)
+        last = max(index for index, p in enumerate(row) if p >= ALPHA)
         if last > first and (not series or last > series[-1][1]):
             series.append((first, last))
     return series
@@ -355,7 +355,7 @@ def _draw_bars(ax: Axes, ranking: Ranking) -> int:
     ranks = ranking.mean_ranks.to_numpy()
     level_ends: list[float] = []
     for first, last in cliques(ranking):
-        free = (place for place, end in enumerate(level_ends) if end < ranks[first])
+        free = (level for level, end in enumerate(level_ends) if end < ranks[first])
         level = next(free, len(level_ends))
         level_ends[level : level + 1] = [ranks[last]]
         ax.plot(ranks[[first, last]], [-level - 1] * 2, color="black", linewidth=2, zorder=3)

@@ -36,15 +36,13 @@ LENGTH, WIDTH = 144, 3
 _MAX_PART = 40
 """Largest number of characters of a part of an id."""
 
-Source = tuple[str, str]
-"""Provenance of a cell: the arguments of `pppca run` that compute it again, and its versions and data."""
-
 
 class CellView(NamedTuple):
     """Cell of a table.
 
     ``published`` has the characters before each published number, its text, and the verdict on ours; ``repeats`` the
-    title of each quantity with several repeats, its statistics, and its histogram.
+    title of each quantity with several repeats, its statistics, and its histogram; ``source`` the arguments of
+    `pppca run` that compute it again, and its versions and data.
     """
 
     text: str
@@ -52,7 +50,7 @@ class CellView(NamedTuple):
     id: str = ""
     published: Sequence[tuple[str, str, Verdict | None]] = ()
     repeats: Sequence[tuple[str, str, Histogram]] = ()
-    source: Source | None = None
+    source: tuple[str, str] | None = None
 
 
 class RowView(NamedTuple):
@@ -61,7 +59,7 @@ class RowView(NamedTuple):
     label: str
     cells: Sequence[CellView]
     id: str = ""
-    source: Source | None = None
+    source: tuple[str, str] | None = None
 
 
 class TableView(NamedTuple):
@@ -86,12 +84,12 @@ def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
     document, rows = document_of(table, "html"), []
     for key, (label, *texts) in zip(table.row_labels, document.rows, strict=True):
         of_row = [table.cells.get((key, column)) for column in table.column_labels]
-        views = [_cell(table, *own, compared) for own in zip(of_row, texts, strict=True)]
+        views = [_cell(table, cell, text, compared) for cell, text in zip(of_row, texts, strict=True)]
         sources = {view.source for view in views if view.source}
         shared = sources.pop() if len(sources) == 1 else None
         views = [view._replace(source=None) for view in views] if shared else views
         rows.append(RowView(label, views, anchor(table.id, key) if table.is_list else "", shared))
-    is_compared = any(place[0] == table.id for place in compared)
+    is_compared = any(table_id == table.id for table_id, *_ in compared)
     return TableView(document, f"Ours; below it, published: {table.place}" if is_compared else "", rows)
 
 
@@ -101,7 +99,7 @@ def text_view(document: Document) -> TableView:
     rows = []
     for number, (label, *texts) in enumerate(document.rows):
         verdict = verdicts.get(document.agrees[number]) if document.agrees else None
-        cells = [CellView(text, None if place else verdict) for place, text in enumerate(texts)]
+        cells = [CellView(text, None if index else verdict) for index, text in enumerate(texts)]
         rows.append(RowView(label, cells, anchor(document.id, f"{number + 1}-{label}")))
     caption = f"Ours beside published: {document.place}" if document.place else ""
     return TableView(document._replace(place=""), caption, rows)
@@ -111,8 +109,8 @@ def _cell(table: Table, cell: TableCell | None, text: str, compared: Mapping[Pla
     """Return the view of a cell with our numbers as text."""
     if cell is None:
         return CellView(text)
-    places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
-    judged = {name: compared[place] for name, place in places.items() if place in compared}
+    numbers = {name: compared.get((table.id, cell.row, cell.column, name)) for name in cell.published}
+    judged = {name: number for name, number in numbers.items() if number}
     verdicts: list[Verdict | None] = [judged[name].verdict if name in judged else None for name in cell.shows]
     texts = published_texts(cell)
     if table.spread and texts[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
@@ -120,9 +118,9 @@ def _cell(table: Table, cell: TableCell | None, text: str, compared: Mapping[Pla
     parts = filled_parts(cell.form, texts) if cell.published else []
     repeated = [name for name in (*cell.shows, *table.also) if name in cell.ours and len(cell.values(name)) > 1]
     source = None
-    if own := cell.source:
-        versions = f"Versions {own.versions}; data" if own.versions else "Data"
-        source = shlex.join([own.config, "--only", own.selection]), f"{versions} {own.data_sha256[:12]}."
+    if runs := cell.source:
+        versions = f"Versions {runs.versions}; data" if runs.versions else "Data"
+        source = shlex.join([runs.config, "--only", runs.selection]), f"{versions} {runs.data_sha256[:12]}."
     return CellView(
         text,
         verdicts[0],
@@ -182,8 +180,8 @@ def render_report(
         rankings.append((contest, to_images(draw_ranking, contest, ranking, for_page=True), text_view(ranks)))
     groups = score_rows(scores(means, snapshot.of_texts))
     counts: dict[str, Counter[Verdict]] = {}
-    for place, item in by_place.items():
-        counts.setdefault(place[0], Counter())[item.verdict] += 1
+    for item in by_place.values():
+        counts.setdefault(item.table, Counter())[item.verdict] += 1
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
@@ -211,7 +209,7 @@ def _with_code(text: str) -> Markup:
     """Return a text with the parts between backticks marked up as code."""
     parts = str(text).split("`")
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)
     )
 
 

@@ -62,7 +62,7 @@ def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool 
         for row, (_, *texts) in zip(ours.rows, others[0].rows, strict=True):
             rows += [row] if set(texts) <= {EMPTY, ""} else [row, [f"{INDENT}published", *texts]]
         words.append(f"Published: {table.place}.")
-        others = [own for own in others if own.name in table.also]
+        others = [further for further in others if further.name in table.also]
     return Document(
         *(table.id, table.title, "", ours.headers, rows, words, () if is_page else records(table)),
         has_runs=table.has_runs,
@@ -94,10 +94,10 @@ def records(table: Table) -> list[dict[str, object]]:
     for cell in table.cells.values():
         source = {name.replace("selection", "only"): getattr(cell.source, name, None) for name in names}
         for quantity in (*cell.shows, *table.also, *table.notes):
-            ours, theirs = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
-            if ours.n or theirs or cell.n_planned:
+            ours, published = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
+            if ours.n or published or cell.n_planned:
                 record: dict[str, object] = {"row": cell.row, "column": cell.column, "quantity": quantity}
-                record["published"] = theirs.value if theirs else None
+                record["published"] = published.value if published else None
                 record |= {name: none_if_nan(value) for name, value in ours._asdict().items()}
                 listed.append(record | {"n_planned": cell.n_planned, "n_failed": cell.n_failed} | source)
     return listed
@@ -174,7 +174,7 @@ def filled(form: str, texts: Sequence[str]) -> str:
 
 def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     """Return the parts of `filled`: pairs of the characters before a text, and the text; the last text is empty."""
-    n_given = max((place for place, text in enumerate(texts, 1) if text), default=0)
+    n_given = max((n for n, text in enumerate(texts, 1) if text), default=0)
     if not n_given:
         return [("", EMPTY)]
     pieces = form.split("{}")
@@ -215,9 +215,9 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
     for quantity in table.notes:
         ours = [cell.ours[quantity].mean for cell in table.cells.values() if quantity in cell.ours]
         numbers = table.reference.numbers.items() if table.reference else ()
-        theirs = [cell[quantity].text for (place, *_), cell in numbers if place == table.id and quantity in cell]
+        published = [cell[quantity].text for (name, *_), cell in numbers if name == table.id and quantity in cell]
         text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
-        yield text + (f" (published: {theirs[0]})." if theirs else ".")
+        yield text + (f" (published: {published[0]})." if published else ".")
     if incomplete := table.incomplete_cells:
         missing, failed = sum(cell.n_planned - cell.n for cell in incomplete), sum(cell.n_failed for cell in incomplete)
         names = "; `pppca list --failed` lists the failed repeats" if failed else ""
@@ -227,10 +227,10 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
 def _note_on_differences(table: Table) -> str:
     """State for each quantity how far our means over several repeats are from the published numbers."""
     of_repeats, texts = [item for item in compare([table]) if item.n > 1], []
-    for quantity, own in grouped(of_repeats, attrgetter("quantity")).items():
-        mean, n_below = mean_difference(own)
+    for quantity, compared in grouped(of_repeats, attrgetter("quantity")).items():
+        mean, n_below = mean_difference(compared)
         title = _lower(_unitless(described(quantity).title))
-        texts.append(f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(own)} below)")
+        texts.append(f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(compared)} below)")
     return f"Ours − published, on average: {', '.join(texts)}." if texts else ""
 
 
