@@ -19,7 +19,7 @@ from pppca_bench.runs import Names, described
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Format = Literal["terminal", "markdown", "latex", "csv", "json", "html"]
+Format = Literal["terminal", "markdown", "latex", "csv", "json"]
 EXTENSIONS: Mapping[Format, str] = {"terminal": "txt", "markdown": "md", "latex": "tex", "csv": "csv", "json": "json"}
 
 EMPTY = "–"
@@ -37,6 +37,9 @@ MAX_PAGE_ROWS = 64
 _MAX_NORMAL_ROWS = 36
 """Largest number of rows of a LaTeX table in the normal font size."""
 
+PUBLISHED, DIFFERENCE = "published", "difference"
+"""Names of the grids of published numbers, and of the differences of our numbers from them."""
+
 INDENT = "\u2003"
 """Indentation of a row's label."""
 
@@ -49,12 +52,17 @@ asterisks as options, and in a caption's option a bracket as its end.
 
 
 class Grid(NamedTuple):
-    """Further rows and columns of texts of a document; ``name`` is the end of the label in LaTeX."""
+    """Further rows and columns of texts of a document.
+
+    In LaTeX ``name`` is the end of the label, and the grids of published numbers and of differences are no tables: the
+    published numbers stand below ours.
+    """
 
     name: str
     caption: str
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
+    place: str = ""  # where its numbers were published
 
 
 class Agreement(NamedTuple):
@@ -81,6 +89,8 @@ class Document(NamedTuple):
     agrees: tuple[bool | None, ...] = ()  # whether each row agrees with the published value; None if not run
     others: Sequence[Grid] = ()  # grids below the rows
     lead: str = ""  # printed above the rows
+    short_headers: Sequence[str] = ()  # for the terminal and LaTeX, with a legend
+    legend: str = ""
 
     @classmethod
     def of_records(
@@ -192,20 +202,37 @@ def render_documents(documents: Sequence[Document], form: Format) -> str:
 
 def _render(document: Document, form: Format) -> str:
     title, lead = f"{document.id}. {document.title}", [document.lead] if document.lead else []
-    notes = document.paragraphs()
+    notes, headers = document.paragraphs(), document.headers
+    if document.short_headers and form != "markdown":
+        headers = document.short_headers
+        notes += [document.legend] if document.legend else []
     if form == "latex":
-        caption = " ".join([f"{document.title}.", *lead, *notes])
-        parts = [f"% {title}", latex_table(document.headers, document.rows, caption, document.title, document.id)]
+        rows, places = _with_published(document)
+        caption = " ".join([f"{document.title}.", *lead, *notes, *places])
+        parts = [f"% {title}", latex_table(headers, rows, caption, document.title, document.id)]
     else:
         heading = f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"
-        parts = [heading, *lead, text_table(document.headers, document.rows, form), *notes]
-    for name, caption, headers, rows in document.others:
-        if form == "latex":
+        parts = [heading, *lead, text_table(headers, document.rows, form), *notes]
+    for grid in document.others:
+        caption = f"{grid.caption} ({grid.place})" if grid.place else grid.caption
+        if form != "latex":
+            caption = f"**{caption}**" if form == "markdown" else f"{caption}:"
+            parts += [caption, text_table(grid.headers, grid.rows, form)]
+        elif grid.name not in (PUBLISHED, DIFFERENCE):
             short = f"{document.id}. {caption}"
-            parts.append(latex_table(headers, rows, f"{short}.", short, f"{document.id}-{name}"))
-        else:
-            parts += [f"**{caption}**" if form == "markdown" else f"{caption}:", text_table(headers, rows, form)]
+            parts.append(latex_table(grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"))
     return "\n\n".join(parts) + "\n"
+
+
+def _with_published(document: Document) -> tuple[Sequence[Sequence[str]], list[str]]:
+    """Return the rows of a document with the published numbers below ours, and where these were published."""
+    published = [grid for grid in document.others if grid.name == PUBLISHED]
+    rows = document.rows
+    for grid in published:
+        rows = []
+        for ours, (_, *texts) in zip(document.rows, grid.rows, strict=True):
+            rows += [ours] if set(texts) <= {EMPTY, ""} else [ours, [f"{INDENT}published", *texts]]
+    return rows, [f"Published: {grid.place}." for grid in published]
 
 
 def _csv(records: Sequence[Mapping[str, object]]) -> str:

@@ -81,7 +81,7 @@ def anchor(*parts: str) -> str:
 
 def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
     """Return the view of a table of means, with the verdicts of `comparison.compare`."""
-    document, rows = document_of(table, "html"), []
+    document, rows = document_of(table, sd=table.spread or table.is_list, paired=False), []
     for key, (label, *texts) in zip(table.row_labels, document.rows, strict=True):
         of_row = [table.cells.get((key, column)) for column in table.column_labels]
         views = [_cell(table, cell, text, compared) for cell, text in zip(of_row, texts, strict=True)]

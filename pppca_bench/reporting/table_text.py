@@ -10,8 +10,9 @@ from statistics import median
 
 from pppca_bench.reporting.comparison import compare, mean_difference, rule_of
 from pppca_bench.reporting.document import (
+    DIFFERENCE,
     EMPTY,
-    INDENT,
+    PUBLISHED,
     Document,
     Format,
     Grid,
@@ -34,40 +35,29 @@ _NOT_RUN = Summary(math.nan, math.nan, 0, math.nan, math.nan)
 
 def render(*tables: Table | Document, form: Format, sd: bool = False) -> str:
     """Render tables as text; see `document_of` and `render_documents`."""
-    return render_documents([document_of(table, form, sd=sd) for table in tables], form)
+    return render_documents([document_of(table, sd=sd) for table in tables], form)
 
 
-def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool = False) -> Document:
+def document_of(table: Table | Document, *, sd: bool = False, paired: bool = True) -> Document:
     """Return a table of means as a document; a document is returned unchanged.
 
-    In the terminal and in LaTeX the columns of a list have short titles, with a legend below. Published numbers have
-    a grid of their own below ours, after it the differences; in LaTeX they are in the rows below ours, without the
-    differences, to give a single table; in HTML they are left to the page. With ``sd`` means are printed as mean ±
-    standard deviation, unless standard deviations have their own columns; in HTML they never have.
+    In a table with spread standard deviations have their own columns, if ``paired``; otherwise with ``sd`` means are
+    printed as mean ± standard deviation.
     """
     if isinstance(table, Document):
         return table
-    words, columns, is_page = notes(table), list(table.column_labels.values()), form == "html"
-    if table.is_list and form in ("terminal", "latex"):
-        known = [described(name) for name in table.column_labels]
-        columns = [quantity.short or quantity.title for quantity in known]
-        texts = [f"{_unitless(one.short)}: {_lower(_unitless(one.title))}" for one in known if one.short]
-        words += [f"{'; '.join(texts)}."] if texts else []
-    sd = table.spread or table.is_list if is_page else sd and not table.spread
-    grid = partial(_grid, table, columns, table.spread and not is_page)
-    ours, others = grid("", "", partial(_ours, sd)), [] if is_page else list(_further_grids(table, grid))
-    rows = ours.rows
-    if form == "latex" and others and others[0].name == "published":
-        rows = []
-        for row, (_, *texts) in zip(ours.rows, others[0].rows, strict=True):
-            rows += [row] if set(texts) <= {EMPTY, ""} else [row, [f"{INDENT}published", *texts]]
-        words.append(f"Published: {table.place}.")
-        others = [further for further in others if further.name in table.also]
+    quantities = [described(name) for name in table.column_labels] if table.is_list else []
+    meanings = [f"{_unitless(one.short)}: {_lower(_unitless(one.title))}" for one in quantities if one.short]
+    paired = paired and table.spread
+    grid = partial(_grid, table, paired)
+    ours = grid("", "", partial(_ours, sd and not paired))
     return Document(
-        *(table.id, table.title, "", ours.headers, rows, words, () if is_page else records(table)),
+        *(table.id, table.title, "", ours.headers, ours.rows, notes(table), records(table)),
         has_runs=table.has_runs,
-        others=others,
+        others=list(_further_grids(table, grid)),
         lead=table.lead,
+        short_headers=[table.row_header, *(one.short or one.title for one in quantities)] if quantities else (),
+        legend=f"{'; '.join(meanings)}." if meanings else "",
     )
 
 
@@ -78,12 +68,12 @@ def _further_grids(table: Table, grid: Callable[..., Grid]) -> Iterator[Grid]:
     """
     cells, verdicts, caption = table.cells.values(), {}, "Difference, ours − published"
     if any(cell.published for cell in cells):
-        yield grid("published", f"Published ({table.place})", _published)
+        yield grid(PUBLISHED, "Published", _published)._replace(place=table.place)
     if any(cell.ours and cell.published for cell in cells):
         if table.spread:
             verdicts = {item.place[1:]: item.verdict for item in compare([table])}
             caption += f"; {', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items() if sign != EMPTY)}"
-        yield grid("difference", caption, partial(_difference, verdicts), second="")
+        yield grid(DIFFERENCE, caption, partial(_difference, verdicts), second="")
     for quantity in table.also if any(cell.ours for cell in cells) else ():
         yield grid(quantity, f"Ours. {described(quantity).title}", partial(_shown, quantity))
 
@@ -105,7 +95,6 @@ def records(table: Table) -> list[dict[str, object]]:
 
 def _grid(
     table: Table,
-    columns: Sequence[str],
     paired: bool,
     name: str,
     caption: str,
@@ -114,7 +103,10 @@ def _grid(
 ) -> Grid:
     """Fill a grid with texts; if ``paired``, a cell has two columns, the second with the header ``second``."""
     width = 2 if paired else 1
-    headers = [table.row_header, *(header for label in columns for header in (label, second)[:width])]
+    headers = [
+        table.row_header,
+        *(header for label in table.column_labels.values() for header in (label, second)[:width]),
+    ]
     rows = []
     for row, label in table.row_labels.items():
         line = [label]
