@@ -153,15 +153,9 @@ def _draw_curves(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
         style = styles[label]
         # Staggered markers do not hide each other where curves meet.
         gap = max(1, min(n_steps // 8, len(curve) // 2))
+        markers = slice(gap * position // len(panel.series), None, gap)
         ax.fill_between(curve["step"], curve["low"], curve["high"], color=style["color"], alpha=0.15, linewidth=0.0)
-        ax.plot(
-            curve["step"],
-            curve["mean"],
-            label=label,
-            **style,
-            markevery=slice(gap * position // len(panel.series), None, gap),
-            clip_on=False,
-        )
+        ax.plot(curve["step"], curve["mean"], label=label, **style, markevery=markers, clip_on=False)
     if figure.y_linear_to is not None and "removed" in panel.data:
         _mark_removals(panel, figure.y_linear_to, ax, styles)
     ax.set_xlabel(figure.x_label)
@@ -190,14 +184,9 @@ def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Styles) -
 
 def _draw_points(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
     for label, points in panel.series.items():
-        ax.errorbar(
-            points["published"],
-            points["mean"],
-            np.nan_to_num([points["mean"] - points["low"], points["high"] - points["mean"]]),
-            label=label,
-            elinewidth=0.8,
-            **{**styles[label], "linestyle": "none", "fillstyle": "none"},
-        )
+        bars = np.nan_to_num([points["mean"] - points["low"], points["high"] - points["mean"]])
+        style = {**styles[label], "linestyle": "none", "fillstyle": "none"}
+        ax.errorbar(points["published"], points["mean"], bars, label=label, elinewidth=0.8, **style)
     values = panel.data[["published", "mean"]].to_numpy()
     positive = values[values > 0.0]
     ends = positive.min() / 1.25, positive.max() * 1.25
@@ -364,14 +353,12 @@ def _draw_bars(ax: Axes, ranking: Ranking) -> int:
 
 def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
     """Mark the mean ranks, and draw a line from each to its name; the better half is on the left, the rest right."""
-    ranks = [(str(method), float(rank)) for method, rank in ranking.mean_ranks.items()]
+    ranks = ranking.mean_ranks
     n_left = (len(ranks) + 1) // 2
-    ax.plot(
-        [rank for _, rank in ranks], [0.0] * len(ranks), "o", color="black", markersize=4.5, zorder=3, clip_on=False
-    )
-    left, right = ranks[0][1] - _TEXT_MARGIN, ranks[-1][1] + _TEXT_MARGIN
-    for side, x, named in (("left", left, ranks[:n_left]), ("right", right, ranks[: n_left - 1 : -1])):
-        for line, (method, rank) in enumerate(named, 1):
-            ax.plot([x, rank, rank], [below - line, below - line, 0.0], color="black")
-            text = f"{method} ({rank:.2f}) " if side == "left" else f" ({rank:.2f}) {method}"
-            ax.text(x, below - line, text, va="center", ha="right" if side == "left" else "left")
+    ax.plot(ranks, np.zeros(len(ranks)), "o", color="black", markersize=4.5, zorder=3, clip_on=False)
+    left = ranks.iloc[0] - _TEXT_MARGIN, "right", "{} ({:.2f}) ", ranks[:n_left]
+    right = ranks.iloc[-1] + _TEXT_MARGIN, "left", " ({1:.2f}) {0}", ranks[: n_left - 1 : -1]
+    for x, alignment, text, named in (left, right):
+        for y, (method, rank) in zip(range(below - 1, below - 1 - len(named), -1), named.items(), strict=True):
+            ax.plot([x, rank, rank], [y, y, 0.0], color="black")
+            ax.text(x, y, text.format(method, rank), va="center", ha=alignment)
