@@ -19,8 +19,8 @@ from pppca_bench.compiled.linear_algebra import rounded
 from pppca_bench.experiments.measures import (
     as_matrix,
     error_percent,
+    figure_arrays,
     measure_reconstruction,
-    portray,
     predictions_of,
     score_predictions,
     validated_result,
@@ -240,7 +240,7 @@ def _reduced(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
     values["dimensionality"] = reduced[0].shape[1]
     values |= measure_reconstruction(method, problem.X_train, copy_for_third_party(reduced[0], spec))
     if dict(spec.cell.parameters).get(PORTRAIT):
-        history |= portray(method, problem, copy_for_third_party(reduced[0], spec))
+        history |= figure_arrays(method, problem, copy_for_third_party(reduced[0], spec))
     return FittedMethod(spec, problem, reduced, values, history, reducer=method)
 
 

@@ -168,7 +168,7 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
     return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
-def portray(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArray[Any]]:
+def figure_arrays(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArray[Any]]:
     """Return the arrays that a run with ``portrait: true`` stores for figures, in single precision.
 
     Returns

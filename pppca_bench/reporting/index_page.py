@@ -65,9 +65,8 @@ def render_index(
 
 def figure_notes(figure: Figure) -> list[str]:
     """Return the source of a figure and the parts that were not run; the drawing has its other notes."""
-    place = f"Source: {figure.place}." if figure.place else ""
-    gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
-    return [text for text in (place, gap) if text]
+    source = [f"Source: {figure.place}."] if figure.place else []
+    return source + ([f"Not run: {'; '.join(figure.missing)}."] if figure.missing else [])
 
 
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:
