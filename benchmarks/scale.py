@@ -126,7 +126,7 @@ def record(n_runs: int, folder: Path) -> dict[str, float]:
     request = read_request([write_config(n_runs, folder)], force=True)
     with Store(folder / "recorded.sqlite") as store:
         store.plan(request.plans[0])
-        outcome, taken_s = timed(lambda: run(request.specs, store, request.problems, backend=Workers(2, AtOnce)))
+        outcome, taken_s = timed(lambda: run(request.specs, store, request.problems, workers=Workers(2, AtOnce)))
     return {"runs_a_second": outcome.n_done / taken_s}
 
 

@@ -3,7 +3,9 @@
 Cells and results that no config asks for are those of `stored_runs`.
 """
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,3 +96,19 @@ def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: floa
         lines.append(" ".join(f"{value + shift:.4f}" for value in row) + f" {outputs}")
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+OF_THEIR_MOMENT = frozenset({"finished_at", "fit_time_ms", "classifier_time_ms", "provenance"})
+"""Columns of runs that differ each time they are computed."""
+
+
+def stored_rows(database: Path, *, aside: Collection[str] = OF_THEIR_MOMENT) -> dict[str, dict[str, Any]]:
+    """Return the done runs of a database that is whole, with cells and curves, by key in their order."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.row_factory = sqlite3.Row
+        assert [tuple(row) for row in connection.execute("PRAGMA integrity_check")] == [("ok",)]
+        rows = connection.execute(
+            "SELECT * FROM runs JOIN cells ON cells.id = cell LEFT JOIN histories USING (key) WHERE status = 'done'"
+            " ORDER BY runs.rowid"
+        ).fetchall()
+    return {row["key"]: {name: row[name] for name in row.keys() if name not in aside} for row in rows}  # noqa: SIM118

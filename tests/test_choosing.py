@@ -90,19 +90,13 @@ def test_the_choice_never_sees_the_test_split(wine, by, monkeypatch):
     other = replace(wine, X_test=rng.uniform(size=wine.X_test.shape), y_test=rng.permutation(wine.y_test))
     seen: list[tuple[tuple[object, object], Problem]] = []
 
-    def heard(name: str) -> None:
-        function = getattr(cell, name)
+    def spy(runs, problems, **only):
+        settings = runs[0].cell.settings
+        seen.append(((settings["tau"], settings["data_fraction"]), problems[0]))
+        return original(runs, problems, **only)
 
-        def spy(runs, problems=None):
-            spec, on = runs[0] if problems is None else (runs[0], cell.problems_of(problems, runs)[0])
-            settings = spec.cell.settings
-            seen.append(((settings["tau"], settings["data_fraction"]), on))
-            return function(*((runs,) if problems is None else (runs, problems)))
-
-        monkeypatch.setattr(cell, name, spy)
-
-    heard("run_group")
-    heard("learn")
+    original = cell.run_group
+    monkeypatch.setattr(cell, "run_group", spy)
     before = chosen(run_group(specs, wine))
     tested = {settings for settings, on in seen if np.array_equal(on.X_test, wine.X_test)}
     blind = {settings for settings, on in seen if np.array_equal(on.X_test, wine.X_validation)}

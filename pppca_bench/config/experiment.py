@@ -49,7 +49,7 @@ _Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 _Character = Annotated[str, MinLen(1), MaxLen(1)]
 _Marker = str | int | float
 
-_PLACES = ("csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "dt")
+_SOURCES = ("csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "dt")
 """Keys for the location of a table; each table has exactly one of these keys."""
 
 
@@ -106,24 +106,22 @@ class TableSection(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         given = self.model_fields_set
-        places = [key for key in _PLACES if key in given]
-        if len(places) != 1:
-            got = " and ".join(places or sorted(given)) or "none"
-            raise broken_rule(f"expected one of the keys {', '.join(_PLACES)}, got {got}")
-        (place,) = places
-        if place == "dt" and len(given) > 1:
+        sources = [key for key in _SOURCES if key in given]
+        if len(sources) != 1:
+            got = " and ".join(sources or sorted(given)) or "none"
+            raise broken_rule(f"expected one of the keys {', '.join(_SOURCES)}, got {got}")
+        (source,) = sources
+        if source == "dt" and len(given) > 1:
             rule = "expected dt alone, since a .dt file states its own targets and split"
             raise broken_rule(f"{rule}, got it beside {' and '.join(sorted(given - {'dt'}))}", "dt")
         others = sorted(self._read_keys().keys() - VALUE_KEYS)
-        if place != "csv" and others:
-            expected = f"expected only {', '.join(VALUE_KEYS)} with {place}"
+        if source != "csv" and others:
+            expected = f"expected only {', '.join(VALUE_KEYS)} with {source}"
             raise broken_rule(f"{expected}, got {others[0]}, which is for CSV files", "read", others[0])
         if self.group and self.duplicates == "group":
             raise broken_rule("expected duplicates: drop or keep with group, got group", "duplicates")
         if "split" in given and given & {"splits", "folds"}:
             raise broken_rule("expected split: {column: …} in place of splits and folds, got both", "split")
-        if self.task == "classification" and not isinstance(self.target, str) and len(self.target) > 1:
-            raise broken_rule(f"expected one column of classes, got {yaml_text(self.target)}", "target")
         if self.name in registered():
             raise broken_rule(f"expected another name than that of a known problem, got {self.name!r}", "name")
         return self
@@ -134,16 +132,16 @@ class TableSection(Section):
     def problem(self, shared: SplitRule) -> str | OwnData:
         """Return the problem; ``shared`` is the split rule of the config, for tables without a rule."""
         keys = self.model_dump(exclude_unset=True, exclude={"read_section", "split", "splits", "folds"})
-        (place,) = keys.keys() & set(_PLACES)
-        source = str(keys.pop(place))
-        if place == "dt":
-            return source
+        (source,) = keys.keys() & set(_SOURCES)
+        place = str(keys.pop(source))
+        if source == "dt":
+            return place
         rule = shared
         if "split" in self.model_fields_set:
             rule = SplitRule(column=self.split.column)
         elif self.model_fields_set & {"splits", "folds"}:
             rule = SplitRule(splits=self.splits, folds=self.folds)
-        return OwnData.declared(cast("Any", place), source, rule=rule, read=self._read_keys(), **keys)
+        return OwnData.declared(cast("Any", source), place, rule=rule, read=self._read_keys(), **keys)
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
@@ -197,7 +195,7 @@ class Config(Section):
         """Return the largest number of splits of a table if the config states no repeats."""
         if value is not REQUIRED:
             return value
-        if not info.data.keys() >= {"splits", "folds", "problems"}:  # an error of theirs is reported already
+        if not info.data.keys() >= {"splits", "folds", "problems"}:  # the error of that key is reported already
             return 1
         tables = [problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)]
         most = max((table.rule.n_splits for table in tables), default=1)
@@ -217,7 +215,7 @@ class Config(Section):
         has_table = any(isinstance(problem, OwnData) for problem in self.problems)
         if SplitRule(splits=self.splits, folds=self.folds).n_splits > 1 and not has_table:
             kept = "known problems and .dt files keep their own split"
-            text = f"expected a table ({', '.join(_PLACES[:-1])}) among the problems, got none: {kept}"
+            text = f"expected a table ({', '.join(_SOURCES[:-1])}) among the problems, got none: {kept}"
             raise broken_rule(text, "splits" if "splits" in self.model_fields_set else "folds")
         for name in self.choose:
             if not any(f"{CHOOSE}{name}" in method.grid for method in self.methods):

@@ -194,7 +194,7 @@ def _read_section(
         return entry, {name: given.pop(name) for name in names}, given
     # Third-party defaults that the store does not accept, such as functions, are left to the constructor.
     values = given.pop("parameters")
-    return entry, {name: own for name, own in values.items() if all(map(is_storable, own))}, given
+    return entry, {name: value for name, value in values.items() if all(map(is_storable, value))}, given
 
 
 def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> Grid:
@@ -242,10 +242,10 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
 
 def _check_grid(entry: Method | Classifier, grid: Grid) -> None:
     """Raise an error for too many combinations of values, or for a combination that breaks a rule between them."""
-    place = ("parameters",) if entry.foreign else ()
+    above = ("parameters",) if entry.foreign else ()
     n_variants = math.prod(map(len, grid.values()))
     if n_variants > MAX_VARIANTS:
-        raise broken_rule(f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}", *place)
+        raise broken_rule(f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}", *above)
     estimator = contract_of(entry).estimator
     if hasattr(estimator, "check_agreement"):
         parameters = parameters_of(estimator).values()
@@ -254,7 +254,7 @@ def _check_grid(entry: Method | Classifier, grid: Grid) -> None:
             try:
                 estimator(**required | constructor_arguments(estimator, dict(settings))).check_agreement()
             except ParameterError as error:
-                raise broken_rule(f"expected {error.expected}, got {shown(error.value)}", *place, error.name) from None
+                raise broken_rule(f"expected {error.expected}, got {shown(error.value)}", *above, error.name) from None
 
 
 def _choice(entry: Method, candidates: Grid, by: By, retain: float) -> dict[str, tuple[Any, ...]]:

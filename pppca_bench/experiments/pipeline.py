@@ -27,7 +27,8 @@ from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.third_party import extend_sys_path
 from pppca_bench.problems import DataSet, OwnData, Problem, load_data_set, load_problem, load_source, registered
 from pppca_bench.problems.encode import FrozenEstimator, TrainingRange
-from pppca_bench.runs import RunResult, RunSpec, error_of
+from pppca_bench.quantities import error_of
+from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import find_run

@@ -165,11 +165,11 @@ def _imported_files(top: str, folder: Path) -> list[Path]:
         spec = PathFinder.find_spec(name, [str(folder)] if name == top else [*sys.path, str(folder)])
         if spec is None:
             continue
-        places = [Path(place) for place in spec.submodule_search_locations or filter(None, [spec.origin])]
-        places = [place for place in places if place.parent == folder or not is_installed(str(place))]
-        own = sorted(file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place]))
-        files += own
-        imported = {other for file in own if file.suffix == ".py" for other in _imported_names(file)} - seen
+        paths = [Path(path) for path in spec.submodule_search_locations or filter(None, [spec.origin])]
+        paths = [path for path in paths if path.parent == folder or not is_installed(str(path))]
+        sources = sorted(file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path]))
+        files += sources
+        imported = {other for file in sources if file.suffix == ".py" for other in _imported_names(file)} - seen
         seen |= imported
         pending += sorted(imported, reverse=True)
     return files

@@ -13,6 +13,7 @@ from pppca_bench.documents import Section, read_yaml
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_lines
 from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
 from pppca_bench.paper.today import MEAN, mean_shares
+from pppca_bench.quantities import DECIMALS
 from pppca_bench.references.layout import Text, Texts
 from pppca_bench.reporting.document import SIGNED, environment, listed, printed
 from pppca_bench.reporting.figure_data import Figure
@@ -20,7 +21,7 @@ from pppca_bench.reporting.findings import Answers, Finding
 from pppca_bench.reporting.pairs import ALPHA, holm
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import summarise
-from pppca_bench.runs import DECIMALS, grouped
+from pppca_bench.runs import grouped
 
 _ROUNDING = 1e-6
 _ONE_PASS = "one pass", "subspace in one pass", "dynamical"

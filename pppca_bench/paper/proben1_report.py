@@ -14,9 +14,8 @@ from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import score_group
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.labels import distinct_labels
-from pppca_bench.reporting.own_tables import five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import Results, five_number_summary
 from pppca_bench.reporting.table import fill_tables
 from pppca_bench.runs import Cell, Facts
 from pppca_bench.store.columns import CellRuns
@@ -105,7 +104,7 @@ def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
     if not values:
         return [None] * len(_STATISTICS)
     best = values[min(values, key=validation.__getitem__)] if values.keys() <= validation.keys() else None
-    return [best, *five_numbers(list(values.values()))]
+    return [best, *five_number_summary(list(values.values()))]
 
 
 def training_document(results: Results, facts: Facts, references: Sequence[Reference]) -> Document:

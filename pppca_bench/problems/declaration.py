@@ -13,8 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import yaml
 
-from pppca_bench.errors import OwnDataError, listed, nearest
-from pppca_bench.files import printable
+from pppca_bench.errors import OwnDataError, listed, nearest, printable
 from pppca_bench.problems.columns import NULLS, ColumnError, Reading, Remedy, check
 from pppca_bench.problems.problem import Task
 from pppca_bench.problems.splits import SplitRule

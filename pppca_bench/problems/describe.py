@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
-from pppca_bench.files import atomic_write, printable
+from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, printable
+from pppca_bench.files import atomic_write
 from pppca_bench.problems.columns import ColumnError
 from pppca_bench.problems.declaration import NAMED, OwnData, Source
 from pppca_bench.problems.load import open_problem

@@ -6,26 +6,14 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from statistics import median, quantiles
 
+from pppca_bench.quantities import ERRORS, described, error_of
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
 from pppca_bench.reporting.summary import Results, no_values, source_of, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell, filling_configs
-from pppca_bench.runs import (
-    AUTO,
-    CHOOSE,
-    CHOOSE_BY,
-    CHOOSE_RETAIN,
-    CHOSEN,
-    ERRORS,
-    Cell,
-    Facts,
-    Names,
-    described,
-    error_of,
-)
+from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, Facts, Names
 from pppca_bench.store.columns import DONE, CellRuns
 
 LISTED = ("dimensionality", "retained_variance_percent", "optimality_percent", "reconstruction_error")
@@ -230,15 +218,6 @@ def _rows(
             number = numbers.setdefault(settings, len(numbers) + 1)
             labels[row] = f"{problem}, {method}, setting {number}"
     return rows, labels, " ".join(f"Setting {number}: {settings}." for settings, number in numbers.items())
-
-
-def five_numbers(values: Sequence[float]) -> tuple[float, ...]:
-    """Return minimum, lower quartile, median, upper quartile and maximum of at least one value.
-
-    Choice: quartiles lie between the sorted values in proportion to their ranks, the minimum at 0 and the maximum at 1.
-    """
-    lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
-    return (min(values), lower, median(values), upper, max(values))
 
 
 def choices_document(results: Results) -> Document:

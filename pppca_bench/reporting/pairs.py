@@ -13,10 +13,11 @@ from typing import Literal
 import numpy as np
 
 from pppca_bench.errors import StoreError, check_known
+from pppca_bench.quantities import DECIMALS, ERRORS, described, error_of
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.summary import student_t
-from pppca_bench.runs import AUTO, DECIMALS, ERRORS, Cell, Facts, Names, described, error_of, grouped
+from pppca_bench.runs import AUTO, Cell, Facts, Names, grouped
 from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from pppca_bench.errors import StoreError
+from pppca_bench.quantities import DECIMALS, ERRORS, described, error_of
 from pppca_bench.reporting.document import Format, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.pairs import ALPHA, holm
-from pppca_bench.runs import DECIMALS, ERRORS, Cell, Facts, Names, described, error_of
+from pppca_bench.runs import Cell, Facts, Names
 from pppca_bench.store.columns import FAILED, CellRuns
 
 MAX_NAMES = 6

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from statistics import median, quantiles
 from typing import NamedTuple
 
 import numpy as np
@@ -209,6 +211,36 @@ def _settings(cell: Cell) -> str:
     parameters = [item for item in cell.parameters if item[0] != timed_by]
     text = json.dumps([cell.method, parameters, cell.classifier, cell.data_sha256])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def five_number_summary(values: Sequence[float]) -> tuple[float, ...]:
+    """Return minimum, lower quartile, median, upper quartile and maximum of at least one value.
+
+    Choice: quartiles lie between the sorted values in proportion to their ranks, the minimum at 0 and the maximum at 1.
+    """
+    lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+    return (min(values), lower, median(values), upper, max(values))
+
+
+class Histogram(NamedTuple):
+    """Number of values in each bin with any, by the bin's place, and the place of a further number."""
+
+    counts: Mapping[int, int]
+    marked: int | None
+
+
+def histogram(values: Sequence[float], marked: float | None = None, *, length: int, width: int) -> Histogram:
+    """Count values, at least one, in bins of a width on an axis of a length, which ends with the outermost numbers.
+
+    The middle has numbers that are all the same.
+    """
+    shown = [*values, *([] if marked is None else [marked])]
+    low, high = min(shown), max(shown)
+    places = [length // 2 // width * width] * len(shown)
+    if not math.isclose(low, high):
+        places = [width * round(length * (value - low) / (high - low) / width) for value in shown]
+    counts = Counter(places[: len(values)])
+    return Histogram(dict(sorted(counts.items())), None if marked is None else places[-1])
 
 
 class CellSource(NamedTuple):

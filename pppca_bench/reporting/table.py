@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pppca_bench.methods.lookup import stored_method
+from pppca_bench.quantities import SIZES
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
@@ -21,7 +22,7 @@ from pppca_bench.reporting.summary import (
     source_of,
     summarise,
 )
-from pppca_bench.runs import SIZES, Cell, Facts, Names, Selector
+from pppca_bench.runs import Cell, Facts, Names, Selector
 
 
 class TableCell(NamedTuple):
