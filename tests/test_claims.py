@@ -17,7 +17,7 @@ from pppca_bench.paper.lines import Line, read_lines
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.document import Answers, Finding
 from pppca_bench.reporting.figure_data import Figure, Panel
-from pppca_bench.reporting.summary import summarise
+from pppca_bench.reporting.statistics import summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import ProblemFacts, Selector
 

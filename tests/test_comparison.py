@@ -12,7 +12,7 @@ from stored_runs import PIVOT, cell_of, run_of
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Comparison, Score, compare, render, render_scores, scores, tally
-from pppca_bench.reporting.summary import Summary, summarise
+from pppca_bench.reporting.statistics import Summary, summarise
 from pppca_bench.reporting.table import Table
 
 FIELDS = [

@@ -9,6 +9,7 @@ import pytest
 from command_line import printed
 from markupsafe import escape
 from report_page import ODD, write_store
+from stored_runs import cell_of, run_of, runs_by_cell
 
 from pppca_bench.paper import findings, paper
 from pppca_bench.references.numbers import Number
@@ -17,7 +18,6 @@ from pppca_bench.reporting.comparison import Comparison, compare
 from pppca_bench.reporting.document import Answers
 from pppca_bench.reporting.html import HEIGHT, anchor, inline_svg, render_report, table_view
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
-from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import SIGNS
 from pppca_bench.store.database import Store
@@ -171,13 +171,13 @@ def test_a_row_or_a_cell_names_the_runs_that_compute_it_again(page):
     assert any(one.get("data-run", "").startswith("'my & own' --only ") for one in page.all("tr"))
 
 
-def cell_of_three(values: dict[int, float]) -> TableCell:
-    ours = {"test_error_percent": summarise(list(values.values()))}
-    return TableCell("a", "b", ("test_error_percent",), "{}", ours, {}, lambda _: values, 4)
+def cell_with(*errors: float) -> TableCell:
+    (runs,) = runs_by_cell(run_of(cell_of(), n, test_error_percent=error) for n, error in enumerate(errors)).values()
+    return TableCell("a", "b", ("test_error_percent",), "{}").filled(runs, ("test_error_percent",), None)
 
 
 def test_a_cell_shows_the_spread_of_its_repeats():
-    cell = cell_of_three({0: 1.0, 1: 2.0, 2: 2.0, 3: 5.0})
+    cell = cell_with(1.0, 2.0, 2.0, 5.0)
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
     ((title, statistics, histogram),) = table_view(table, {}).rows[0].cells[0].repeats
     assert title == "Error, %"
@@ -189,7 +189,7 @@ def test_a_cell_shows_the_spread_of_its_repeats():
 
 
 def test_the_published_number_lies_among_the_repeats_where_it_belongs():
-    cell = cell_of_three({0: 1.0, 1: 2.0, 2: 5.0})._replace(published={"test_error_percent": Number("2.0")})
+    cell = cell_with(1.0, 2.0, 5.0)._replace(published={"test_error_percent": Number("2.0")})
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
     place = ("Z", "a", "b", "test_error_percent")
     compared = Comparison(*place, 2.0, 8 / 3, 2.08, 3, 2 / 3, -2.5, 7.8, verdict="consistent")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import printed
 from report_runs import FACTS, TOPOLOGIES, network_runs, search_runs
-from stored_runs import cell_of, results_by_config, run_of
+from stored_runs import cell_of, results_by_config, run_of, runs_by_cell
 
 import pppca_bench
 from pppca_bench.methods.protocol import section_of
@@ -78,7 +78,7 @@ def test_settings_are_split_into_grids():
 
     grid = [cell(tau=tau, data_fraction=share, centre=True) for tau in (5, 10) for share in (100, 50)]
     alone = cell(tau=5, data_fraction=100, centre=False)
-    groups = group_runs({one: [run_of(one, 0)] for one in [*grid, alone]})
+    groups = group_runs(runs_by_cell(run_of(one) for one in [*grid, alone]))
     assert [(group.is_grid, group.n_settings) for group in groups] == [(True, 4), (True, 1)]
     assert dict(groups[0].varied) == {"data_fraction": (100, 50), "tau": (5, 10)}
 

@@ -10,7 +10,6 @@ from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.labels import Setting, settings_of
 from pppca_bench.runs import Parameters, StoredRun
-from pppca_bench.store.columns import FAILED
 
 DEFAULT_C = section_of(METHODS["rfe_svm"])["C"].default
 NETWORK: Parameters = (("hidden", (50,)), ("rule", "backprop"))
@@ -39,7 +38,7 @@ def settings(runs: Sequence[StoredRun]) -> list[Setting]:
 
 
 def errors(setting: Setting) -> dict[str, float]:
-    return setting.means("test_error_percent")
+    return {problem: mean for problem, runs in setting.cells.items() if (mean := runs.mean("test_error_percent"))}
 
 
 def names(runs: Sequence[StoredRun]) -> list[tuple[str, str]]:
@@ -127,4 +126,4 @@ def test_a_file_of_the_same_name_with_other_data_is_a_problem_of_its_own():
 def test_failed_and_timed_runs_have_no_error():
     (setting,) = settings([run(error=None), run("glass1"), run(method="dgha_speedup")])
     assert errors(setting) == {"glass1": 1.0}
-    assert setting.cells["cancer1"].count_of(FAILED) == 1
+    assert setting.cells["cancer1"].n_failed == 1

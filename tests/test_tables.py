@@ -12,7 +12,8 @@ from stored_runs import PIVOT, cell_of, results_by_config, results_of, run_of, s
 from pppca_bench.reporting.document import escaped, printed
 from pppca_bench.reporting.own_tables import OwnTables
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Results, summarise
+from pppca_bench.reporting.statistics import summarise
+from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import notes, records, render
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, StoredRun
@@ -68,7 +69,9 @@ def build(folder: Path) -> list[Table]:
     with Store(folder / "results.sqlite") as store:
         store_runs(store, plans_of(runs))
         store.describe_problems(FACTS)
-        return Snapshot(Results(store.runs_by_cell(), store.config_texts()), store.problems(), REFERENCES).of_means
+        return Snapshot(
+            Results(split_by_cell(*store.read()), store.config_texts()), store.problems(), REFERENCES
+        ).of_means
 
 
 def filled(tables: list[Table]) -> list[Table]:

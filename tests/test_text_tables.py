@@ -12,7 +12,6 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.index_page import not_run
-from pppca_bench.reporting.own_tables import five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import render
 
@@ -86,10 +85,6 @@ class TestAgreements:
 
 
 class TestSpread:
-    def test_quartiles_by_hand(self):
-        assert five_numbers([4.0, 1.0, 3.0, 2.0, 5.0]) == (1.0, 2.0, 3.0, 4.0, 5.0)
-        assert five_numbers([4.0]) == (4.0,) * 5
-
     def test_each_config_has_a_table_with_a_row_for_each_problem(self):
         sheets = [distribution_document(config, results_by_config(RUNS)) for config in DISTRIBUTION_CONFIGS]
         assert [sheet.id for sheet in sheets] == ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]

@@ -20,7 +20,7 @@ from pppca_bench.reporting.comparison import compare
 from pppca_bench.reporting.document import Answers, render_documents
 from pppca_bench.reporting.index_page import headline
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Summary
+from pppca_bench.reporting.statistics import Summary
 from pppca_bench.reporting.table_text import render
 from pppca_bench.reporting.verdict_shares import OFF, RIGHT, SHARES
 from pppca_bench.reporting.verdicts import off_by_margin

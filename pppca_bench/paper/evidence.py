@@ -11,7 +11,7 @@ import pandas as pd
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.paper.lines import Line
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.summary import CellSummary, Results
+from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Facts, Names, Scalar, Selector, grouped
 
@@ -54,7 +54,7 @@ class Evidence(NamedTuple):
         entry = METHODS.get(str(self.role(role, reading).get("method")))
         return entry.title if entry else role
 
-    def summaries(self, role: str, reading: Reading) -> dict[str, CellSummary]:
+    def summaries(self, role: str, reading: Reading) -> dict[str, CellRuns]:
         """Return a role's runs in the comparison of methods, by problem."""
         wanted = dict(self.role(role, reading))
         method = wanted.pop("method", None)

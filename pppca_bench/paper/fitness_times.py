@@ -28,9 +28,9 @@ def mean_shares(results: Results) -> dict[str, dict[str, float]]:
     Problems with several settings are left out.
     """
     means = {
-        problem: {name: fmean(runs.of_done(name).values()) for name in _COLUMNS.values()}
+        problem: {name: fmean(runs.values(name).values()) for name in _COLUMNS.values()}
         for problem, runs in runs_by_problem(results, CONFIG).items()
-        if runs.of_done("fitness_time_percent")
+        if runs.values("fitness_time_percent")
     }
     if means:
         means[MEAN] = {name: fmean(own[name] for own in means.values()) for name in _COLUMNS.values()}
@@ -53,5 +53,5 @@ def fitness_times_document(results: Results) -> Document:
             " matrix, so that its cost does not depend on the number of samples.",
         ),
         has_runs=bool(runs),
-        n_missing=sum(len(own) - len(own.of_done("fitness_time_percent")) for own in runs),
+        n_missing=sum(own.n_planned - len(own.values("fitness_time_percent")) for own in runs),
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import VERDICTS, Verdict, size_text
 from pppca_bench.reporting.pairs import MARGIN
-from pppca_bench.reporting.summary import student_t
+from pppca_bench.reporting.statistics import student_t
 
 
 class Line(NamedTuple):

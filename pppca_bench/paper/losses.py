@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.reporting.document import SIGNED, printed
-from pppca_bench.reporting.pairs import ALPHA, MARGIN, PairedTest, holm
-from pppca_bench.reporting.summary import student_t
+from pppca_bench.reporting.pairs import ALPHA, MARGIN
+from pppca_bench.reporting.statistics import PairedTest, holm, student_t
 from pppca_bench.runs import DECIMALS
 
 Floats = NDArray[np.floating[Any]]

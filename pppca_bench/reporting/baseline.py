@@ -49,7 +49,7 @@ def _record_cells(cells: Mapping[Place, TableCell]) -> dict[Place, RecordedCell]
     for place, cell in cells.items():
         values, measured = _values(cell, place), RECORDED_AS.get(place[3], place[3])
         if values and not (measured in SIZES or described(measured).is_timing):
-            recorded[place] = RecordedCell(values, cell.settings)
+            recorded[place] = RecordedCell(values, cell.runs.settings)
     return recorded
 
 
@@ -73,11 +73,11 @@ def differences(
         last = math.inf if n_repeats is None else max(recorded.values, default=-1)
         missing, added = [n for n in expected if n not in ours], [n for n in ours if n not in expected and n < last]
         moved = [n for n, value in expected.items() if n in ours and _is_apart(ours[n], value, tolerance)]
-        if cell is not None and cell.n_failed:
-            reasons[place] = f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
+        if cell is not None and cell.runs.n_failed:
+            reasons[place] = f"has {cell.runs.n_failed} failed run{'s' if cell.runs.n_failed > 1 else ''}"
         elif not ours and expected:
             reasons[place] = "was not run"
-        elif cell is not None and cell.settings and recorded.settings and cell.settings != recorded.settings:
+        elif cell is not None and cell.runs.settings and recorded.settings and cell.runs.settings != recorded.settings:
             reasons[place] = "was run with other settings, or on other data, than recorded"
         elif missing:
             reasons[place] = f"lacks repeat {missing[0]}{_and_others(missing)}"
@@ -110,7 +110,7 @@ def cells_of(tables: Iterable[Table]) -> dict[Place, TableCell]:
 
 
 def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
-    return cell.values(RECORDED_AS.get(place[3], place[3]))
+    return cell.runs.values(RECORDED_AS.get(place[3], place[3]))
 
 
 def first_repeats(values: Mapping[int, float], n_repeats: int | None) -> dict[int, float]:

@@ -92,7 +92,7 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
             place = f"{table.id}, {cell.row}, {cell.column}"
             problem = cell.selector.problem if cell.selector else ""
             for quantity, theirs in cell.published.items():
-                earlier = first.setdefault((problem, cell.settings or cell.selector or place, quantity), place)
+                earlier = first.setdefault((problem, cell.runs.settings or cell.selector or place, quantity), place)
                 own.append(
                     Comparison(
                         *(table.id, cell.row, cell.column, quantity, theirs.value),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,9 +13,10 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import count_in_words
-from pppca_bench.reporting.summary import Results, student_t
+from pppca_bench.reporting.statistics import student_t
+from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Facts, Names, Selector, StoredRun
+from pppca_bench.runs import Facts, Names, Selector
 from pppca_bench.store.database import Store
 
 Floats = NDArray[np.floating[Any]]
@@ -141,13 +142,8 @@ def _histories(
     results: Results, store: Store, selector: Selector, configs: Names, *, first_alone: bool = False
 ) -> list[Mapping[str, NDArray[Any]]]:
     """Return the histories of the completed runs of a cell, or only of its first completed run."""
-    done = _done(results.select(selector, configs))
+    done = results.summary(selector, configs).of_done("key").tolist()
     return list(store.histories(done[:1] if first_alone else done).values())
-
-
-def _done(runs: Iterable[StoredRun]) -> list[str]:
-    """Return the keys of the completed runs."""
-    return [spec.key for spec, result in runs if result is not None and result.status == "done"]
 
 
 def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
@@ -322,7 +318,7 @@ def _streaming_curves(results: Results, store: Store, facts: Facts) -> dict[str,
     """Return the curve of the first run on each data set, at powers of two of the number of samples, by method."""
     curves: dict[str, list[NDArray[np.float64]]] = {}
     for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):
-        for history in store.histories(_done(runs)[:1]).values():
+        for history in store.histories(runs.of_done("key")[:1].tolist()).values():
             if "optimality" in history:
                 optimality = np.asarray(history["optimality"], dtype=np.float64)
                 # The first entry of an epoch's history is the start.

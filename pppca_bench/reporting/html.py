@@ -19,15 +19,15 @@ from pppca_bench.reporting.document import EMPTY, NO_ANSWERS, Answers, Document,
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
-from pppca_bench.reporting.own_tables import FIT_TIMES, five_numbers
+from pppca_bench.reporting.own_tables import FIT_TIMES
 from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
+from pppca_bench.reporting.statistics import five_number_summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import SIGNS, filled_parts, notes, ours_text, published_texts
 from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import described
-from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
 
 WIDTH, HEIGHT, BAR = 150, 18, 3
@@ -126,7 +126,8 @@ def text_view(document: Document) -> TableView:
 def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -> CellView:
     places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
     verdicts = {name: compared[place] for name, place in places.items() if place in compared}
-    repeated = [name for name in (*cell.shows, *table.also) if name in cell.ours and len(cell.values(name)) > 1]
+    shown = () if table.is_list else (*cell.shows, *table.also)
+    repeated = [name for name in shown if name in cell.ours and len(cell.runs.values(name)) > 1]
     first, source = cell.shows[0], None
     if own := cell.source:
         versions = f"Versions {own.versions}; data" if own.versions else "Data"
@@ -153,11 +154,11 @@ def _published(
 
 def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Markup]:
     """Return the statistics of a quantity as text, and its histogram."""
-    ours, values = cell.ours[name], list(cell.values(name).values())
+    ours, values = cell.ours[name], list(cell.runs.values(name).values())
     text = (
         f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
         f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"
-        f" {' | '.join(number_text(name, value) for value in five_numbers(values))}"
+        f" {' | '.join(number_text(name, value) for value in five_number_summary(values))}"
     )
     published = None
     if compared is not None and compared.difference is not None:
@@ -220,7 +221,7 @@ def render_report(
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
         headline=headline(compared, answers, snapshot.all_shares),
-        n_runs=sum(runs.count_of(DONE) for runs in cells.values()),
+        n_runs=sum(runs.n_done for runs in cells.values()),
         findings=answers.claims,
         tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
         figures=[
@@ -255,9 +256,9 @@ def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: M
         "name": name,
         "methods": ", ".join(dict.fromkeys(title_of(cell.method) for cell in cells)),
         "problems": ", ".join(problems) if len(problems) <= 4 else f"{len(problems)} problems",
-        "n_done": sum(runs.count_of(DONE) for runs in cells.values()),
-        "n_failed": sum(runs.count_of(FAILED) for runs in cells.values()),
-        "n_planned": sum(map(len, cells.values())),
+        "n_done": sum(runs.n_done for runs in cells.values()),
+        "n_failed": sum(runs.n_failed for runs in cells.values()),
+        "n_planned": sum(runs.n_planned for runs in cells.values()),
         "text": text,
         "card": card,
         "sizes": text_view(Document(f"{name}-problems", "Problems", "", card.headers, card.rows)),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from statistics import fmean
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pppca_bench.methods.lookup import stored_method, title_of
 from pppca_bench.methods.protocol import PIVOT, STORAGE_FLAGS
 from pppca_bench.references.proben1_tables import pivot_of
+from pppca_bench.reporting.summary import CellRuns
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar, distinguished, grouped, written
-from pppca_bench.store.columns import CellRuns
 
 _ABSENT: Any = object()
 """Value of a setting that a cell does not have."""
@@ -153,11 +152,6 @@ class Setting(NamedTuple):
     cells: Mapping[str, CellRuns]  # by problem; data of equal name have their digest in the key
     tau: Scalar  # None if another parameter replaces it; `AUTO` if runs choose it or the method has no tau
     family: Hashable  # equal for settings that differ only in the number of features that they keep
-
-    def means(self, quantity: str) -> dict[str, float]:
-        """Return the mean of a quantity over the completed repeats, by problem, for problems with such repeats."""
-        values = {problem: runs.of_done(quantity).values() for problem, runs in self.cells.items()}
-        return {problem: fmean(own) for problem, own in values.items() if own}
 
 
 def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:

@@ -6,18 +6,15 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from statistics import fmean, stdev
-from typing import Literal
-
-import numpy as np
+from statistics import fmean
+from typing import Literal, NamedTuple
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
-from pppca_bench.reporting.summary import student_t
-from pppca_bench.runs import AUTO, DECIMALS, ERRORS, Cell, Facts, Names, described, error_of, grouped
-from pppca_bench.store.columns import CellRuns
+from pppca_bench.reporting.statistics import PairedTest, corrected_t, holm, signed_rank
+from pppca_bench.reporting.summary import CellRuns
+from pppca_bench.runs import AUTO, ERRORS, Cell, Facts, Names, described, error_of, grouped
 
 ALPHA = 0.05
 MAX_PAIRS = 500
@@ -33,68 +30,7 @@ TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
 HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTest:
-    """Test of n paired differences: their mean, its 95 % interval, and the two-sided p value.
-
-    Interval and p are nan for fewer than two pairs, or if the differences do not vary.
-    """
-
-    n: int
-    difference: float
-    low: float
-    high: float
-    p: float
-
-
-def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
-    """Test paired differences, one per split, over overlapping splits: the corrected resampled t-test.
-
-    With k splits, t = mean / √((1 / k + ratio) s²) has k − 1 degrees of freedom, where the ratio is n_test / n_train
-    (Nadeau and Bengio 2003, section 4): splits share training examples, so that the usual 1 / k alone makes the
-    interval too narrow.
-
-    Choice: n_train counts the training split alone, not the validation split used for early stopping, which makes the
-    interval wider.
-    """
-    from scipy.special import stdtr
-
-    n = len(differences)
-    mean = fmean(differences) if n else math.nan
-    if n < 2:
-        return PairedTest(n, mean, math.nan, math.nan, math.nan)
-    error = math.sqrt(1.0 / n + ratio) * stdev(differences)
-    if error <= 10.0**-DECIMALS:  # constant differences: their spread is unknown
-        return PairedTest(n, mean, mean, mean, 1.0) if abs(mean) <= error else PairedTest(n, mean, *[math.nan] * 3)
-    half = student_t(0.975, n - 1) * error
-    return PairedTest(n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
-
-
-def signed_rank(differences: Sequence[float]) -> PairedTest:
-    """Test paired differences over the seeds of a split: Wilcoxon's signed-rank test, zeros split between the signs.
-
-    The interval of the mean difference is by Student's t distribution.
-    """
-    from scipy.stats import wilcoxon
-
-    student = corrected_t(differences, 0.0)
-    rounded = [round(value, DECIMALS) for value in differences]
-    if len(rounded) < 2:
-        return student
-    return replace(student, p=float(wilcoxon(rounded, zero_method="zsplit").pvalue) if any(rounded) else 1.0)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values with Holm's correction (1979); nan stays nan and does not count."""
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]
-    adjusted = np.full(len(p), math.nan)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
-    return list(adjusted.tolist())
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """Comparison of two settings."""
 
     first: str
@@ -108,8 +44,7 @@ class Pair:
     exceeds: bool  # whether the whole interval is beyond the difference that matters, and the difference significant
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(NamedTuple):
     """Comparisons on a problem, in the order of the plans."""
 
     problem: str
@@ -146,16 +81,13 @@ def compare_pairs(
             f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."
             " Name a single config, or run it again."
         )
-    quantity = quantity or error_of({name for runs in own.values() for name in runs.values})
+    quantity = quantity or error_of({name for runs in own.values() for name in runs.quantities})
     settings = settings_of(own)
     by_name = dict(zip(setting_labels(settings), settings, strict=True))
-    values = {
-        name: by_split(runs.of_done(quantity), known.n_splits)
-        for name, setting in by_name.items()
-        for runs in setting.cells.values()
-    }
+    runs = {name: setting.cells[problem] for name, setting in by_name.items()}
+    values = {name: by_split(runs[name].values(quantity), known.n_splits) for name in by_name}
     done = {name: setting for name, setting in by_name.items() if len(values[name]) > 1}
-    sizes = {name: setting.means("dimensionality").get(problem) for name, setting in done.items()}
+    sizes = {name: runs[name].mean("dimensionality") for name in done}
     common = _comparable(done, {name: size for name, size in sizes.items() if size is not None})
     _check_sizes(problem, quantity, known.n_splits, len(done), len(common))
     shared = {pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common}
@@ -238,7 +170,9 @@ def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tu
 def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "terminal") -> str:
     """Render comparisons as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
-        record = json.loads(json.dumps(asdict(pairs)), parse_constant=lambda _: None)  # JSON has no nan
+        compared = [pair._asdict() | {"test": pair.test._asdict()} for pair in pairs.comparisons]
+        text = json.dumps(pairs._asdict() | {"comparisons": compared})
+        record = json.loads(text, parse_constant=lambda _: None)  # JSON has no nan
         return json.dumps(record, indent=1, ensure_ascii=False)
     title = f"{described(pairs.quantity).title} on {pairs.problem}"
     parts = [f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"]

@@ -14,9 +14,10 @@ import pandas as pd
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting.document import Format, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
-from pppca_bench.reporting.pairs import ALPHA, holm
+from pppca_bench.reporting.pairs import ALPHA
+from pppca_bench.reporting.statistics import holm
+from pppca_bench.reporting.summary import CellRuns
 from pppca_bench.runs import DECIMALS, ERRORS, Cell, Facts, Names, described, error_of
-from pppca_bench.store.columns import FAILED, CellRuns
 
 MAX_NAMES = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""
@@ -142,8 +143,12 @@ def _shared_problems(means: Sequence[Mapping[str, float]]) -> list[str]:
 
 def _means(setting: Setting, quantity: str) -> dict[str, float]:
     """Return a setting's mean errors on the problems whose error is the quantity."""
-    means = setting.means(quantity)
-    return {problem: mean for problem, mean in means.items() if error_of(setting.cells[problem].values) == quantity}
+    quantities = {problem: runs.quantities for problem, runs in setting.cells.items()}
+    return {
+        problem: own[quantity].mean
+        for problem, own in quantities.items()
+        if quantity in own and error_of(own) == quantity
+    }
 
 
 def _shortfalls(names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]) -> tuple[Shortfall, ...]:
@@ -151,9 +156,9 @@ def _shortfalls(names: Sequence[str], settings: Sequence[Setting], problems: Seq
     for name, setting in zip(names, settings, strict=True):
         for problem in problems if setting.cells.keys() >= set(problems) else ():
             runs = setting.cells[problem]
-            n_done = len(runs.of_done(error_of(runs.values)))
-            if n_done < len(runs):
-                shortfalls.append(Shortfall(name, problem, len(runs), runs.count_of(FAILED), n_done))
+            n_done = len(runs.values(error_of(runs.quantities)))
+            if n_done < runs.n_planned:
+                shortfalls.append(Shortfall(name, problem, runs.n_planned, runs.n_failed, n_done))
     return tuple(shortfalls)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from math import prod
+from operator import attrgetter
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,8 +19,8 @@ from pppca_bench.methods.lookup import stored_classifier, stored_method, title_o
 from pppca_bench.references.proben1_tables import Network, pivot_of, rule_network
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
-from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import CHOOSE, Cell, Facts, ProblemFacts, RunResult, Scalar, StoredRun, grouped
+from pppca_bench.reporting.summary import CellRuns, Results
+from pppca_bench.runs import CHOOSE, Cell, Facts, ProblemFacts, Scalar, grouped
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -50,7 +51,7 @@ class RunGroup(NamedTuple):
     constant: Mapping[str, Scalar]  # settings, as in `Cell.settings`, that all cells have in common
     varied: Mapping[str, tuple[Scalar, ...]]  # values of the other settings, in the order of the runs
     is_grid: bool  # whether all combinations of the varied values were run, each once
-    cells: Mapping[Cell, Sequence[StoredRun]]  # the runs
+    cells: Mapping[Cell, CellRuns]
 
     @property
     def problems(self) -> list[str]:
@@ -61,11 +62,6 @@ class RunGroup(NamedTuple):
     def n_settings(self) -> int:
         """Return the number of different settings."""
         return len({tuple(cell.settings.items()) for cell in self.cells})
-
-    @property
-    def results(self) -> list[RunResult | None]:
-        """Return the result of each run, None for a run that is not done."""
-        return [result for runs in self.cells.values() for _, result in runs]
 
     @property
     def learners(self) -> list[Learner]:
@@ -103,7 +99,7 @@ def _section(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {name: value for name, value in own.items() if "." not in name and name != "rule"}
 
 
-def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
+def group_runs(cells: Mapping[Cell, CellRuns]) -> list[RunGroup]:
     """Group the cells of a config by their common settings, in the order of the runs.
 
     The settings of a group have the same method, learning rules, problems and numbers of runs. Settings that do not
@@ -112,7 +108,7 @@ def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
 
     def common(setting: _Setting) -> tuple[object, ...]:
         rules = (setting[0].settings.get(name) for name in ("classifier.rule", "classifier.base.rule"))
-        return (setting[0].method, *rules, *((cell.problem, len(cells[cell])) for cell in setting))
+        return (setting[0].method, *rules, *((cell.problem, cells[cell].n_planned) for cell in setting))
 
     by_settings = grouped(cells, lambda cell: (cell.method, *cell.settings.items()))
     alike = grouped(by_settings.values(), common)
@@ -202,9 +198,10 @@ def build_card(
     own = {problem: facts[problem] for problem in problems if problem in facts}
     by_address = grouped(problems, lambda problem: addresses.get(problem, ""))
     n_splits = {problem: own[problem].n_splits if problem in own else 1 for problem in problems}
-    outcomes = [result.status if result else "" for group in run_groups for result in group.results]
+    runs = [own for group in run_groups for own in group.cells.values()]
+    counts = [sum(map(attrgetter(name), runs)) for name in ("n_planned", "n_done", "n_failed")]
     sentences: Any = _environment().get_template("rules.txt").module
-    text = sentences.of_config(groups, by_address, n_splits, outcomes)
+    text = sentences.of_config(groups, by_address, n_splits, *counts)
     before, after = _parse_points(("Problem", "Data sets"), text), _parse_points(("Runs",), text)
     algorithms = {item for group in run_groups for cell in group.cells for item in cell.algorithms}
     after["Software"] = software(origins, algorithms)
@@ -318,7 +315,7 @@ def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: 
         first.setdefault(key, name)
         learners.append((learner, described))
     choice = {key[len(CHOOSE) :]: value for key, value in group.constant.items() if key.startswith(CHOOSE)}
-    quantities = {name for result in group.results if result for name in result.values}
+    quantities = {name for runs in group.cells.values() for name in runs.quantities}
     sentences: Any = _environment().get_template("rules.txt").module
     points = _parse_points(POINTS.values(), sentences.of_group(group, learners, choice, problems, quantities))
     return {title: own or ["Nothing is set."] for title, own in points.items()}

@@ -14,7 +14,7 @@ from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure, build_figures, streaming_figure
 from pppca_bench.reporting.own_tables import OwnTables, choices_document
 from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.reporting.verdict_shares import SHARES, Shares, shares_document, verdict_shares, with_shares
 from pppca_bench.runs import Cell, Facts
@@ -161,7 +161,7 @@ def take_snapshot(
     DataError
         An added reference has the identifier of another table, or a cell without runs.
     """
-    cells = store.runs_by_cell(configs or None)
+    cells = split_by_cell(*store.read(configs or None))
     check_known("problem", problems, dict.fromkeys(cell.problem for cell in cells))
     check_known("method", methods, dict.fromkeys(cell.method for cell in cells))
     kept = {

@@ -89,13 +89,13 @@ def records(table: Table) -> list[dict[str, object]]:
         source = {name.replace("selection", "only"): getattr(cell.source, name, None) for name in names}
         for quantity in (*cell.shows, *table.also, *table.notes):
             ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
-            if ours or theirs or cell.n_planned:
+            if ours or theirs or cell.runs.n_planned:
                 record: dict[str, object] = {"row": cell.row, "column": cell.column, "quantity": quantity}
                 record["published"] = theirs.value if theirs else None
                 for name in ("mean", "sd", "n", "low", "high"):
                     value = getattr(ours, name, math.nan)
                     record[name] = None if math.isnan(value) else value
-                record |= {"n": ours.n if ours else 0, "n_planned": cell.n_planned, "n_failed": cell.n_failed}
+                record |= {"n": ours.n if ours else 0, "n_planned": cell.runs.n_planned, "n_failed": cell.runs.n_failed}
                 listed.append(record | source)
     return listed
 
@@ -153,7 +153,7 @@ def _sd_text(cell: TableCell, sd: float | None) -> str:
 
 def ours_text(cell: TableCell, *, sd: bool = False) -> str:
     """Return our numbers of a cell as tables print them, with an asterisk if repeats are missing."""
-    if not (cell.ours or cell.n_planned):
+    if not (cell.ours or cell.runs.n_planned):
         return EMPTY
     texts = []
     for name in cell.shows:
@@ -189,7 +189,9 @@ def notes(table: Table) -> list[str]:
     shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
     texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
     basis = [f"Each cell shows {' or '.join(texts)}."] if texts else []
-    mixed = [cell.differing for cell in table.cells.values() if cell.differing]
+    # The cells of a row of a list have the same runs.
+    places = {(cell.row, "" if table.is_list else cell.column): cell.runs.differing for cell in table.cells.values()}
+    mixed = list(filter(None, places.values()))
     differing = ", ".join(sorted(set[str]().union(*mixed)))
     origins = f"In {len(mixed)} cells, the repeats were computed with different {differing}." if mixed else ""
     columns = [described(name) for name in table.column_labels] if table.is_list else []
@@ -209,7 +211,7 @@ def _lower(title: str) -> str:
 
 
 def _notes_on_repeats(table: Table) -> Iterator[str]:
-    counts = {cell.n for cell in table.cells.values() if cell.n_planned and cell.n}
+    counts = {cell.n for cell in table.cells.values() if cell.runs.n_planned and cell.n}
     if not counts:
         return
     yield f"Means over {count_in_words(counts)}." if max(counts) > 1 else "A single repeat."
@@ -220,7 +222,8 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
         text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
         yield text + (f" (published: {theirs[0]})." if theirs else ".")
     if incomplete := table.incomplete_cells:
-        missing, failed = sum(cell.n_planned - cell.n for cell in incomplete), sum(cell.n_failed for cell in incomplete)
+        missing = sum(cell.runs.n_planned - cell.n for cell in incomplete)
+        failed = sum(cell.runs.n_failed for cell in incomplete)
         names = "; `pppca list --failed` lists the failed repeats" if failed else ""
         yield f"* {missing} of the planned repeats are missing ({failed} failed): `pppca run` adds them{names}."
 

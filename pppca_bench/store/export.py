@@ -58,7 +58,7 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     import pandas as pd
 
     with Store(Path(folder) / DATABASE, read_only=True) as store:
-        frame, cells, _ = store.read(configs)
+        frame, cells = store.read(configs)
         asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
         origins = {key: _origin(*row) for key, *row in store.rows(_ORIGINS)}
     own = [cells[number][0] for number in frame["cell"]]
