@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 _ROLES = {"": "method", "classifier.": "classifier", "classifier.base.": "member"}
 """Learners of a run, by the prefix of their settings."""
 
-_Setting = list[Cell]
-"""Cells of the same setting on different problems."""
-
 
 class Learner(NamedTuple):
     """Method, classifier, or member of an ensemble, with the settings of a group of runs."""
@@ -50,18 +47,18 @@ class RunGroup(NamedTuple):
     method: str
     constant: Mapping[str, Scalar]  # settings, as in `Cell.settings`, that all cells have in common
     varied: Mapping[str, tuple[Scalar, ...]]  # values of the other settings, in the order of the runs
-    is_grid: bool  # whether all combinations of the varied values were run, each once
+    n_settings: int
     cells: Mapping[Cell, CellRuns]
+
+    @property
+    def is_grid(self) -> bool:
+        """Return whether all combinations of the varied values were run."""
+        return self.n_settings == prod(map(len, self.varied.values()))
 
     @property
     def problems(self) -> list[str]:
         """Return the names of the problems, in the order of the runs."""
         return list(dict.fromkeys(cell.problem for cell in self.cells))
-
-    @property
-    def n_settings(self) -> int:
-        """Return the number of different settings."""
-        return len({tuple(cell.settings.items()) for cell in self.cells})
 
     @property
     def learners(self) -> list[Learner]:
@@ -106,43 +103,35 @@ def group_runs(cells: Mapping[Cell, CellRuns]) -> list[RunGroup]:
     form a grid are split by the values of a single setting, if this gives a few parts and each part is a grid.
     """
 
-    def common(setting: _Setting) -> tuple[object, ...]:
-        rules = (setting[0].settings.get(name) for name in ("classifier.rule", "classifier.base.rule"))
-        return (setting[0].method, *rules, *((cell.problem, cells[cell].n_planned) for cell in setting))
+    def common(runs: Sequence[CellRuns]) -> tuple[object, ...]:
+        settings, sizes = runs[0].cell.settings, ((own.cell.problem, own.n_planned) for own in runs)
+        return (runs[0].cell.method, *map(settings.get, ("classifier.rule", "classifier.base.rule")), *sizes)
 
-    by_settings = grouped(cells, lambda cell: (cell.method, *cell.settings.items()))
-    alike = grouped(by_settings.values(), common)
+    settings = grouped(cells.values(), lambda runs: (runs.cell.method, *runs.cell.settings.items())).values()
     groups = []
-    for part in (part for settings in alike.values() for part in _grids(settings)):
-        first, varied = part[0][0], _varied(part)
-        constant = {name: value for name, value in first.settings.items() if name not in varied}
-        members = {cell: cells[cell] for own in part for cell in own}
-        groups.append(RunGroup(first.method, constant, varied, _is_grid(part), members))
+    for alike in grouped(settings, common).values():
+        whole = _group(alike)
+        splits = (_split(alike, name) for name in sorted(whole.varied, key=lambda name: len(whole.varied[name])))
+        grids = (split for split in splits if split and all(group.is_grid for group in split))
+        groups += [whole] if whole.is_grid else next(grids, [whole])
     return groups
 
 
-def _grids(settings: Sequence[_Setting]) -> Sequence[Sequence[_Setting]]:
-    """Split settings into a few grids by the values of a single name, if possible."""
-    varied = _varied(settings)
-    if _is_grid(settings):
-        return [settings]
-    for name in sorted(varied, key=lambda name: len(varied[name])):
-        parts = grouped(settings, key=lambda setting: setting[0].settings.get(name))
-        if 2 * len(parts) <= len(settings) and all(map(_is_grid, parts.values())):
-            return list(parts.values())
-    return [settings]
+def _split(settings: Sequence[Sequence[CellRuns]], name: str) -> list[RunGroup]:
+    """Return a group for each value of a setting; an empty list if these are more than half of the settings."""
+    parts = grouped(settings, lambda runs: runs[0].cell.settings.get(name)).values()
+    return [_group(part) for part in parts] if 2 * len(parts) <= len(settings) else []
 
 
-def _is_grid(settings: Sequence[_Setting]) -> bool:
-    return len(settings) == prod(map(len, _varied(settings).values()))
-
-
-def _varied(settings: Sequence[_Setting]) -> dict[str, tuple[Scalar, ...]]:
-    """Return the values of the settings that are not all the same; a missing value counts as None."""
-    different = [own[0].settings for own in settings]
+def _group(settings: Sequence[Sequence[CellRuns]]) -> RunGroup:
+    """Return the group of some settings, each with its runs on all problems; a missing value counts as None."""
+    different = [runs[0].cell.settings for runs in settings]
     names = dict.fromkeys(name for own in different for name in own)
     values = {name: tuple(dict.fromkeys(own.get(name) for own in different)) for name in names}
-    return {name: given for name, given in values.items() if len(given) > 1}
+    varied = {name: given for name, given in values.items() if len(given) > 1}
+    constant = {name: value for name, value in different[0].items() if name not in varied}
+    cells = {own.cell: own for runs in settings for own in runs}
+    return RunGroup(settings[0][0].cell.method, constant, varied, len(settings), cells)
 
 
 CardFormat = Literal["markdown", "latex"]
