@@ -29,7 +29,7 @@ from pppca_bench.runs import Names
 if TYPE_CHECKING:
     from pppca_bench.reporting.document import Document, Format
     from pppca_bench.reporting.figure_data import Figure
-    from pppca_bench.reporting.ranking import Contest, Ranking
+    from pppca_bench.reporting.ranking import Ranking, RankingSpec
     from pppca_bench.reporting.report_card import CardFormat
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
@@ -222,7 +222,7 @@ def _addresses() -> dict[str, str]:
     return {name: of_source[info.source] for name, info in registered().items()}
 
 
-def _read(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
+def _read(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[RankingSpec, Ranking]]]:
     """Read the results, with the numbers of their figures and rankings."""
     with read_store(results) as store:
         snapshot = read_snapshot(store)

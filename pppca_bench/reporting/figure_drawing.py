@@ -22,7 +22,7 @@ from pppca_bench.files import atomic_write, to_csv
 from pppca_bench.reporting.document import printed, ten_digits
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
-from pppca_bench.reporting.ranking import Contest, Ranking
+from pppca_bench.reporting.ranking import Ranking, RankingSpec
 
 _TEMPLATES = Path(__file__).with_name("templates")
 STYLE = _TEMPLATES / "figures.mplstyle"
@@ -64,7 +64,9 @@ _TEXT_MARGIN = 0.01
 """Distance of names from the outermost ranks, in ranks."""
 
 
-def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, Ranking]], out_dir: Path) -> list[Path]:
+def write_figures(
+    figures: Iterable[Figure], rankings: Iterable[tuple[RankingSpec, Ranking]], out_dir: Path
+) -> list[Path]:
     """Write each figure that has panels, and the diagram of each ranking, as SVG, PNG and CSV; return the files.
 
     The same numbers give the same bytes. In the CSV the interval of a single repeat is empty. A missing folder is
@@ -310,7 +312,7 @@ def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:
     )
 
 
-def draw_ranking(contest: Contest, ranking: Ranking, *, titled: bool = True) -> Drawing:
+def draw_ranking(contest: RankingSpec, ranking: Ranking, *, titled: bool = True) -> Drawing:
     """Draw a critical-difference diagram (Demšar 2006, figure 1)."""
     longest = max(len(str(method)) for method in ranking.errors)
     size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names on both sides

@@ -18,7 +18,7 @@ from pppca_bench.reporting.document import (
 )
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import MARGIN
-from pppca_bench.reporting.ranking import Contest, Ranking
+from pppca_bench.reporting.ranking import Ranking, RankingSpec
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdict_shares import SHARES, Shares, by_source
 from pppca_bench.runs import ERRORS, grouped
@@ -27,7 +27,7 @@ from pppca_bench.runs import ERRORS, grouped
 def render_index(
     tables: Sequence[Table | Document],
     figures: Sequence[Figure],
-    rankings: Sequence[tuple[Contest, Ranking]] = (),
+    rankings: Sequence[tuple[RankingSpec, Ranking]] = (),
     answers: Answers = NO_ANSWERS,
 ) -> str:
     """Render the index as Markdown, with links relative to the folder of ``tables`` and ``figures``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ MAX_NAMES = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""
 
 
-class Contest(NamedTuple):
+class RankingSpec(NamedTuple):
     """Ranking with a figure, and the configs whose runs are ranked."""
 
     id: str
@@ -33,15 +33,15 @@ class Contest(NamedTuple):
 
 
 CONTESTS = (
-    Contest("F6", "Mean ranks of test errors", ("permutations",), "no two methods share two data sets"),
-    Contest(
+    RankingSpec("F6", "Mean ranks of test errors", ("permutations",), "no two methods share two data sets"),
+    RankingSpec(
         "F7", "Mean ranks of the Proben1 report's networks", ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear")
     ),
 )
 """The rankings that have a figure."""
 
 
-class Shortfall(NamedTuple):
+class MissingRuns(NamedTuple):
     """Method and problem with fewer completed repeats than planned."""
 
     method: str
@@ -68,7 +68,7 @@ class Ranking(NamedTuple):
     wilcoxon: pd.DataFrame  # p of each pair by the paired signed-rank test, with Holm's correction
     n_problems: int  # number of problems, counting the permutations of data sets
     left_out: Names  # methods that were not run on every problem
-    shortfalls: tuple[Shortfall, ...]  # cells of methods that were planned on every problem
+    missing_runs: tuple[MissingRuns, ...]  # cells of methods that were planned on every problem
     quantity: str = ERRORS[0]  # the error that is ranked
     other_problems: Names = ()  # problems with the other error, which are not ranked
 
@@ -129,7 +129,7 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
         wilcoxon,
         len(problems),
         tuple(name for name in names if name not in data_sets),
-        _shortfalls(names, settings, problems),
+        tuple(_missing_runs(names, settings, problems)),
         quantity,
         tuple(others),
     )
@@ -151,15 +151,13 @@ def _means(setting: Setting, quantity: str) -> dict[str, float]:
     }
 
 
-def _shortfalls(names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]) -> tuple[Shortfall, ...]:
-    shortfalls = []
+def _missing_runs(names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]) -> Iterator[MissingRuns]:
     for name, setting in zip(names, settings, strict=True):
         for problem in problems if setting.cells.keys() >= set(problems) else ():
             runs = setting.cells[problem]
             n_done = len(runs.values(error_of(runs.quantities)))
             if n_done < runs.n_planned:
-                shortfalls.append(Shortfall(name, problem, runs.n_planned, runs.n_failed, n_done))
-    return tuple(shortfalls)
+                yield MissingRuns(name, problem, runs.n_planned, runs.n_failed, n_done)
 
 
 def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
@@ -222,8 +220,8 @@ def ranking_remarks(ranking: Ranking) -> list[str]:
         if (p := ranking.p(better, worse)) < ALPHA
     ]
     remarks = [_explanation(ranking), f"Differing pairs (Wilcoxon, Holm): {'; '.join(differing) or 'none'}."]
-    if ranking.shortfalls:
-        remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.shortfalls)))}.")
+    if ranking.missing_runs:
+        remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.missing_runs)))}.")
     if ranking.other_problems:
         (other,) = {*ERRORS} - {ranking.quantity}
         names = _first(list(ranking.other_problems))
@@ -265,5 +263,5 @@ def _plain(ranking: Ranking) -> dict[str, object]:
         "wilcoxon_holm_p": ranking.wilcoxon.to_dict(),
         "n_problems": ranking.n_problems,
         "left_out": list(ranking.left_out),
-        "fewer_repeats_than_planned": [cell._asdict() for cell in ranking.shortfalls],
+        "fewer_repeats_than_planned": [cell._asdict() for cell in ranking.missing_runs],
     }

@@ -13,7 +13,7 @@ from pppca_bench.references.reference import Reference, check_added
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure, build_figures, streaming_figure
 from pppca_bench.reporting.own_tables import OwnTables, choices_document
-from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
+from pppca_bench.reporting.ranking import CONTESTS, Ranking, RankingSpec, rank
 from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.reporting.verdict_shares import SHARES, Shares, shares_document, verdict_shares, with_shares
@@ -113,7 +113,7 @@ class Snapshot(Mapping[str, Table | Document]):
         """Return the tables with planned runs."""
         return [table for table in self.values() if table.has_runs]
 
-    def rankings(self) -> list[tuple[Contest, Ranking]]:
+    def rankings(self) -> list[tuple[RankingSpec, Ranking]]:
         """Rank the methods of each contest with enough runs."""
         rankings = []
         for contest in CONTESTS:
