@@ -54,7 +54,7 @@ def distance(trial):
     if pppca_bench.run(config, results=results).outcome.n_failed:
         return math.inf  # such as runs that diverge
     with Store(results / "results.sqlite", read_only=True) as store:
-        runs = Results(split_by_cell(*store.read([config["name"]])), [config["name"]])
+        runs = Results(split_by_cell(*store.read([config["name"]])))
     return score_group(group, fill_tables(runs, {}, [reference], configs=())).score
 
 

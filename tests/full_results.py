@@ -101,7 +101,7 @@ def tables_and_figures(
     """Return the tables and figures of a database with the runs of several configs."""
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
-        results = Results(split_by_cell(*store.read()), store.config_texts())
+        results = Results(split_by_cell(*store.read()))
         tables = Snapshot(results, facts, REFERENCES, paper).of_means
         return tables, build_figures(results, store, tables, REFERENCES)
 

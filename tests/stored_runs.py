@@ -66,7 +66,7 @@ def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]]
 
 def results_of(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
     """Return the results of records."""
-    return Results(runs_by_cell(runs, plans), plans or ("",))
+    return Results(runs_by_cell(runs, plans))
 
 
 def results_by_config(runs: Mapping[str, Sequence[StoredRun]]) -> Results:

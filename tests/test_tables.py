@@ -69,9 +69,7 @@ def build(folder: Path) -> list[Table]:
     with Store(folder / "results.sqlite") as store:
         store_runs(store, plans_of(runs))
         store.describe_problems(FACTS)
-        return Snapshot(
-            Results(split_by_cell(*store.read()), store.config_texts()), store.problems(), REFERENCES
-        ).of_means
+        return Snapshot(Results(split_by_cell(*store.read())), store.problems(), REFERENCES).of_means
 
 
 def filled(tables: list[Table]) -> list[Table]:

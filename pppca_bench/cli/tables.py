@@ -206,7 +206,7 @@ def rules(config: str, results: Path, form: CardFormat) -> None:
         document = read_yaml(Path(config)).value
         config = str(document.get("name", config)) if isinstance(document, dict) else config
     with read_store(results) as store:
-        runs = Results(split_by_cell(*store.read([config])), [config])
+        runs = Results(split_by_cell(*store.read([config])))
         card = build_card(config, runs, store.problems(), _addresses(), store.origins([config]))
     click.echo(render_card(card, form), nl=False)
 

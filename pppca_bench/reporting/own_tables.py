@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
+from pppca_bench.methods.lookup import stored_method
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
@@ -24,6 +25,7 @@ from pppca_bench.runs import (
     Names,
     described,
     error_of,
+    grouped,
 )
 
 LISTED = ("dimensionality", "retained_variance_percent", "optimality_percent", "reconstruction_error")
@@ -57,10 +59,17 @@ class OwnTables:
     ) -> None:
         self._results, self._facts, self._in_documents = results, facts, in_documents
         self._layouts = [(reference, layout) for reference in references for layout in reference.layouts]
+        configs = sorted(set[str]().union(*(runs.configs for runs in results.cells.values())))
+        self._config = configs[0] if len(configs) == 1 else ""
+        self._variants: dict[str, list[list[Cell]]] = {}  # by config, cells that differ in other settings than `_place`
+        for name in configs:
+            places = grouped((cell for cell, runs in results.cells.items() if name in runs.configs), _place)
+            if several := [group for group in places.values() if len(group) > 1]:
+                self._variants[name] = several
 
     def builders(self) -> dict[str, Callable[[], Table]]:
         """Return the builder of each table by its identifier."""
-        variants = {f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._results.variants}
+        variants = {f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._variants}
         retained = "Test error and retained variance"
         return {
             "X": self._other_runs,
@@ -99,7 +108,7 @@ class OwnTables:
         shown = self._in_documents.keys() | self._published.keys()
         variants = {
             f"{VARIANTS}{name}": [cell for group in groups if not shown >= set(group) for cell in group]
-            for name, groups in self._results.variants.items()
+            for name, groups in self._variants.items()
         }
         others = [cell for cell in self._results.cells if cell not in shown and self._is_single(cell, variants)]
         measures = [cell for cell in others if only_measures(cell)]
@@ -107,12 +116,6 @@ class OwnTables:
         if others and self._config and not self._in_documents:
             others, variants = [cell for cell in self._results.cells if not only_measures(cell)], {}
         return {"X": others, "M": measures, **variants}
-
-    @cached_property
-    def _config(self) -> str:
-        """Return the config of all runs; "" for several configs."""
-        configs = set[str]().union(*(runs.configs for runs in self._results.cells.values()))
-        return next(iter(configs)) if len(configs) == 1 else ""
 
     def _is_single(self, cell: Cell, lists: Mapping[str, Sequence[Cell]]) -> bool:
         """Return whether a config plans the cell without other settings of the same method."""
@@ -209,6 +212,13 @@ class OwnTables:
                 filled[row, name] = table_cell
         titles = {name: described(name).title for name in columns}
         return Table(table, title, "", "Problem, method", labels, titles, filled, is_list=True, remark=remark)
+
+
+def _place(cell: Cell) -> tuple[object, ...]:
+    """Return the facts that distinguish cells in tables: problem, method, thresholds, and labelled parameters."""
+    entry = stored_method(cell.method)
+    labelled = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
+    return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in labelled))
 
 
 def _rows(

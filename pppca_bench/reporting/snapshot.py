@@ -169,7 +169,7 @@ def take_snapshot(
         for cell, runs in cells.items()
         if (not problems or cell.problem in problems) and (not methods or cell.method in methods)
     }
-    results = Results(kept, [name for name in store.config_texts() if not configs or name in configs])
+    results = Results(kept)
     known = store.problems()
     facts = {name: known[name] for name in dict.fromkeys(cell.problem for cell in kept) if name in known}
     check_added(added, Snapshot(results, facts, references, with_paper).builders, results.cells, method_names())

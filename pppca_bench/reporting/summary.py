@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,8 +129,6 @@ class Results:
     ----------
     cells : mapping of Cell to CellRuns
         In the order of the tables.
-    variants : dict of str to list of list of Cell
-        By config, the groups of cells with the same `place_of`, which differ in other settings.
     matching : function of a Selector and, optionally, a tuple of configs
         The cells that the selector matches and that some of the configs (all by default) ask for.
     summary : function of the same arguments
@@ -139,21 +137,16 @@ class Results:
         The settings that select each of its cells. These functions are cached, since several tables call them.
     """
 
-    def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
+    def __init__(self, cells: Mapping[Cell, CellRuns]) -> None:
         self.cells = cells
         self._by_method = grouped(cells, PROBLEM_AND_METHOD)
         self.matching, self.summary = cache(self._matching), cache(self._summary)
-        self.selections = cache(lambda config: selections(self._asked(config)))
-        places = {config: grouped(self._asked(config), place_of).values() for config in configs}
-        several = {config: [group for group in groups if len(group) > 1] for config, groups in places.items()}
-        self.variants = {config: groups for config, groups in several.items() if groups}
+        self.selections = cache(lambda config: selections(self.of_config(config)))
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
         """Return the cells that any of the configs asks for, with the runs that they ask for."""
-        return {cell: self.cells[cell].asked_by(configs) for cell in self._asked(*configs)}
-
-    def _asked(self, *configs: str) -> list[Cell]:
-        return [cell for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)]
+        asked = {cell: runs for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)}
+        return {cell: runs.asked_by(configs) for cell, runs in asked.items()}
 
     def _matching(self, selector: Selector, configs: Names = ()) -> list[Cell]:
         return [
@@ -168,13 +161,6 @@ class Results:
             return NO_RUNS
         runs = self.cells[cells[0]]
         return runs.asked_by(configs) if configs else runs
-
-
-def place_of(cell: Cell) -> tuple[object, ...]:
-    """Return the facts that distinguish cells in tables: problem, method, thresholds, and labelled parameters."""
-    entry = stored_method(cell.method)
-    labelled = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
-    return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in labelled))
 
 
 class CellSource(NamedTuple):
