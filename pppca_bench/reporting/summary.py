@@ -55,8 +55,8 @@ class CellRuns:
 
     def of_done(self, column: str) -> NDArray[Any]:
         """Return a column of the done runs."""
-        done: NDArray[Any] = self.columns[column][self._is_done]
-        return done
+        values = self.columns[column]
+        return values if self.n_done == self.n_planned else values[self._is_done]  # a million runs are not copied
 
     @cached_property
     def _numbers(self) -> Mapping[str, NDArray[np.float64]]:
