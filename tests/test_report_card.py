@@ -99,15 +99,6 @@ def test_splits_of_the_repeats_and_a_network_by_the_rule_of_size_are_described(m
     assert "in 5 ways" not in card_of("proben1_pivot", runs)
 
 
-def test_latex_has_the_same_points_escaped():
-    text = card_of("proben1_pivot", list(network_runs("proben1_pivot", ["cancer1"])), "latex")
-    assert text.startswith("\\section*{How proben1\\_pivot was run}\n\n\\begin{enumerate}\n\\item \\textbf{Problem.}")
-    assert text.count("\\item") == len(CHECKLIST)
-    assert "exceeds 2 \\%." in text
-    assert text.count("\\begin{") == text.count("\\end{")
-    assert "_" not in text.replace("\\_", "")
-
-
 ASKS_FOR_NOTHING_AT_0 = {"successive_increases", "progress_quotient"}
 
 
