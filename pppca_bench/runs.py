@@ -189,13 +189,18 @@ def distinguish(settings: Sequence[Mapping[str, Any]], names: Sequence[str] = ()
         for own, value in zip(chosen, values, strict=True):
             if usual != [value]:
                 own[name] = value
-    for own, item in zip(chosen, settings, strict=True):
-        rivals = list(settings)
-        for name in (name for name in names if name in item):
-            same = [rival for rival in rivals if name in rival and rival[name] == item[name]]
-            if len(same) < len(rivals):
-                own[name] = item[name]
-            rivals = same
+    every = list(range(len(settings)))
+    groups = [(every, every)]  # items, and all items with the same values of the names so far
+    for name in names:
+        values, split = [item.get(name, ABSENT) for item in settings], []
+        for items, rivals in (group for group in groups if len(group[1]) > 1):
+            alike = grouped(rivals, values.__getitem__)
+            for value, members in grouped(items, values.__getitem__).items():
+                if value is not ABSENT and len(alike[value]) < len(rivals):
+                    for item in members:
+                        chosen[item][name] = value
+                split.append((members, rivals if value is ABSENT else alike[value]))
+        groups = split
     return chosen
 
 
