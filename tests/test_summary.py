@@ -4,59 +4,47 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from stored_runs import PIVOT, cell_of, results_by_config, results_of, runs_by_cell
+from stored_runs import PIVOT, cell_of, results_by_config, results_of, run_of, runs_by_cell
 
 from pppca_bench.config.overrides import parse_filter
 from pppca_bench.reporting.summary import NO_RUNS, Results, source_of
-from pppca_bench.runs import Cell, Names, RunResult, RunSpec, Selector
+from pppca_bench.runs import Cell, Names, RunResult, Selector, StoredRun
 
 SETTINGS = {"centre": True, "n_epochs": 10, "tau": 15.0, "data_fraction": 100.0}
-cell = partial(cell_of, parameters=SETTINGS)
-
-
-def spec(repeat: int = 0, of: Cell | None = None) -> RunSpec:
-    own = of or cell()
-    return RunSpec(repr((own, repeat)), own, repeat, 0)
-
-
-def result(error: float, dimensionality: int = 4, **changes: float) -> RunResult:
-    values = {
-        "test_error_percent": error,
-        "dimensionality": dimensionality,
-        "validation_error_percent": 1.0,
-        "fit_time_ms": 2.0,
-        "total_epochs": 30,
-        "relevant_epochs": 20,
-    }
-    return RunResult("", "done", values=values | changes)
-
-
-FAILED = RunResult("", "failed", error="Traceback")
-
-
 CENTRED = Selector("cancer1", "dgha", (("centre", True), ("data_fraction", 100), ("tau", 15)))
+cell = partial(cell_of, parameters=SETTINGS)
+SLOW = cell(parameters=SETTINGS | {"n_epochs": 99})
+ERROR = "test_error_percent"
+
+
+def runs(*errors: float | str | None, of: Cell | None = None) -> list[StoredRun]:
+    """Return a repeat for each error; it is planned for None, and failed for a text."""
+    found = []
+    for repeat, error in enumerate(errors):
+        values = {ERROR: error, "dimensionality": 3 + repeat} if isinstance(error, float) else {}
+        spec, result = run_of(of or cell(), repeat, **values)
+        found.append((spec, RunResult(spec.key, "failed", error) if isinstance(error, str) else result))
+    return found
 
 
 def mean_error(results: Results, selector: Selector = CENTRED, configs: Names = ()) -> float | None:
-    return results.summary(selector, configs).mean("test_error_percent")
+    return results.summary(selector, configs).mean(ERROR)
 
 
 def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
-    runs = [(spec(0), result(1.0, 3)), (spec(1), result(2.0, 4)), (spec(2), FAILED), (spec(3), None)]
-    found = results_of(runs).summary(CENTRED)
-    assert found.quantities.keys() == result(1.0).values.keys()
-    assert (found.quantities["test_error_percent"].mean, found.quantities["test_error_percent"].n) == (1.5, 2)
-    assert found.quantities["dimensionality"].mean == 3.5
-    assert found.quantities["total_epochs"].mean == 30
-    assert (found.n_planned, found.n_failed) == (4, 1)
-    assert found.values("test_error_percent") == {0: 1.0, 1: 2.0}
+    found = results_of(runs(1.0, 2.0, "Traceback", None)).summary(CENTRED)
+    assert {name: (own.mean, own.n) for name, own in found.quantities.items()} == {
+        ERROR: (1.5, 2),
+        "dimensionality": (3.5, 2),
+    }
+    assert (found.n_planned, found.n_done, found.n_failed) == (4, 2, 1)
+    assert found.values(ERROR) == {0: 1.0, 1: 2.0}
 
 
 def test_a_cell_without_completed_runs_has_no_quantities():
-    unfinished = results_of([(spec(0), FAILED), (spec(1), None)]).summary(CENTRED)
-    assert (unfinished.quantities, unfinished.n_planned, unfinished.n_failed) == ({}, 2, 1)
-    nothing = results_of([]).summary(CENTRED)
-    assert (nothing.quantities, nothing.n_planned, nothing.n_failed, nothing.settings) == ({}, 0, 0, "")
+    for planned, counts in ((runs("Traceback", None), (2, 1)), ([], (0, 0))):
+        found = results_of(planned).summary(CENTRED)
+        assert (found.quantities, found.settings, found.n_planned, found.n_failed) == ({}, "", *counts)
 
 
 @pytest.mark.parametrize(
@@ -65,51 +53,44 @@ def test_a_cell_without_completed_runs_has_no_quantities():
     ids=str,
 )
 def test_a_cell_takes_only_runs_of_its_place_and_settings(other):
-    results = results_of([(spec(0), result(1.0)), (spec(0, other), result(9.0))])
-    assert mean_error(results) == 1.0
+    assert mean_error(results_of(runs(1.0) + runs(9.0, of=other))) == 1.0
 
 
-def test_settings_may_name_the_classifiers_parameters():
-    results = results_of([(spec(0), result(1.0)), (spec(0, cell(classifier={**PIVOT, "hidden": ()})), result(9.0))])
-
-    def selected(*settings: tuple) -> float | None:
-        return mean_error(results, replace(CENTRED, settings=settings))
-
-    assert selected(("classifier.hidden", ())) == 9.0
-    assert selected(("classifier.hidden", "pivot")) == 1.0
-    assert selected(("classifier.no_such", None)) is None
-
-
-SLOW = cell(parameters=SETTINGS | {"n_epochs": 99})
-
-
-OURS = [(spec(repeat), result(1.0)) for repeat in range(3)]
-OTHER = [(spec(repeat, SLOW), result(2.0)) for repeat in range(3)]
+@pytest.mark.parametrize(
+    ("setting", "error"),
+    [(("classifier.hidden", ()), 9.0), (("classifier.hidden", "pivot"), 1.0), (("classifier.no_such", None), None)],
+)
+def test_settings_may_name_the_classifiers_parameters(setting, error):
+    results = results_of(runs(1.0) + runs(9.0, of=cell(classifier={**PIVOT, "hidden": ()})))
+    assert mean_error(results, replace(CENTRED, settings=(setting,))) == error
 
 
 class TestSelection:
+    OURS, OTHER = runs(1.0, 1.0, 1.0), runs(2.0, 2.0, of=SLOW)
+
     def test_settings_are_never_mixed_whatever_the_order_of_plans(self):
-        for results in (results_by_config({"a": OURS, "b": OTHER}), results_by_config({"b": OTHER, "a": OURS})):
+        plans = {"a": self.OURS, "b": self.OTHER}
+        for results in (results_by_config(plans), results_by_config(dict(reversed(plans.items())))):
             assert results.summary(CENTRED) is NO_RUNS
             assert set(results.matching(CENTRED)) == {cell(), SLOW}
             errors = [mean_error(results, configs=configs) for configs in (("a",), ("b", "c"), ("c",), ("a", "b"))]
             assert errors == [1.0, 2.0, None, None]
 
     def test_a_config_has_the_repeats_alone_that_it_asks_for(self):
-        results = results_by_config({"a": OURS[:2], "b": OURS})
+        results = results_by_config({"a": self.OURS[:2], "b": self.OURS})
         assert [results.summary(CENTRED, configs).n_planned for configs in (("a",), ("b",), ())] == [2, 3, 3]
         assert results.cells[cell()].configs == {"a", "b"}
 
     @pytest.mark.parametrize("other", [cell(data="b"), cell(version=2)], ids=["other data", "another version"])
     def test_runs_on_other_data_and_of_other_versions_are_settings_of_their_own(self, other):
-        assert results_by_config({"a": OURS, "b": [(spec(0, other), result(9.0))]}).summary(CENTRED) is NO_RUNS
+        assert results_by_config({"a": self.OURS, "b": runs(9.0, of=other)}).summary(CENTRED) is NO_RUNS
 
 
 class TestDigestOfSettings:
     """What a baseline is held against."""
 
     def digest(self, of: Cell) -> str:
-        return runs_by_cell([(spec(0, of), result(1.0))])[of].settings
+        return runs_by_cell(runs(1.0, of=of))[of].settings
 
     def test_digests_differ_by_settings_classifier_and_data(self):
         cells = [cell(), SLOW, cell(classifier={}), cell(data="b"), cell(method="gha")]
@@ -131,8 +112,8 @@ def test_the_selection_of_a_cell_takes_its_runs_alone():
         *(cell("iris", "gha", parameters={"centre": value}) for value in (True, False)),
         cell("wine", "gha", parameters={"decay_epochs": None}),
     ]
-    runs = [(spec(0, own), result(1.0)) for own in cells]
-    results = results_by_config({"a": runs, "b": runs[:1]})
+    planned = [run for own in cells for run in runs(1.0, of=own)]
+    results = results_by_config({"a": planned, "b": planned[:1]})
     for own in cells:
         source = source_of(own, results, ["a"])
         taken = parse_filter([source.selection])
