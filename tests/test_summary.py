@@ -7,7 +7,7 @@ import pytest
 from stored_runs import PIVOT, cell_of, results_by_config, results_of, run_of, runs_by_cell
 
 from pppca_bench.config.overrides import parse_filter
-from pppca_bench.reporting.summary import NO_RUNS, Results, source_of
+from pppca_bench.reporting.summary import NO_RUNS, Results
 from pppca_bench.runs import Cell, Names, RunResult, Selector, StoredRun
 
 SETTINGS = {"centre": True, "n_epochs": 10, "tau": 15.0, "data_fraction": 100.0}
@@ -115,9 +115,9 @@ def test_the_selection_of_a_cell_takes_its_runs_alone():
     planned = [run for own in cells for run in runs(1.0, of=own)]
     results = results_by_config({"a": planned, "b": planned[:1]})
     for own in cells:
-        source = source_of(own, results, ["a"])
+        source = results.source(own, ("a",))
         taken = parse_filter([source.selection])
         assert [other for other in cells if taken.matches(other)] == [own]
         assert (source.config, source.versions) == ("a", f"{own.method} 1")
-    alone = source_of(cells[0], results, ["none", "b"])
+    alone = results.source(cells[0], ("none", "b"))
     assert (alone.config, alone.only) == ("b", {"problem": "iris", "method": "dgha"})

@@ -11,7 +11,7 @@ from pppca_bench.methods.lookup import stored_method
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
-from pppca_bench.reporting.summary import CellRuns, Results, source_of
+from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import Table, TableCell, filling_configs
 from pppca_bench.runs import (
     AUTO,
@@ -148,7 +148,7 @@ class OwnTables:
         squared = {f"{key}, squared error": f"{label}, squared error, %" for key, label in at.items()}
         table: dict[tuple[str, str], TableCell] = {}
         for cell, tau in taus.items():
-            runs, source = self._results.cells[cell], source_of(cell, self._results)
+            runs, source = self._results.cells[cell], self._results.source(cell)
             shows = error_of(runs.quantities), "dimensionality"
             column = "no tau" if tau is None else f"tau={value_text(tau)}"
             place = rows[cell], column if shows[0] == ERRORS[0] else f"{column}, squared error"
@@ -202,7 +202,7 @@ class OwnTables:
         rows, labels, remark = _rows(cells, names, {} if alone else self._facts, with_tau=True)
         filled = {}
         for cell in cells:
-            row, source = rows[cell], source_of(cell, self._results)
+            row, source = rows[cell], self._results.source(cell)
             first = errors[cell] if errors.get(cell) in columns else columns[0]
             for name in columns:
                 is_own = name in runs[cell].quantities and (name not in ERRORS or cell not in errors)

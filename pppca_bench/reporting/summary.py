@@ -122,6 +122,24 @@ def split_by_cell(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> dict[Cel
     return split
 
 
+class CellSource(NamedTuple):
+    """Provenance of a table cell.
+
+    Name of a config that plans its runs, settings that select them as in ``pppca run --only``, versions of the
+    algorithms, such as ``"dgha 3, rprop 2"``, and digest of the problem's data.
+    """
+
+    config: str
+    only: Mapping[str, str]
+    versions: str
+    data_sha256: str
+
+    @property
+    def selection(self) -> str:
+        """Return the settings as ``pppca run --only`` takes them."""
+        return ",".join(f"{name}={value}" for name, value in self.only.items())
+
+
 class Results:
     """Runs by cell.
 
@@ -133,15 +151,14 @@ class Results:
         The cells that the selector matches and that some of the configs (all by default) ask for.
     summary : function of the same arguments
         The runs of the only cell that matches, as far as the configs ask for them; `NO_RUNS` for none or several cells.
-    selections : function of a config
-        The settings that select each of its cells. These functions are cached, since several tables call them.
+        These functions are cached, since several tables call them.
     """
 
     def __init__(self, cells: Mapping[Cell, CellRuns]) -> None:
         self.cells = cells
         self._by_method = grouped(cells, PROBLEM_AND_METHOD)
         self.matching, self.summary = cache(self._matching), cache(self._summary)
-        self.selections = cache(lambda config: selections(self.of_config(config)))
+        self._selections = cache(lambda config: selections(self.of_config(config)))
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
         """Return the cells that any of the configs asks for, with the runs that they ask for."""
@@ -162,28 +179,9 @@ class Results:
         runs = self.cells[cells[0]]
         return runs.asked_by(configs) if configs else runs
 
-
-class CellSource(NamedTuple):
-    """Provenance of a table cell.
-
-    Name of a config that plans its runs, settings that select them as in ``pppca run --only``, versions of the
-    algorithms, such as ``"dgha 3, rprop 2"``, and digest of the problem's data.
-    """
-
-    config: str
-    only: Mapping[str, str]
-    versions: str
-    data_sha256: str
-
-    @property
-    def selection(self) -> str:
-        """Return the settings as ``pppca run --only`` takes them."""
-        return ",".join(f"{name}={value}" for name, value in self.only.items())
-
-
-def source_of(cell: Cell, results: Results, configs: Collection[str] = ()) -> CellSource:
-    """Return the provenance of the runs of a cell; of several configs that plan them, the first given config."""
-    planning = results.cells[cell].configs
-    config = next((name for name in (*configs, *sorted(planning)) if name in planning), "")
-    versions = ", ".join(f"{name} {version}" for name, version in cell.algorithms)
-    return CellSource(config, results.selections(config)[cell], versions, cell.data_sha256)
+    def source(self, cell: Cell, configs: Names = ()) -> CellSource:
+        """Return the provenance of the runs of a cell; of several configs that plan them, the first given config."""
+        planning = self.cells[cell].configs
+        config = next(name for name in (*configs, *sorted(planning)) if name in planning)
+        versions = ", ".join(f"{name} {version}" for name, version in cell.algorithms)
+        return CellSource(config, self._selections(config)[cell], versions, cell.data_sha256)

@@ -12,7 +12,7 @@ from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.statistics import Summary, summarise
-from pppca_bench.reporting.summary import NO_RUNS, CellRuns, CellSource, Results, source_of
+from pppca_bench.reporting.summary import NO_RUNS, CellRuns, CellSource, Results
 from pppca_bench.runs import SIZES, Cell, Facts, Names, Selector
 
 
@@ -189,7 +189,7 @@ def _with_runs(
     method = stored_method(selector.method)
     if method is not None and not method.reduces:
         quantities.discard("dimensionality")  # always the number of features
-    source = source_of(matching[0], results, configs) if matching else None
+    source = results.source(matching[0], configs) if matching else None
     return cell.filled(results.summary(selector, configs), quantities, source)._replace(fillable=True)
 
 
