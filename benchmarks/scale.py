@@ -87,7 +87,7 @@ def plan(n_runs: int, folder: Path) -> dict[str, float]:
     from dataclasses import replace
 
     from benchmarks.processes import peak_mb
-    from pppca_bench.config.request import read_request
+    from pppca_bench.experiments.request import read_request
     from pppca_bench.store.database import Store
 
     path = write_config(n_runs, folder)
@@ -118,15 +118,15 @@ def tables(_n_runs: int, folder: Path) -> dict[str, float]:
 
 def record(n_runs: int, folder: Path) -> dict[str, float]:
     """Measure how many runs a second the loop hands over and records."""
-    from pppca_bench.config.request import read_request
     from pppca_bench.experiments.executors import Workers
+    from pppca_bench.experiments.request import read_request
     from pppca_bench.experiments.runner import run
     from pppca_bench.store.database import Store
 
     request = read_request([write_config(n_runs, folder)], force=True)
     with Store(folder / "recorded.sqlite") as store:
         store.plan(request.plans[0])
-        outcome, taken_s = timed(lambda: run(request.specs, store, request.problems, backend=Workers(2, AtOnce)))
+        outcome, taken_s = timed(lambda: run(request.specs, store, request.problems, workers=Workers(2, AtOnce)))
     return {"runs_a_second": outcome.n_done / taken_s}
 
 

@@ -6,6 +6,8 @@ Public names are imported at their first use, so that ``import pppca_bench`` is 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pppca_bench.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
     from pppca_bench.engines import DGHA, GHA, NEpPCA
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
     from pppca_bench.problems.given import Table
     from pppca_bench.problems.read_table import read_table
     from pppca_bench.store.export import load_predictions, load_results
-
-__version__ = "0.1.0"
 
 __all__ = [
     "DGHA",

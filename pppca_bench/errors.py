@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
@@ -51,6 +52,9 @@ class UnknownConfigError(StoreError, UnknownNameError):
     """The results database has no config of that name."""
 
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, and characters that reverse the direction of text."""
+
 MAX_LISTED = 15
 """Largest number of names in a message."""
 
@@ -76,3 +80,8 @@ def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None
             expected = listed(known, name) or "none yet"
             hint = nearest(name, known)
             raise UnknownNameError(f"no {kind} {name!r} in these results: expected one of {expected}{hint}.")
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return text with control characters, except characters in ``keep``, escaped as ``\\x1b``."""
+    return _CONTROL.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)

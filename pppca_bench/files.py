@@ -1,62 +1,17 @@
-"""Safe files and texts: atomic writing, files in shared folders, escapes for each format."""
+"""Safe files: atomic writing, files in shared folders."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MANIFEST = ".rendered"
 """File that lists the paths written last to its folder, a path per line."""
-
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Control characters, and characters that reverse the direction of text."""
-
-_FORMULA = re.compile("[=+@\t\r-]")
-
-
-def printable(text: str, keep: str = "") -> str:
-    """Return text with control characters, except characters in ``keep``, escaped as ``\\x1b``."""
-    return _CONTROL.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
-
-
-def in_markdown(text: str) -> str:
-    """Return a text for a cell of a Markdown table: separators of cells, HTML and links are escaped."""
-    return printable(text).replace("|", r"\|").replace("<", "&lt;").replace("](", r"]\(")
-
-
-def to_csv(frame: pd.DataFrame) -> str:
-    """Return a data frame as CSV, in which spreadsheets see no formulas.
-
-    Texts and headers that begin with =, +, -, @, a tab or a carriage return get a leading apostrophe, unless they are
-    numbers.
-    """
-    import pandas as pd
-
-    safe = frame.rename(columns=_without_formula)
-    for place, kind in enumerate(safe.dtypes):
-        if kind.kind == "O":
-            safe.isetitem(place, pd.Series(map(_without_formula, frame.iloc[:, place]), dtype=object).to_numpy())
-    return safe.to_csv(index=False, lineterminator="\n")
-
-
-def _without_formula(value: object) -> object:
-    if not isinstance(value, str) or not _FORMULA.match(value):
-        return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
 
 
 def open_shared(path: Path, *, creates: bool = False, only_own: bool = False) -> int:

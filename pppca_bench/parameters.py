@@ -13,7 +13,6 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
@@ -47,22 +46,26 @@ REQUIRED = inspect.Parameter.empty
 """Marker for parameters without a default."""
 
 
+@dataclass(eq=False)
 class ParameterError(ValueError, TypeError):
     """Inadmissible value of a parameter; ValueError and TypeError, as in scikit-learn.
 
     Attributes
     ----------
-    name, where : str
-        Parameter, and class of the estimator or "".
+    name : str
+        Parameter.
     expected : str
         Admissible values, in words.
     value : object
         Given value.
+    where : str
+        Class of the estimator, or "".
     """
 
-    def __init__(self, name: str, expected: str, value: object, where: str = "") -> None:
-        super().__init__(name, expected, value, where)  # for pickling
-        self.name, self.expected, self.value, self.where = name, expected, value, where
+    name: str
+    expected: str
+    value: object
+    where: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}{self.where and f' in {self.where}'}: expected {self.expected}, got {shown(self.value)}."
@@ -162,8 +165,7 @@ def describe(annotation: Any, refused: object = None) -> str:
 
     If the refused value is infinite, numbers are described as finite.
     """
-    schema = adapter_of(annotation).json_schema()
-    words = in_words(schema, schema.get("$defs", {}))
+    words = in_words(adapter_of(annotation).json_schema())
     return words.replace("a number", "a finite number") if refused == math.inf else words
 
 
@@ -191,25 +193,22 @@ _NOUNS = {"boolean": "true or false", "integer": "an integer", "number": "a numb
 _SIGNS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}
 
 
-def in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any] = MappingProxyType({})) -> str:
-    """Describe the admissible values of a JSON schema in words; ``definitions`` resolve references."""
-    if "$ref" in schema:
-        schema = definitions.get(schema["$ref"].rpartition("/")[2], {})
+def in_words(schema: Mapping[str, Any]) -> str:
+    """Describe the admissible values of a JSON schema in words."""
     match schema:
+        case {"$ref": _}:
+            return "a mapping"
         case {"anyOf": alternatives}:
-            return " or ".join(in_words(each, definitions) for each in alternatives)
+            return " or ".join(map(in_words, alternatives))
         case {"enum": [*others, last]}:
             return f"{', '.join(map(repr, others))} or {last!r}" if others else repr(last)
         case {"const": value}:
             return repr(value)
-        case {"type": "object", "properties": keys}:
-            return f"a mapping with the keys {', '.join(keys)}"
         case {"type": "object"}:
             return "a mapping of names to values"
         case {"type": "array"}:
             items = schema.get("prefixItems") or [schema["items"]]
-            item = in_words(items[0], definitions).partition(" with the keys")[0]
-            noun = re.sub(r"integer|number|mapping|value", r"\g<0>s", re.sub("^an? ", "", item))
+            noun = re.sub(r"integer|number|mapping|value", r"\g<0>s", re.sub("^an? ", "", in_words(items[0])))
             return f"a list of {f'{len(items)} ' if 'prefixItems' in schema else _count(schema, 'Items')}{noun}"
         case {"type": "string"}:
             count = _count(schema, "Length")

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, principal_components, project, second_moments
+from pppca_bench.compiled.samples import validated_projections, validated_samples
 from pppca_bench.parameters import check_limit
-from pppca_bench.samples import validated_projections, validated_samples
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

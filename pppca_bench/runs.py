@@ -1,16 +1,14 @@
-"""Records of runs: specifications, plans, results, quantities, names of settings."""
+"""Records of runs: specifications, plans, results, names of settings."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
-import tomllib
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -26,50 +24,6 @@ Scalar = float | int | bool | str | tuple[float | int, ...] | None
 Parameters = tuple[tuple[str, Scalar], ...]
 """Values by name, sorted by name."""
 
-DECIMALS = 9
-"""Decimals of quantities, and of their differences, that count in ranks, tests and choices.
-
-Further decimals are rounding errors, which would break ties.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """Quantity that runs measure: title with unit, and Python format of the printed mean."""
-
-    title: str
-    form: str = ".2f"
-    is_count: bool = False  # whether values are integers
-    more_is_better: bool = False
-    is_timing: bool = False  # whether values depend on the speed of the machine, and never repeat exactly
-    short: str = ""  # shorter title; "" for the title
-    meaning: str = ""  # explanation of the title; may be ""
-
-
-_GROUPS = {
-    group: {name: Quantity(**own) for name, own in quantities.items()}
-    for group, quantities in tomllib.loads(Path(__file__).with_name("quantities.toml").read_text("utf-8")).items()
-}
-
-QUANTITIES = _GROUPS["quantities"]
-"""Quantities that the package measures, by name; methods may add others (``measures_``)."""
-
-ERRORS = ("test_error_percent", "test_squared_error_percent")
-"""Errors of runs on the test split: the misclassification of classes, and the squared error of numbers."""
-
-
-def error_of(known: Container[str], split: str = "test") -> str:
-    """Return the name of the error of a split, given the names of the values of a run.
-
-    Every run on classes has the misclassification; networks have the squared error of their outputs, too.
-    """
-    error, squared = (name.replace("test", split) for name in ERRORS)
-    return squared if squared in known and error not in known else error
-
-
-SCORES = _GROUPS["scores"]
-"""Scores on the test split of runs that store their predictions, by name."""
-
 CHOOSE = "choose."
 """Prefix of the parameters of runs that choose their settings.
 
@@ -83,19 +37,6 @@ AUTO = "auto"
 
 CHOSEN = "chosen_"
 """Prefix of chosen values, such as ``chosen_tau``."""
-
-MEASURES = SCORES | _GROUPS["measures"]
-"""Quantities of some methods (``measures_``), by name."""
-
-SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
-"""Attributes of `ProblemFacts` that are sizes."""
-
-
-def described(quantity: str) -> Quantity:
-    """Return the quantity of a name; for quantities that only a method knows, the name is the title."""
-    if quantity in SIZES:
-        return Quantity(quantity, ".0f", is_count=True)
-    return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))
 
 
 @dataclass(frozen=True, slots=True)

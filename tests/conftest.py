@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_iris
+from third_party import module  # noqa: F401 a fixture
 
 from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import CheckResult
 from pppca_bench.methods.entry import Method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import export_files
+from pppca_bench.store.database import Store
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,6 +61,13 @@ def nowhere_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PPPCA_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Return a new results database, open."""
+    with Store(tmp_path / "results.sqlite") as store:
+        yield store
 
 
 @pytest.fixture

@@ -26,35 +26,28 @@ def hang_at_repeat_3(group: Group, loads: worker.Loads, timeout: float | None) -
     return worker.compute(group, loads, timeout)
 
 
-def die_once(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
-    """Compute a group, but end the process at the first call, which leaves a file named "died"."""
-    return _die_for_each(("died",), group, loads)
-
-
 def die_twice(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but end the process at the first two calls, each of which leaves a file behind."""
-    return _die_for_each(("first", "second"), group, loads)
-
-
-def _die_for_each(names: tuple[str, ...], group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
-    folder = _data_dir(loads)
-    for name in names:
-        try:
-            (folder / name).touch(exist_ok=False)
-        except FileExistsError:
-            continue
+    if _is_new(_data_dir(loads) / "first") or _is_new(_data_dir(loads) / "second"):
         os._exit(9)
     return worker.compute(group, loads)
 
 
+def _is_new(mark: Path) -> bool:
+    """Return whether a file did not exist, and create it."""
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
 def kill_the_server_once(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but at the first call kill the server that workers are forked from, and never return."""
-    try:
-        (_data_dir(loads) / "first").touch(exist_ok=False)
-    except FileExistsError:
-        return worker.compute(group, loads)
-    os.kill(os.getppid(), signal.SIGKILL)
-    return threading.Event().wait()
+    if _is_new(_data_dir(loads) / "first"):
+        os.kill(os.getppid(), signal.SIGKILL)
+        threading.Event().wait()
+    return worker.compute(group, loads)
 
 
 def _data_dir(loads: worker.Loads, *_: object) -> Path:
@@ -73,8 +66,6 @@ def die_compiling(family: str) -> None:  # noqa: ARG001
 
 def die_once_loading(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
     """Compute a group, but end the process at the first call, which leaves the file that DIED names."""
-    try:
-        Path(os.environ["DIED"]).touch(exist_ok=False)
-    except FileExistsError:
-        return worker.compute(group, loads)
-    os._exit(9)
+    if _is_new(Path(os.environ["DIED"])):
+        os._exit(9)
+    return worker.compute(group, loads)

@@ -10,6 +10,7 @@ import numpy as np
 from stored_runs import PIVOT, cell_of, results_by_config, run_of, store_runs
 
 from pppca_bench.paper import paper
+from pppca_bench.quantities import described
 from pppca_bench.references.layout import Layout
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
@@ -17,7 +18,7 @@ from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, Selector, StoredRun, described
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, Selector, StoredRun
 from pppca_bench.store.database import Store
 
 REFERENCES = own_references()

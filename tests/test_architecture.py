@@ -22,22 +22,23 @@ PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 MAY_IMPORT = {
     "compiled": "files",
     "problems": "errors files",
-    "store": "errors runs",
+    "store": "errors runs quantities",
     "documents": "errors parameters",
     "references": "errors runs documents",
-    "projection": "parameters samples compiled",
-    "engines": "parameters samples keep_rules compiled projection",
-    "classifiers": "parameters samples compiled",
-    "reducers": "parameters samples keep_rules compiled projection classifiers",
+    "projection": "parameters compiled",
+    "engines": "parameters keep_rules compiled projection",
+    "classifiers": "parameters compiled",
+    "reducers": "parameters keep_rules compiled projection classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters documents problems references methods",
-    "experiments": "errors files runs compiled problems store references engines classifiers reducers"
-    " methods documents config projection",
-    "reporting": "errors files runs store references methods",
-    "paper": "runs documents store references methods reporting",
-    "cli": "errors files runs documents problems store references methods config experiments reporting paper",
+    "experiments": "errors files runs quantities version compiled problems store references engines classifiers"
+    " reducers methods documents config projection",
+    "reporting": "errors files runs quantities version store references methods",
+    "paper": "runs quantities documents store references methods reporting",
+    "cli": "errors files runs quantities version documents problems store references methods config experiments"
+    " reporting paper",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "samples", "keep_rules")
+LEAVES = ("errors", "files", "runs", "parameters", "keep_rules", "version", "quantities")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "paper", "cli")
@@ -111,6 +112,16 @@ def may_import(part: str) -> set[str]:
 def test_the_allowed_imports_have_one_direction():
     graph = {part: may_import(part) for part in MAY_IMPORT}
     assert set(TopologicalSorter(graph).static_order()) == {*MAY_IMPORT, *LEAVES}
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_the_modules_of_a_part_import_each_other_in_one_direction(part):
+    paths = {f"pppca_bench.{name_of(path)[:-3].replace('/', '.')}": path for path in modules() if part_of(path) == part}
+    graph = {}
+    for module, path in paths.items():
+        used = {name for each in imports(path) for name in (each, each.rpartition(".")[0])}
+        graph[module] = used & paths.keys() - {module}
+    assert set(TopologicalSorter(graph).static_order()) == paths.keys()
 
 
 def test_every_part_of_the_package_is_listed():
@@ -204,8 +215,9 @@ def test_matplotlib_is_imported_by_drawing_modules_alone():
 def test_no_module_executes_stored_data(path):
     # Tables of a caller go to workers as pickles in a private temporary folder of the process, which deletes it.
     of_own_process = {"pickle"} if name_of(path) in ("problems/given.py", "problems/read_table.py") else set()
-    forbidden_modules = {"pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle"}
+    forbidden_modules = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
     assert third_party(path).isdisjoint(forbidden_modules - of_own_process)
+    assert {name for name in imports(path) if name.startswith("joblib")} <= {"joblib.cpu_count"}
     forbidden = {"eval", "exec", "compile", "yaml.load", "yaml.unsafe_load", "yaml.full_load", "__import__"}
     assert forbidden.isdisjoint(calls(path))
     for node in ast.walk(tree(path)):

@@ -9,9 +9,10 @@ import pytest
 from full_results import full_runs, tables_of, with_values
 
 from pppca_bench.errors import StoreError
+from pppca_bench.quantities import SIZES, described
 from pppca_bench.reporting.baseline import RecordedCell, differences, read_baseline, record, write_baseline
 from pppca_bench.reporting.comparison import Place
-from pppca_bench.runs import SIZES, RunSpec, StoredRun, described
+from pppca_bench.runs import RunSpec, StoredRun
 
 N_REPEATS = 10
 RUNS = full_runs(N_REPEATS)

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from command_line import LONG, pppca, printed
+from command_line import LONG, pppca, pppca_process, printed
 from full_results import FACTS, full_runs, plans_of
 from stored_runs import store_runs
 from tqdm import tqdm
@@ -26,7 +26,7 @@ from pppca_bench.cli._shared import Display, progress_bar
 from pppca_bench.cli.main import cli
 from pppca_bench.compiled import cache
 from pppca_bench.engines import GHA
-from pppca_bench.experiments import runner, worker
+from pppca_bench.experiments import runner
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import known_problems
 from pppca_bench.store.database import Store
@@ -57,15 +57,6 @@ def config(tmp_path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Path:
-    """Return the results folder of the small config, run once."""
-    folder = tmp_path_factory.mktemp("finished")
-    (folder / "small.yaml").write_text(SMALL)
-    printed("run", folder / "small.yaml", "--results", folder / "results", "--workers", 0)
-    return folder / "results"
-
-
 def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
     with Store(results / "results.sqlite", read_only=True) as store:
         return {
@@ -78,57 +69,30 @@ def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled")
 @pytest.mark.slow
-class TestKernels:
-    """A run compiles what it calls, at its start and once, in a folder of its own here."""
+def test_kernels_are_compiled_once_and_again_when_they_are_damaged(tmp_path):
+    evolved = "{method: ga_mlp, hidden: [2], population_size: 4, max_generations: 2}"
+    (tmp_path / "a.yaml").write_text(f"name: a\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [{evolved}]\n")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
 
-    CONFIG = """\
-name: evolved
-problems: [iris]
-repeats: 1
-seed: 1
-methods:
-  - {method: ga_mlp, hidden: [2], population_size: 4, max_generations: 2}
-"""
+    def compiles(repeats: int) -> bool:
+        arguments = ("run", "a.yaml", "--workers", 2, "--no-tables", "--repeats", repeats)
+        done = pppca_process(*arguments, env=environment)
+        assert "1 runs done" in done.stderr
+        return runner.COMPILING in done.stderr
 
-    @pytest.fixture
-    def run(self, tmp_path):
-        """Return a function that runs a number of repeats in a process of its own and returns its standard error."""
-        (tmp_path / "evolved.yaml").write_text(self.CONFIG)
-
-        def run(repeats: int, folder: Path = tmp_path / "kernels") -> str:
-            command = [sys.executable, "-m", "pppca_bench", "run", "evolved.yaml", "--workers", "2", "--no-tables"]
-            done = subprocess.run(
-                [*command, "--repeats", str(repeats)],
-                env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            assert "1 runs done" in done.stderr
-            return done.stderr
-
-        return run
-
-    def test_kernels_are_compiled_once_and_again_when_they_are_damaged(self, run, tmp_path):
-        assert runner.COMPILING in run(1)
-        (path,) = tmp_path.glob("kernels/*/measure_networks*")
-        assert runner.COMPILING not in run(2)
-        path.write_bytes(path.read_bytes()[:-5])
-        assert runner.COMPILING in run(3)
-        assert cache.read_verified(path)
+    assert compiles(1)
+    (path,) = tmp_path.glob("kernels/*/measure_networks*")
+    assert not compiles(2)
+    path.write_bytes(path.read_bytes()[:-5])
+    assert compiles(3)
+    assert cache.read_verified(path)
 
 
 class TestDisplay:
-    @pytest.fixture
-    def bar(self, monkeypatch):
-        """Return a bar whose clock shows `now`, which the test sets."""
+    def test_stages_are_shown_and_not_timed_and_keep_what_was_counted(self, monkeypatch):
         bar = tqdm(file=io.StringIO(), total=8)
         monkeypatch.setattr(bar, "_time", lambda: bar.now, raising=False)
         bar.now = bar.start_t = bar.last_print_t = 0.0
-        yield bar
-        bar.close()
-
-    def test_stages_before_the_runs_are_shown_and_not_timed(self, bar):
         show = Display(bar)
         show(0, 8)
         show.stage("compiling")
@@ -138,19 +102,13 @@ class TestDisplay:
         bar.now = 1004.0
         show(2, 8)
         assert "2/8 [00:04<00:12" in str(bar)
-
-    def test_a_stage_later_on_keeps_what_was_counted(self, bar):
-        show = Display(bar)
-        show(3, 8)
         show.stage("compiling")
         show.stage("")
-        assert bar.n == 3
-        show(8, 8)
-        assert bar.n == 8
+        assert bar.n == 2
+        bar.close()
 
-    def test_a_warning_is_printed_once_and_nothing_else_if_quiet(self, capsys):
+    def test_a_warning_is_printed_and_nothing_else_if_quiet(self, capsys):
         with progress_bar("run", quiet=True) as show:
-            show.warn("slow")
             show.warn("slow")
             show.stage("unseen")
             show(1, 2)
@@ -177,8 +135,11 @@ class TestRun:
         assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
     def test_failed_runs_are_reported_with_exit_code_1(self, config, stand_in, register):
+        fits = []
+
         class Fails(GHA):
             def fit(self, X, y=None):  # noqa: ARG002
+                fits.append(self.random_state)
                 raise ValueError("learning_rate is too large")
 
         genuine = METHODS["gha"]
@@ -193,22 +154,13 @@ class TestRun:
             " The next `pppca run` tries them again.\n"
         ) in result.stderr
         assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were already stored.\n")
+        fits.clear()
+        printed("run", config, "--workers", 0, code=1)
+        n_fits = len(fits)
+        printed("run", config, "--workers", 0, "--retry", 1, code=1)
+        assert len(fits) == 2 * n_fits + 4, "each run once more, by itself"
         register(genuine)
         assert "\n4 runs done" in printed("run", config, "--workers", 0)
-
-    def test_failed_runs_are_tried_again_on_request(self, config, monkeypatch, stand_in):
-        tried = set()
-
-        class FailsAtFirst(GHA):
-            def fit(self, X, y=None):
-                if self.random_state not in tried:
-                    tried.add(self.random_state)
-                    raise ValueError("not yet")
-                return super().fit(X, y)
-
-        stand_in("gha", FailsAtFirst)
-        monkeypatch.setattr(worker, "_warm_up", lambda *_: None)
-        assert f"{N_RUNS} runs done" in printed("run", config, "--workers", 0, "--retry", 1)
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -227,71 +179,54 @@ class TestRun:
         assert "Stopped. Completed runs are saved in results." in stopped
         assert "failed" not in {status for _, status, _ in stored(Path("results")).values()}
 
-    def test_damaged_data_end_a_run_before_it_starts(self, config, tmp_path):
-        (tmp_path / "mine").mkdir()
-        (tmp_path / "mine" / "cancer1.dt").write_text("damaged")
-        config.write_text(SMALL.replace("[iris, wine]", "[cancer1]"))
-        refused = printed("run", config, "--data", "mine", code=1)
-        assert refused.startswith("Error: cancer1.dt, line 1: expected 'bool_in=<count>'")
-        assert not Path("results").exists()
-
 
 def test_the_version_is_printed():
     assert pppca("--version").stdout == f"pppca, version {__version__}\n"
 
 
 class TestErrors:
-    def test_an_invalid_config_is_reported_with_exit_code_2(self, config):
-        config.write_text(SMALL.replace("[iris, wine]", "[irsi]"))
-        refused = printed("run", config, code=2)
-        assert refused.startswith(f"Error: {config}:")
-        assert refused.endswith("(did you mean 'iris'?).\n")
+    @pytest.mark.parametrize(
+        ("problem", "code", "start", "end"),
+        [
+            ("irsi", 2, "Error: {config}:", "(did you mean 'iris'?).\n"),
+            ("cancer1", 1, "Error: cancer1.dt, line 1: expected 'bool_in=<count>'", "\n"),
+        ],
+    )
+    def test_an_invalid_config_or_damaged_data_end_a_run_before_it_starts(
+        self, config, tmp_path, problem, code, start, end
+    ):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "cancer1.dt").write_text("damaged")
+        config.write_text(SMALL.replace("[iris, wine]", f"[{problem}]"))
+        refused = printed("run", config, "--data", "mine", code=code)
+        assert refused.startswith(start.format(config=config))
+        assert refused.endswith(end)
         assert refused.count("\n") == 1
         assert not Path("results").exists()
 
-    def test_wrong_usage_has_exit_code_2(self):
-        assert printed("run", "a.yaml", "--repeats", 0, code=2).startswith("Usage: pppca")
-
-    @pytest.mark.parametrize("seconds", ["0", "nan", "inf", "1e20", "99999999999"])
-    def test_a_time_limit_that_no_clock_can_hold_is_refused(self, seconds):
-        result = pppca("run", "a.yaml", "--timeout", seconds)
-        assert (result.exit_code, "Invalid value for '--timeout'" in result.stderr) == (2, True)
+    @pytest.mark.parametrize(
+        "option", [("--repeats", 0), ("--timeout", "0"), ("--timeout", "nan"), ("--timeout", "1e20")], ids=str
+    )
+    def test_wrong_usage_has_exit_code_2(self, option):
+        refused = printed("run", "a.yaml", *option, code=2)
+        assert refused.startswith("Usage: pppca")
+        assert f"Invalid value for '{option[0]}'" in refused
 
     def test_tables_without_results_are_an_error(self):
         said = "Error: no results in results/results.sqlite: run `pppca run CONFIG` first, or name the folder with"
         assert printed("tables", code=1) == f"{said} --results.\n"
-
-    def test_tables_of_an_empty_store_are_an_error(self):
         with Store(Path("results/results.sqlite")):
             pass
         said = "Error: no runs in results/results.sqlite: run `pppca run CONFIG` first.\n"
         assert printed("tables", code=1) == said
 
 
-class TestTables:
-    def test_files_hold_what_is_printed(self, finished):
-        asked = "tables", "--results", finished, "--format", "csv"
-        assert printed(*asked, "--out", "made/tables") == "Wrote 2 tables to made/tables.\n"
-        assert sorted(file.name for file in Path("made/tables").iterdir()) == ["R.csv", "X.csv"]
-        for name in ("R", "X"):
-            assert Path("made/tables", f"{name}.csv").read_text(encoding="utf-8") == printed(*asked, "--table", name)
-
-
-class TestMethods:
-    @pytest.mark.parametrize("form", ["terminal", "json"])
-    def test_each_method_and_classifier_is_listed_with_its_source(self, form):
-        shown = printed("methods", "--format", form)
-        if form == "json":
-            assert {row["name"] for row in json.loads(shown)} == METHODS.keys() | CLASSIFIERS.keys()
-        else:
-            lines = shown.splitlines()
-            assert len(lines) == len(METHODS) + len(CLASSIFIERS) + 2
-            assert any("dgha" in line and "slides" in line for line in lines)
-
-    def test_rank_prints_mean_ranks_and_tests(self, finished):
-        assert "7 methods on 2 data sets. Friedman's chi-squared" in printed("rank", "--results", finished)
-        ranks = json.loads(printed("rank", "--results", finished, "--format", "json"))
-        assert sum(ranks["mean_ranks"].values()) == pytest.approx(28.0), "1 + 2 + … + 7 on each data set"
+def test_each_method_and_classifier_is_listed_with_its_source():
+    rows = json.loads(printed("methods", "--format", "json"))
+    assert {row["name"] for row in rows} == METHODS.keys() | CLASSIFIERS.keys()
+    lines = printed("methods").splitlines()
+    assert len(lines) == len(rows) + 2
+    assert any("dgha" in line and "slides" in line for line in lines)
 
 
 @pytest.fixture(scope="module")
@@ -303,11 +238,6 @@ def recorded(tmp_path_factory) -> Path:
         store.describe_problems(list(FACTS.values()))
     assert f"Wrote {folder / 'baseline.json'}.\n" in printed("compare", "--record", "--strict", "--results", folder)
     return folder
-
-
-@pytest.fixture
-def copied(recorded, tmp_path) -> Path:
-    return Path(shutil.copytree(recorded, tmp_path / "copied"))
 
 
 class TestCompare:
@@ -355,56 +285,23 @@ class TestCompare:
             assert result.returncode == 0, result.stderr
 
 
-class TestRender:
-    # The invented runs have no learning curves, so that ours against published and the mean ranks of the report's
-    # networks are the figures that can be drawn.
-    @pytest.mark.slow
-    def test_figures_are_written_and_those_not_run_are_named(self, recorded):
-        result = pppca("figures", "--results", recorded, "--out", "made")
-        assert (result.exit_code, result.stdout) == (0, "Wrote 9 files to made.\n")
-        expected = {f"F{number}.{form}" for number in (5, 6, 7) for form in ("csv", "png", "svg")}
-        assert {path.name for path in Path("made").iterdir()} == expected
-        missing = [*(f"F{i}: not run" for i in (1, 2, 3, 4, 8)), *(f"E{i}: not run" for i in (1, 2, 3)), "F9: not run"]
-        assert [line[:11] for line in result.stderr.splitlines()] == missing
-        result = pppca("figures", "--results", recorded, "--out", "chosen", "--figure", "F6")
-        assert (result.exit_code, result.stdout, result.stderr) == (0, "Wrote 3 files to chosen.\n", "")
-        result = pppca("figures", "--results", recorded, "--figure", "F9")
-        assert result.stderr == "Error: no figure 'F9' in these results: expected one of F5, F6, F7.\n"
-
-    @pytest.mark.slow
-    def test_render_writes_every_table_figure_and_the_index(self, copied):
-        said = f"Wrote 27 tables, 3 figures and their index to {copied}, and {copied / 'findings.md'}.\n"
-        assert printed("render", "--results", copied) == said
-        index, findings = ((copied / name).read_text(encoding="utf-8") for name in ("README.md", "findings.md"))
-        names = re.findall(r"\]\(tables/(\w+)\.md\)", index)
-        assert len(names) == 27
-        written = {path.name for path in (copied / "tables").iterdir()}
-        assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
-        targets = re.findall(r"\]\(([^#)]+)\)", index + findings)
-        assert "tables/T3.md" in targets
-        missing = [target for target in targets if not (copied / target).is_file()]
-        assert set(missing) <= {"report.html"}
-
-    @pytest.mark.slow
-    def test_findings_are_written_to_the_given_path_with_valid_links(self, copied, tmp_path):
-        page = tmp_path / "docs" / "new" / "findings.md"
-        printed("render", "--results", copied, "--findings", page)
-        assert not (copied / "findings.md").exists()
-        targets = re.findall(r"\]\(([^#)]+)\)", page.read_text(encoding="utf-8"))
-        assert "../../copied/tables/T4.md" in targets
-        assert [target for target in targets if not (page.parent / target).is_file()] == []
-
-    @pytest.mark.slow
-    def test_the_shares_of_the_verdicts_are_written_between_the_marks_of_a_page(self, copied, tmp_path):
-        page, mark = tmp_path / "page.md", "<!-- verdict_shares -->\n"
-        page.write_text(f"Before\n{mark}old{mark}After\n")
-        printed("render", "--results", copied, "--verdicts", page)
-        before, table, after = page.read_text(encoding="utf-8").split(mark)
-        assert (before, after) == ("Before\n", "After\n")
-        assert table.startswith("\n| table")
-        page.write_text(mark)
-        said = f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
-        assert said in printed("render", "--results", copied, "--verdicts", page, code=2)
+@pytest.mark.slow
+def test_render_writes_valid_links_and_the_verdicts_between_the_marks_of_a_page(recorded, tmp_path):
+    folder = Path(shutil.copytree(recorded, tmp_path / "copied"))
+    mark, page, findings = "<!-- verdict_shares -->\n", tmp_path / "page.md", tmp_path / "docs" / "new" / "findings.md"
+    page.write_text(f"Before\n{mark}old{mark}After\n")
+    printed("render", "--results", folder, "--findings", findings, "--verdicts", page)
+    for path, target in ((folder / "README.md", "tables/T3.md"), (findings, "../../copied/tables/T4.md")):
+        targets = re.findall(r"\]\(([^#)]+)\)", path.read_text(encoding="utf-8"))
+        assert target in targets
+        assert {name for name in targets if not (path.parent / name).is_file()} <= {"report.html"}
+    before, table, after = page.read_text(encoding="utf-8").split(mark)
+    assert (before, table[:8], after) == ("Before\n", "\n| table", "After\n")
+    page.write_text(mark)
+    said = f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
+    assert said in printed("render", "--results", folder, "--verdicts", page, code=2)
+    no_figure = "Error: no figure 'F9' in these results: expected one of F5, F6, F7.\n"
+    assert printed("figures", "--results", recorded, "--figure", "F9", code=2) == no_figure
 
 
 class TestData:
@@ -482,8 +379,8 @@ class TestProcess:
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
-    def test_a_closed_pipe_ends_the_tables_silently(self, finished):
-        printing = process("tables", "--results", finished)
+    def test_a_closed_pipe_ends_the_tables_silently(self, recorded):
+        printing = process("tables", "--results", recorded)
         printing.stdout.close()
         assert printing.stderr.read() == ""
         printing.stderr.close()

@@ -23,6 +23,7 @@ import pppca_bench
 from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.problems import DataSet, OwnData
 from pppca_bench.problems.columns import ColumnError, Reading, convert, infer
+from pppca_bench.problems.read_table import read_raw
 
 BIG = 2**53
 MARKERS = ["", "?", "NA", "None", "null"]
@@ -272,18 +273,11 @@ def test_a_file_that_looks_otherwise_is_refused_with_the_key_that_reads_it(tmp_p
     read = {}
     for _ in range(remedies):
         with pytest.raises(OwnDataError) as refused:
-            OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())).read()
+            read_raw(OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())))
         read |= yaml.safe_load(str(refused.value).split("`")[1])["read"]
-    table = OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())).read()
+    table = read_raw(OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())))
     assert len(table.frame) == 20
     assert table.frame.iloc[:, -1].tolist() == ["u", "v"] * 10
-
-
-def test_many_wrong_lines_are_one_line_with_their_count(tmp_path):
-    with pytest.raises(OwnDataError) as refused:
-        data_of(tmp_path, "x,z,y\n" + "1,2,u\n" + "1,u\n" * 599)
-    assert str(refused.value).count("\n") == 0
-    assert "in 599 of 600 rows: 2 in line 3, 2 in line 4, 2 in line 5 …" in str(refused.value)
 
 
 CELL = st.text(st.sampled_from("ab ,;\"'\n\r#\t1é"), max_size=5)
@@ -295,7 +289,7 @@ def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(tmp_pa
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     frame = pd.DataFrame(rows, columns=["first", "second"])
     frame.to_csv(path, sep=sep, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    read = OwnData.declared("csv", str(path), read={"sep": sep, "header": 0}).read().frame
+    read = read_raw(OwnData.declared("csv", str(path), read={"sep": sep, "header": 0})).frame
     assert read.to_numpy().tolist() == frame.to_numpy().tolist()
     lines = np.cumsum([1, *(1 + len(re.findall("\r\n|\r|\n", "|".join(row))) for row in rows)])[1:]
     assert read.index.tolist() == lines.tolist()
@@ -316,37 +310,6 @@ def test_comments_are_none_within_quotes_and_a_blank_row_is_refused_where_it_cou
         data_of(tmp_path, "z,x,y\n1,2,u\n\n3,4,v\n", read_keys=(("skip_blank_lines", False),))
     with pytest.raises(OwnDataError, match="expected a column 'id' for index_col, got none"):
         data_of(tmp_path, "z,x,y\n" + ROWS, read_keys=(("index_col", "id"),))
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"inputs": ("x", "x")}, "expected each column once in inputs, got 'x' again. Name it once."),
-        (
-            {"inputs": ("x",), "drop": ("x",)},
-            "expected a column in inputs or drop, got 'x' in both. Take it out of `drop`.",
-        ),
-        ({"text": ("x",), "categorical": ("x",)}, "expected a column in categorical or text, got 'x' in both."),
-        ({"drop": ("y",)}, "expected a column in target or drop, got 'y' in both. Take it out of `drop`."),
-        ({"read_keys": (("sep", "[,"),)}, "expected a character or a regular expression as sep, got '[,': "),
-        (
-            {"read_keys": (("encoding", "utf-16"),)},
-            "expected a readable file, got UTF-16 stream does not start with BOM",
-        ),
-        ({"read_keys": (("compression", "gzip"),)}, "expected a readable file, got Not a gzipped file"),
-    ],
-)
-def test_contradictions_of_a_declaration_are_refused_in_one_line(tmp_path, settings, said):
-    with pytest.raises(OwnDataError) as refused:
-        data_of(tmp_path, "z,x,y\n" + ROWS, **settings)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_a_workbook_is_named_as_such(tmp_path):
-    (tmp_path / "t.csv").write_bytes(b"PK\3\4\0\0")
-    with pytest.raises(OwnDataError, match=r"got a workbook or an archive\. Export the table as CSV\."):
-        OwnData("csv", str(tmp_path / "t.csv")).read()
 
 
 def test_an_arff_file_has_dates(tmp_path):
@@ -600,9 +563,3 @@ def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch)
     Path("odd.csv").write_text("\n".join([*new, "9;1;;07;1,0"]))
     lenient = pppca_bench.pipeline("messy/messy.csv/all_features/0", unseen="ignore")
     assert len(lenient.predict(pppca_bench.read_table("odd.csv", **read))) == 3
-
-
-def test_labels_that_look_alike_are_refused(tmp_path):
-    for one, two in (("a", "a "), ("caf\u00e9", "cafe\u0301")):
-        with pytest.raises(OwnDataError, match=r"expected one spelling of .*\. Correct one of them\.$"):
-            data_of(tmp_path, "x,y\n" + "".join(f"{row},{(one, two)[row % 2]}\n" for row in range(8)))

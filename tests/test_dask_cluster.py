@@ -14,15 +14,14 @@ from pathlib import Path
 
 import dying_workers
 import pytest
+from builders import opened, plan_of, small, specs_of, stored_rows
 from command_line import LONG, pppca, pppca_process
-from planning import opened, small, specs_of
-from test_merge import YAML, rows_of, untimed_tables
-from test_runner import timeless
+from test_merge import YAML, untimed_tables
+from test_runner import without_times
 
 from pppca_bench.errors import ClusterError
 from pppca_bench.experiments import dask_cluster, runner
 from pppca_bench.experiments.dask_cluster import DaskCluster
-from pppca_bench.runs import Plan
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 
@@ -80,7 +79,7 @@ def test_the_fingerprint_depends_on_code_and_libraries(monkeypatch, tmp_path):
 @pytest.fixture
 def planned(tmp_path) -> Iterator[Store]:
     with Store(tmp_path / "a.sqlite") as store:
-        store.plan(Plan("a", "", "", tuple(SPECS)))
+        store.plan(plan_of(SPECS))
         yield store
 
 
@@ -95,7 +94,7 @@ def test_results_on_dask_equal_local_results_bit_for_bit(tmp_path, monkeypatch, 
     there = pppca_process("run", "small.yaml", "--executor", "dask", "--workers", 2, "--results", "there")
     assert re.search(r"^Dask's dashboard: http://127\.0\.0\.1:\d+/status$", there.stderr, re.MULTILINE)
     pppca("run", "small.yaml", "--workers", 0, "--results", "here", "--quiet")
-    assert rows_of(Path("there", DATABASE)) == rows_of(Path("here", DATABASE))
+    assert stored_rows(Path("there", DATABASE)) == stored_rows(Path("here", DATABASE))
     assert untimed_tables("there") == untimed_tables("here")
 
 
@@ -109,16 +108,16 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(pla
         dask_cluster.Client, "register_plugin", lambda *given, name: (sent.append(name), register(*given, name=name))
     )
     with DaskCluster(2) as cluster:
-        outcome = runner.run(SPECS, planned, IRIS, backend=cluster)
+        outcome = runner.run(SPECS, planned, IRIS, workers=cluster)
     assert (tmp_path / "died").exists()
     assert (outcome.n_done, outcome.n_failed) == (len(SPECS), 0)
     ((_, sha256),) = IRIS
     assert sent == [f"pppca data {sha256} 0"]
     with Store(tmp_path / "b.sqlite") as here:
-        here.plan(Plan("a", "", "", tuple(SPECS)))
+        here.plan(plan_of(SPECS))
         monkeypatch.undo()
         runner.run(SPECS, here, IRIS, workers=0)
-        assert timeless(here) == timeless(planned)
+        assert without_times(here) == without_times(planned)
 
 
 @pytest.mark.slow
@@ -126,7 +125,7 @@ def test_a_run_that_exceeds_the_time_limit_fails_alone(planned, monkeypatch):
     specs = [spec for spec in SPECS if spec.repeat < 4]
     monkeypatch.setattr(runner, "compute", dying_workers.hang_at_repeat_3)
     with DaskCluster(1, timeout=2) as cluster:
-        outcome = runner.run(specs, planned, IRIS, backend=cluster)
+        outcome = runner.run(specs, planned, IRIS, workers=cluster)
     assert outcome == runner.Outcome(8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s")
 
 
@@ -150,12 +149,6 @@ def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(
         cluster.close()
 
 
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
-
-
 @contextmanager
 def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen]:
     """Start a command of Dask's, and kill it at the end."""
@@ -169,38 +162,24 @@ def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen]:
 
 def n_done(path: Path) -> int:
     with Store(path, read_only=True) as store:
-        return store.rows("SELECT count(*) FROM runs WHERE status = 'done'")[0][0]
+        return dict(row[:2] for row in store.statuses()).get("(all)", 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 def test_a_lost_scheduler_ends_the_run_and_keeps_results(tmp_path, end):
     (tmp_path / "long.yaml").write_text(LONG)
-    port = free_port()
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
+    options = ["--executor", "dask", "--scheduler", address, "--quiet", "--results", "r"]
+    run = [sys.executable, "-m", "pppca_bench", "run", "long.yaml", *options]
     host = ("--host", "127.0.0.1", "--port", str(port), "--dashboard-address", "127.0.0.1:0")
     with (
         started("scheduler", *host, cwd=tmp_path) as scheduler,
         started("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", cwd=tmp_path),
-        subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "pppca_bench",
-                "run",
-                "long.yaml",
-                "--executor",
-                "dask",
-                "--scheduler",
-                address,
-                "--quiet",
-                "--results",
-                "r",
-            ],
-            cwd=tmp_path,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as running,
+        subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running,
     ):
         try:
             deadline = time.monotonic() + 300

@@ -8,13 +8,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from builders import plan_of
 from command_line import printed
 
 from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import CheckResult
-from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
+from pppca_bench.runs import Cell, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
 SPEC = RunSpec("key0", Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), ()), 0, 0)
@@ -23,14 +24,9 @@ pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 
 @pytest.fixture
-def path(tmp_path) -> Path:
-    return tmp_path / "results" / "results.sqlite"
-
-
-@pytest.fixture
-def store(path):
-    with Store(path) as store:
-        store.plan(Plan("a", "", "", (SPEC,)))
+def store(tmp_path):
+    with Store(tmp_path / "results" / "results.sqlite") as store:
+        store.plan(plan_of([SPEC]))
         yield store
 
 
@@ -43,13 +39,13 @@ class TestCommand:
         assert [line.split(":")[0] for line in lines[1:-1]] == ["ok  cache", "ok  results", "ok  database"]
 
     @pytest.mark.usefixtures("quick_doctor")
-    def test_a_failed_check_is_a_line_with_its_remedy_and_nothing_changes(self, store, path):
+    def test_a_failed_check_is_a_line_with_its_remedy_and_nothing_changes(self, store):
         store.rows("UPDATE cells SET parameters = '{'")
-        before = path.read_bytes()
+        before = store.path.read_bytes()
         *_, line, last = printed("doctor", code=1).splitlines()
         assert re.match(r"!!  database: results/results\.sqlite: no intact .* Restore it from a backup, or move", line)
         assert last == "1 check failed."
-        assert path.read_bytes() == before
+        assert store.path.read_bytes() == before
 
 
 @pytest.mark.parametrize(("disabled", "remedy"), [("0", None), ("1", "Unset it.")])
@@ -99,39 +95,26 @@ def test_each_problem_is_read_and_an_error_is_reported(monkeypatch):
     assert found[-1].text == "2 of 4 Proben1 files are as registered."
 
 
-class TestDatabase:
-    def test_a_missing_database_is_accepted_and_not_created(self, path):
-        text = f"{path}: does not exist yet; `pppca run CONFIG` creates it."
-        assert doctor._database(path) == CheckResult("database", text)
-        assert not path.parent.exists()
-
-    def test_an_intact_database_is_accepted(self, store, path):
-        store.record([RunResult("key0", "done", history={"curve": np.zeros(2)})], "{}")
-        assert doctor._database(path).remedy is None
-
-    def test_damage_that_sqlite_does_not_meet_in_reading_runs_is_reported(self, store, path):
-        store.rows("PRAGMA writable_schema = ON")
-        store.rows(
-            "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'problems')"
-            " WHERE name = 'configs'"
-        )
-        assert doctor._database(path).text.startswith(f"{path}: no intact results database (")
-
-    def test_damaged_curves_are_reported(self, store, path):
-        store.record([RunResult("key0", "done", history={"curve": np.zeros(2)})], "{}")
-        store.rows("UPDATE histories SET curves = x'0102'")
-        assert "(learning curves of run key0: " in doctor._database(path).text
+def test_an_intact_database_is_accepted_and_damage_that_reading_runs_does_not_meet_is_reported(store):
+    store.record([RunResult("key0", "done", history={"curve": np.zeros(2)})], "{}")
+    assert doctor._database(store.path).remedy is None
+    store.rows("PRAGMA writable_schema = ON")
+    store.rows(
+        "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'problems')"
+        " WHERE name = 'configs'"
+    )
+    assert doctor._database(store.path).text.startswith(f"{store.path}: no intact results database (")
 
 
 class TestResults:
-    def test_a_writable_folder_is_accepted(self, tmp_path):
+    def test_a_new_folder_is_accepted_and_not_created_and_an_unwritable_folder_is_reported(self, tmp_path):
         assert doctor._results(tmp_path / "new" / "results").remedy is None
-        assert not (tmp_path / "new").exists()
-
-    def test_an_unwritable_folder_is_reported(self, tmp_path):
+        path = tmp_path / "new" / "results.sqlite"
+        assert doctor._database(path).text == f"{path}: does not exist yet; `pppca run CONFIG` creates it."
         (tmp_path / "file").write_text("")
         text = f"{tmp_path / 'file'}: cannot be written (Not a directory)."
         assert doctor._results(tmp_path / "file") == CheckResult("results", text, "Name another folder with --results.")
+        assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
     def test_a_folder_that_may_not_be_searched_is_reported(self, tmp_path, monkeypatch):
         def refuse(self: Path) -> bool:

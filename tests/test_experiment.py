@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binomtest, wilcoxon
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
-from pppca_bench.config.request import read_request
 from pppca_bench.config.shipped import find_experiment
+from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
 from pppca_bench.paper.losses import Losses, equivalence, judge_losses

@@ -7,7 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pppca_bench.files import exposure, in_markdown, open_shared, printable, to_csv
+from pppca_bench.errors import printable
+from pppca_bench.files import exposure, open_shared
+from pppca_bench.reporting.escapes import in_markdown, to_csv
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="owners, modes and FIFOs of POSIX")
 

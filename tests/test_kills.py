@@ -9,11 +9,11 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from builders import stored_rows
 
 from pppca_bench.store.database import Store
 
@@ -32,9 +32,8 @@ classifier: {{hidden: [4], max_epochs: 20}}
 """
 N_RUNS_OF_A_PROBLEM = 96 * (1 + 2 * 2 + 2 + 1)
 N_KILLS = 50
-OF_THEIR_MOMENT = ("finished_at", "fit_time_ms", "classifier_time_ms", "provenance")
-OF_THEIR_PLAN = ("cell", "id")
-"""Numbers that follow the order in which cells were planned."""
+ASIDE = {"finished_at", "fit_time_ms", "classifier_time_ms", "provenance", "cell", "id"}
+"""Columns that depend on the moment of a run, or on the order in which cells were planned."""
 
 pytestmark = [pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
 
@@ -77,14 +76,13 @@ class Folder:
             return {}
         shutil.copytree(self.path / "results", copied)
         with closing(sqlite3.connect(copied / "results.sqlite")) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            if not connection.execute("SELECT * FROM sqlite_master WHERE name = 'runs'").fetchall():
-                return {}
-            connection.row_factory = sqlite3.Row
-            statement = (
-                "SELECT * FROM runs JOIN cells ON cells.id = cell LEFT JOIN histories USING (key) WHERE status = 'done'"
-            )
-            return {row["key"]: dict(row) for row in connection.execute(statement)}
+            has_tables = connection.execute("SELECT * FROM sqlite_master WHERE name = 'runs'").fetchall()
+        return stored_rows(copied / "results.sqlite", aside=()) if has_tables else {}
+
+    def without_times(self) -> dict[str, dict[str, object]]:
+        """Return `rows` without the columns `ASIDE`."""
+        rows = self.rows()
+        return {key: {name: row[name] for name in row.keys() - ASIDE} for key, row in rows.items()}
 
     def tables(self) -> list[str]:
         """Return the tables' lines but those of times."""
@@ -108,11 +106,6 @@ def uninterrupted(folder) -> Folder:
     whole.pppca("run", "killed.yaml", "--workers", "2", "--quiet")
     assert len(whole.rows()) == 2 * N_RUNS_OF_A_PROBLEM
     return whole
-
-
-def timeless(rows: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
-    left_out = {*OF_THEIR_MOMENT, *OF_THEIR_PLAN}
-    return {key: {name: value for name, value in row.items() if name not in left_out} for key, row in rows.items()}
 
 
 def wait_for_progress(running: subprocess.Popen, n_wanted: int, n_total: int) -> None:
@@ -164,17 +157,10 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(f
         "run", "killed.yaml", "--no-tables"
     )
     assert sorted(killed.begun(offset)) == sorted(uninterrupted.rows().keys() - done.keys())
-    assert timeless(killed.rows()) == timeless(uninterrupted.rows())
+    assert killed.without_times() == uninterrupted.without_times()
     assert killed.tables() == uninterrupted.tables()
     with Store(killed.path / "results" / "results.sqlite", read_only=True) as store:
-        assert store.reserved() == []
-
-
-def run_at_once(shared: Folder, configs: Iterable[str]) -> list[str]:
-    processes = [shared.start("run", f"{config}.yaml", "--workers", "1") for config in configs]
-    printed = [process.communicate(timeout=300) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], printed
-    return [out for out, _ in printed]
+        assert store.rows("SELECT * FROM reservations") == []
 
 
 @pytest.mark.slow
@@ -183,16 +169,18 @@ def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(folder, un
     shared = folder("shared")
     shared.write_config("killed", "cancer1, glass1")
     shared.write_config("glass", "glass1")
-    run_at_once(shared, configs)
-    rows = shared.rows()
-    assert timeless(rows) == timeless(uninterrupted.rows())
+    processes = [shared.start("run", f"{config}.yaml", "--workers", "1") for config in configs]
+    printed = [process.communicate(timeout=300) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], printed
+    assert shared.without_times() == uninterrupted.without_times()
     begun = Counter(shared.begun())
-    assert begun.keys() == rows.keys()
+    assert begun.keys() == shared.rows().keys()
     # What one has in flight, two tasks of about a second, may be done by the other too that has nothing else left.
     assert max(begun.values()) <= 2
     assert begun.total() - len(begun) < len(begun) / 2  # all of them, if nothing were shared
     with Store(shared.path / "results" / "results.sqlite", read_only=True) as store:
-        assert store.reserved() == []
-        assert {config: len(store.runs([config])) for config in list(store.config_texts())} == {
-            config: N_RUNS_OF_A_PROBLEM * (1 if config == "glass" else 2) for config in configs
+        assert store.rows("SELECT * FROM reservations") == []
+        sizes = {"killed": 2 * N_RUNS_OF_A_PROBLEM, "glass": N_RUNS_OF_A_PROBLEM}
+        assert {name: len(store.runs([name])) for name in store.config_texts()} == {
+            name: sizes[name] for name in configs
         }

@@ -19,17 +19,17 @@ ODD = r"my&own#data.dt, 50 %, a_b^c~d, {\x}, |<>|, τ = −1 ± 2, ‖W₁‖²,
 PREAMBLE = r"\documentclass[11pt]{article}\usepackage{booktabs,graphicx,longtable}\begin{document}"
 
 
-def test_what_latex_would_read_is_escaped():
-    assert escaped("my&own#data.dt 5 % a_b", "latex") == r"my\&own\#data.dt 5 \% a\_b"
-    assert escaped(r"{\x}~^$", "latex") == r"\{\textbackslash{}x\}\textasciitilde{}\textasciicircum{}\$"
-
-
-def test_signs_and_greek_letters_are_mathematics():
-    assert escaped("τ = −1.5 ± 2, ‖X₁‖²", "latex") == r"$\tau$ = $-$1.5 $\pm$ 2, $\|$X$_{1}$$\|$$^{2}$"
-
-
-def test_brackets_and_stars_are_no_options_of_a_row():
-    assert latex_table(["a"], [["b"], ["[1]"], ["*"]]).splitlines()[4:-2] == [r"b \\", r"{[}1{]} \\", r"{*} \\"]
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("my&own#data.dt 5 % a_b", r"my\&own\#data.dt 5 \% a\_b"),
+        (r"{\x}~^$", r"\{\textbackslash{}x\}\textasciitilde{}\textasciicircum{}\$"),
+        ("τ = −1.5 ± 2, ‖X₁‖²", r"$\tau$ = $-$1.5 $\pm$ 2, $\|$X$_{1}$$\|$$^{2}$"),
+        ("[1] *", r"{[}1{]} {*}"),
+    ],
+)
+def test_what_latex_would_read_is_escaped_and_signs_are_mathematics(text, latex):
+    assert escaped(text, "latex") == latex
 
 
 def test_a_label_has_letters_digits_and_hyphens():

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from builders import failed, plan_of, specs_of, stored_rows
 from command_line import pppca, printed
-from planning import specs_of
 
 from pppca_bench.errors import StoreError
 from pppca_bench.experiments.queue import GROUP_SIZE, shard
-from pppca_bench.runs import Plan, RunResult, RunSpec
+from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.merge import merge
@@ -44,10 +44,6 @@ def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResu
     return RunResult(spec.key, "done", values=values, history={"variances": np.arange(3.0)})
 
 
-def failure(spec: RunSpec) -> RunResult:
-    return RunResult(spec.key, "failed", error="ValueError: no")
-
-
 @pytest.fixture
 def made(tmp_path):
     """Write a database of some results, and return its path."""
@@ -56,7 +52,7 @@ def made(tmp_path):
         name: str, results: Sequence[RunResult], specs: Sequence[RunSpec] = SPECS, sha256: str = "c", config: str = "a"
     ) -> Path:
         with Store(tmp_path / name / DATABASE) as store:
-            store.plan(Plan(config, sha256, f"name: {config}\n", tuple(specs)))
+            store.plan(plan_of(specs, config, sha256=sha256))
             store.record(results, f'{{"from": "{name}"}}')
         return tmp_path / name / DATABASE
 
@@ -75,7 +71,7 @@ def content(store: Store) -> list[list[tuple]]:
     return [store.rows(f"SELECT * FROM {table}") for table in tables]
 
 
-@pytest.mark.parametrize("n", [1, 3, 4, 50])
+@pytest.mark.parametrize("n", [1, 3, 50])
 def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
     shards = [shard(SPECS, number, n) for number in range(1, n + 1)]
     keys = [spec.key for part in shards for spec in part]
@@ -87,22 +83,10 @@ def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
     assert all(sorted(part, key=lambda spec: order.index(spec.key)) == part for part in shards)
 
 
-@pytest.mark.parametrize("text", ["0/4", "5/4", "3", "a/b", "1/2/3"])
+@pytest.mark.parametrize("text", ["0/4", "5/4", "3"])
 def test_an_invalid_shard_is_refused(text):
     said = f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got '{text}'."
     assert said in printed("run", "demo", "--shard", text, code=2)
-
-
-def rows_of(path: Path) -> list[tuple]:
-    """Return each run of a database in its order, with its cell and curves, times aside."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        found = connection.execute(
-            "SELECT runs.*, cells.*, curves FROM runs JOIN cells ON cells.id = cell LEFT JOIN histories USING (key)"
-            " ORDER BY runs.rowid"
-        ).fetchall()
-    aside = ("finished_at", "provenance", "fit_time_ms", "classifier_time_ms")
-    return [tuple((name, row[name]) for name in row.keys() if name not in aside) for row in found]  # noqa: SIM118
 
 
 def untimed_tables(folder: str) -> list[str]:
@@ -121,14 +105,14 @@ def test_four_shards_merged_equal_one_run_row_by_row_and_so_do_their_tables(tmp_
     folders = [f"s{number}" for number in range(1, 5)]
     merged = printed("merge", *folders, "--results", "all")
     assert merged.endswith("all has 108 runs done, 0 failed and 0 to do.\n")
-    assert rows_of(Path("all", DATABASE)) == rows_of(Path("one", DATABASE))
+    assert list(stored_rows(Path("all", DATABASE)).items()) == list(stored_rows(Path("one", DATABASE)).items())
     assert untimed_tables("all") == untimed_tables("one")
     again = printed("run", "small.yaml", "--workers", "0", "--results", "all", "--no-tables")
     assert again == "Nothing to do: all 108 runs are in all.\n"
 
 
 def test_merging_again_changes_nothing(store, made):
-    paths = [made("one", [result(SPECS[0]), failure(SPECS[1])]), made("two", [result(SPECS[1])])]
+    paths = [made("one", [result(SPECS[0]), failed(SPECS[1])]), made("two", [result(SPECS[1])])]
     assert merge(store, paths) == [(2, 0), (1, 0)]
     before = content(store)
     assert merge(store, paths) == [(0, 1), (0, 1)]
@@ -136,7 +120,7 @@ def test_merging_again_changes_nothing(store, made):
 
 
 def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
-    one = made("one", [result(SPECS[0], time_ms=1.0), failure(SPECS[1]), failure(SPECS[2])])
+    one = made("one", [result(SPECS[0], time_ms=1.0), failed(SPECS[1]), failed(SPECS[2])])
     two = made("two", [result(SPECS[0], time_ms=9.0), result(SPECS[1]), result(SPECS[3])])
     merge(store, [one, two])
     runs = {spec.key: (spec, found) for spec, found in store.runs()}
@@ -151,10 +135,8 @@ def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
 
 def test_plans_are_united(store, made):
     merge(store, [made("one", [], SPECS[:2]), made("two", [], SPECS[1:3]), made("b", [], SPECS[:1], config="b")])
-    assert {name: {spec.key for spec, _ in store.runs([name])} for name in list(store.config_texts())} == {
-        "a": {spec.key for spec in SPECS[:3]},
-        "b": {SPECS[0].key},
-    }
+    plans = {name: {spec.key for spec, _ in store.runs([name])} for name in store.config_texts()}
+    assert plans == {"a": {spec.key for spec in SPECS[:3]}, "b": {SPECS[0].key}}
 
 
 def other_cell(spec: RunSpec, **changes: object) -> RunSpec:
@@ -169,8 +151,8 @@ OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
     ("theirs", "message"),
     [
         (
-            {"results": [result(SPECS[0], 0.5)]},
-            r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\.",
+            {"results": [result(spec, 0.5) for spec in SPECS[:3]]},
+            r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\. Runs that differ: 3\. Other proc",
         ),
         ({"results": [OWN]}, r"expected own 2\.0, as it was merged before, got 2\.5\."),
         ({"results": [CURVES]}, rf"run {SPECS[0].key} .*expected the learning curve 'variances' of SHA-256 .*got "),
@@ -190,18 +172,12 @@ OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
     ],
 )
 def test_a_contradiction_is_named_and_nothing_is_merged(store, made, theirs, message):
-    merge(store, [made("one", [result(SPECS[0])])])
+    merge(store, [made("one", [result(SPECS[0]), result(SPECS[2])])])
     before = content(store)
     fine = made("two", [result(SPECS[1])])
     with pytest.raises(StoreError, match=rf"bad.{DATABASE}: .*{message}.* Nothing was merged\.$"):
         merge(store, [fine, made("bad", **theirs)])
     assert content(store) == before
-
-
-def test_the_message_counts_contradicting_runs(store, made):
-    merge(store, [made("one", [result(spec) for spec in SPECS[:3]])])
-    with pytest.raises(StoreError, match=r"got 9\.0\. Runs that differ: 3\. Other processors"):
-        merge(store, [made("two", [result(spec, 9.0) for spec in SPECS[:3]])])
 
 
 def test_curves_compressed_by_another_library_are_equal(store, made):

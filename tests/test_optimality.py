@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.projection import max_variances, optimality, variance_of_span
 
-SEEDS = range(5)
+SEEDS = range(3)
 
 
 def covariance(seed: int, m: int = 6) -> np.ndarray:
@@ -83,6 +83,8 @@ def test_tracking_optimality_does_not_change_the_fit(model):
     for name, curve in plain.history_.items():
         assert_array_equal(tracked.history_[name], curve)
     assert (tracked.n_operations_, tracked.n_epochs_) == (plain.n_operations_, plain.n_epochs_)
+    constant = model(n_epochs=2, track_optimality=True, random_state=0).fit(np.ones((5, 3)))
+    assert np.isnan(constant.history_["optimality"]).all(), "and no warning"
     found = tracked.history_["optimality"]
     assert found.shape == (tracked.n_epochs_ + 1,)
     assert np.all((found > 0.0) & (found <= 1.0 + 1e-12))
@@ -95,25 +97,15 @@ def test_the_last_optimality_is_that_of_the_components():
     retained = np.var((X - X.mean(axis=0)) @ basis, axis=0).sum()
     most = np.linalg.eigvalsh(np.cov(X.T, bias=True))[-2:].sum()
     assert model.history_["optimality"][-1] == pytest.approx(retained / most)
-
-
-def test_of_chunks_each_is_held_to_the_samples_seen_by_then():
-    X = inputs()
-    model = GHA(n_components=2, learning_rate=1e-4, track_optimality=True, random_state=0)
+    chunks = GHA(n_components=2, learning_rate=1e-4, track_optimality=True, random_state=0)
     for scale in (5.0, 1.0, 0.1):
-        model.partial_fit(X * scale)
-    assert model.history_["optimality"].shape == (4,)
-    assert np.all(model.history_["optimality"] <= 1.0 + 1e-12)
-
-
-@pytest.mark.parametrize("model", [GHA, DGHA])
-def test_constant_samples_have_no_optimality_and_no_warning(model):
-    fitted = model(n_epochs=2, track_optimality=True, random_state=0).fit(np.ones((5, 3)))
-    assert np.isnan(fitted.history_["optimality"]).all()
+        chunks.partial_fit(X * scale)
+    assert chunks.history_["optimality"].shape == (4,)
+    assert np.all(chunks.history_["optimality"] <= 1.0 + 1e-12), "each is held to the samples seen by then"
 
 
 class TestResultOfEvolution:
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", range(2))
     def test_the_best_is_the_fittest_of_all_that_were_evaluated(self, seed):
         X = inputs(seed)
         best, final = (

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from builders import flowers
 from command_line import printed
 from numpy.testing import assert_allclose, assert_array_equal
-from planning import flowers
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, r2_score
 
@@ -97,7 +97,10 @@ def test_stored_predictions_have_the_labels_of_the_table_in_their_own_type(label
     (key,) = pppca_bench.run(document, {"own": table}).runs.key
     kept = pppca_bench.load_predictions(key)
     assert sorted(kept.target.unique().tolist()) == labels
-    assert {type(label) for label in kept.predicted.tolist()} == {type(labels[0])}
+    fitted = pppca_bench.pipeline(key, problems={"own": table})
+    for predicted in (kept.predicted, fitted.predict(X)):
+        assert {type(label) for label in predicted.tolist()} == {type(labels[0])}
+        assert set(predicted.tolist()) <= set(labels)
     assert list(kept.columns[2:]) == [f"probability_{label}" for label in labels]
 
 
@@ -121,18 +124,6 @@ def test_numbers_are_predicted_in_the_targets_own_unit():
         assert np.isnan(getattr(run, "accuracy_percent", np.nan))
     with pytest.raises(DataError, match=r"own: expected the data of run .* Name the config's folder, or give the data"):
         pppca_bench.pipeline(done.runs.key[0])
-
-
-def test_classes_are_those_of_the_column():
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    for y in (np.arange(40) % 2 == 0, 10 * (np.arange(40) % 2) + 5):
-        given = {"own": Table(X, y, task="classification")}
-        document = DOCUMENT | {"methods": ["pca"], "repeats": 1, "splits": 1}
-        done = pppca_bench.run(document, given, results=str(y.dtype))
-        fitted = pppca_bench.pipeline(done.runs.key[0], str(y.dtype), problems=given)
-        predicted = fitted.predict(pd.DataFrame(X, columns=["x1", "x2", "x3"]))
-        assert predicted.dtype == y.dtype
-        assert set(predicted) <= set(y)
 
 
 def test_rows_that_do_not_fit_the_table_are_refused(flower_runs):

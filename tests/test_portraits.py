@@ -64,18 +64,6 @@ class TestPanels:
     def test_one_of_two_inputs_of_equal_variance_retains_half(self):
         assert retained_percent(self.made()) == pytest.approx(50.0)
 
-    def test_features_are_series_by_class(self):
-        (panel,) = portrait_panels("features", {"PCA": self.made()})
-        assert (panel.kind, panel.title, list(panel.series)) == ("scatter", "PCA", ["class 0", "class 1"])
-        assert_array_equal(panel.series["class 1"][["x", "y"]], self.INPUTS[2:])
-
-    def test_reconstructions_come_after_the_shares_of_the_eigenvalues(self):
-        panels = portrait_panels("rebuilt", {"PCA": self.made(eigenvalues=np.array([3.0, 1.0])), "net": self.made()})
-        assert [panel.title for panel in panels] == [
-            *("eigenvalues", "PCA: 50.0 % of the variance", "net: 50.0 % of the variance")
-        ]
-        assert_allclose(panels[0].series["eigenvalue"][["x", "y"]], [[1.0, 0.75], [2.0, 0.25]])
-
     def test_images_are_the_first_sample_of_each_class_and_the_components_of_the_richest_run(self):
         inputs = np.arange(16.0).reshape(4, 4)
         few, many = (
@@ -92,9 +80,6 @@ class TestPanels:
         ]
         assert_array_equal(panels[0].data, places)
         assert (panels[-1].data["value"] == 3.0).all()
-
-    def test_no_runs_give_no_panels(self):
-        assert portrait_panels("features", {}) == ()
 
 
 def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():

@@ -77,21 +77,6 @@ class TestRegistry:
         with pytest.raises(TypeError):
             registered()["cancer1"] = problem_info("card1")
 
-    @pytest.mark.parametrize(
-        ("name", "nearest"), [("cancr1", "cancer1"), ("CANCER1", "cancer1"), ("iriss", "iris"), ("hart1", "heart1")]
-    )
-    def test_an_unknown_name_suggests_the_nearest(self, name, nearest):
-        with pytest.raises(DataError) as caught:
-            load_problem(name)
-        assert str(caught.value) == (
-            "problem: expected a name that `pppca data list` prints, or the path of a .dt file, "
-            f"got '{name}'. Did you mean '{nearest}'?"
-        )
-
-    def test_a_name_without_a_near_match_refers_to_the_list(self):
-        with pytest.raises(DataError, match=r"got 'q'\. Run `pppca data list` to see all names\.$"):
-            problem_info("q")
-
 
 class TestImport:
     def test_import_loads_no_slow_package(self):
@@ -271,12 +256,6 @@ class TestLoad:
             r"got [0-9a-f]{64}\. The file is damaged: unset PPPCA_DATA to read the packaged file\.",
             str(caught.value),
         )
-
-    @pytest.mark.usefixtures("places")
-    def test_a_missing_dt_file_suggests_the_nearest_name(self):
-        with pytest.raises(DataError) as caught:
-            load_problem("cancer1.dt")
-        assert str(caught.value) == ("cancer1.dt: expected a .dt file, got none there. Did you mean 'cancer1'?")
 
 
 class TestSources:

@@ -132,54 +132,7 @@ class TestAccepted:
             assert problem.X_test[0, 1] == float(number)
 
 
-REFUSED = [
-    # (text, its replacement, line of the message, what was expected, what was got)
-    ("bool_in=0", "bool_inn=0", 1, "'bool_in=<count>', the count of at most 9 digits", "'bool_inn=0'"),
-    ("bool_in=0", "\ufeffbool_in=0", 1, "'bool_in=<count>'", r"'\xef\xbb\xbfbool_in=0'"),
-    ("real_in=2\nbool_out=3", "bool_out=3\nreal_in=2", 2, "'real_in=<count>'", "'bool_out=3'"),
-    ("real_in=2", "real_in=-2", 2, "'real_in=<count>'", "'real_in=-2'"),
-    ("real_in=2", "real_in=2.0", 2, "'real_in=<count>'", "'real_in=2.0'"),
-    ("real_in=2", "real_in=", 2, "'real_in=<count>'", "'real_in='"),
-    ("real_in=2", "real_in=\u0662", 2, "'real_in=<count>'", r"'real_in=\xd9\xa2'"),
-    ("real_in=2", "real_in=" + "9" * 5000, 2, "'real_in=<count>'", "'real_in=" + "9" * 32 + "...'"),
-    ("real_in=2", "real_in=0", 2, "at least one input (bool_in + real_in)", "0"),
-    ("bool_out=3", "bool_out=0", 4, "at least one output (bool_out + real_out)", "0"),
-    ("real_out=0", "real_out=1", 4, "outputs of one kind", "bool_out=3 and real_out=1"),
-    ("training_examples=3", "training_examples=0", 5, "at least one training example", "0"),
-    ("-1 0.5 0 1 0", "-1 0.5 0 1", 9, "5 values (2 inputs + 3 outputs)", "4"),
-    ("-1 0.5 0 1 0", "-1 0.5 0 1 0 0", 9, "5 values (2 inputs + 3 outputs)", "6"),
-    ("-1 0.5 0 1 0", "", 9, "5 values (2 inputs + 3 outputs)", "0"),
-    ("test_examples=2", "test_examples=3", 14, "7 examples (3 + 1 + 3)", "the end of the file after 6"),
-    ("test_examples=2", "test_examples=1", 13, "the end of the file after 5 examples", "'0.75 +1 0 1 0'"),
-    ("0.75 +1 0 1 0\n", "0.75 +1 0 1 0", 13, "a line feed after the last value", "the end of the file"),
-    ("0.75 +1 0 1 0\n", "0.75 +1 0 1 0\n\n", 14, "the end of the file after 6 examples", "an empty line"),
-    ("0.75 +1 0 1 0\n", "0.75 +1 0 1 0\n\0", 14, "the end of the file after 6 examples", r"'\x00'"),
-    ("-1 0.5 0 1 0", "-1 1.2 0 1 0", 9, "as value 2 a number within [-1.1, 1.1]", "'1.2'"),
-    ("-1 0.5 0 1 0", "-1.11 0.5 0 1 0", 9, "as value 1 a number within [-1.1, 1.1]", "'-1.11'"),
-    ("-1 0.5 0 1 0", "-1 0.5 0 0.9 0", 9, "as value 4 0 or 1 (declared bool)", "'0.9'"),
-    ("-1 0.5 0 1 0", "-1 0.5 -1 1 1", 9, "as value 3 0 or 1 (declared bool)", "'-1'"),
-    ("-1 0.5 0 1 0", "-1 0.5 0 1 1", 9, "exactly one 1 among the 3 outputs", "2"),
-    ("-1 0.5 0 1 0", "-1 0.5 0 0 0", 9, "exactly one 1 among the 3 outputs", "0"),
-]
-NOT_DECIMAL = [
-    *["nan", "NaN", "inf", "-Infinity", "1e999", "1_0", "0x1", "1,5", "1e", "e1", "--1", "+", ".", "1-1", "?"],
-    *("\u0661", "\uff11", "½", "1\u00a0", "\x1c1", "1\0"),
-]
-
-
 class TestRefused:
-    @pytest.mark.parametrize(("old", "new", "line", "expected", "got"), REFUSED)
-    def test_message_names_file_line_expected_and_got(self, tmp_path, old, new, line, expected, got):
-        assert CLASSES.count(old) == 1
-        message = error_of(tmp_path, CLASSES.replace(old, new))
-        assert message.startswith(f"own.dt, line {line}: expected {expected}")
-        assert message.endswith(f", got {got}. Correct the file.")
-
-    @pytest.mark.parametrize("token", NOT_DECIMAL)
-    def test_tokens_other_than_finite_decimal_numbers_are_refused(self, tmp_path, token):
-        message = error_of(tmp_path, CLASSES.replace("-1 0.5 0 1 0", f"-1 {token} 0 1 0"))
-        assert message.startswith("own.dt, line 9: expected as value 2 a finite decimal number, got '")
-
     @pytest.mark.parametrize("value", ["0.5", "-1", "2"])
     def test_a_bool_input_is_0_or_1(self, tmp_path, value):
         message = error_of(tmp_path, NUMBERS.replace("1 0.5 ", f"{value} 0.5 "))

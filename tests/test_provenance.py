@@ -5,6 +5,7 @@ import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -39,10 +40,14 @@ def checkout(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_the_description_names_code_libraries_interpreter_and_machine():
+def test_the_description_names_code_libraries_interpreter_and_machine(monkeypatch):
+    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/home/ann")
     facts = json.loads(provenance.describe())
     of_code, of_machine = {"pppca", "configs"}, {"python", "processor", "kernels", "blas", "system"}
     assert facts.keys() == of_code | of_machine | {"numpy", "scipy", "numba", "scikit-learn"}
+    assert "NUMBA_CPU_NAME=haswell" in facts["kernels"]
+    assert "ann" not in facts["kernels"], "folders reveal users"
     assert facts["numpy"] == version("numpy")
     assert facts["scikit-learn"] == version("scikit-learn")
     assert facts["python"] == platform.python_version()
@@ -51,20 +56,12 @@ def test_the_description_names_code_libraries_interpreter_and_machine():
     assert json.loads(provenance.describe({"demo": "a" * 64}))["configs"] == {"demo": "a" * 64}
 
 
-def test_variables_of_numba_are_named_but_for_folders(monkeypatch):
-    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "/home/ann")
-    kernels = json.loads(provenance.describe())["kernels"]
-    assert "NUMBA_CPU_NAME=haswell" in kernels
-    assert "ann" not in kernels
-
-
-@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CEILING_DIRECTORIES"])
-def test_variables_of_git_name_no_other_repository(checkout, monkeypatch, tmp_path_factory, name):
+def test_variables_of_git_name_no_other_repository(checkout, monkeypatch, tmp_path_factory):
     commit = git(checkout, "rev-parse", "HEAD")
     other = tmp_path_factory.mktemp("other")
     git(other, "init", "--quiet")
-    monkeypatch.setenv(name, str(other / ".git"))
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CEILING_DIRECTORIES"):
+        monkeypatch.setenv(name, str(other / ".git"))
     assert provenance.code_version() == f"{__version__}+{commit[:12]}"
 
 
@@ -78,20 +75,14 @@ def test_changed_code_is_marked_and_other_changed_files_are_not(checkout):
     assert provenance.code_version() == f"{__version__}+{commit[:12]}.dirty"
 
 
-def test_an_installed_package_is_named_by_its_version(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "pppca_bench" / "experiments" / "provenance.py"))
-    assert provenance.code_version() == __version__
-
-
-@pytest.mark.usefixtures("checkout")
-@pytest.mark.parametrize(
-    "error", [FileNotFoundError("git"), subprocess.CalledProcessError(128, "git"), subprocess.TimeoutExpired("git", 10)]
-)
-def test_a_checkout_without_a_working_git_is_named_by_its_version(monkeypatch, error):
-    def fails(*_arguments, **_keywords):
-        raise error
-
-    monkeypatch.setattr(subprocess, "run", fails)
+def test_an_installed_package_and_a_checkout_without_a_working_git_are_named_by_the_version(checkout, monkeypatch):
+    for error in (FileNotFoundError("git"), subprocess.CalledProcessError(128, "git")):
+        provenance.code_version.cache_clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(subprocess, "run", Mock(side_effect=error))
+            assert provenance.code_version() == __version__
+    provenance.code_version.cache_clear()
+    (checkout / ".git").rename(checkout / "git")
     assert provenance.code_version() == __version__
 
 

@@ -8,9 +8,9 @@ import pytest
 from planning import write_dt
 
 from pppca_bench import problems as rooms_problems
-from pppca_bench.config import request as requests
-from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError
+from pppca_bench.experiments import request as requests
+from pppca_bench.experiments.request import read_request
 from pppca_bench.problems import load_problem
 
 CONFIG = """\
@@ -137,42 +137,6 @@ def test_files_of_the_same_name_in_two_configs_share_their_runs_if_they_have_the
 def test_two_configs_of_the_same_name_are_refused(tmp_path):
     one, two = write(tmp_path / "one"), write(tmp_path / "two")
     assert refused(one, two) == f"{two}: expected a unique name, got 'a', as in {one}."
-
-
-def test_missing_data_are_reported_before_the_first_run(tmp_path):
-    said = refused(write(tmp_path, problems="[iris, none.dt]"))
-    assert said.startswith(f"{tmp_path}/a.yaml:2: problems[1]: {tmp_path}/none.dt: expected a .dt file, got none there")
-
-
-def test_a_problem_without_test_examples_is_refused(tmp_path):
-    text = write_dt(tmp_path / "own.dt").read_text()
-    text = text.replace("validation_examples=10", "validation_examples=20").replace(
-        "test_examples=10", "test_examples=0"
-    )
-    (tmp_path / "own.dt").write_text(text)
-    assert refused(write(tmp_path, problems="[iris, own.dt]")) == (
-        f"{tmp_path}/a.yaml:2: problems[1]: expected training, validation and test examples, got 20 / 20 / 0 in own.dt."
-        " Split its examples again, or take it out."
-    )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "needs"),
-    [
-        ("dgha", "lda", "lda"),
-        ("hidden: [4]", "rule: backprop", "backprop"),
-        ("hidden: [4]", "rule: adaboost", "adaboost"),
-    ],
-)
-def test_an_approximation_problem_is_refused_if_a_method_or_classifier_needs_classes(tmp_path, old, new, needs):
-    write_dt(tmp_path / "flare.dt", task="real")
-    general = "Take another problem, or another method or classifier (`pppca methods`)."
-    own = "If its targets are classes, set `task: classification`, or bool_out in a .dt file. "
-    for problem, remedy in (("flare.dt", own + general), ("flare1", general)):
-        assert refused(write(tmp_path, problems=f"[{problem}]", text=CONFIG.replace(old, new))) == (
-            f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, which {needs} needs, got {problem},"
-            f" which is approximation. {remedy}"
-        )
 
 
 def test_a_plan_needs_no_data_of_known_problems(tmp_path, monkeypatch):

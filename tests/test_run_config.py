@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from builders import flowers
 from command_line import pppca, printed
-from planning import flowers
 
 import pppca_bench
-from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.cell import make_classifier
+from pppca_bench.experiments.request import read_request
 from pppca_bench.experiments.run_config import Completed
 from pppca_bench.problems import OwnData, open_problem
 from pppca_bench.references.proben1_tables import rule_network
@@ -79,41 +79,27 @@ def test_arrays_and_numbers_to_approximate_are_taken_too(tmp_path):
     assert done.runs.set_index("problem").split["line"] == 0
 
 
+ONE = ([[1.0]], ["a"])
+SAME_NAME = (pd.DataFrame({"y": [1, 2]}), pd.Series([1, 2], name="y"))
+
+
 @pytest.mark.parametrize(
-    ("problems", "said"),
+    ("given", "changes", "said"),
     [
-        ({"iris": ([[1.0]], ["a"])}, "that is not the name of a known problem, got 'iris'"),
-        ({"my own": ([[1.0]], ["a"])}, "expected a name of letters, digits, _ and - .*, got 'my own'"),
-        ({"own": ([[1.0], [2.0]], ["a"])}, "own: expected as many targets as rows, 2, got 1"),
-        ({"own": (np.zeros((2, 2, 2)), ["a", "b"])}, "own: expected x of one or two dimensions, got 3"),
-        (
-            {"own": (pd.DataFrame({"y": [1, 2]}), pd.Series([1, 2], name="y"))},
-            "expected each column's name once, got 'y'",
-        ),
-        ({"own": (np.zeros((8, 1)), ["a"] * 8)}, "own, column 'y': expected at least two classes, got one, 'a'"),
-        (
-            {"own": ([[1.0]] * 4 + [[np.inf]] * 4, list("abababab"))},
-            "own, row 5, column 'x1': expected a number within",
-        ),
+        ({"iris": ONE}, {}, "that is not the name of a known problem, got 'iris'"),
+        ({"my own": ONE}, {}, "expected a name of letters, digits, _ and - .*, got 'my own'"),
+        ({"own": ([[1.0], [2.0]], ["a"])}, {}, "own: expected as many targets as rows, 2, got 1"),
+        ({"own": (np.zeros((2, 2, 2)), ["a", "b"])}, {}, "own: expected x of one or two dimensions, got 3"),
+        ({"own": SAME_NAME}, {}, "expected each column's name once, got 'y'"),
+        ({"own": (np.zeros((8, 1)), ["a"] * 8)}, {}, "own, column 'y': expected at least two classes, got one, 'a'"),
+        ({"own": ([[np.inf]] * 8, list("abababab"))}, {}, "own, row 1, column 'x1': expected a number within"),
+        ({"own": ONE}, {"problems": ["iris"], "splits": 1}, "config: expected 'own' among the problems of the config"),
+        ({"own": ONE}, {"problems": [{"csv": Path("own.csv")}]}, "expected plain values of YAML"),
     ],
 )
-def test_invalid_data_are_refused(tmp_path, problems, said):
+def test_invalid_data_and_documents_are_refused(tmp_path, given, changes, said):
     with pytest.raises((ConfigError, DataError), match=said):
-        pppca_bench.run(DOCUMENT, problems, results=tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("problems", "said"),
-    [
-        (["iris"], "config: expected 'own' among the problems of the config, since data were given for it"),
-        ([{"csv": Path("own.csv")}], "expected plain values of YAML"),
-    ],
-)
-def test_a_document_that_does_not_name_the_data_or_is_no_yaml_is_refused(tmp_path, problems, said):
-    with pytest.raises(ConfigError, match=said):
-        pppca_bench.run(
-            DOCUMENT | {"problems": problems, "splits": 1, "repeats": 1}, {"own": ([[1.0]], ["a"])}, results=tmp_path
-        )
+        pppca_bench.run(DOCUMENT | {"repeats": 1} | changes, given, results=tmp_path)
 
 
 def config_file(folder: Path, problems: str) -> Path:
@@ -206,11 +192,11 @@ def test_problems_that_cannot_be_described_are_refused(arguments, said):
 
 def test_a_known_problem_and_a_table_without_a_target_are_described_too():
     Path("own.csv").write_text("x,y\n1,a\n,b\n")
-    said = pppca("data", "describe", "own.csv").output
+    said = printed("data", "describe", "own.csv")
     assert "target   unknown: name it with --target" in said
     assert "1, constant" in said
-    said = pppca("data", "describe", "iris").output
-    assert "75 / 38 / 37 for training, validation and test: the same in every run" in said
+    same = "75 / 38 / 37 for training, validation and test: the same in every run"
+    assert same in printed("data", "describe", "iris")
 
 
 def test_all_problems_of_a_config_are_described_and_all_that_is_wrong_with_them(tmp_path):

@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from command_line import pppca, printed
-from full_results import FACTS, full_runs, plans_of
-from stored_runs import store_runs
-
-from pppca_bench.reporting.document import Document
-from pppca_bench.store.database import Store
+from report_page import write_store
 
 ROOT = Path(__file__).parents[1]
 CONFIG = """\
@@ -69,11 +65,9 @@ class TestRun:
             assert Path("results/by_config/small", f"{table}.md").read_text() == again
         assert "The tables of small are in results/by_config/small. Next: `pppca report` shows" in done.stderr
 
-    def test_no_tables_are_printed_or_written_on_request(self, config):
+    def test_without_tables_none_are_written_and_a_quiet_run_writes_them_silently(self, config):
         assert run(config, "--no-tables").stdout == ""
         assert not Path("results/by_config").exists()
-
-    def test_a_quiet_run_prints_nothing_and_writes_tables(self, config):
         done = run(config, "--quiet")
         assert (done.stdout, done.stderr) == ("", "")
         assert "X.md" in files()
@@ -135,58 +129,38 @@ class TestPartOfAConfig:
 
 
 @pytest.fixture(scope="module")
-def partial(tmp_path_factory) -> Path:
-    """Return a results folder with the runs that configs ask for on cancer1 and diabetes1, none on the others."""
-    folder = tmp_path_factory.mktemp("partial")
-    wanted = [run for run in full_runs(2) if run[0].cell.problem in ("cancer1", "diabetes1")]
-    with Store(folder / "results.sqlite") as store:
-        store_runs(store, plans_of(wanted))
-        store.describe_problems([FACTS["cancer1"], FACTS["diabetes1"]])
-    return folder
+def shown(tmp_path_factory):
+    """Return a function that prints tables of the runs on cancer1, diabetes1 and heart1; others were not run."""
+    folder = write_store(tmp_path_factory.mktemp("partial"))
+    return lambda *arguments, code=0: printed("tables", *arguments, "--results", folder, code=code)
 
 
 class TestTables:
-    def shown(self, partial: Path, *arguments: object) -> str:
-        return printed("tables", *arguments, "--results", partial)
-
-    def test_rows_and_columns_that_were_not_run_are_left_out_unless_asked_for(self, partial):
-        ours, _, _ = self.shown(partial, "--table", "T1").partition("Published")
-        assert [line.split()[0] for line in ours.splitlines()[5:7]] == ["cancer1", "diabetes1"]
-        assert "card1" not in self.shown(partial, "--table", "T1")
+    def test_rows_and_columns_that_were_not_run_are_left_out_unless_asked_for(self, shown):
+        ours, _, rest = shown("--table", "T1").partition("Published")
+        assert [line.split()[0] for line in ours.splitlines()[5:8]] == ["cancer1", "diabetes1", "heart1"]
         assert "–" not in ours
-        whole = self.shown(partial, "--table", "T1", "--all")
-        assert "card1 (51)" in whole
-        assert any(line.split() == ["card1", "(51)", *"––––"] for line in whole.splitlines())
+        assert "card1" not in ours + rest
+        assert ["card1", "(51)", *"––––"] in [line.split() for line in shown("--table", "T1", "--all").splitlines()]
 
-    def test_a_table_holds_the_runs_of_the_chosen_problems_and_methods_alone(self, partial):
-        shown = self.shown(partial, "--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe")
-        rows = [line for line in shown.partition("Each cell")[0].splitlines()[5:] if line]
+    def test_a_table_holds_the_runs_of_the_chosen_problems_and_methods_with_their_remarks(self, shown):
+        table = shown("--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe")
+        rows = [line for line in table.partition("Each cell")[0].splitlines()[5:] if line]
         assert [line.split("  ")[0] for line in rows] == ["DGHA", "DGHA (autocor)", "RFENN"]
-        assert "cancer1" not in shown
-
-    def test_remarks_on_omitted_rows_are_omitted(self, partial):
-        assert "of RFENN and RFESVM" in self.shown(partial, "--table", "T3")
-        assert "of RFENN and RFESVM" not in self.shown(partial, "--table", "T3", "--method", "dgha")
+        assert "cancer1" not in table
+        assert "of RFENN and RFESVM" in table
+        assert "of RFENN and RFESVM" not in shown("--table", "T3", "--method", "dgha")
 
     @pytest.mark.parametrize(
         ("option", "message"),
         [
-            (("--table", "T55"), "Error: no table 'T55' in these results: expected one of T0, T1, "),
+            (("--table", "T55"), "Error: no table 'T55' in these results: expected one of T5, T4, "),
             (("--problem", "cancer"), "Error: no problem 'cancer' in these results: expected one of "),
             (("--method", "dgh"), "Error: no method 'dgh' in these results: expected one of "),
         ],
     )
-    def test_an_unknown_name_is_refused_with_the_nearest(self, partial, option, message):
-        refused = printed("tables", *option, "--results", partial, code=2)
+    def test_an_unknown_name_is_refused_with_the_nearest(self, shown, option, message):
+        refused = shown(*option, code=2)
         assert refused.count("\n") == 1
         assert refused.startswith(message)
         assert "(did you mean '" in refused
-
-
-def test_a_row_of_a_sheet_without_a_number_of_ours_goes():
-    rows = (("a", "1.0", "P"), ("b", "–", "N"))
-    records = ({"row": "a", "n": 3, "better": "pivot", "published_better": "pivot"},)
-    records += ({"row": "b", "n": 3, "better": None, "published_better": "none"},)
-    sheet = Document("S", "A sheet", "", ("Problem", "ours", "publ."), rows, records=records).trimmed()
-    assert (sheet.rows, sheet.records) == ([*rows[:1]], [*records[:1]])
-    assert Document("S", "A sheet", "", ("Problem",), rows[1:], records=records[1:]).trimmed() is None

@@ -7,29 +7,28 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import Executor, Future
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import dying_workers
-import numpy as np
 import pytest
 import yaml
-from planning import opened, small, specs_of, write_dt
+from builders import OF_THEIR_MOMENT, opened, plan_of, small, specs_of, stored_rows, write_dt
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pppca_bench.config.request import Request, read_request
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments import executors, runner, worker
 from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
+from pppca_bench.experiments.request import Request, read_request
 from pppca_bench.experiments.runner import Outcome, run
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed_result
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import machine_digest
 
@@ -63,7 +62,7 @@ def open_store(tmp_path):
 
     def opened(specs: list[RunSpec], name: str = "a") -> Store:
         stores.append(Store(tmp_path / f"{name}.sqlite"))
-        stores[-1].plan(Plan("a", "", "", tuple(specs)))
+        stores[-1].plan(plan_of(specs))
         return stores[-1]
 
     yield opened
@@ -71,25 +70,18 @@ def open_store(tmp_path):
         store.close()
 
 
-def timeless(store: Store) -> dict[str, tuple]:
-    """Return all that is stored, by key and without times, with curves as bytes."""
-    runs = store.runs()
-    curves = store.histories([spec.key for spec, _ in runs])
-    found = {}
-    for spec, result in runs:
-        numbers = result and {name: value for name, value in result.values.items() if "time" not in name}
-        bits = {name: np.asarray(curve).tobytes() for name, curve in curves.get(spec.key, {}).items()}
-        found[spec.key] = (result and (result.status, result.error), numbers, bits)
-    return found
+def without_times(store: Store) -> dict[str, dict[str, object]]:
+    return stored_rows(store.path, aside={*OF_THEIR_MOMENT, "cell", "id"})
 
 
 @pytest.mark.parametrize("workers", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
-def test_results_do_not_depend_on_the_number_of_workers(open_store, workers):
+def test_results_do_not_depend_on_the_number_of_workers_on_order_or_interruption(open_store, workers):
     specs = planned(repeats=GROUP_SIZE + 2, methods=METHODS)
     here, elsewhere = open_store(specs, "0"), open_store(specs, "n")
     assert run(specs, here, IRIS, workers=0).n_done == len(specs)
-    assert run(specs, elsewhere, IRIS, workers=workers).n_done == len(specs)
-    assert timeless(here) == timeless(elsewhere)
+    assert run(specs[3:11:2], elsewhere, IRIS, workers=0).n_done == 4
+    assert run(specs[::-1], elsewhere, IRIS, workers=workers).n_done == len(specs) - 4
+    assert without_times(here) == without_times(elsewhere)
 
 
 def test_linear_algebra_uses_one_thread_without_workers_too(open_store, monkeypatch):
@@ -107,40 +99,22 @@ def test_linear_algebra_uses_one_thread_without_workers_too(open_store, monkeypa
     assert n_threads == {1}
 
 
-def test_results_do_not_depend_on_order_or_interruption(open_store):
-    specs = planned(repeats=5, methods=METHODS)
-    whole, pieces = open_store(specs, "whole"), open_store(specs, "pieces")
-    run(specs, whole, IRIS, workers=0)
-    run(specs[3:11:2], pieces, IRIS, workers=0)
-    run(specs[::-1], pieces, IRIS, workers=0)
-    assert timeless(whole) == timeless(pieces)
-
-
 def test_completed_runs_are_reused(open_store, monkeypatch):
     specs = planned()
     store = open_store(specs)
     assert run(specs, store, IRIS, workers=0) == Outcome(8, 0, 8, 0, None)
-    before = timeless(store)
+    before = without_times(store)
     monkeypatch.setattr(runner, "compute", None)
     assert run(specs, store, IRIS, workers=0) == Outcome(8, 8, 0, 0, None)
-    assert timeless(store) == before
+    assert without_times(store) == before
 
 
-class OfThreeEpochs(GHA):
-    """GHA that always learns for three epochs."""
-
-    def fit(self, X, y=None):
-        self.n_epochs = 3
-        return super().fit(X, y)
-
-
-def test_fresh_runs_replace_what_is_done(open_store, stand_in):
+def test_fresh_runs_replace_what_is_done(open_store):
     specs = planned(methods=METHODS[:1])
     store = open_store(specs)
-    run(specs, store, IRIS, workers=0)
-    stand_in("gha", OfThreeEpochs)
+    store.record([RunResult(spec.key, "done", values={"n_epochs": 3}) for spec in specs], "{}")
     assert run(specs, store, IRIS, workers=0, fresh=True) == Outcome(4, 0, 4, 0, None)
-    assert {result.values["n_epochs"] for _, result in store.runs()} == {3}
+    assert {result.values["n_epochs"] for _, result in store.runs()} == {10}
 
 
 def test_progress_has_the_finished_and_all_runs_from_the_start(open_store):
@@ -151,31 +125,6 @@ def test_progress_has_the_finished_and_all_runs_from_the_start(open_store):
     counts, totals = zip(*calls, strict=True)
     assert (counts[0], counts[-1], set(totals)) == (0, 33, {33})
     assert list(counts) == sorted(set(counts))
-
-
-def test_a_group_holds_at_most_sixteen_runs_of_one_cell(open_store, computed):
-    specs = planned(repeats=40)
-    run(specs, open_store(specs), IRIS, workers=0)
-    assert [len(group) for group in computed] == [16, 16, 8] * 2
-    assert all(len({spec.cell for spec in group}) == 1 for group in computed)
-    assert [spec for group in computed for spec in group] == specs
-
-
-def test_the_outcome_counts_failed_runs_and_names_the_first(open_store, stand_in):
-    specs = planned(methods=METHODS[:1])
-    store = open_store(specs)
-
-    class Fails(GHA):
-        def fit(self, X, y=None):
-            if self.random_state % 2 == 0:
-                raise ValueError("learning_rate is too large")
-            return super().fit(X, y)
-
-    stand_in("gha", Fails)
-    outcome = run(specs, store, IRIS, workers=0)
-    assert 0 < outcome.n_failed == [result.status for _, result in store.runs()].count("failed") < 4
-    assert outcome.first_error.startswith("iris, gha, repeat ")
-    assert outcome.first_error.endswith(": ValueError: learning_rate is too large")
 
 
 def test_an_unexpected_error_of_a_method_does_not_end_other_runs(open_store, monkeypatch, stand_in):
@@ -205,7 +154,7 @@ def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
     (lost,) = [(spec, result) for spec, result in store.runs() if result.status == "failed"]
     assert (tau_of(lost[0]), lost[0].repeat, lost[1].error) == (5, 3, message)
     assert run(specs, store, IRIS, workers=0) == Outcome(10, 9, 1, 0, None)
-    assert timeless(store) == timeless(expected)
+    assert without_times(store) == without_times(expected)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -214,7 +163,7 @@ def test_a_run_that_exceeds_the_time_limit_fails_alone_also_in_compiled_code(ope
     store = open_store(specs)
     with monkeypatch.context() as patched, executors.Workers(workers, timeout=2) as backend:
         patched.setattr(runner, "compute", dying_workers.hang_at_repeat_3)
-        outcome = run(specs, store, IRIS, backend=backend)
+        outcome = run(specs, store, IRIS, workers=backend)
     assert outcome == Outcome(8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s")
     assert run(specs, store, IRIS, workers=0) == Outcome(8, 7, 1, 0, None)
 
@@ -239,43 +188,29 @@ def test_ctrl_c_keeps_what_workers_have_finished(open_store):
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        run(specs, store, IRIS, backend=executors.Workers(1, lambda _: Late()), progress=interrupt)
+        run(specs, store, IRIS, workers=executors.Workers(1, lambda _: Late()), progress=interrupt)
     assert [result is not None for _, result in store.runs()] == [True] * 4 + [False] * 2
 
 
-def test_a_worker_that_is_killed_once_loses_no_run(open_store, monkeypatch, tmp_path):
-    specs = planned(repeats=3, tau=(3, 5, 10, 15, 20, 30))
-    store = open_store(specs)
-    monkeypatch.setattr(runner, "compute", dying_workers.die_once)
-    assert run(specs, store, iris_from(tmp_path), workers=1) == Outcome(18, 0, 18, 0, None)
-    assert (tmp_path / "died").exists()
-
-
-class FailsAtFirst(GHA):
-    """GHA that fails in its first fits, whatever the run."""
-
-    failures_left = 0
-
-    def fit(self, X, y=None):
-        if FailsAtFirst.failures_left:
-            FailsAtFirst.failures_left -= 1
-            raise ValueError("not yet")
-        return super().fit(X, y)
-
-
 @pytest.fixture
-def failing(monkeypatch, stand_in):
-    """Return a function that lets a number of the next runs of GHA fail."""
-    stand_in("gha", FailsAtFirst)
-    monkeypatch.setattr(worker, "_warm_up", lambda *_: None)
+def failing(monkeypatch):
+    """Return a function that lets the first attempts at each run of GHA fail."""
 
     def fail(n_times: int) -> None:
-        monkeypatch.setattr(FailsAtFirst, "failures_left", n_times)
+        attempts = Counter()
 
+        def compute(group, loads, timeout):
+            attempts.update(spec.key for spec in group if spec.cell.method == "gha")
+            failed = [spec for spec in group if 0 < attempts[spec.key] <= n_times]
+            return [failed_result(spec, "ValueError: not yet") for spec in failed] or original(group, loads, timeout)
+
+        monkeypatch.setattr(runner, "compute", compute)
+
+    original = runner.compute
     return fail
 
 
-@pytest.mark.parametrize(("n_failures", "retries", "n_failed"), [(3, 1, 0), (8, 1, 4), (5, 2, 0)])
+@pytest.mark.parametrize(("n_failures", "retries", "n_failed"), [(1, 1, 0), (2, 1, 4), (2, 2, 0)])
 def test_a_failed_run_is_retried_the_given_number_of_times(open_store, failing, n_failures, retries, n_failed):
     specs = planned(methods=METHODS[:1])
     store, expected = open_store(specs), open_store(specs, "expected")
@@ -285,8 +220,7 @@ def test_a_failed_run_is_retried_the_given_number_of_times(open_store, failing, 
     outcome = run(specs, store, IRIS, workers=0, retries=retries, progress=lambda *counts: calls.append(counts))
     assert (calls[0], calls[-1], calls) == ((0, 4), (4, 4), sorted(calls)), "a retried run counts once"
     assert (outcome.n_done, outcome.n_failed, outcome.n_left) == (4 - n_failed, n_failed, 0)
-    assert FailsAtFirst.failures_left == 0
-    assert (timeless(store) == timeless(expected)) == (n_failed == 0)
+    assert (without_times(store) == without_times(expected)) == (n_failed == 0)
 
 
 def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
@@ -299,7 +233,7 @@ def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
         folder.mkdir()
         outcome = run(specs, store, iris_from(folder), workers=1, retries=retries)
         assert (outcome.n_failed, outcome.n_done) == (n_failed, 2 - n_failed)
-    assert timeless(twice) == timeless(expected)
+    assert without_times(twice) == without_times(expected)
 
 
 def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_store, failing):
@@ -307,25 +241,21 @@ def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_sto
     store = open_store(specs)
     failing(1)
     outcome = run(specs, store, IRIS, workers=0, fail_fast=True)
-    assert outcome == Outcome(9, 0, 5, 1, "iris, gha, repeat 0: ValueError: not yet", 3)
-    statuses = [result.status if result else None for _, result in store.runs()]
-    assert (statuses.count("done"), statuses.count("failed"), statuses.count(None)) == (5, 1, 3)
-    assert run(specs, store, IRIS, workers=0) == Outcome(9, 5, 4, 0, None)
+    assert outcome == Outcome(9, 0, 3, 3, "iris, gha, repeat 0: ValueError: not yet", 3)
+    assert store.statuses()[-1] == ("(all)", 3, 3, 3, 0)
+    assert store.rows("SELECT * FROM reservations") == []
+    failing(0)
+    assert run(specs, store, IRIS, workers=0) == Outcome(9, 3, 6, 0, None)
 
 
-def test_failing_fast_waits_for_retries(open_store, failing):
+def test_failing_fast_waits_for_retries_and_ends_the_workers(open_store, failing, monkeypatch):
     specs = planned(methods=METHODS[:1])
-    failing(4)
+    failing(1)
     assert run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, None)
-
-
-def test_failing_fast_ends_the_workers(open_store, monkeypatch):
     specs = planned(repeats=5)
     monkeypatch.setattr(runner, "compute", dying_workers.die_at_repeat_3)
-    outcome = run(specs, open_store(specs), IRIS, workers=2, fail_fast=True)
-    assert outcome.n_failed == 1
-    assert outcome.n_reused == 0
-    assert outcome.n_done + outcome.n_left == 9
+    outcome = run(specs, open_store(specs, "b"), IRIS, workers=2, fail_fast=True)
+    assert (outcome.n_failed, outcome.n_reused, outcome.n_done + outcome.n_left) == (1, 0, 9)
     assert multiprocessing.active_children() == []
 
 
@@ -418,37 +348,22 @@ def test_runs_finished_by_another_process_are_not_computed(open_store, computed,
     assert [spec for spec, result in store.runs() if result.values["n_epochs"] == 99] == of_others
 
 
-@pytest.mark.parametrize("process", ["{ended} {here}", "{me} {here}", "nonsense {here}"])
-def test_reservations_of_this_or_an_ended_process_change_no_order(open_store, computed, process):
+def test_reservations_of_this_or_an_ended_process_change_no_order(open_store, computed):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     specs = planned(repeats=2, tau=(5, 20))
     store = open_store(specs)
-    reserved_by(store, process.format(ended=ended.pid, me=os.getpid(), here=machine_digest()), specs[:2])
+    for name, spec in zip((str(ended.pid), str(os.getpid()), "nonsense"), specs, strict=False):
+        reserved_by(store, f"{name} {machine_digest()}", [spec])
     run(specs, store, IRIS, workers=0)
     assert order_of(computed, specs) == [0, 1, 2, 3]
 
 
-def test_no_run_is_reserved_after_a_run(open_store, failing):
-    specs = planned(methods=METHODS[:1])
-    store = open_store(specs)
-    failing(2)
-    run(specs, store, IRIS, workers=0, fail_fast=True)
-    assert store.reserved() == []
-
-
-def test_each_result_has_its_time_and_its_configs(open_store):
+def test_each_result_names_its_configs(open_store):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
-    before = datetime.now(UTC)
-    run(specs, store, IRIS, workers=0, plans=[Plan("a", "f" * 64, "", tuple(specs))])
-    rows = store._connection.execute(
-        "SELECT finished_at, description FROM runs JOIN provenances ON id = provenance"
-    ).fetchall()
-    assert len(rows) == 2
-    for finished_at, description in rows:
-        assert before - timedelta(milliseconds=1) <= datetime.fromisoformat(finished_at)
-        assert json.loads(description)["configs"] == {"a": "f" * 64}
+    run(specs, store, IRIS, workers=0, plans=[plan_of(specs, sha256="f" * 64)])
+    assert [json.loads(result.origin)["configs"] for _, result in store.runs()] == [{"a": "f" * 64}] * 2
 
 
 def requested(folder: Path, **changes: object) -> Request:
@@ -473,6 +388,8 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
     write_dt(tmp_path / "own.dt")
     request = requested(tmp_path, methods=METHODS[:1])
     write_dt(tmp_path / "own.dt", shift=0.1)
+    here = open_store(request.specs, "here")
+    assert run(request.specs, here, request.problems, workers=0).n_done == 2, "the data that were read"
     store = open_store(request.specs)
     outcome = run(request.specs, store, request.problems, workers=1)
     assert (outcome.n_done, outcome.n_failed) == (0, 2)
@@ -481,13 +398,6 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
         r" \w{12}\.\.\.\), got other data \(\w{12}\.\.\.\)\. The file was changed during the run: run again\.$",
         outcome.first_error,
     )
-
-
-def test_data_changed_after_reading_do_not_affect_runs_in_process(open_store, tmp_path):
-    write_dt(tmp_path / "own.dt")
-    request = requested(tmp_path, methods=METHODS[:1])
-    (tmp_path / "own.dt").unlink()
-    assert run(request.specs, open_store(request.specs), request.problems, workers=0).n_done == 2
 
 
 def test_the_sizes_of_the_problems_are_kept(open_store):
@@ -528,12 +438,12 @@ def test_workers_that_are_given_serve_further_calls(open_store):
     specs = planned(repeats=1, methods=[TIMED, METHODS[0]])
     store = open_store(specs)
     with executors.Workers(2) as backend:
-        assert run(specs, store, IRIS, backend=backend).n_done == 3
+        assert run(specs, store, IRIS, workers=backend).n_done == 3
         assert backend.n_in_flight == 4
         failing = planned(repeats=2, methods=[{"method": "gha", "learning_rate": 1e6}])
-        store.plan(Plan("failing", "a", "", tuple(failing)))
-        assert run(failing, store, IRIS, backend=backend, fail_fast=True).n_failed
-        assert run(specs, store, IRIS, backend=backend, fresh=True).n_done == 3
+        store.plan(plan_of(failing, "failing"))
+        assert run(failing, store, IRIS, workers=backend, fail_fast=True).n_failed
+        assert run(specs, store, IRIS, workers=backend, fresh=True).n_done == 3
 
 
 class TestKernels:
@@ -563,7 +473,7 @@ class TestKernels:
     def run(specs: list[RunSpec], store: Store, events: list[str], **options: int) -> Outcome:
         return run(specs, store, IRIS, workers=0, stage=events.append, warn=events.append, **options)
 
-    def test_kernels_are_compiled_once_before_the_first_run(self, open_store, events):
+    def test_kernels_are_compiled_once_before_the_first_run(self, open_store, events, monkeypatch):
         specs = planned(repeats=1, methods=METHODS, tau=(5,))
         store = open_store(specs)
         assert self.run(specs, store, events).n_done == 3
@@ -571,21 +481,12 @@ class TestKernels:
         families = ["evolution", "hebbian", "batch_training", "linear_algebra"]
         assert events == [stages[0], *families, *stages[1:], "", "runs", "runs", "runs"]
         del events[:]
+        monkeypatch.setattr(runner.cache, "is_compiled", lambda _: False)
         self.run(specs, store, events)
-        assert events == []
+        assert events == [], "kernels of runs that are done are not needed"
+        monkeypatch.setattr(runner.cache, "is_compiled", lambda _: True)
         self.run(specs, store, events, fresh=True)
         assert events == ["runs"] * 3
-
-    def test_only_kernels_of_runs_to_compute_are_compiled(self, open_store, events, monkeypatch):
-        specs = planned(repeats=1, methods=[METHODS[0], METHODS[2]], tau=(5,))
-        store = open_store(specs)
-        with monkeypatch.context() as patched:
-            patched.setattr(runner.cache, "is_compiled", lambda _: True)
-            self.run(specs[:1], store, events)
-        del events[:]
-        self.run(specs, store, events)
-        assert "hebbian" not in events
-        assert {"evolution", "batch_training"} <= set(events)
 
     def test_an_error_in_a_kernel_is_raised_by_the_runs(self, open_store, events, monkeypatch):
         def compile_family(family: str) -> None:

@@ -9,7 +9,6 @@ from command_line import printed
 from pppca_bench.cli.main import cli
 from pppca_bench.config import shipped
 from pppca_bench.config.shipped import find_experiment, shipped_experiments
-from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
 
 ROOT = Path(__file__).parents[1]
@@ -22,21 +21,14 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 class TestNames:
-    def test_a_name_selects_the_shipped_config(self):
-        assert find_experiment(Path("cancer1")) == ROOT / "configs" / "cancer1.yaml"
-
-    def test_a_copy_in_the_working_directory_comes_before_the_shipped_config(self, tmp_path):
-        own = tmp_path / "configs"
-        own.mkdir()
-        (own / "cancer1.yaml").write_text("name: cancer1\n")
-        assert find_experiment(Path("cancer1")).resolve() == own / "cancer1.yaml"
-
-    @pytest.mark.parametrize("make", [Path.mkdir, Path.touch])
-    def test_an_existing_path_of_that_name_comes_first(self, tmp_path, make):
+    def test_a_path_of_that_name_comes_before_a_copy_and_a_copy_before_the_shipped_config(self, tmp_path):
+        demo = Path("demo")
+        assert find_experiment(demo) == ROOT / "configs" / "demo.yaml"
         (tmp_path / "configs").mkdir()
         (tmp_path / "configs" / "demo.yaml").touch()
-        make(tmp_path / "demo")
-        assert find_experiment(Path("demo")) == Path("demo")
+        assert find_experiment(demo).resolve() == tmp_path / "configs" / "demo.yaml"
+        demo.mkdir()
+        assert find_experiment(demo) == demo
 
     @pytest.mark.parametrize("path", ["demo.yaml", "elsewhere/demo", "./demo.yml"])
     def test_a_path_is_never_a_name(self, path):
@@ -62,22 +54,19 @@ class TestNames:
 
 
 class TestInit:
-    def test_it_copies_every_config(self, tmp_path):
+    def test_it_copies_every_config_and_keeps_existing_files_without_force(self, tmp_path):
+        shipped = {path.name: path.read_text() for path in shipped_experiments().values()}
+        n_files = len(shipped)
         said = printed("init")
-        copied = contents(tmp_path / "configs")
-        assert copied == {path.name: path.read_text() for path in shipped_experiments().values()}
-        assert said.startswith(f"configs: {len(copied)} files written.\nNext: `pppca run configs/demo.yaml`")
-
-    def test_existing_files_are_kept_without_force(self, tmp_path):
-        printed("init", "mine")
-        edited = tmp_path / "mine" / "demo.yaml"
+        assert contents(tmp_path / "configs") == shipped
+        assert said.startswith(f"configs: {n_files} files written.\nNext: `pppca run configs/demo.yaml`")
+        edited = tmp_path / "configs" / "demo.yaml"
         edited.write_text("name: edited\n")
-        (tmp_path / "mine" / "cancer1.yaml").unlink()
-        n_files = len(contents(tmp_path / "mine"))
-        assert f"mine: 1 files written, {n_files} existing files kept (--force" in printed("init", "mine")
+        (tmp_path / "configs" / "cancer1.yaml").unlink()
+        assert f"configs: 1 files written, {n_files - 1} existing files kept (--force" in printed("init")
         assert edited.read_text() == "name: edited\n"
-        assert f"mine: {n_files + 1} files written." in printed("init", "mine", "--force")
-        assert read_yaml(edited).value == read_yaml(ROOT / "configs" / "demo.yaml").value
+        assert f"configs: {n_files} files written." in printed("init", "--force")
+        assert contents(tmp_path / "configs") == shipped
 
     def test_configs_are_not_copied_over_the_shipped_folder(self, monkeypatch):
         before = contents(ROOT / "configs")

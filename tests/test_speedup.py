@@ -83,16 +83,11 @@ def test_a_speedup_is_the_ratio_of_the_medians():
     }
 
 
-def test_untimed_speedups_fit_each_method_once(log):
+def test_untimed_speedups_fit_each_method_once_and_gha_once_for_the_same_sizes(log):
     counted = Speedup(**PARAMETERS, timed=False).fit(X)
     assert counted.measures_ == {"speedup_operations": 4.0, "dimensionality": 1}
-    assert sorted(log) == [("DGHA", "fast"), ("GHA", "fast")]
-
-
-def test_ghas_count_is_made_once_for_the_same_sizes(log):
-    for _ in range(3):
-        Speedup(**PARAMETERS, timed=False).fit(X)
-    assert log.count(("GHA", "fast")) == 1
+    Speedup(**PARAMETERS, timed=False).fit(X)
+    assert sorted(log) == [("DGHA", "fast"), ("DGHA", "fast"), ("GHA", "fast")]
 
 
 SAMPLES = np.random.default_rng(0).uniform(size=(30, 4))
@@ -115,13 +110,10 @@ def test_both_learn_with_the_settings_that_they_share_from_the_same_seed():
     assert measured.measures_["dimensionality"] == dgha.n_components_
 
 
-def test_parameters_that_do_not_agree_are_refused_before_and_when_it_is_fitted():
+def test_unknown_parameters_and_parameters_that_do_not_agree_are_refused():
     measured = Speedup(min_components=3, max_components=2)
     for refuse in (measured.check_agreement, lambda: measured.fit(SAMPLES)):
         with pytest.raises(ParameterError, match=r"min_components.*: expected at most max_components \(2\), got 3"):
             refuse()
-
-
-def test_an_unknown_parameter_is_refused_when_it_is_fitted():
     with pytest.raises(TypeError, match="kernle"):
         Speedup(kernle="fast").fit(SAMPLES)

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 import pytest
+from builders import plan_of
 from command_line import pppca, printed
 
-from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import machine_digest
 
@@ -19,22 +20,12 @@ GHA, DGHA = (
 )
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "results.sqlite") as store:
-        yield store
-
-
-def plan(store: Store, name: str, specs: list[RunSpec]) -> None:
-    store.plan(Plan(name, "", "", tuple(specs)))
-
-
 def statuses(store: Store) -> list[list[str]]:
     return [line.split() for line in printed("status", "--results", store.path.parent).splitlines()[2:]]
 
 
 def test_runs_are_counted_while_another_process_writes(store):
-    plan(store, "c", [*GHA, *DGHA])
+    store.plan(plan_of([*GHA, *DGHA], "c"))
     store.record([RunResult("gha0", "done"), RunResult("gha1", "done"), RunResult("dgha0", "failed", "no")], "{}")
     with store.transaction():
         assert statuses(store) == [["c", "2", "1", "3", "0"]]
@@ -42,19 +33,19 @@ def test_runs_are_counted_while_another_process_writes(store):
 
 def test_all_configs_are_counted_last_and_each_run_once(store):
     assert statuses(store) == []
-    plan(store, "known", GHA)
-    plan(store, "both", [*GHA, *DGHA])
+    store.plan(plan_of(GHA, "known"))
+    store.plan(plan_of([*GHA, *DGHA], "both"))
     store.record([RunResult("gha0", "done")], "{}")
     counts = [["both", "1", "0", "5", "0"], ["known", "1", "0", "2", "0"], ["(all)", "1", "0", "5", "0"]]
     assert statuses(store) == counts
 
 
 def test_reservations_of_running_processes_count_as_under_way(store):
-    plan(store, "c", GHA)
+    store.plan(plan_of(GHA, "c"))
     store.reserve(["gha0"])
+    others = [("gha1", f"{2**30} {machine_digest()}"), ("gha2", f"{os.getpid()} elsewhere")]
     with store.transaction() as connection:
-        connection.execute("INSERT INTO reservations VALUES (?, ?)", ("gha1", f"{2**30} {machine_digest()}"))
-        connection.execute("INSERT INTO reservations VALUES (?, ?)", ("gha2", f"{os.getpid()} elsewhere"))
+        connection.executemany("INSERT INTO reservations VALUES (?, ?)", others)
     assert statuses(store) == [["c", "0", "0", "3", "2"]]
 
 
@@ -67,7 +58,7 @@ def test_reservations_of_running_processes_count_as_under_way(store):
 )
 def test_no_command_prints_while_it_reads(store, monkeypatch, command):
     """Otherwise a pager that waits would keep the lock, and stop a `pppca run` that writes."""
-    plan(store, "c", [*GHA, *DGHA])
+    store.plan(plan_of([*GHA, *DGHA], "c"))
     facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
     store.describe_problems([facts])
     values = {"test_error_percent": 1.0}
@@ -84,12 +75,3 @@ def test_no_command_prints_while_it_reads(store, monkeypatch, command):
     monkeypatch.setattr(click, "echo", echo_under_lock)
     pppca(*command, "--results", store.path.parent)
     assert texts
-
-
-def test_a_plan_counts_the_completed_runs_of_another_text_that_it_leaves_out(store):
-    assert store.plan(Plan("c", "first", "", (*GHA, *DGHA))) == 0
-    store.record([RunResult("gha0", "done"), RunResult("gha1", "done"), RunResult("dgha0", "failed", "no")], "{}")
-    assert store.plan(Plan("c", "first", "", tuple(DGHA))) == 0, "the same text, whose data or versions changed"
-    assert store.plan(Plan("c", "first", "", (*GHA, *DGHA))) == 0
-    assert store.plan(Plan("c", "second", "", tuple(DGHA))) == 2
-    assert store.plan(Plan("other", "second", "", tuple(DGHA))) == 0

@@ -15,178 +15,24 @@ import pandas as pd
 import pytest
 import sklearn
 from command_line import pppca_process, printed
+from third_party import CULPRITS, run_own, write_own
 
 from pppca_bench import load_results
-from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner, worker
+from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.isolation import isolated
-from pppca_bench.methods.lookup import find_method, version_of
+from pppca_bench.methods.lookup import find_method
+from pppca_bench.methods.third_party import version_of
 from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
 from pppca_bench.store.columns import pack, unpack
 from pppca_bench.store.database import Store
-
-MODULE = '''
-import os
-import random
-import subprocess
-import sys
-import threading
-
-import numpy as np
-
-from {helper} import half
-
-
-class Halves:
-    def fit(self, X, y):
-        return self
-
-    def transform(self, X):
-        return half(X)
-
-
-class Buffer(Halves):
-    """Returns the same memory for every split."""
-
-    def fit(self, X, y):
-        self.memory = np.zeros((1000, 2))
-        return self
-
-    def transform(self, X):
-        self.memory[: len(X)] = half(X)
-        return self.memory[: len(X)]
-
-
-class Negates(Halves):
-    """Changes whatever it is given."""
-
-    def fit(self, X, y):
-        for array in (X, y):
-            array.setflags(write=True)
-            array *= -1
-        return self
-
-    def transform(self, X):
-        made = half(X)
-        X.setflags(write=True)
-        X *= -1
-        return made
-
-    def inverse_transform(self, X):
-        X *= -1
-        return np.repeat(X, 2, axis=1)
-
-
-class Global(Halves):
-    """Draws from the global generators."""
-
-    def fit(self, X, y):
-        self.shift = random.random()
-        return self
-
-    def transform(self, X):
-        return half(X) + np.random.rand(len(X), 2) + self.shift
-
-
-class Leaves(Halves):
-    """Leaves a thread and a process, which hold this process and its output, and never end."""
-
-    def fit(self, X, y):
-        threading.Thread(target=threading.Event().wait, daemon=False).start()
-        subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
-        return self
-
-
-class Moves(Halves):
-    """Reads a file, and changes the working directory."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def fit(self, X, y):
-        open(self.file).close()
-        os.chdir("/")
-        return self
-
-
-class Guess:
-    """Predicts at random, and changes its argument."""
-
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        X *= -1
-        return np.random.randint(0, 3, len(X))
-
-
-class Later:
-    def fit(self, X, y):
-        import {lazy}
-
-        self.measures_ = {{"shift": {lazy}.SHIFT}}
-        return self
-
-    def predict(self, X):
-        return np.zeros(len(X))
-
-
-class Measured(Halves):
-    measures_ = {{}}
-
-    def fit(self, X, y):
-        if len(X) > 60:
-            self.misbehave()
-        return self
-
-'''
-
-CULPRITS = {
-    "Reserved": ('self.measures_ = {"seed": 1}', "expected a name that is no column of all runs"),
-    "Negative": ('self.measures_ = {"n_epochs": -5}', "n_epochs: expected a count of at least 0, got -5."),
-    "Sized": ('self.measures_ = {"dimensionality_": np.zeros(3)}', "dimensionality_: expected a number, got array"),
-    "Texts": ('self.measures_ = {"own": "1"}', "own: expected a number, got '1'."),
-    "Surrogate": ('self.measures_ = {"\\ud800": 1.0}', "expected a name that is no column of all runs, got '\\ud800'."),
-    "Objects": ('self.history_ = {"own": [object()]}', "history_['own']: expected an array of real numbers"),
-    "Cause": ('raise ValueError("\\ud800")', "ValueError: \\ud800"),
-    "Own": ('raise type("Stop", (BaseException,), {})("own")', "Stop: own"),
-}
-CONFIG = """\
-name: own
-problems: [iris]
-repeats: 2
-seed: 1
-methods: [{methods}]
-classifier: {{rule: "sklearn.naive_bayes:GaussianNB"}}
-"""
-
-
-@pytest.fixture
-def module(tmp_path, monkeypatch):
-    """Write modules beside the config, under names that no other test has imported; return the name of the first."""
-    monkeypatch.chdir(tmp_path)
-    name = f"third_{tmp_path.name}"
-    texts = {
-        name: MODULE.format(helper=f"{name}_helper", lazy=f"{name}_lazy"),
-        f"{name}_helper": "def half(X):\n    return X[:, :2].copy()\n",
-        f"{name}_lazy": "SHIFT = 1.0\n",
-    }
-    for culprit, (line, _) in CULPRITS.items():
-        texts[name] += f"\n\nclass {culprit}(Measured):\n    def misbehave(self):\n        {line}\n"
-    for own, text in texts.items():
-        Path(f"{own}.py").write_text(text)
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    yield name
-    for own in texts:
-        sys.modules.pop(own, None)
 
 
 def runs_of(module: str, *methods: str, results: str = "results", code: int = 0) -> pd.DataFrame:
     """Run methods on iris; return the runs, with the classes' names as methods."""
     named = ["{method: pca, tau: 10}" if method == "pca" else f'"{module}:{method}"' for method in methods]
-    Path("own.yaml").write_text(CONFIG.format(methods=", ".join(named)))
-    printed("run", "own.yaml", "--workers", "0", "--results", results, "--quiet", "--no-tables", code=code)
+    run_own(*named, results=results, code=code)
     return loaded(results)
 
 
@@ -208,7 +54,7 @@ def test_a_method_gets_copies_and_its_features_are_copied(module):
 
 
 def test_all_scores_of_a_split_come_from_one_prediction(module):
-    Path("own.yaml").write_text(CONFIG.format(methods=f'"{module}:Guess"') + "predictions: true\n")
+    write_own(f'"{module}:Guess"', more="predictions: true\n")
     printed("run", "own.yaml", "--workers", "0", "--quiet", "--no-tables")
     runs = loaded()
     assert list(runs["accuracy_percent"]) == pytest.approx(list(100.0 - runs["test_error_percent"]))
@@ -271,8 +117,6 @@ def test_the_version_depends_on_imported_modules_of_other_folders_that_are_not_i
 
 
 def test_a_process_that_has_loaded_other_code_than_was_planned_fails_the_runs(module, monkeypatch):
-    from pppca_bench.experiments import worker
-
     monkeypatch.setattr(worker, "algorithms_of", lambda *_: ((f"{module}:Halves", "0" * 12),) * 2)
     runs = runs_of(module, "Halves", code=1)
     assert runs["error"].str.contains("which this process has loaded. Start the workers again.").all()
@@ -377,7 +221,7 @@ def test_relative_paths_hold_after_a_method_has_changed_the_working_directory(mo
     Path("t.csv").write_text(rows)
     method = f'{{method: "{module}:Moves", parameters: {{file: t.csv}}}}'
     table = "[{csv: t.csv, target: target, splits: 2}]"
-    Path("own.yaml").write_text(CONFIG.format(methods=f"{method}, all_features").replace("[iris]", table))
+    write_own(method, "all_features", problems=table)
     done = pppca_process("run", "own.yaml", "--no-tables", "--workers", workers, "--data", ".")
     assert done.stderr.endswith("4 runs done, 0 were already stored.\n")
 
@@ -388,7 +232,7 @@ def test_relative_paths_hold_after_a_method_has_changed_the_working_directory(mo
 )
 @pytest.mark.parametrize("options", [("--workers", 0), ("--workers", 2), ("--workers", 1, "--executor", "dask")])
 def test_a_thread_and_a_process_that_a_method_leaves_do_not_hold_the_command(module, options):
-    Path("own.yaml").write_text(CONFIG.format(methods=f'"{module}:Leaves"'))
+    write_own(f'"{module}:Leaves"')
     done = pppca_process("run", "own.yaml", "--no-tables", *options)
     assert done.returncode == 0
     assert done.stderr.endswith("2 runs done, 0 were already stored.\n")
@@ -401,25 +245,21 @@ def test_the_code_of_a_main_module_is_refused():
 
 @pytest.mark.parametrize("how", ["edited", "reloaded", "stale bytecode"])
 def test_the_code_that_runs_is_that_of_its_version(module, how):
-    Path("own.yaml").write_text(CONFIG.format(methods=f'"{module}:Measured"'))
+    write_own(f'"{module}:Halves"')
     helper = Path(f"{module}_helper.py")
     if how == "stale bytecode":
         os.utime(helper, (1, 1))
         py_compile.compile(str(helper))
     else:
         read_request([Path("own.yaml")])
-    before = version_of_half(module) if how != "stale bytecode" else None
+    before = find_method(f"{module}:Halves").version if how != "stale bytecode" else None
     helper.write_text("def half(X):\n    return X[:, :3].copy()\n")
     os.utime(helper, (1, 1))
     if how == "reloaded":
         importlib.reload(sys.modules[helper.stem])
     read_request([Path("own.yaml")])
-    assert sys.modules[module].Measured().transform(np.zeros((2, 4))).shape == (2, 3)
-    assert version_of_half(module) != before
-
-
-def version_of_half(module: str) -> str:
-    return find_method(f"{module}:Measured").version
+    assert sys.modules[module].Plain().transform(np.zeros((2, 4))).shape == (2, 3)
+    assert find_method(f"{module}:Halves").version != before
 
 
 @pytest.mark.parametrize(("share_s", "expected"), [(0, [0, 1, 2, 3, 4]), (1e9, [0, 4])])
@@ -427,7 +267,7 @@ def test_slow_runs_of_third_party_code_are_saved_one_by_one_and_short_runs_toget
     module, monkeypatch, share_s, expected
 ):
     monkeypatch.setattr(worker, "SHARE_S", share_s)
-    Path("own.yaml").write_text(CONFIG.format(methods=f'"{module}:Halves"'))
+    write_own(f'"{module}:Halves"')
     request = read_request([Path("own.yaml")], repeats=4)
     with Store(Path("results.sqlite")) as store:
         finished = []

@@ -2,17 +2,16 @@
 
 import multiprocessing
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import dying_workers
 import pytest
-from planning import opened, small, specs_of
+from builders import opened, plan_of, small, specs_of
 
 from pppca_bench.experiments import runner, worker
 from pppca_bench.experiments.runner import Outcome
-from pppca_bench.runs import Plan, RunSpec
+from pppca_bench.runs import RunSpec
 from pppca_bench.store.database import Store
 
 IRIS = opened(["iris"])
@@ -23,30 +22,18 @@ def planned(*methods: dict[str, object], repeats: int = 1) -> list[RunSpec]:
     return specs_of(small(*methods, repeats=repeats, tau=5))
 
 
-@pytest.fixture
-def store(tmp_path) -> Iterator[Store]:
-    with Store(tmp_path / "a.sqlite") as opened_store:
-        yield opened_store
-
-
-@pytest.fixture
-def marked(tmp_path) -> runner.OpenProblems:
-    """Return iris with a folder in which workers leave marks."""
-    (tmp_path / "marks").mkdir()
-    return {name: (replace(source, data_dir=tmp_path / "marks"), one) for name, (source, one) in IRIS.items()}
-
-
 def run(specs: list[RunSpec], store: Store, problems: runner.OpenProblems = IRIS, **given: object) -> Outcome:
-    store.plan(Plan("a", "", "", tuple(specs)))
+    store.plan(plan_of(specs))
     return runner.run(specs, store, problems, **given)  # type: ignore[arg-type]
 
 
 @POSIX
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_killed_fork_server_is_started_again_and_loses_no_run(store, marked, monkeypatch, workers):
+def test_a_killed_fork_server_is_started_again_and_loses_no_run(store, tmp_path, monkeypatch, workers):
     monkeypatch.setattr(runner, "compute", dying_workers.kill_the_server_once)
     specs = planned({"method": "gha", "n_epochs": 5}, {"method": "all_features"}, repeats=3)
+    marked = {name: (replace(source, data_dir=tmp_path), one) for name, (source, one) in IRIS.items()}
     assert run(specs, store, marked, workers=workers) == Outcome(6, 0, 6, 0, None)
     assert multiprocessing.active_children() == []
 

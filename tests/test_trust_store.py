@@ -3,14 +3,12 @@
 import errno
 import json
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import opened, plan_of, small, specs_of
 from command_line import printed
-from planning import opened, specs_of
 
 from pppca_bench.errors import StoreError
 from pppca_bench.experiments import cell, runner
@@ -18,20 +16,13 @@ from pppca_bench.experiments.cell import run_group
 from pppca_bench.files import atomic_write
 from pppca_bench.reporting.baseline import RecordedCell, read_baseline, write_baseline
 from pppca_bench.reporting.comparison import Place
-from pppca_bench.runs import Plan
 from pppca_bench.store.database import Store
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")
 
-CONFIG = {
-    "name": "small",
-    "problems": ["iris"],
-    "repeats": 2,
-    "seed": 1,
-    "methods": [{"method": "dgha", "tau": 5.0, "n_epochs": 2}],
-    "classifier": {"hidden": [2], "max_epochs": 5},
-}
-SPECS = specs_of(CONFIG)
+SPECS = specs_of(
+    small({"method": "dgha", "tau": 5.0, "n_epochs": 2}, name="small", classifier={"hidden": [2], "max_epochs": 5})
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +30,7 @@ def template(tmp_path_factory) -> bytes:
     """Return a database of two runs that were really computed."""
     path = tmp_path_factory.mktemp("template") / "results.sqlite"
     with Store(path) as store:
-        store.plan(Plan("small", "c" * 64, "name: small\n", tuple(SPECS)))
+        store.plan(plan_of(SPECS, "small"))
         assert runner.run(SPECS, store, opened(["iris"]), workers=0).n_done == 2
     return path.read_bytes()
 
@@ -62,21 +53,6 @@ def test_trust_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(m
     assert result.status == status
     assert "optimality_percent" not in result.values
     assert (result.error or "").startswith(error or "")
-
-
-class TestOneMoment:
-    def test_trust_a_reader_sees_one_moment_of_the_database(self, path):
-        with Store(path, read_only=True) as reader:
-            before = list(reader.config_texts())
-            writer = sqlite3.connect(path, timeout=0)
-            with closing(writer), pytest.raises(sqlite3.OperationalError, match="locked"):
-                writer.executescript("INSERT INTO configs VALUES ('other', '', '', '')")
-            assert list(reader.config_texts()) == before
-
-    def test_trust_what_is_recorded_outlives_a_power_cut(self, path):
-        with Store(path) as store:
-            settings = [store.rows(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "page_size")]
-        assert settings == [[("delete",)], [(3,)], [(4096,)]]
 
 
 class TestOrigins:
@@ -108,15 +84,10 @@ class TestBaseline:
             write_baseline(one, path)
         assert read_baseline(path) == self.CELLS
         write_baseline(one, path, force=True)
+        for force in (False, True):
+            with pytest.raises(StoreError, match="got none: nothing was recorded"):
+                write_baseline({}, path, force=force)
         assert read_baseline(path) == one
-
-    @pytest.mark.parametrize("force", [False, True])
-    def test_trust_nothing_is_never_recorded(self, tmp_path, force):
-        path = tmp_path / "baseline.json"
-        write_baseline(self.CELLS, path)
-        with pytest.raises(StoreError, match="got none: nothing was recorded"):
-            write_baseline({}, path, force=force)
-        assert read_baseline(path) == self.CELLS
 
     def test_trust_strict_fails_on_an_empty_baseline(self, path):
         empty = path.parent / "baseline.json"
@@ -126,22 +97,10 @@ class TestBaseline:
 
 
 class TestAtomicWrite:
-    def test_trust_a_full_disk_leaves_the_old_file_and_nothing_beside_it(self, tmp_path, monkeypatch):
-        path = tmp_path / "table.md"
-        atomic_write(path, "old")
-
-        def full(_: int) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space left"):
-            atomic_write(path, "new")
-        assert path.read_text() == "old"
-        assert list(tmp_path.iterdir()) == [path]
-
-    def test_trust_an_export_onto_a_full_disk_leaves_the_old_file(self, path, monkeypatch):
+    def test_trust_a_full_disk_leaves_the_old_file_and_nothing_beside_it(self, path, monkeypatch):
         out = path.parent / "runs.csv"
-        out.write_text("old")
+        atomic_write(out, "old")
+        before = list(path.parent.iterdir())
 
         def full(_: int) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -149,6 +108,7 @@ class TestAtomicWrite:
         monkeypatch.setattr(os, "fsync", full)
         assert str(out) in printed("export", "--results", path.parent, "--out", out, code=1)
         assert out.read_text() == "old"
+        assert list(path.parent.iterdir()) == before
 
     def test_trust_it_keeps_mode_and_links(self, tmp_path):
         path = tmp_path / "table.md"

@@ -13,8 +13,8 @@ from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin
 from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot
 from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.parameters import Count, Share
-from pppca_bench.samples import validated_samples
 
 
 class _Ensemble(LargestOutputMixin, SplitEstimator):

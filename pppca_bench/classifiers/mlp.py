@@ -21,8 +21,8 @@ from pppca_bench.classifiers.network import (
 from pppca_bench.classifiers.training import Task, TrainedNet
 from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, hold_out, one_hot
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.samples import is_plain, validated_samples
 from pppca_bench.parameters import check_parameters
-from pppca_bench.samples import is_plain, validated_samples
 
 
 class MLP(SplitEstimator):

@@ -16,8 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from pppca_bench.classifiers.training_data import Labels, SizeRule, Split, SplitEstimator, choose_candidate
+from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.parameters import Count, Positives, check_limit, check_parameters, make_generator
-from pppca_bench.samples import validated_samples
 
 
 class MajorityClassifier(DummyClassifier):

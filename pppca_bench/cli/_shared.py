@@ -108,7 +108,7 @@ def own_command(without: str, added: str = "") -> str:
 
 
 @contextmanager
-def stoppable(results: Path) -> Iterator[None]:
+def resume_hint_on_interrupt(results: Path) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM into an exit code and a line with the command to resume."""
 
     def terminate(*_: object) -> NoReturn:
@@ -132,7 +132,6 @@ class Display:
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
-        self._warned: set[str] = set()
 
     def __call__(self, n_finished: int, n_total: int) -> None:
         """Show the progress."""
@@ -147,10 +146,8 @@ class Display:
         self._bar.initial = self._bar.n = self._bar.last_print_n = n_finished
 
     def warn(self, text: str) -> None:
-        """Print a warning, unless it was printed before."""
-        if text not in self._warned:
-            self._warned.add(text)
-            self._bar.write(text, file=sys.stderr)
+        """Print a warning."""
+        self._bar.write(text, file=sys.stderr)
 
 
 @contextmanager

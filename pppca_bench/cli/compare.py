@@ -19,7 +19,8 @@ from pppca_bench.cli._shared import (
     references_option,
     results_option,
 )
-from pppca_bench.runs import ERRORS, SCORES, Names
+from pppca_bench.quantities import ERRORS, SCORES
+from pppca_bench.runs import Names
 
 
 @click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))

@@ -62,7 +62,8 @@ def methods(name: str | None, form: str) -> None:
 
     With NAME, list its parameters and their defaults. NAME may also be the module:Class of another package.
     """
-    from pppca_bench.methods.lookup import classifier_names, extend_sys_path, find_classifier, find_method, method_names
+    from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
+    from pppca_bench.methods.third_party import extend_sys_path
 
     extend_sys_path([Path.cwd()])
     known = ("method", find_method, method_names()), ("classifier", find_classifier, classifier_names())

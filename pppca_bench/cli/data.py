@@ -84,7 +84,7 @@ def data_describe(
     from tabulate import tabulate
 
     from pppca_bench.config.experiment import parse_read_keys
-    from pppca_bench.config.request import problems_of
+    from pppca_bench.experiments.request import problems_of
     from pppca_bench.problems import OwnData
     from pppca_bench.problems.describe import describe_problem, own_data_of
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import click
 
-from pppca_bench import __version__
 from pppca_bench.cli._shared import examples
 from pppca_bench.cli.compare import compare, rank
 from pppca_bench.cli.configs import init, methods, schema
@@ -26,15 +25,16 @@ from pppca_bench.cli.data import data
 from pppca_bench.cli.results import doctor, export, list_, merge, show, status
 from pppca_bench.cli.run import run
 from pppca_bench.cli.tables import figures, render, report, rules, tables
-from pppca_bench.cli.terminal import guarded
+from pppca_bench.cli.terminal import escaping_streams
 from pppca_bench.errors import PppcaError
+from pppca_bench.version import __version__
 
 
 class _Commands(click.Group):
     """Group of commands that turns errors into a line and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        with guarded():
+        with escaping_streams():
             return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:

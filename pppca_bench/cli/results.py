@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from pathlib import Path
@@ -18,10 +17,11 @@ from pppca_bench.cli._shared import (
     examples,
     read_store,
     results_option,
-    stoppable,
+    resume_hint_on_interrupt,
 )
 from pppca_bench.errors import PppcaError, UnknownNameError, check_known
-from pppca_bench.files import atomic_write, to_csv
+from pppca_bench.files import atomic_write
+from pppca_bench.reporting.escapes import to_csv
 
 
 @click.command(epilog=examples("pppca status", "pppca status --results elsewhere"))
@@ -34,17 +34,8 @@ def status(results: Path) -> None:
     """
     from tabulate import tabulate
 
-    from pppca_bench.store.file import is_running
-
     with read_store(results) as store:
-        under_way = json.dumps([key for key, process in store.reserved() if is_running(process)])
-        rows = store.rows(
-            "SELECT config, sum(status = 'done'), sum(status = 'failed'), sum(status = 'planned'),"
-            " sum(status != 'done' AND key IN (SELECT value FROM json_each(?)))"
-            " FROM (SELECT config, key, 0 AS is_sum FROM plans UNION SELECT '(all)', key, 1 FROM plans)"
-            " JOIN runs USING (key) GROUP BY is_sum, config ORDER BY is_sum, config",
-            under_way,
-        )
+        rows = store.statuses()
     shown = rows if len(rows) > 2 else rows[:1]  # a single config is the sum
     align = ("left", *["right"] * 4) if rows else None
     headers = ("config", "done", "failed", "to do", "under way")
@@ -70,21 +61,11 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
             check_known("config", [text], texts)
             shown = texts[text].removesuffix("\n")
         elif only_failed:
-            rows = store.rows(
-                "SELECT key, problem, method, repeat, error FROM runs JOIN cells ON cells.id = cell"
-                " WHERE status = 'failed' AND key IN (SELECT key FROM plans) ORDER BY cell, repeat"
-            )
-            failures = [(*row, cause_of(error)) for *row, error in rows]
+            failures = [(*row, cause_of(error)) for *row, error in store.failures()]
             headers = ("key", "problem", "method", "repeat", "error")
             shown = tabulate(failures, headers, disable_numparse=True) if failures else "No run failed."
         else:
-            rows = store.rows(
-                "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem),"
-                " count(DISTINCT method), count(DISTINCT cell), count(*)"
-                " FROM configs JOIN plans ON plans.config = name JOIN runs ON runs.key = plans.key"
-                " JOIN cells ON cells.id = cell GROUP BY name ORDER BY planned_at"
-            )
-            shown = tabulate(rows, ("config", "last run (UTC)", "problems", "methods", "settings", "runs"))
+            shown = tabulate(store.configs(), ("config", "last run (UTC)", "problems", "methods", "settings", "runs"))
     click.echo(shown)
 
 
@@ -149,7 +130,7 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
     nothing. If two folders have different numbers for a run (except times), or different data, algorithms, seeds or
     config texts for a setting, the command reports an error and merges nothing. FOLDERS are only read.
     """
-    with stoppable(results):
+    with resume_hint_on_interrupt(results):
         from pppca_bench.store.database import Store
         from pppca_bench.store.merge import merge as merge_databases
 
@@ -159,12 +140,9 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
         with Store(results / DATABASE) as store:
             sources = list(dict.fromkeys(folders))
             merged = merge_databases(store, [folder / DATABASE for folder in sources])
-            counts = dict(
-                store.rows("SELECT status, count(*) FROM runs WHERE key IN (SELECT key FROM plans) GROUP BY 1")
-            )
+            _, done, failed, planned, _ = next(reversed(store.statuses()), ("", 0, 0, 0, 0))
     for folder, (n_new, n_known) in zip(sources, merged, strict=True):
         click.echo(f"{folder}: {n_new} runs added, {n_known} were already stored.", err=True)
-    done, failed, planned = (counts.get(status, 0) for status in ("done", "failed", "planned"))
     click.echo(f"{results} has {done} runs done, {failed} failed and {planned} to do.", err=True)
 
 

@@ -19,7 +19,7 @@ from pppca_bench.cli._shared import (
     progress_bar,
     read_store,
     results_option,
-    stoppable,
+    resume_hint_on_interrupt,
     workers_option,
 )
 from pppca_bench.config.shipped import find_experiment, shipped_experiments
@@ -140,44 +140,50 @@ def run(
     """
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has workers.")
-    with stoppable(results):
-        where = ("processes", None, 0, None) if dry_run else (executor, scheduler, workers, timeout)
-        with _workers(*where, quiet=quiet) as backend:
-            # Imported while the server of the workers starts.
-            from pppca_bench.config.request import read_request
-            from pppca_bench.experiments import queue, runner
-            from pppca_bench.store.database import Store
+    from pppca_bench.experiments.executors import start_server
 
-            request = read_request(
-                list(map(find_experiment, configs)),
-                data_dir=data_dir,
-                repeats=repeats,
-                seed=seed,
-                only=only,
-                changes=changes,
-                only_plan=dry_run,
-                force=force,
+    with resume_hint_on_interrupt(results):
+        if executor == "processes" and not dry_run and (workers != 0 or timeout):
+            start_server()
+        # Imported while the server of the workers starts.
+        from pppca_bench.experiments import queue, runner
+        from pppca_bench.experiments.request import read_request
+        from pppca_bench.store.database import Store
+
+        request = read_request(
+            list(map(find_experiment, configs)),
+            data_dir=data_dir,
+            repeats=repeats,
+            seed=seed,
+            only=only,
+            changes=changes,
+            only_plan=dry_run,
+            force=force,
+        )
+        for notice in () if quiet else request.notices:
+            click.echo(f"Note: {notice}", err=True)
+        specs = request.specs if shard is None else queue.shard(request.specs, *shard)
+        if dry_run:
+            _print_dry_run(specs, results, fresh)
+            return
+        with (
+            _workers(executor, scheduler, workers, timeout, quiet=quiet) as used,
+            Store(results / DATABASE) as store,
+            progress_bar("run", quiet=quiet) as progress,
+        ):
+            outcome = runner.run(
+                specs,
+                store,
+                request.problems,
+                plans=request.plans,
+                workers=used,
+                fresh=fresh,
+                retries=retries,
+                fail_fast=fail_fast,
+                progress=progress,
+                stage=progress.stage,
+                warn=progress.warn,
             )
-            for notice in () if quiet else request.notices:
-                click.echo(f"Note: {notice}", err=True)
-            specs = request.specs if shard is None else queue.shard(request.specs, *shard)
-            if dry_run:
-                _print_dry_run(specs, results, fresh)
-                return
-            with Store(results / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
-                outcome = runner.run(
-                    specs,
-                    store,
-                    request.problems,
-                    plans=request.plans,
-                    backend=backend,
-                    fresh=fresh,
-                    retries=retries,
-                    fail_fast=fail_fast,
-                    progress=progress,
-                    stage=progress.stage,
-                    warn=progress.warn,
-                )
         try:
             if not (no_tables or shard):
                 _write_tables([plan.name for plan in request.plans], results, quiet)
@@ -188,14 +194,15 @@ def run(
 
 
 def _workers(executor: str, scheduler: str | None, workers: int | None, timeout: int | None, *, quiet: bool) -> Workers:
-    """Return the workers for the options; local workers start to import at once, a cluster starts at the first call."""
-    from pppca_bench.experiments.executors import Workers, available_cores, start_server
+    """Return the workers for the options, which start at the first call."""
+    from pppca_bench.experiments.executors import Workers
 
-    if executor == "processes" and (workers != 0 or timeout):
-        start_server()  # first, since counting cores takes imports
-    n_workers = available_cores() if workers is None else workers
+    if workers is None:
+        from joblib import cpu_count
+
+        workers = cpu_count()
     if executor == "processes":
-        return Workers(n_workers, timeout=timeout)
+        return Workers(workers, timeout=timeout)
     try:
         from pppca_bench.experiments.dask_cluster import DaskCluster
     except ModuleNotFoundError as error:
@@ -204,7 +211,7 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, timeout:
         ) from None
 
     announce = None if quiet else lambda address: click.echo(f"Dask's dashboard: {address}", err=True)
-    return DaskCluster(max(n_workers, 1), scheduler, announce, timeout=timeout)
+    return DaskCluster(max(workers, 1), scheduler, announce, timeout=timeout)
 
 
 def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:

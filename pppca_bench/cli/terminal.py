@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any
 
-from pppca_bench.files import printable
+from pppca_bench.errors import printable
 
 _PLAIN = {"−": "-", "–": "-", "—": "-", "τ": "tau", "χ": "chi", "²": "2", "×": "x", "≥": ">=", "≤": "<=", "…": "..."}
 """Characters of tables that Latin-1, cp1252 or ASCII lacks."""
@@ -18,7 +18,7 @@ _PLAIN = {"−": "-", "–": "-", "—": "-", "τ": "tau", "χ": "chi", "²": "2
 _FALLBACK = "pppca_plain"
 
 
-class Guarded:
+class EscapingStream:
     """A text stream that escapes control characters.
 
     Parameters
@@ -60,8 +60,8 @@ class Guarded:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """Write standard output and error through `Guarded` during a command.
+def escaping_streams() -> Iterator[None]:
+    """Write standard output and error through `EscapingStream` during a command.
 
     Streams that are closed, or whose encoding lacks characters, stay mended for the rest of the process.
     """
@@ -77,8 +77,8 @@ def guarded() -> Iterator[None]:
             # ASCII means that no locale is set; UTF-8 is used then.
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if is_ascii else None, errors=_FALLBACK)
-    guarded_out: Any = Guarded(out, needed=True)
-    guarded_err: Any = Guarded(err, needed=False)
+    guarded_out: Any = EscapingStream(out, needed=True)
+    guarded_err: Any = EscapingStream(err, needed=False)
     with redirect_stdout(guarded_out), redirect_stderr(guarded_err):
         yield
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
-import yaml
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     PlainValidator,
     StringConstraints,
     ValidationInfo,
-    ValidatorFunctionWrapHandler,
     field_validator,
     model_validator,
 )
@@ -29,21 +28,12 @@ from pppca_bench.config.sections import (
     Context,
     Names,
     Repeats,
-    context_of,
+    distinct,
     read_method,
     read_thresholds,
 )
-from pppca_bench.documents import (
-    Location,
-    Section,
-    YamlSource,
-    absent,
-    as_written,
-    broken_rule,
-    raise_errors,
-    to_source,
-)
-from pppca_bench.errors import nearest
+from pppca_bench.documents import Section, YamlSource, broken_rule, optional_field, parse_yaml, yaml_text
+from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.parameters import REQUIRED, Parameter, Percent, Tau
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
 from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates
@@ -59,7 +49,7 @@ _Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 _Character = Annotated[str, MinLen(1), MaxLen(1)]
 _Marker = str | int | float
 
-_PLACES = ("csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "dt")
+_SOURCES = ("csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "dt")
 """Keys for the location of a table; each table has exactly one of these keys."""
 
 
@@ -70,35 +60,35 @@ class _SplitColumn(Section):
 class ReadSection(Section):
     """Keys of `pandas.read_csv`, by their names."""
 
-    sep: _Text = absent()
-    header: Annotated[int, Ge(0), Le(10_000)] | Literal[False] | None = absent()
-    names: _Columns = absent()
-    decimal: _Character = absent()
-    thousands: _Character = absent()
-    na_values: _Marker | Annotated[tuple[_Marker, ...], MaxLen(1000)] = absent()
-    keep_default_na: bool = absent()
-    encoding: _Text = absent()
-    comment: _Character = absent()
-    compression: Literal["infer", "gzip", "bz2", "xz", "zip"] | None = absent()
-    skiprows: Annotated[int, Ge(0)] | tuple[Annotated[int, Ge(0)], ...] = absent()
-    quotechar: _Character = absent()
-    index_col: Annotated[int, Ge(0)] | _Text | Literal[False] | None = absent()
-    skip_blank_lines: bool = absent()
-    dtype: Literal["str"] = absent()
+    sep: _Text = optional_field()
+    header: Annotated[int, Ge(0), Le(10_000)] | Literal[False] | None = optional_field()
+    names: _Columns = optional_field()
+    decimal: _Character = optional_field()
+    thousands: _Character = optional_field()
+    na_values: _Marker | Annotated[tuple[_Marker, ...], MaxLen(1000)] = optional_field()
+    keep_default_na: bool = optional_field()
+    encoding: _Text = optional_field()
+    comment: _Character = optional_field()
+    compression: Literal["infer", "gzip", "bz2", "xz", "zip"] | None = optional_field()
+    skiprows: Annotated[int, Ge(0)] | tuple[Annotated[int, Ge(0)], ...] = optional_field()
+    quotechar: _Character = optional_field()
+    index_col: Annotated[int, Ge(0)] | _Text | Literal[False] | None = optional_field()
+    skip_blank_lines: bool = optional_field()
+    dtype: Literal["str"] = optional_field()
 
 
 class TableSection(Section):
     """Section of a user-defined table: key of its location, and keys of the problem."""
 
-    csv: _Text = absent()
-    parquet: _Text = absent()
-    arff: _Text = absent()
-    sklearn: _Text = absent()
-    proben1: _Text = absent()
-    uci: _Text = absent()
-    openml: Annotated[int, Ge(1), Le(10**9)] = absent()
-    dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = absent()
-    read_section: ReadSection = absent(alias="read")
+    csv: _Text = optional_field()
+    parquet: _Text = optional_field()
+    arff: _Text = optional_field()
+    sklearn: _Text = optional_field()
+    proben1: _Text = optional_field()
+    uci: _Text = optional_field()
+    openml: Annotated[int, Ge(1), Le(10**9)] = optional_field()
+    dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = optional_field()
+    read_section: ReadSection = optional_field(alias="read")
     target: _Text | _Columns = ()
     task: Task | None = None
     inputs: _Columns = ()
@@ -108,71 +98,74 @@ class TableSection(Section):
     drop: _Columns = ()
     duplicates: Duplicates | None = None
     group: _Text = ""
-    split: _SplitColumn = absent()
+    split: _SplitColumn = optional_field()
     splits: _Splits = 1
     folds: _Folds = 0
     name: _Name = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        places = [key for key in _PLACES if key in self.model_fields_set]
-        if len(places) != 1:
-            got = " and ".join(places or sorted(self.model_fields_set)) or "none"
-            raise broken_rule(f"expected one of the keys {', '.join(_PLACES)}, got {got}")
-        if errors := list(self._broken_rules(*places)):
-            raise_errors(errors)
+        given = self.model_fields_set
+        sources = [key for key in _SOURCES if key in given]
+        if len(sources) != 1:
+            got = " and ".join(sources or sorted(given)) or "none"
+            raise broken_rule(f"expected one of the keys {', '.join(_SOURCES)}, got {got}")
+        (source,) = sources
+        if source == "dt" and len(given) > 1:
+            rule = "expected dt alone, since a .dt file states its own targets and split"
+            raise broken_rule(f"{rule}, got it beside {' and '.join(sorted(given - {'dt'}))}", "dt")
+        others = sorted(self._read_keys().keys() - VALUE_KEYS)
+        if source != "csv" and others:
+            expected = f"expected only {', '.join(VALUE_KEYS)} with {source}"
+            raise broken_rule(f"{expected}, got {others[0]}, which is for CSV files", "read", others[0])
+        if self.group and self.duplicates == "group":
+            raise broken_rule("expected duplicates: drop or keep with group, got group", "duplicates")
+        if "split" in given and given & {"splits", "folds"}:
+            raise broken_rule("expected split: {column: …} in place of splits and folds, got both", "split")
+        if self.name in registered():
+            raise broken_rule(f"expected another name than that of a known problem, got {self.name!r}", "name")
         return self
 
-    def _broken_rules(self, place: str) -> Iterator[tuple[Location, str]]:
-        beside = " and ".join(key for key in type(self).model_fields if key in self.model_fields_set and key != place)
-        if place == "dt" and beside:
-            rule = "expected dt alone, since a .dt file states its own targets and split"
-            yield ("dt",), f"{rule}, got it beside {beside}"
-        has_read = "read_section" in self.model_fields_set
-        keys = self.read_section.model_fields_set if has_read else set[str]()
-        if place != "csv" and (others := sorted(keys - set(VALUE_KEYS))):
-            expected = f"expected only {', '.join(VALUE_KEYS)} with {place}"
-            yield ("read", others[0]), f"{expected}, got {others[0]}, which is for CSV files"
-        if self.group and self.duplicates == "group":
-            yield ("duplicates",), "expected duplicates: drop or keep with group, got group"
-        if "split" in self.model_fields_set and self.model_fields_set & {"splits", "folds"}:
-            yield ("split",), "expected split: {column: …} in place of splits and folds, got both"
-        if self.task == "classification" and not isinstance(self.target, str) and len(self.target) > 1:
-            yield ("target",), f"expected one column of classes, got {as_written(self.target)}"
-        if self.name in registered():
-            yield ("name",), f"expected another name than that of a known problem, got {self.name!r}"
+    def _read_keys(self) -> dict[str, Any]:
+        return self.read_section.model_dump(exclude_unset=True) if "read_section" in self.model_fields_set else {}
 
     def problem(self, shared: SplitRule) -> str | OwnData:
         """Return the problem; ``shared`` is the split rule of the config, for tables without a rule."""
-        place = next(key for key in _PLACES if key in self.model_fields_set)
-        if place == "dt":
-            return self.dt
+        keys = self.model_dump(exclude_unset=True, exclude={"read_section", "split", "splits", "folds"})
+        (source,) = keys.keys() & set(_SOURCES)
+        place = str(keys.pop(source))
+        if source == "dt":
+            return place
         rule = shared
         if "split" in self.model_fields_set:
             rule = SplitRule(column=self.split.column)
         elif self.model_fields_set & {"splits", "folds"}:
             rule = SplitRule(splits=self.splits, folds=self.folds)
-        names = {"target", "task", "inputs", "categorical", "text", "drop", "dates", "duplicates", "group", "name"}
-        has_read = "read_section" in self.model_fields_set
-        read = self.read_section.model_dump(exclude_unset=True) if has_read else {}
-        keys = self.model_dump(include=names)
-        return OwnData.declared(cast("Any", place), str(getattr(self, place)), rule=rule, read=read, **keys)
+        return OwnData.declared(cast("Any", source), place, rule=rule, read=self._read_keys(), **keys)
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
     shared = SplitRule(splits=info.data.get("splits", 1), folds=info.data.get("folds", 0))
+    given = cast("Context", info.context).given
     if isinstance(value, dict):
         return TableSection.model_validate(value).problem(shared)
-    if isinstance(value, str) and value in context_of(info).given:
-        return replace(context_of(info).given[value], rule=shared)
-    if isinstance(value, str) and (value.endswith(".dt") or value in registered()):
-        return value
+    if isinstance(value, str):
+        if value in given:
+            return replace(given[value], rule=shared)
+        if value.endswith(".dt") or value in registered():
+            return value
     hint = nearest(value, registered()) if isinstance(value, str) else ""
     expected = "expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE}"
-    raise broken_rule(f"{expected}, got {as_written(value)}{hint}")
+    raise broken_rule(f"{expected}, got {yaml_text(value)}{hint}")
 
 
-Problems = Annotated[tuple[Annotated[Any, PlainValidator(_read_problem)], ...], MinLen(1), MaxLen(1000)]
+Problems = Annotated[
+    tuple[Annotated[Any, PlainValidator(_read_problem)], ...],
+    MinLen(1),
+    MaxLen(1000),
+    BeforeValidator(lambda value: value if isinstance(value, tuple) else (value,)),
+    AfterValidator(distinct),
+]
 Methods = tuple[Annotated[Any, PlainValidator(read_method)], ...]
 
 
@@ -186,7 +179,7 @@ class Config(Section):
     splits: _Splits = 1
     folds: _Folds = 0
     problems: Problems
-    repeats: Repeats = absent(validate_default=True)
+    repeats: Repeats = optional_field(validate_default=True)
     seed: Annotated[int, Ge(0), Lt(2**63)]
     choose: Annotated[str | Names, AfterValidator(lambda value: (value,) if isinstance(value, str) else value)] = ()
     by: By = "validation_error"
@@ -196,24 +189,13 @@ class Config(Section):
     classifier: ClassifierSection = Field({}, validate_default=True)
     methods: Annotated[Methods, MinLen(1), MaxLen(100)]
 
-    @field_validator("problems", mode="wrap")
-    @classmethod
-    def _check_problems(cls, value: Any, read: ValidatorFunctionWrapHandler) -> tuple[str | OwnData, ...]:
-        entries = value if isinstance(value, tuple) else (value,)
-        problems: tuple[str | OwnData, ...] = read(entries)
-        again = {index: entries[index] for index, problem in enumerate(problems) if problem in problems[:index]}
-        if again:
-            text = "expected each problem once, got {} again"
-            raise_errors(((index,), text.format(as_written(entry))) for index, entry in again.items())
-        return problems
-
     @field_validator("repeats", mode="before")
     @classmethod
     def _repeats(cls, value: Any, info: ValidationInfo) -> Any:
         """Return the largest number of splits of a table if the config states no repeats."""
         if value is not REQUIRED:
             return value
-        if not info.data.keys() >= {"splits", "folds", "problems"}:  # an error of theirs is reported already
+        if not info.data.keys() >= {"splits", "folds", "problems"}:  # the error of that key is reported already
             return 1
         tables = [problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)]
         most = max((table.rule.n_splits for table in tables), default=1)
@@ -233,13 +215,11 @@ class Config(Section):
         has_table = any(isinstance(problem, OwnData) for problem in self.problems)
         if SplitRule(splits=self.splits, folds=self.folds).n_splits > 1 and not has_table:
             kept = "known problems and .dt files keep their own split"
-            tables = ", ".join(_PLACES[:-1])
-            text = f"expected a table ({tables}) among the problems, got none: {kept}"
-            raise_errors([(("splits" if "splits" in self.model_fields_set else "folds",), text)])
+            text = f"expected a table ({', '.join(_SOURCES[:-1])}) among the problems, got none: {kept}"
+            raise broken_rule(text, "splits" if "splits" in self.model_fields_set else "folds")
         for name in self.choose:
             if not any(f"{CHOOSE}{name}" in method.grid for method in self.methods):
-                text = f"expected a parameter with several values in a method, got {name!r}"
-                raise_errors([(("choose",), text)])
+                raise broken_rule(f"expected a parameter with several values in a method, got {name!r}", "choose")
         return self
 
 
@@ -250,11 +230,11 @@ def parse_config(source: YamlSource, *, given: Mapping[str, OwnData] | None = No
 
 def parse_read_keys(texts: Sequence[str]) -> tuple[tuple[str, Any], ...]:
     """Return keys of `pandas.read_csv` from texts such as ``sep=;``; raise ConfigError for other texts."""
-    document: dict[str, Any] = {}
-    for key, _, value in (text.partition("=") for text in texts):
+    option, document = Path("--read"), dict[str, Any]()
+    for key, _, text in (text.partition("=") for text in texts):
         try:
-            document[key] = yaml.safe_load(value) if value.strip() else value
-        except yaml.YAMLError:  # such as a comma
-            document[key] = value
-    section = ReadSection.read(to_source(document, Path("--read")))
+            document[key] = parse_yaml(option, text).value if text.strip() else text
+        except ConfigError:  # such as a comma
+            document[key] = text
+    section = ReadSection.read(YamlSource(option, "", document, {}))
     return tuple(sorted(section.model_dump(exclude_unset=True).items()))

@@ -8,18 +8,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import as_mapping
-from pppca_bench.documents import YamlSource, parse_yaml
+from pppca_bench.documents import YamlSource, dump_yaml, parse_yaml, yaml_text
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.parameters import shown
 from pppca_bench.runs import Cell, Names, Plan, written
 
 MAX_NAME_LENGTH = 120  # characters of a changed config's name, which names a folder of tables
@@ -64,15 +60,13 @@ class RunFilter(NamedTuple):
             values.setdefault(key, {})[written(value)] = None
         for key in self.wanted:
             if key not in values:
-                raise UnknownNameError(
-                    f"--only {key}: expected one of {listed(sorted(values), key)}, got {key!r}{nearest(key, values)}."
-                )
+                expected = f"expected one of {listed(sorted(values), key)}"
+                raise UnknownNameError(f"--only {key}: {expected}, got {key!r}{nearest(key, values)}.")
         if not any(map(self.matches, cells)):
-            known = [f"{key} is {listed(values[key], asked[0])}" for key, asked in self.wanted.items()]
-            quoted = (
-                f"""'{key}="{name}"'""" for key in self.wanted for name in values[key] if "," in name and name[0] != "["
-            )
-            remedy = "".join(f" Quote a value with a comma twice: --only {each}." for each in islice(quoted, 1))
+            known = [f"{key} is {listed(values[key], requested[0])}" for key, requested in self.wanted.items()]
+            with_comma = ((key, name) for key in self.wanted for name in values[key] if "," in name and name[0] != "[")
+            quoted = next((f"""'{key}="{name}"'""" for key, name in with_comma), None)
+            remedy = f" Quote a value with a comma twice: --only {quoted}." if quoted else ""
             raise UnknownNameError(f"--only: no run of the configs matches. In the configs {'; '.join(known)}.{remedy}")
 
 
@@ -102,11 +96,10 @@ def parse_changes(options: Sequence[str]) -> tuple[dict[str, Any], dict[str, str
     """
     changes, texts = dict[str, Any](), dict[str, str]()
     for option in options:
-        key, equals, text = option.partition("=")
-        if not key.strip() or not equals or not text.strip():
+        key, _, text = (part.strip() for part in option.partition("="))
+        if not key or not text:
             raise ConfigError(f"--set {option}: expected KEY=VALUE, such as classifier.learning_rate=0.2.")
-        changes[key.strip()] = parse_yaml(Path("--set"), text).value
-        texts[key.strip()] = text.strip()
+        changes[key], texts[key] = parse_yaml(Path("--set"), text).value, text
     changes = dict(sorted(changes.items()))
     return changes, {key: texts[key] for key, value in changes.items() if type(value) in (int, float)}
 
@@ -121,15 +114,15 @@ def apply_changes(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
     if not changes or not isinstance(source.value, dict):
         return source
     value = copy.deepcopy(source.value)
-    if isinstance(methods := value.get("methods"), list):
-        value["methods"] = [as_mapping(entry, "method") for entry in methods]
+    if isinstance(methods := value.get("methods"), tuple):
+        value["methods"] = tuple(as_mapping(entry, "method") for entry in methods)
     if "classifier" in value:
         value["classifier"] = as_mapping(value["classifier"], "rule")
     for key, new in changes.items():
         _apply_change(value, key, new)
     name = changed_name(str(value.get("name", "")), changes)
     head = f"changed by {as_options(changes)}; as a file it needs a name of its own"
-    return replace(source, value=value, text=_written(source, head, {**value, "name": name}))
+    return replace(source, value=value, text=_text_after(source, head, {**value, "name": name}))
 
 
 def with_seed(source: YamlSource, seed: int) -> YamlSource:
@@ -137,13 +130,13 @@ def with_seed(source: YamlSource, seed: int) -> YamlSource:
     if not isinstance(source.value, dict):
         return source
     value = {**source.value, "seed": seed}
-    return replace(source, value=value, text=_written(source, f"with --seed {seed}", value))
+    return replace(source, value=value, text=_text_after(source, f"with --seed {seed}", value))
 
 
-def _written(source: YamlSource, head: str, value: Mapping[str, Any]) -> str:
+def _text_after(source: YamlSource, head: str, value: Mapping[str, Any]) -> str:
     """Return the text of a config, after a comment with the name of its file and what was changed."""
     file = source.path.name.encode("utf-8", "backslashreplace").decode()
-    return f"# {file}, {head}.\n{yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True)}"
+    return f"# {file}, {head}.\n{dump_yaml(value)}"
 
 
 def changed_name(name: str, changes: Mapping[str, Any]) -> str:
@@ -154,7 +147,7 @@ def changed_name(name: str, changes: Mapping[str, Any]) -> str:
     """
     if not changes:
         return name
-    values = {key: value if isinstance(value, list) else [value] for key, value in changes.items()}
+    values = {key: value if isinstance(value, tuple) else [value] for key, value in changes.items()}
     exact = ",".join(f"{key}={','.join(map(written, each))}" for key, each in values.items())
     plain = re.sub(r"[^A-Za-z0-9_.=,+-]", "-", exact)
     if plain == exact and len(name) + len(plain) < MAX_NAME_LENGTH:
@@ -171,29 +164,23 @@ def as_options(changes: Mapping[str, Any]) -> str:
 def _apply_change(document: dict[str, Any], key: str, new: Any) -> None:
     """Set a key of a config in place; METHOD.KEY sets it in all sections of the method."""
     methods = document.get("methods")
-    entries = [entry for entry in methods if isinstance(entry, dict)] if isinstance(methods, list) else []
-    names = dict.fromkeys(str(entry.get("method")) for entry in entries)
-    method = next((name for name in names if key.startswith(f"{name}.")), "")
-    if key in _CONFIG_KEYS:
-        document[key] = new
-    elif key.startswith("classifier."):
-        _put(document, key.split("."), key, new)
+    sections = [entry for entry in methods if isinstance(entry, dict)] if isinstance(methods, tuple) else []
+    names = list(dict.fromkeys(str(entry.get("method")) for entry in sections))
+    method = next((name for name in names if key.startswith(f"{name}.")), None)
+    if key in _CONFIG_KEYS or key.startswith("classifier."):
+        sections, path = [document], key.split(".")
     elif method:
-        for entry in entries:
-            if entry.get("method") == method:
-                _put(entry, key.removeprefix(f"{method}.").split("."), key, new)
+        sections = [entry for entry in sections if entry.get("method") == method]
+        path = key.removeprefix(f"{method}.").split(".")
     else:
         known = [*_CONFIG_KEYS, "classifier.KEY", *(f"{name}.KEY" for name in names if name in METHODS)]
         raise ConfigError(f"--set {key}: expected one of {listed(known, key)}, got {key!r}{nearest(key, known)}.")
-
-
-def _put(section: dict[str, Any], path: Sequence[str], key: str, new: Any) -> None:
-    *above, last = path
-    for part in above:
-        section = section.setdefault(part, {})
-        if not isinstance(section, dict):
-            raise ConfigError(f"--set {key}: expected a mapping at {part!r}, got {shown(section)}.")
-    section[last] = copy.deepcopy(new)  # the same object in two entries would be an alias in the text
+    for section in sections:
+        for part in path[:-1]:
+            section = section.setdefault(part, {})
+            if not isinstance(section, dict):
+                raise ConfigError(f"--set {key}: expected a mapping at {part!r}, got {yaml_text(section)}.")
+        section[path[-1]] = new
 
 
 def _settings(cell: Cell) -> dict[str, Any]:
@@ -209,7 +196,7 @@ def _is_same(value: Any, text: str) -> bool:
     """Return whether a value equals the requested value; a list of one item equals the item, and true is not 1."""
     if isinstance(value, str):
         return value == (_read(text) if text[0] in "'\"" else text)
-    asked = _read(text)
-    if isinstance(value, tuple):
-        return list(value) == (asked if isinstance(asked, list) else [asked])
-    return bool(value == asked) and isinstance(value, bool) == isinstance(asked, bool)
+    requested = _read(text)
+    if isinstance(value, tuple) and not isinstance(requested, tuple):
+        requested = (requested,)
+    return bool(value == requested) and isinstance(value, bool) == isinstance(requested, bool)

@@ -10,22 +10,15 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen
-from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, create_model
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationInfo, create_model
 
-from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, expected_but_got, raise_errors
-from pppca_bench.errors import ConfigError, nearest
+from pppca_bench.documents import Section, broken_rule, expected_but_got, yaml_text
+from pppca_bench.errors import ConfigError, UnknownNameError
 from pppca_bench.methods.entry import Classifier, Entry, Method
-from pppca_bench.methods.lookup import (
-    check_not_shadowed,
-    classifier_names,
-    find_classifier,
-    find_method,
-    is_path,
-    method_names,
-)
+from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import PORTRAIT, PREDICTIONS, constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
+from pppca_bench.methods.third_party import check_not_shadowed, is_path
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
 from pppca_bench.problems import OwnData
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
@@ -51,11 +44,6 @@ class Context(NamedTuple):
 
     given: Mapping[str, OwnData]
     folder: Path
-
-
-def context_of(info: ValidationInfo) -> Context:
-    """Return the context argument of `Section.read`."""
-    return cast("Context", info.context)
 
 
 class MethodRequest(NamedTuple):
@@ -86,24 +74,18 @@ def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
 
 def read_values(parameter: Parameter, value: Any) -> tuple[Any, ...]:
     """Return the values of a key that takes a parameter's value or, for separate runs, a list of distinct values."""
-    is_list = parameter.is_list
-    if not isinstance(value, tuple) or (is_list and not any(isinstance(item, tuple) for item in value)):
+    is_list = isinstance(value, tuple) and (not parameter.is_list or any(isinstance(item, tuple) for item in value))
+    if not is_list:
         return (_checked(parameter, value),)
     if not value:
         raise broken_rule("expected at least one value, got []")
-    values: dict[Any, None] = {}
-    errors: list[tuple[Location, str]] = []
-    for index, item in enumerate(value):
-        try:
-            checked = _checked(parameter, item)
-            if checked in values:
-                raise broken_rule(f"expected each value once, got {as_written(item)} again")
-            values[checked] = None
-        except PydanticCustomError as error:
-            errors.append(((index,), error.message()))
-    if errors:
-        raise_errors(errors)
-    return tuple(values)
+    item = Annotated[Any, PlainValidator(partial(_checked, parameter))]
+    return distinct(TypeAdapter(tuple[item, ...]).validate_python(value))
+
+
+def read_thresholds(parameter: Parameter, value: Any) -> Any:
+    """Return the values of a key with thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
+    return value if value is None or value == AUTO else read_values(parameter, value)
 
 
 def _checked(parameter: Parameter, value: Any) -> Any:
@@ -112,19 +94,23 @@ def _checked(parameter: Parameter, value: Any) -> Any:
     except ParameterError as error:
         raise broken_rule(expected_but_got(error.expected, value)) from None
     if not is_storable(checked):
-        raise broken_rule(f"expected a number, text, true, false, null or a list, got {as_written(value)}")
+        raise broken_rule(f"expected a number, text, true, false, null or a list, got {yaml_text(value)}")
     return checked
-
-
-def read_thresholds(parameter: Parameter, value: Any) -> Any:
-    """Return the values of a key with thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
-    return value if value is None or value == AUTO else read_values(parameter, value)
 
 
 def is_storable(value: object) -> bool:
     """Return whether the store accepts a parameter value: a number, text, boolean, None, or a tuple of these."""
     parts = value if isinstance(value, tuple) else (value,)
-    return all(isinstance(part, _STORABLE) and not isinstance(part, type) and part == part for part in parts)
+    return all(isinstance(part, _STORABLE) and part == part for part in parts)
+
+
+def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values of a list; raise an error if a value is repeated."""
+    first: dict[Any, int] = {}
+    for index, value in enumerate(values):
+        if first.setdefault(value, index) != index:
+            raise broken_rule(f"expected each value once, got {yaml_text(getattr(value, 'label', value))} again", index)
+    return values
 
 
 def as_mapping(value: Any, key: str) -> Any:
@@ -140,30 +126,30 @@ class EntrySection(Section):
     @classmethod
     def hint(cls, key: str) -> str:
         """Return a hint: the section of the key, or the most similar key of this section."""
-        if cls.entry.foreign:
-            return " (a key of parameters:)" if key in section_of(cls.entry) else nearest(key, cls.known_keys())
+        if cls.entry.foreign and key in section_of(cls.entry):
+            return " (a key of parameters:)"
         rules = [rule for rule, entry in CLASSIFIERS.items() if key in section_of(entry)]
-        if rules and isinstance(cls.entry, Classifier):
+        if rules and isinstance(cls.entry, Classifier) and not cls.entry.foreign:
             return f" (a key of rule: {' and '.join(rules)})"
-        return nearest(key, cls.known_keys())
+        return super().hint(key)
 
 
 @cache
 def model_of(entry: Method | Classifier) -> type[EntrySection]:
-    """Return the model for the section of a method or classifier."""
-    fields: dict[str, Any] = {"rule": (Literal[entry.name], absent() if entry.name == DEFAULT_RULE else ...)}
+    """Return the model for the section of a method or classifier, with the defaults of its parameters."""
+    fields: dict[str, Any] = {"rule": (Any, None)}
     if isinstance(entry, Method):
-        fields = {"method": (Literal[entry.name], ...), "repeats": (Repeats, absent())}
+        fields = {"method": (Any, None), "repeats": (Repeats, 0)}
     if entry.foreign:
         parameters = create_model("parameters", __base__=Section, **_fields(entry))
-        or_nothing = BeforeValidator(lambda value: {} if value in (None, REQUIRED) else value)
-        fields["parameters"] = (Annotated[parameters, or_nothing], absent(validate_default=True))
+        or_nothing = BeforeValidator(lambda value: {} if value is None else value)
+        fields["parameters"] = (Annotated[parameters, or_nothing], Field(None, validate_default=True))
     else:
         fields |= _fields(entry)
     if isinstance(entry, Method) and entry.makes == "features":
-        fields |= {"classifier": (ClassifierSection, absent()), PORTRAIT: (bool, False)}
+        fields |= {"classifier": (ClassifierSection, None), PORTRAIT: (bool, False)}
     if isinstance(entry, Classifier) and entry.is_ensemble:
-        fields["base"] = (MemberSection, absent())
+        fields["base"] = (MemberSection, Field({}, validate_default=True))
     model: type[EntrySection] = create_model(entry.name, __base__=EntrySection, **fields)
     model.entry = entry
     return model
@@ -171,53 +157,54 @@ def model_of(entry: Method | Classifier) -> type[EntrySection]:
 
 def _fields(entry: Entry) -> dict[str, Any]:
     """Return a field for each parameter, with the key as alias, since pydantic reserves names such as copy."""
-    fields = {}
+    fields: dict[str, Any] = {}
     for number, (key, parameter) in enumerate(section_of(entry).items()):
         is_threshold = key == "tau" and not entry.foreign
-        read = PlainValidator(partial(read_thresholds if is_threshold else read_values, parameter))
-        is_required = parameter.default is REQUIRED and key != "tau"
-        fields[f"key_{number}"] = Annotated[Any, read], Field(alias=key) if is_required else absent(alias=key)
+        read = read_thresholds if is_threshold else read_values
+        default: Any = ... if parameter.default is REQUIRED else (parameter.default,)
+        if is_threshold:
+            default = None
+        fields[f"key_{number}"] = Annotated[Any, PlainValidator(partial(read, parameter))], Field(default, alias=key)
     return fields
 
 
-def _find_entry(value: Any, key: str, default: str | None, info: ValidationInfo, *, in_ensemble: bool = False) -> Any:
-    """Return the registry entry of a section; raise an error for unknown names."""
+def _read_section(
+    value: Any, key: Literal["method", "rule"], default: str | None, info: ValidationInfo
+) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Validate the section of a method or classifier.
+
+    Returns its entry, the values of its parameters, with defaults, and those of the other keys.
+    """
+    value = as_mapping(value, key)
     if not isinstance(value, dict):
-        raise broken_rule(f"expected a name or a mapping of keys to values, got {as_written(value)}")
-    names, find = (method_names(), find_method) if key == "method" else (classifier_names(), find_classifier)
-    if in_ensemble:
-        names = [name for name in names if name not in CLASSIFIERS or not CLASSIFIERS[name].is_ensemble]
+        raise broken_rule(f"expected a name or a mapping of keys to values, got {yaml_text(value)}")
     name = value.get(key, default)
+    if not isinstance(name, str):
+        got = "none" if name is None else yaml_text(name)
+        raise broken_rule(f"expected {key} to be a name that `pppca methods` prints, got {got}")
     try:
-        if isinstance(name, str) and (name in names or is_path(name)):
-            entry = find(name)
-            section_of(entry)  # raises ConfigError for a class that breaks the protocol
-            if is_path(name):
-                check_not_shadowed(name, context_of(info).folder)
-            return entry
-    except ConfigError as error:
-        raise_errors([((key,), str(error).removesuffix("."))])
-    got = as_written(name) if name is not None else "none"
-    hint = (nearest(name, names) or "; if a package gave this name, install it") if isinstance(name, str) else ""
-    raise broken_rule(f"expected {key} to be one of {', '.join(names)}, got {got}{hint}")
-
-
-def _validate_section(entry: Method | Classifier, value: Any, info: ValidationInfo) -> dict[str, Any]:
-    """Return the validated values of a section, by key, without defaults."""
-    section = model_of(entry).model_validate(value, context=info.context)
-    return section.model_dump(by_alias=True, exclude_unset=True)
+        entry = find_method(name) if key == "method" else find_classifier(name)
+        names = section_of(entry)  # raises ConfigError for a class that breaks the protocol
+        if is_path(name):
+            check_not_shadowed(name, cast("Context", info.context).folder)
+    except (ConfigError, UnknownNameError) as error:
+        raise broken_rule(str(error).removesuffix("."), key) from None
+    given = model_of(entry).model_validate(value, context=info.context).model_dump(by_alias=True)
+    if not entry.foreign:
+        return entry, {name: given.pop(name) for name in names}, given
+    # Third-party defaults that the store does not accept, such as functions, are left to the constructor.
+    values = given.pop("parameters")
+    return entry, {name: value for name, value in values.items() if all(map(is_storable, value))}, given
 
 
 def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> Grid:
     """Validate the section of a classifier and return its values, with defaults."""
-    value = as_mapping(value, "rule")
-    entry = _find_entry(value, "rule", DEFAULT_RULE, info, in_ensemble=in_ensemble)
-    given = _validate_section(entry, value, info)
-    grid = {"rule": (entry.name,), **_grid(entry, given)}
-    if entry.is_ensemble:
-        members = given.get("base") or read_classifier({}, info, in_ensemble=True)
-        grid |= {f"base.{key}": values for key, values in members.items()}
-    return grid
+    entry, grid, others = _read_section(value, "rule", DEFAULT_RULE, info)
+    if in_ensemble and entry.is_ensemble:
+        raise broken_rule(f"expected a classifier that combines no others, got {entry.name!r}", "rule")
+    _check_grid(entry, grid)
+    members = {f"base.{key}": values for key, values in others.get("base", {}).items()}
+    return {"rule": (entry.name,), **grid, **members}
 
 
 ClassifierSection = Annotated[Any, PlainValidator(read_classifier)]
@@ -229,45 +216,36 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
 
     Keys of the config, validated earlier, apply if the section lacks them.
     """
-    shared = info.data
-    value = as_mapping(value, "method")
-    entry = _find_entry(value, "method", None, info)
-    given = _validate_section(entry, value, info)
-    names = shared.get("choose", ())
-    if AUTO in (shared.get("tau"), given.get("tau")):
-        names = tuple(dict.fromkeys([*names, "tau"]))
-    if "tau" in section_of(entry) and not entry.foreign:
-        tau = given.pop("tau", None)
-        has_other = any(value.get(name) is not None for name in entry.instead_of_tau)
-        if tau is None and not has_other and "tau" in shared:
-            tau = shared["tau"]
+    config = info.data
+    entry, grid, given = _read_section(value, "method", None, info)
+    chosen = config.get("choose", ())
+    if "tau" in grid and not entry.foreign:
+        tau = grid["tau"]
+        if AUTO in (config.get("tau"), tau):
+            chosen = (*chosen, "tau")
+        if tau is None and all(grid[name] == (None,) for name in entry.instead_of_tau) and "tau" in config:
+            tau = config["tau"]
             if tau is None:
                 raise broken_rule(f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none")
-        given["tau"] = AUTO_TAUS if tau == AUTO else tau or (None,)
-    grid = _grid(entry, given)
-    grid = _add_candidates(entry, grid, names, shared.get("by", "validation_error"), shared.get("retain", 95.0))
-    if shared.get(PREDICTIONS) and entry.makes != "measures":
+        grid["tau"] = AUTO_TAUS if tau == AUTO else tau or (None,)
+    _check_grid(entry, grid)
+    candidates = {name: grid[name] for name in chosen if len(grid.get(name, ())) > 1}
+    if candidates:
+        grid |= _choice(entry, candidates, config.get("by", "validation_error"), config.get("retain", 95.0))
+    if config.get(PREDICTIONS) and entry.makes != "measures":
         grid[PREDICTIONS] = (True,)
     if given.get(PORTRAIT):
         grid[PORTRAIT] = (True,)
-    classifier = given.get("classifier", shared.get("classifier", {})) if entry.makes == "features" else {}
-    return MethodRequest(entry, grid, classifier, given.get("repeats", shared.get("repeats", 0)))
+    classifier = (given["classifier"] or config.get("classifier", {})) if entry.makes == "features" else {}
+    return MethodRequest(entry, grid, classifier, given["repeats"] or config.get("repeats", 0))
 
 
-def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tuple[Scalar, ...]]:
-    """Return the values of all parameters, with defaults; raise errors for rules between parameters."""
-    place: Location = ("parameters",) if entry.foreign else ()
-    if entry.foreign:
-        given = given.get("parameters", {})
-    # Third-party defaults that the store does not accept, such as functions, are left to the constructor.
-    grid = {
-        key: given.get(key, (parameter.default,))
-        for key, parameter in section_of(entry).items()
-        if key in given or not entry.foreign or is_storable(parameter.default)
-    }
+def _check_grid(entry: Method | Classifier, grid: Grid) -> None:
+    """Raise an error for too many combinations of values, or for a combination that breaks a rule between them."""
+    above = ("parameters",) if entry.foreign else ()
     n_variants = math.prod(map(len, grid.values()))
     if n_variants > MAX_VARIANTS:
-        raise_errors([(place, f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}")])
+        raise broken_rule(f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}", *above)
     estimator = contract_of(entry).estimator
     if hasattr(estimator, "check_agreement"):
         parameters = parameters_of(estimator).values()
@@ -276,32 +254,26 @@ def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tup
             try:
                 estimator(**required | constructor_arguments(estimator, dict(settings))).check_agreement()
             except ParameterError as error:
-                text = f"expected {error.expected}, got {shown(error.value)}"
-                raise_errors([((*place, error.name), text)])
-    return grid
+                raise broken_rule(f"expected {error.expected}, got {shown(error.value)}", *above, error.name) from None
 
 
-def _add_candidates(
-    entry: Method, grid: dict[str, tuple[Scalar, ...]], names: tuple[str, ...], by: By, retain: float
-) -> dict[str, tuple[Scalar, ...]]:
-    """Return the values of a method, where all candidates of the named parameters are a single value.
+def _choice(entry: Method, candidates: Grid, by: By, retain: float) -> dict[str, tuple[Any, ...]]:
+    """Return the values of a method whose runs choose among candidates: all candidates of a name are a single value.
 
     The runs choose the least error on the validation split, or the fewest features that retain a percentage of the
     variance of the training split.
     """
-    candidates = {name: grid[name] for name in names if len(grid.get(name, ())) > 1}
-    if not candidates:
-        return grid
-    by_variance = by == "retained_variance"
     if entry.makes == "measures":
         raise broken_rule(f"expected no settings to choose among, since {entry.name} only measures, got some")
-    if entry.makes == "classes" and by_variance:
-        got = f"{entry.name}, which classifies: choose by validation_error"
-        raise broken_rule(f"expected features whose variance is known, got {got}")
-    chosen: dict[str, Any] = {CHOOSE_BY: (by,)} | ({CHOOSE_RETAIN: (retain,)} if by_variance else {})
+    chosen: dict[str, tuple[Any, ...]] = {CHOOSE_BY: (by,)}
+    if by == "retained_variance":
+        if entry.makes == "classes":
+            got = f"{entry.name}, which classifies: choose by validation_error"
+            raise broken_rule(f"expected features whose variance is known, got {got}")
+        chosen[CHOOSE_RETAIN] = (retain,)
     for name, values in candidates.items():
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise_errors([((name,), f"expected numbers to choose among, got {shown(value)}")])
+                raise broken_rule(f"expected numbers to choose among, got {shown(value)}", name)
         chosen |= {name: (AUTO,), f"{CHOOSE}{name}": (values,)}
-    return {**grid, **chosen}
+    return chosen

@@ -9,12 +9,12 @@ from sklearn.base import BaseEstimator
 
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import principal_components, second_moments
+from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import IN_PLACE, LITERAL
 from pppca_bench.engines.ne_ppca import NEpPCA
 from pppca_bench.parameters import Count, ParameterError, check_parameters
-from pppca_bench.samples import validated_samples
 
 
 class _ExactComponents:

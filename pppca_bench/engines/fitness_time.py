@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from pppca_bench.compiled.linear_algebra import second_moments
+from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.engines.evolution import Rules
 from pppca_bench.engines.evolution_literal import breed_literally, evaluate_literally, orthonormalise_literally
 from pppca_bench.engines.fitness import Networks
 from pppca_bench.engines.ne_ppca import NEpPCA
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import NotNegativeCount, Tau, check_parameters, make_generator
-from pppca_bench.samples import validated_samples
 
 
 @dataclass(eq=False, repr=False)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.parameters import check_parameters
 from pppca_bench.projection import LinearProjection
-from pppca_bench.samples import validated_samples
 
 _ADJUSTABLE = frozenset(
     {

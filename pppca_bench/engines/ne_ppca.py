@@ -12,6 +12,7 @@ from annotated_types import Ge, Le
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import second_moments
+from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.engines.evolution import Rules
 from pppca_bench.engines.population import Population
 from pppca_bench.engines.removal import Limits
@@ -27,7 +28,6 @@ from pppca_bench.parameters import (
     make_generator,
 )
 from pppca_bench.projection import LinearProjection, max_variances, optimality, principal_directions
-from pppca_bench.samples import validated_samples
 
 History = dict[str, npt.NDArray[Any]]
 

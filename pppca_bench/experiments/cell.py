@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,11 @@ from pppca_bench.compiled.linear_algebra import rounded
 from pppca_bench.experiments.measures import (
     as_matrix,
     error_percent,
+    figure_arrays,
     measure_reconstruction,
-    portray,
     predictions_of,
-    recordable,
     score_predictions,
+    validated_result,
 )
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_classifier, find_method
@@ -39,7 +39,7 @@ from pppca_bench.methods.protocol import (
 )
 from pppca_bench.problems import Problem
 from pppca_bench.references.proben1_tables import pivot_of, rule_network
-from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result
+from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result, grouped
 
 HISTORY_NODES = 10
 """Number of nodes whose variances are stored: the slides' figures draw at most nine (F3, cancer1)."""
@@ -54,16 +54,9 @@ Splits = tuple[Floats, Floats, Floats]
 """Training, validation and test inputs, each of shape (n_samples, n_features)."""
 
 
-class Job(NamedTuple):
-    """A run and its data."""
-
-    spec: RunSpec
-    problem: Problem
-
-
 @dataclass(frozen=True)
-class Learned:
-    """Output of a run's method: features for a classifier, or a fitted classifier.
+class FittedMethod:
+    """A run's fitted method: features for a classifier, a classifier, or measures alone.
 
     Attributes
     ----------
@@ -75,7 +68,7 @@ class Learned:
         Numbers of the run so far.
     history : mapping of str to array
     reducer, classifier : estimator or None
-        Fitted. Methods that classify have no reducer; with other methods, the classifier is None until it is trained.
+        Methods that classify have no reducer; with other methods, the classifier is None until it is trained.
     """
 
     spec: RunSpec
@@ -83,15 +76,13 @@ class Learned:
     splits: Splits
     values: Mapping[str, float]
     history: Mapping[str, NDArray[Any]]
-    reducer: Any
-    classifier: Any
+    reducer: Any = None
+    classifier: Any = None
 
 
-AnyJob = TypeVar("AnyJob", Job, Learned)
-Made = TypeVar("Made")
-
-
-def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
+def run_group(
+    specs: Sequence[RunSpec], problem: Problem | Sequence[Problem], *, only_method: bool = False
+) -> list[RunResult]:
     """Run repeats of a cell, or of cells with the same settings on different data; each result is as if it ran alone.
 
     Parameters
@@ -101,22 +92,25 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     problem : Problem or sequence of Problem
         A problem for all runs, or a problem for each run. Methods and classifier learn from the training split, the
         classifier stops by the validation split, and the test split serves only to measure errors.
+    only_method : bool, default False
+        Fit the methods alone, and return the numbers that they measure on the training split.
 
     Returns
     -------
     list of RunResult
         In the order of ``specs``; a run with a numerical error has failed, and has its traceback.
     """
-    results = _finished(learn(list(map(Job, specs, problems_of(problem, specs)))))
-    return [recordable(spec, result) for spec, result in zip(specs, results, strict=True)]
-
-
-def _finished(outcomes: list[Learned | RunResult]) -> list[RunResult]:
-    """Train the classifiers that are missing, and measure errors."""
-    waiting = {i: own for i, own in enumerate(outcomes) if isinstance(own, Learned) and own.classifier is None}
-    for i, outcome in zip(waiting, _isolated(_classify, list(waiting.values())), strict=True):
-        outcomes[i] = outcome
-    return [_isolated(_measured, [own])[0] if isinstance(own, Learned) else own for own in outcomes]
+    problems = problems_of(problem, specs)
+    try:
+        methods = fit_methods(specs, problems)
+        results = [_result(own) for own in methods] if only_method else _tested(methods)
+    except (ValueError, ArithmeticError):
+        if len(specs) == 1:
+            return [failed_result(specs[0], traceback.format_exc())]
+        half = len(specs) // 2
+        parts = slice(half), slice(half, None)
+        return [made for own in parts for made in run_group(specs[own], problems[own], only_method=only_method)]
+    return list(map(validated_result, specs, results))
 
 
 def problems_of(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
@@ -134,9 +128,9 @@ def warm_up(spec: RunSpec, problem: Problem) -> None:
     X = rng.uniform(size=(n, problem.n_features))
     y = rng.uniform(size=(n, problem.n_outputs)) if problem.n_classes is None else np.arange(n) % problem.n_classes
     tiny = replace(problem, X_train=X, y_train=y, X_validation=X, y_validation=y, X_test=X, y_test=y)
-    theirs = {name for name, version in spec.cell.algorithms if isinstance(version, str)}
-    if theirs <= {spec.cell.method}:
-        _finished([Learned(spec, tiny, _inputs(tiny), {}, {}, None, None)] if theirs else learn([Job(spec, tiny)]))
+    third_party = {name for name, version in spec.cell.algorithms if isinstance(version, str)}
+    if third_party <= {spec.cell.method}:
+        _tested([FittedMethod(spec, tiny, _inputs(tiny), {}, {})] if third_party else fit_methods([spec], [tiny]))
 
 
 def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
@@ -144,50 +138,33 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
 
     Raises
     ------
-    ValueError
-        A numerical error, with its traceback.
+    ValueError, ArithmeticError
+        A numerical error.
     """
-    (outcome,) = learn([Job(spec, problem)])
-    if isinstance(outcome, RunResult):
-        raise ValueError(outcome.error or f"{spec.cell.method} makes neither features nor classes")
-    return outcome.reducer, outcome.classifier or _train([outcome])[0]
+    (method,) = fit_methods([spec], [problem])
+    return method.reducer, method.classifier or _train([method])[0]
 
 
-def learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
+def fit_methods(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[FittedMethod]:
     """Fit the methods of runs with the same settings, networks side by side.
 
-    Runs that failed, or whose method only measures, give their result.
+    Methods learn from the training split, and from the validation split where the protocol includes it. Times are of
+    `time.perf_counter`, which stands still while the machine is suspended (CLOCK_MONOTONIC of Linux).
     """
-    if issubclass(contract_of(find_method(jobs[0].spec.cell.method)).estimator, MLP):
-        return _isolated(_learn, jobs)
-    return [outcome for job in jobs for outcome in _isolated(_learn, [job])]
-
-
-def _isolated(compute: Callable[[Sequence[AnyJob]], Sequence[Made]], jobs: Sequence[AnyJob]) -> list[Made | RunResult]:
-    """Compute jobs together or, after a numerical error, each by itself; a job with an error gives a failed result."""
-    try:
-        return list(compute(jobs))
-    except (ValueError, ArithmeticError):
-        if len(jobs) > 1:
-            return [outcome for job in jobs for outcome in _isolated(compute, [job])]
-        return [failed_result(jobs[0].spec, traceback.format_exc())]
-
-
-def _learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
-    """Fit methods on the training split, and on the validation split where the protocol includes it.
-
-    Times are of `time.perf_counter`, which stands still while the machine is suspended (CLOCK_MONOTONIC of Linux).
-    """
-    (spec, problem), *others = jobs
-    with contained(spec, 0):
-        methods = [make_method(job.spec, job.problem.task, n_outputs=job.problem.n_outputs) for job in jobs]
-        start = time.perf_counter()
-        if others:
-            _fit_networks(methods, [(job.problem, _inputs(job.problem)) for job in jobs])
-        else:
-            _fit_alone(methods[0], contract_of(find_method(spec.cell.method)), spec, problem, _inputs(problem))
-        share_ms = 1e3 * (time.perf_counter() - start) / len(jobs)
-        return [_learned(*job, method, share_ms) for job, method in zip(jobs, methods, strict=True)]
+    contract = contract_of(find_method(specs[0].cell.method))
+    jobs = list(zip(specs, problems, strict=True))
+    fitted = list[FittedMethod]()
+    for batch in [jobs] if issubclass(contract.estimator, MLP) else [[job] for job in jobs]:
+        with contained(batch[0][0], 0):
+            methods = [make_method(spec, own.task, n_outputs=own.n_outputs) for spec, own in batch]
+            start = time.perf_counter()
+            if isinstance(methods[0], MLP):
+                _fit_networks(methods, [(own, _inputs(own)) for _, own in batch])
+            else:
+                _fit_alone(methods[0], contract, *batch[0], _inputs(batch[0][1]))
+            share_ms = 1e3 * (time.perf_counter() - start) / len(batch)
+            fitted += [_reduced(*job, method, share_ms) for job, method in zip(batch, methods, strict=True)]
+    return fitted
 
 
 def _inputs(problem: Problem) -> Splits:
@@ -212,18 +189,15 @@ def contained(spec: RunSpec, stage: int) -> Iterator[None]:
         yield
 
 
-def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> list[MLP]:
+def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> None:
     """Fit networks with equal settings side by side; problems may have different pivot architectures."""
-    groups: dict[str, list[int]] = {}
-    for index, network in enumerate(networks):
-        settings = vars(network) | {"random_state": None}  # an unfitted estimator has no other attributes
-        groups.setdefault(repr(sorted(settings.items())), []).append(index)
+
+    def settings_of(index: int) -> str:  # an unfitted estimator has no other attributes
+        return repr(sorted((vars(networks[index]) | {"random_state": None}).items()))
+
     sets = [(train, problem.y_train, validation, problem.y_validation) for problem, (train, validation, _) in data]
-    fitted: dict[int, MLP] = {}
-    for group in groups.values():
-        alike = fit_together([networks[i] for i in group], [sets[i] for i in group], classes=_classes(data[0][0]))
-        fitted |= zip(group, alike, strict=True)
-    return [fitted[index] for index in range(len(networks))]
+    for alike in grouped(range(len(networks)), settings_of).values():
+        fit_together([networks[i] for i in alike], [sets[i] for i in alike], classes=_classes(data[0][0]))
 
 
 def _fit_alone(estimator: Any, contract: Contract, spec: RunSpec, problem: Problem, splits: Splits) -> None:
@@ -247,7 +221,8 @@ def _classes(problem: Problem) -> NDArray[np.int64] | None:
     return None if problem.n_classes is None else np.arange(problem.n_classes)
 
 
-def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -> Learned | RunResult:
+def _reduced(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -> FittedMethod:
+    """Return a fitted method with its measures and, if it makes features, with these."""
     values = dict(getattr(method, "measures_", {}))
     n_epochs = getattr(method, "n_epochs_", getattr(method, "n_generations_", None))
     if n_epochs is not None:
@@ -256,17 +231,17 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
     history = {name: curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve for name, curve in curves.items()}
     makes, splits = find_method(spec.cell.method).makes, _inputs(problem)
     if makes == "measures":
-        return RunResult(spec.key, "done", values=values, history=history)
+        return FittedMethod(spec, problem, splits, values, history)
     values["fit_time_ms"] = fit_time_ms
     if makes == "classes":
         values["dimensionality"] = getattr(method, "n_features_", problem.n_features)
-        return Learned(spec, problem, splits, values, history, None, method)
+        return FittedMethod(spec, problem, splits, values, history, classifier=method)
     reduced = _features(method, spec, splits)
     values["dimensionality"] = reduced[0].shape[1]
     values |= measure_reconstruction(method, problem.X_train, copy_for_third_party(reduced[0], spec))
     if dict(spec.cell.parameters).get(PORTRAIT):
-        history |= portray(method, problem, copy_for_third_party(reduced[0], spec))
-    return Learned(spec, problem, reduced, values, history, method, None)
+        history |= figure_arrays(method, problem, copy_for_third_party(reduced[0], spec))
+    return FittedMethod(spec, problem, reduced, values, history, reducer=method)
 
 
 def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
@@ -298,40 +273,47 @@ def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
     return features[0], features[1], features[2]
 
 
-def _classify(jobs: Sequence[Learned]) -> list[Learned]:
-    """Train the classifiers of runs on their features; each run has an equal share of the time."""
-    start = time.perf_counter()
-    classifiers = _train(jobs)
-    elapsed_ms = 1e3 * (time.perf_counter() - start)
-    return [
-        replace(job, values={**job.values, "classifier_time_ms": elapsed_ms / len(jobs)}, classifier=classifier)
-        for job, classifier in zip(jobs, classifiers, strict=True)
-    ]
+def _tested(methods: Sequence[FittedMethod]) -> list[RunResult]:
+    """Train the classifiers of methods that make features, networks side by side, and measure errors."""
+    if find_method(methods[0].spec.cell.method).makes == "measures":
+        return list(map(_result, methods))
+    if methods[0].classifier is None:
+        start = time.perf_counter()
+        classifiers = _train(methods)
+        time_ms = 1e3 * (time.perf_counter() - start) / len(methods)
+        methods = [
+            replace(own, values={**own.values, "classifier_time_ms": time_ms}, classifier=classifier)
+            for own, classifier in zip(methods, classifiers, strict=True)
+        ]
+    return list(map(_with_errors, methods))
 
 
-def _train(jobs: Sequence[Learned]) -> Sequence[Any]:
+def _result(method: FittedMethod) -> RunResult:
+    return RunResult(method.spec.key, "done", values=method.values, history=method.history)
+
+
+def _train(methods: Sequence[FittedMethod]) -> Sequence[Any]:
     """Return trained classifiers, networks trained side by side."""
     classifiers = []
-    for job in jobs:
-        with contained(job.spec, 1):
+    for own in methods:
+        problem, settings = own.problem, own.spec.cell.classifier
+        with contained(own.spec, 1):
             classifier = make_classifier(
-                *(job.spec.cell.classifier, job.spec.cell.problem, seeds(job.spec)[1], job.problem.task),
-                n_outputs=job.problem.n_outputs,
+                settings, own.spec.cell.problem, seeds(own.spec)[1], problem.task, n_outputs=problem.n_outputs
             )
             classifiers.append(classifier)
             if not isinstance(classifier, MLP):
-                contract = contract_of(find_classifier(str(dict(job.spec.cell.classifier)["rule"])), job.problem.task)
-                _fit_alone(classifier, contract, job.spec, job.problem, job.splits)
-    if classifiers and isinstance(classifiers[0], MLP):
-        return _fit_networks(classifiers, [(job.problem, job.splits) for job in jobs])
+                contract = contract_of(find_classifier(str(dict(settings)["rule"])), problem.task)
+                _fit_alone(classifier, contract, own.spec, problem, own.splits)
+    if isinstance(classifiers[0], MLP):
+        _fit_networks(classifiers, [(own.problem, own.splits) for own in methods])
     return classifiers
 
 
-def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
+def _with_errors(method: FittedMethod) -> RunResult:
     """Return the result of a run, with the errors of its classifier."""
-    (job,) = jobs
-    classifier, problem, spec = job.classifier, job.problem, job.spec
-    values, history = dict(job.values), dict(job.history)
+    classifier, problem, spec = method.classifier, method.problem, method.spec
+    values, history = dict(method.values), dict(method.history)
     for name, attribute in (("total_epochs", "n_epochs_"), ("relevant_epochs", "best_epoch_")):
         if (n_epochs := getattr(classifier, attribute, None)) is not None:
             values[name] = n_epochs
@@ -339,7 +321,7 @@ def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
     targets = (problem.y_train, problem.y_validation, problem.y_test)
     is_network = hasattr(classifier, "squared_error_percent")
     with contained(spec, 2):
-        for split, X, y in zip(("train", "validation", "test"), job.splits, targets, strict=True):
+        for split, X, y in zip(("train", "validation", "test"), method.splits, targets, strict=True):
             predicted = predictions_of(classifier, copy_for_third_party(X, spec), y, problem.n_classes)
             name, error = error_percent(predicted, y, problem.n_classes)
             # A network's own squared errors stand: the least training error, and the same validation error.
@@ -351,7 +333,7 @@ def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
         if dict(spec.cell.parameters).get(PREDICTIONS):
             scores, kept = score_predictions(classifier, copy_for_third_party(X, spec), predicted, problem)
             values, history = values | scores, history | kept
-    return [RunResult(spec.key, "done", values=values, history=history)]
+    return RunResult(spec.key, "done", values=values, history=history)
 
 
 def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int = 1) -> Any:
@@ -363,14 +345,10 @@ def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int =
     contract = contract_of(find_method(spec.cell.method))
     seed, _, inner_seed = seeds(spec)
     settings = {name: value for name, value in spec.cell.parameters if name not in STORAGE_FLAGS}
-    arguments = _arguments(contract.estimator, settings, spec.cell.problem, n_outputs)
-    if contract.takes_seed:
-        arguments["random_state"] = seed
+    inner = None
     if contract.takes_classifier and spec.cell.classifier:
-        arguments["estimator"] = make_classifier(
-            spec.cell.classifier, spec.cell.problem, inner_seed, task, n_outputs=n_outputs
-        )
-    return contract.estimator(**arguments)
+        inner = make_classifier(spec.cell.classifier, spec.cell.problem, inner_seed, task, n_outputs=n_outputs)
+    return _make(contract, settings, spec.cell.problem, n_outputs, seed, inner)
 
 
 def make_classifier(
@@ -383,22 +361,21 @@ def make_classifier(
     own = {name: value for name, value in settings if not name.startswith(_BASE)}
     base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
     contract = contract_of(find_classifier(str(own.pop("rule"))), task)
-    arguments = _arguments(contract.estimator, own, problem, n_outputs)
-    if contract.takes_seed:
-        arguments["random_state"] = seed
-    if base:
-        arguments["estimator"] = make_classifier(base, problem, seed, task, n_outputs=n_outputs)
-    return contract.estimator(**arguments)
+    inner = make_classifier(base, problem, seed, task, n_outputs=n_outputs) if base else None
+    return _make(contract, own, problem, n_outputs, seed, inner)
 
 
-def _arguments(estimator: type, settings: Mapping[str, Any], problem: str, n_outputs: int) -> dict[str, Any]:
-    """Return constructor arguments; ``pivot`` becomes the problem's pivot network or, without one, `rule_network`."""
+def _make(contract: Contract, settings: Mapping[str, Any], problem: str, n_outputs: int, seed: int, inner: Any) -> Any:
+    """Return an unfitted estimator; ``pivot`` is the problem's pivot network or, without one, `rule_network`."""
     pivot = pivot_of(problem) or rule_network(n_outputs)
     resolved = {
         name: getattr(pivot, name) if value == PIVOT and name in PIVOT_KEYS else value
         for name, value in settings.items()
     }
-    return constructor_arguments(estimator, resolved)
+    given = {"random_state": seed} if contract.takes_seed else {}
+    if inner is not None:
+        given["estimator"] = inner
+    return contract.estimator(**constructor_arguments(contract.estimator, resolved), **given)
 
 
 def seeds(spec: RunSpec) -> tuple[int, int, int]:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 from pppca_bench.experiments import cell as cells
 from pppca_bench.methods.protocol import STORAGE_FLAGS
 from pppca_bench.problems import Problem
+from pppca_bench.quantities import DECIMALS, error_of
 from pppca_bench.runs import (
     CHOOSE,
     CHOOSE_BY,
     CHOOSE_RETAIN,
     CHOSEN,
-    DECIMALS,
     Parameters,
     RunResult,
     RunSpec,
     Scalar,
     candidates,
-    error_of,
     failed_result,
+    grouped,
 )
 
 
@@ -57,38 +58,28 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     if among == [()]:
         return cells.run_group(specs, problem)
     problems = cells.problems_of(problem, specs)
-    distinct = {id(own): own for own in problems}.items()
-    blinded = {key: replace(own, X_test=own.X_validation, y_test=own.y_validation) for key, own in distinct}
-    blind = [blinded[id(own)] for own in problems]
-    attempt = _reduce if rule[CHOOSE_BY] == "retained_variance" else cells.run_group
-    tried = [attempt([with_settings(spec, candidate, STORAGE_FLAGS) for spec in specs], blind) for candidate in among]
-    results: dict[str, RunResult] = {}
-    groups: dict[Parameters, list[cells.Job]] = {}
-    n_failed: dict[str, int] = {}
-    for spec, own, *outcomes in zip(specs, problems, *tried, strict=True):
-        best = _best(rule, [outcome.values for outcome in outcomes])
-        n_failed[spec.key] = sum(outcome.status == "failed" for outcome in outcomes)
-        if best is None:
-            error = outcomes[0].error or f"no candidate has a value of {rule[CHOOSE_BY]}"
-            results[spec.key] = failed_result(spec, error)
-        else:
-            groups.setdefault(among[best], []).append(cells.Job(spec, own))
-    for chosen, group in groups.items():
-        settings: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in chosen}
-        for result in cells.run_group([with_settings(spec, chosen) for spec, _ in group], [own for _, own in group]):
-            choice = settings | {"failed_candidates": n_failed[result.key]}
-            is_done = result.status == "done"
-            results[result.key] = replace(result, values={**result.values, **choice}) if is_done else result
-    return [results[spec.key] for spec in specs]
-
-
-def _reduce(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunResult]:
-    """Fit the runs' methods alone, and return the values that they measure on the training split."""
-    outcomes = [outcome for job in map(cells.Job, specs, problems) for outcome in cells.learn([job])]
-    return [
-        outcome if isinstance(outcome, RunResult) else RunResult(outcome.spec.key, "done", values=outcome.values)
-        for outcome in outcomes
+    blinded = cache(lambda own: replace(own, X_test=own.X_validation, y_test=own.y_validation))
+    blind = [blinded(own) for own in problems]
+    only_method = rule[CHOOSE_BY] == "retained_variance"
+    tried = [
+        cells.run_group(
+            [with_settings(spec, candidate, STORAGE_FLAGS) for spec in specs], blind, only_method=only_method
+        )
+        for candidate in among
     ]
+    error = f"no candidate has a value of {rule[CHOOSE_BY]}"
+    results = [failed_result(spec, first.error or error) for spec, first in zip(specs, tried[0], strict=True)]
+    best = [_best(rule, [outcome.values for outcome in outcomes]) for outcomes in zip(*tried, strict=True)]
+    for choice, indices in grouped(range(len(specs)), best.__getitem__).items():
+        if choice is None:
+            continue
+        chosen: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in among[choice]}
+        again = [with_settings(specs[index], among[choice]) for index in indices]
+        for index, result in zip(indices, cells.run_group(again, [problems[i] for i in indices]), strict=True):
+            n_failed = sum(outcomes[index].status == "failed" for outcomes in tried)
+            more = chosen | {"failed_candidates": n_failed} if result.status == "done" else {}
+            results[index] = replace(result, values={**result.values, **more})
+    return results
 
 
 def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> int | None:
@@ -96,14 +87,14 @@ def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> i
     by_error = rule[CHOOSE_BY] == "validation_error"
     names = set().union(*tried)
     number = error_of(names, "validation") if by_error else f"{rule[CHOOSE_BY]}_percent"
-    known = {place: values["dimensionality"] for place, values in enumerate(tried) if number in values}
-    if not known:
+    sizes = {index: values["dimensionality"] for index, values in enumerate(tried) if number in values}
+    if not sizes:
         return None
-    found = {place: round(tried[place][number], DECIMALS) for place in known}
+    measured = {index: round(tried[index][number], DECIMALS) for index in sizes}
     if by_error:
-        return min(known, key=lambda place: (found[place], known[place], place))
+        return min(sizes, key=lambda index: (measured[index], sizes[index], index))
     retain = cast("float", rule[CHOOSE_RETAIN])
-    enough = [place for place in known if found[place] >= retain]
+    enough = [index for index in sizes if measured[index] >= retain]
     if not enough:
-        return max(known, key=lambda place: (found[place], -place))
-    return min(enough, key=lambda place: (known[place], -found[place], place))
+        return max(sizes, key=lambda index: (measured[index], -index))
+    return min(enough, key=lambda index: (sizes[index], -measured[index], index))

@@ -16,12 +16,12 @@ from typing import Any, cast
 
 from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_worker
 
-from pppca_bench import __version__
 from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.errors import ClusterError
 from pppca_bench.experiments.executors import Workers, installed_modules_first, uninterrupted_children
 from pppca_bench.experiments.provenance import LIBRARIES
 from pppca_bench.problems import Problem, ProblemSource, load_source
+from pppca_bench.version import __version__
 
 TIMEOUT_S = 30.0
 """Time to wait for a scheduler, and for a first worker."""

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from joblib import cpu_count
+
 from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError, StoreError
-from pppca_bench.experiments.executors import available_cores
 from pppca_bench.problems import known_problems, load_problem
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import SCHEMA_VERSION
@@ -36,7 +37,7 @@ def examine(data_dir: Path | None, database: Path) -> Iterator[CheckResult]:
 
 
 def _environment() -> CheckResult:
-    cores = f"{available_cores()} of {os.cpu_count()} processor cores for `pppca run`"
+    cores = f"{cpu_count()} of {os.cpu_count()} processor cores for `pppca run`"
     if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0":
         return CheckResult("environment", f"{cores}, with compiled kernels.")
     text = f"{cores}, but NUMBA_DISABLE_JIT is set: without compiled kernels, a run takes hundreds of times as long."
@@ -77,10 +78,7 @@ def _database(path: Path) -> CheckResult:
         if not path.exists():
             return CheckResult("database", f"{path}: does not exist yet; `pppca run CONFIG` creates it.")
         with Store(path, read_only=True) as store:
-            store.check_integrity()
-            store.read()
-            for (key,) in store.rows("SELECT key FROM histories"):
-                store.histories([key])
+            store.check_content()
     except (StoreError, PermissionError) as error:
         return CheckResult("database", str(error), "")
     return CheckResult("database", f"{path}: intact, version {SCHEMA_VERSION}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import multiprocessing
 import multiprocessing.util
 import os
@@ -11,6 +10,8 @@ import signal
 import sys
 import tempfile
 import threading
+import time
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -29,36 +30,29 @@ if TYPE_CHECKING:
 PRELOADED = ["pppca_bench.experiments.choosing", "pppca_bench.experiments.worker"]
 """Modules that the server of the workers imports before it forks them: everything that a run calls."""
 
+PATIENCE_S = 30.0
+"""Time for a server that was killed to end, so that it can be started again."""
+
 MAX_TEMPORARY = 70
 """Largest length of a temporary folder in bytes: addresses of sockets, which have 32 more, have at most 103."""
-
-CGROUP = Path("/sys/fs/cgroup")
-"""Folder of a container's limits: microseconds of processor time in a period of microseconds; "max" or -1 for none."""
-
-
-def available_cores() -> int:
-    """Return the number of processor cores that this process may use, also by the limit of its control group."""
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):  # of both versions of cgroups
-        with suppress(OSError, ValueError):  # no such file, or "max"
-            quota, period = map(int, " ".join((CGROUP / name).read_text(encoding="ascii") for name in names).split())
-            n_cores = min(n_cores, max(1, -(-quota // period))) if quota > 0 else n_cores
-    return n_cores
 
 
 def check_main_guard() -> None:
     """Raise ConfigError if a script calls this at its top level: workers import the script, and would call it, too."""
-    main, frame = sys.modules["__main__"], inspect.currentframe()
-    while frame is not None and (frame.f_globals is not vars(main) or frame.f_code.co_name != "<module>"):
-        frame = frame.f_back
+    main = sys.modules["__main__"]
     path = getattr(main, "__file__", None)
-    if frame is None or path is None or not Path(path).is_file():
+    lines = [
+        line
+        for frame, line in traceback.walk_stack(None)
+        if frame.f_globals is vars(main) and frame.f_code.co_name == "<module>"
+    ]
+    if not lines or path is None or not Path(path).is_file():
         return
     statements = ast.parse(Path(path).read_bytes()).body
-    (here, *_) = [each for each in statements if (each.end_lineno or 0) >= frame.f_lineno] or statements[-1:]
+    (here, *_) = [each for each in statements if (each.end_lineno or 0) >= lines[0]] or statements[-1:]
     if not (isinstance(here, ast.If) and "__name__" in ast.dump(here.test)):
         raise ConfigError(
-            f'{path}:{frame.f_lineno}: expected `if __name__ == "__main__":` before a call with worker processes, which'
+            f'{path}:{lines[0]}: expected `if __name__ == "__main__":` before a call with worker processes, which'
             " import this script, got none. Put the call below it, or compute with workers=0."
         )
 
@@ -96,8 +90,6 @@ class Workers:
             self.close()
         else:
             self.renew()
-            if self._new_executor is _Processes:
-                _stop_server()
 
     @property
     def n_in_flight(self) -> int:
@@ -196,11 +188,7 @@ class _Processes(Executor):
         with self._lock:
             if self._processes is None:
                 raise BrokenExecutor
-            try:
-                worker = _start_worker()
-            except (EOFError, ConnectionError, FileNotFoundError):  # the server of the workers was killed meanwhile
-                _stop_server()
-                worker = _start_worker()
+            worker = _start_worker()
             self._processes.append(worker[0])
         return worker
 
@@ -211,11 +199,19 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
     A server that is killed may have started a worker before: each has a connection of its own, since the lost worker
     would take the call of the next.
     """
-    here, there = multiprocessing.Pipe()
-    process: BaseProcess = start_server().Process(target=_serve, args=(there,))  # type: ignore[attr-defined]
-    process.start()
-    there.close()
-    return process, here
+    end = time.perf_counter() + PATIENCE_S
+    while True:
+        here, there = multiprocessing.Pipe()
+        process: BaseProcess = start_server().Process(target=_serve, args=(there,))  # type: ignore[attr-defined]
+        try:
+            process.start()
+        except (EOFError, ConnectionError, FileNotFoundError):
+            if time.perf_counter() > end:
+                raise
+            time.sleep(0.01)  # a server that was killed counts as alive until it has ended
+        else:
+            there.close()
+            return process, here
 
 
 def _kill(process: BaseProcess) -> None:
@@ -287,21 +283,6 @@ def start_server() -> BaseContext:
             with uninterrupted_children():
                 forkserver.ensure_running()
     return context
-
-
-def _stop_server() -> None:
-    """Kill the server, if there is one, and wait for its end.
-
-    A server that is dying counts as alive, but does not answer; a server that still imports would outlive its parent.
-    """
-    with suppress(ImportError):  # Windows has no server
-        from multiprocessing import forkserver
-
-        server: Any = getattr(forkserver, "_forkserver")  # noqa: B009 no public interface ends it
-        if server._forkserver_pid is not None:
-            with suppress(ProcessLookupError):
-                os.kill(server._forkserver_pid, signal.SIGKILL)
-            server._stop()
 
 
 def _serve(connection: Connection) -> None:

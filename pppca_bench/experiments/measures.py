@@ -15,7 +15,8 @@ from pppca_bench.classifiers import squared_error_percent
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.problems import Problem
 from pppca_bench.projection import max_variances
-from pppca_bench.runs import MEASURES, QUANTITIES, RunResult, RunSpec, failed_result
+from pppca_bench.quantities import MEASURES, QUANTITIES
+from pppca_bench.runs import RunResult, RunSpec, failed_result
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
 _SUM_TOLERANCE = 1e-6
@@ -45,9 +46,9 @@ def score_predictions(
     Returns
     -------
     dict of str to float
-        Scores, named as in `pppca_bench.runs.SCORES`. For classes: accuracy, balanced accuracy and macro F1 (both over
-        the classes of the test split) and, if there are class probabilities, log loss. For numbers: R², the mean over
-        targets.
+        Scores, named as in `pppca_bench.quantities.SCORES`. For classes: accuracy, balanced accuracy and macro F1 (both
+        over the classes of the test split) and, if there are class probabilities, log loss. For numbers: R², the mean
+        over targets.
     dict of str to array
         Targets, predictions and, if there are any, probabilities of shape (n_test, n_classes).
     """
@@ -167,7 +168,7 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
     return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
-def portray(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArray[Any]]:
+def figure_arrays(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArray[Any]]:
     """Return the arrays that a run with ``portrait: true`` stores for figures, in single precision.
 
     Returns
@@ -214,7 +215,7 @@ def _mean_square(deviations: Floats) -> float:
         return float(np.mean(np.einsum("ij,ij->i", deviations, deviations)))
 
 
-def recordable(spec: RunSpec, result: RunResult) -> RunResult:
+def validated_result(spec: RunSpec, result: RunResult) -> RunResult:
     """Return a result with Python numbers, without nan, and with arrays of real numbers, to be recorded.
 
     Any other content, such as an infinite number or a negative count, makes the result a failure.

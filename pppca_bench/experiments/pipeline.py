@@ -16,17 +16,19 @@ from sklearn.utils.metaestimators import available_if
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.config.plan import algorithms_of
-from pppca_bench.config.request import read_request
 from pppca_bench.documents import parse_yaml
 from pppca_bench.errors import ConfigError, DataError, StoreError
 from pppca_bench.experiments.cell import fit_run
 from pppca_bench.experiments.choosing import with_choice
 from pppca_bench.experiments.measures import as_matrix, error_percent, predictions_of, probabilities_of
+from pppca_bench.experiments.request import read_request
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
-from pppca_bench.methods.lookup import extend_sys_path, find_method
+from pppca_bench.methods.lookup import find_method
+from pppca_bench.methods.third_party import extend_sys_path
 from pppca_bench.problems import DataSet, OwnData, Problem, load_data_set, load_problem, load_source, registered
 from pppca_bench.problems.encode import FrozenEstimator, TrainingRange
-from pppca_bench.runs import RunResult, RunSpec, error_of
+from pppca_bench.quantities import error_of
+from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import find_run

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pppca_bench import __version__
+from pppca_bench.version import __version__
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 

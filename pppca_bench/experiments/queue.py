@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from pppca_bench.methods.lookup import find_method
-from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell
+from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, grouped
 from pppca_bench.store.database import Store
 
 GROUP_SIZE = 16
@@ -15,6 +16,8 @@ GROUP_SIZE = 16
 
 MAX_CELLS = 3
 """Largest number of cells in a group, such as the cells of a problem's three permutations."""
+
+_SETTINGS = attrgetter("method", "parameters", "classifier")
 
 Group = tuple[RunSpec, ...]
 """Runs with the same settings, on data of the same shape, that train together."""
@@ -34,23 +37,14 @@ def is_timed(cell: Cell) -> bool:
     return bool(parameter) and bool(dict(cell.parameters)[parameter])
 
 
-def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem, *, alone: bool = False) -> Iterator[Group]:
+def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator[Group]:
     """Yield runs in groups of at most GROUP_SIZE, in the order of the first runs of each cell.
 
     A group has runs of one cell, or all runs of up to MAX_CELLS cells with the same settings and equal ``data_of``.
-    Choice: with a time limit, each run is a group of its own (``alone``), so that the limit holds for each.
     """
-    alike: dict[Hashable, list[list[RunSpec]]] = {}
-    for cell, own in by_cell(specs).items():
-        if alone:
-            yield from ((spec,) for spec in own)
-            continue
-        splits: dict[Hashable, list[RunSpec]] = {}
-        for spec in own:
-            splits.setdefault(data_of(spec), []).append(spec)
-        for data, runs in splits.items():
-            alike.setdefault((cell.method, cell.parameters, cell.classifier, data), []).append(runs)
-    for cells in alike.values():
+    ordered = itertools.chain.from_iterable(by_cell(specs).values())
+    for alike in grouped(ordered, lambda spec: (_SETTINGS(spec.cell), data_of(spec))).values():
+        cells = list(by_cell(alike).values())
         n_cells = min(MAX_CELLS, max(1, GROUP_SIZE // max(map(len, cells))))
         for first in range(0, len(cells), n_cells):
             together = list(itertools.chain.from_iterable(cells[first : first + n_cells]))
@@ -82,8 +76,6 @@ class Queue:
         Return all runs, including completed runs.
     retries : int
         Number of times that a failed run is put back.
-    alone : bool, default False
-        Make each run a group.
 
     Attributes
     ----------
@@ -91,14 +83,12 @@ class Queue:
         Runs that another process computed meanwhile.
     """
 
-    def __init__(
-        self, specs: Sequence[RunSpec], store: Store, data_of: DataOf, *, fresh: bool, retries: int, alone: bool = False
-    ) -> None:
+    def __init__(self, specs: Sequence[RunSpec], store: Store, data_of: DataOf, *, fresh: bool, retries: int) -> None:
         self.n_done_meanwhile = 0
         self._store, self._fresh, self._retries = store, fresh, retries
         self._waiting: dict[bool, deque[tuple[Group, bool]]] = {False: deque(), True: deque()}
         self._n_attempts = Counter[str]()
-        for group in groups(specs, data_of, alone=alone):
+        for group in groups(specs, data_of):
             self._waiting[is_timed(group[0].cell)].append((group, False))
 
     @property

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pppca_bench.config.experiment import NAME
-from pppca_bench.config.request import Request, read_request
 from pppca_bench.documents import YamlSource, read_yaml, to_source
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.executors import check_main_guard
+from pppca_bench.experiments.request import Request, read_request
 from pppca_bench.problems import OwnData, registered
 from pppca_bench.problems.given import Table
 from pppca_bench.store import DATABASE
@@ -125,7 +125,7 @@ def run(
 def with_given(source: YamlSource, given: Collection[str], **changes: object) -> YamlSource:
     """Return a document with changed keys, and with the given problems if it names no problems."""
     if given and isinstance(source.value, dict) and "problems" not in source.value:
-        changes["problems"] = list(given)
+        changes["problems"] = tuple(given)
     return replace(source, value=source.value | changes) if isinstance(source.value, dict) else source
 
 

@@ -10,11 +10,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments.executors import Workers, uninterrupted
 from pppca_bench.experiments.provenance import describe
-from pppca_bench.experiments.queue import Group, Queue, same_problem
+from pppca_bench.experiments.queue import DataOf, Group, Queue, same_problem
 from pppca_bench.experiments.worker import Computed, compile_kernels, compute, disturbance, needed_families
 from pppca_bench.problems import Problem, ProblemSource
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed_result, n_trainings
@@ -59,8 +60,7 @@ def run(
     problems: OpenProblems,
     *,
     plans: Sequence[Plan] = (),
-    workers: int = 1,
-    backend: Workers | None = None,
+    workers: int | Workers = 1,
     fresh: bool = False,
     retries: int = 0,
     fail_fast: bool = False,
@@ -79,11 +79,9 @@ def run(
         Workers do not write to it.
     problems : mapping of (str, str) to (ProblemSource, Problem)
         The problems of the specs' cells, by name and digest; a problem with several splits is its first split.
-    workers : int, default 1
-        Number of worker processes; 0 computes in this process. No result depends on it.
-    backend : Workers, optional
-        Workers to use instead of new worker processes; they stay open for further calls. If they have a time limit,
-        a run that exceeds it has failed.
+    workers : int or Workers, default 1
+        Number of worker processes; 0 computes in this process. No result depends on it. Given `Workers` stay open for
+        further calls; if they have a time limit, a run that exceeds it has failed.
     fresh : bool, default False
         Compute completed runs again.
     retries : int, default 0
@@ -104,13 +102,15 @@ def run(
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     by_key = {spec.key: spec for spec in missing}
-    timeout, data_of = backend.timeout if backend else None, partial(_shared_properties, problems=problems)
-    queue = Queue(missing, store, data_of, fresh=fresh, retries=retries, alone=timeout is not None)
+    data_of: DataOf = partial(_shared_properties, problems=problems)
+    if isinstance(workers, Workers) and workers.timeout is not None:
+        data_of = attrgetter("key")  # Choice: each run is a group of its own, so that the limit holds for each
+    queue = Queue(missing, store, data_of, fresh=fresh, retries=retries)
     provenance, n_finished, failures = "", 0, list[RunResult]()
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
     progress(0, n_to_train)
     with ExitStack() as stack:
-        used = backend or stack.enter_context(Workers(workers))
+        used = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
         _compile(needed_families(missing), used, stage, warn)
         for computed in _execute(queue, used, problems, warn):
             provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})  # while the workers compute

@@ -56,33 +56,29 @@ def compile_kernels(family: str) -> None:
 def compute(group: Group, loads: Loads, timeout: float | None = None) -> Computed:
     """Compute a group; an exception gives failed results with the traceback, and a timeout ends this process.
 
+    After an exception each cell is computed by itself.
     Runs of third-party code, which may be slow, are computed one by one: after `SHARE_S` only the first runs of a group
     have results, so that these are saved.
     """
-    with ExitStack() as stack:
-        if is_timed(group[0].cell):
-            with suppress(OSError, ImportError):
-                stack.enter_context(machine_lock())
-        return _results(group, loads, timeout)
-
-
-def _results(group: Group, loads: Loads, timeout: float | None) -> list[RunResult]:
-    """Return the results of a group; after an exception each cell is computed by itself."""
     if len(group) > 1 and group[0].cell.is_third_party:
         results, end = list[RunResult](), time.perf_counter() + SHARE_S
         while len(results) < len(group) and (not results or time.perf_counter() < end):
-            results += _results((group[len(results)],), loads, timeout)
+            results += compute((group[len(results)],), loads, timeout)
         return results
     try:
-        check_versions(group[0].cell)
-        opened = {of: loads[of]() for of in set(map(same_problem, group))}
-        return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
+        with ExitStack() as stack:
+            if is_timed(group[0].cell):
+                with suppress(OSError, ImportError):
+                    stack.enter_context(machine_lock())
+            check_versions(group[0].cell)
+            opened = {of: loads[of]() for of in set(map(same_problem, group))}
+            return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
     except BaseException as error:  # the boundary: one broken run must not end the others
         if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             raise  # Ctrl-C, which workers ignore
         cells = by_cell(group).values()
         if len(cells) > 1:
-            return [result for own in cells for result in _results(tuple(own), loads, timeout)]
+            return [result for own in cells for result in compute(tuple(own), loads, timeout)]
         return [failed_result(spec, traceback.format_exc()) for spec in group]
 
 

@@ -21,7 +21,7 @@ class Entry:
         Dotted path of the class, ``"module:Class"``; the constructor defines the parameters that a config may set.
     version : int or str
         For methods of this package a number, increased by hand if a change of code changes results; for third-party
-        methods the result of `methods.lookup.version_of`. Results of other versions are not reused.
+        methods the result of `methods.third_party.version_of`. Results of other versions are not reused.
     defaults : mapping of str to value
         Defaults in configs that differ from the constructor.
     details : mapping of str to str

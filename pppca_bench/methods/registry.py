@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from pppca_bench.methods.entry import Classifier, Method
 
@@ -20,6 +21,14 @@ _CRITERIA: Mapping[tuple[str, object], str] = {
     ("criterion", "accuracy"): "accuracy",
     ("criterion", "t_test"): "t-test",
 }
+_HEBBIAN: Mapping[str, Any] = {"labels": _AUTOCORRELATION, "kernels": ("linear_algebra", "hebbian")}
+_EVOLUTION: Mapping[str, Any] = {"labels": _AUTOCORRELATION, "kernels": ("linear_algebra", "evolution")}
+_STREAMING: Mapping[str, Any] = {
+    "labels": _AUTOCORRELATION,
+    "instead_of_tau": ("n_components",),
+    "kernels": ("streaming", "linear_algebra"),
+}
+_CLASSIFIES: Mapping[str, Any] = {"makes": "classes", "needs_classes": True}
 _PIVOT: Mapping[str, object] = {"hidden": "pivot"}
 
 _SQUARED_ERROR = (
@@ -50,8 +59,7 @@ _METHODS = (
         source="Sanger 1989; slides",
         estimator="pppca_bench.engines.gha:GHA",
         version=4,
-        labels=_AUTOCORRELATION,
-        kernels=("linear_algebra", "hebbian"),
+        **_HEBBIAN,
     ),
     Method(
         name="dgha",
@@ -60,8 +68,7 @@ _METHODS = (
         source="slides",
         estimator="pppca_bench.engines.dgha:DGHA",
         version=4,
-        labels=_AUTOCORRELATION,
-        kernels=("linear_algebra", "hebbian"),
+        **_HEBBIAN,
     ),
     Method(
         name="dgha_speedup",
@@ -73,8 +80,7 @@ _METHODS = (
         makes="measures",
         timed_by="timed",
         seeded_as="dgha",
-        labels=_AUTOCORRELATION,
-        kernels=("linear_algebra", "hebbian"),
+        **_HEBBIAN,
     ),
     Method(
         name="hebbian_pca",
@@ -94,8 +100,7 @@ _METHODS = (
         source="slides",
         estimator="pppca_bench.engines.ne_ppca:NEpPCA",
         version=4,
-        labels=_AUTOCORRELATION,
-        kernels=("linear_algebra", "evolution"),
+        **_EVOLUTION,
     ),
     Method(
         name="ne_ppca_times",
@@ -116,8 +121,7 @@ _METHODS = (
         estimator="pppca_bench.engines.counterparts:PCALikeDGHA",
         version=4,
         seeded_as="dgha",
-        labels=_AUTOCORRELATION,
-        kernels=("linear_algebra", "hebbian"),
+        **_HEBBIAN,
     ),
     Method(
         name="pca_like_ne_ppca",
@@ -127,8 +131,7 @@ _METHODS = (
         estimator="pppca_bench.engines.counterparts:PCALikeNEpPCA",
         version=4,
         seeded_as="ne_ppca",
-        labels=_AUTOCORRELATION,
-        kernels=("linear_algebra", "evolution"),
+        **_EVOLUTION,
     ),
     Method(
         name="dgha_without_removal",
@@ -138,8 +141,7 @@ _METHODS = (
         estimator="pppca_bench.engines.counterparts:DGHAWithoutRemoval",
         version=4,
         seeded_as="dgha",
-        labels=_AUTOCORRELATION,
-        kernels=("linear_algebra", "hebbian"),
+        **_HEBBIAN,
     ),
     Method(
         name="ccipca",
@@ -147,9 +149,7 @@ _METHODS = (
         does="components in one pass, without a learning rate",
         source="Weng, Zhang & Hwang 2003",
         estimator="pppca_bench.engines.streaming:CCIPCA",
-        labels=_AUTOCORRELATION,
-        instead_of_tau=("n_components",),
-        kernels=("streaming", "linear_algebra"),
+        **_STREAMING,
     ),
     Method(
         name="fsm",
@@ -157,9 +157,7 @@ _METHODS = (
         does="components in one pass, by fast similarity matching",
         source="Giovannucci, Minden, Pehlevan & Chklovskii 2018",
         estimator="pppca_bench.engines.streaming:FastSimilarityMatching",
-        labels=_AUTOCORRELATION,
-        instead_of_tau=("n_components",),
-        kernels=("streaming", "linear_algebra"),
+        **_STREAMING,
     ),
     Method(
         name="adaoja",
@@ -167,9 +165,7 @@ _METHODS = (
         does="components in one pass, by Oja's rule with rates that adapt",
         source="Henriksen & Ward 2019",
         estimator="pppca_bench.engines.streaming:AdaOja",
-        labels=_AUTOCORRELATION,
-        instead_of_tau=("n_components",),
-        kernels=("streaming", "linear_algebra"),
+        **_STREAMING,
     ),
     Method(
         name="eigengame",
@@ -177,9 +173,7 @@ _METHODS = (
         does="components in one pass, by the μ-EigenGame",
         source="Gemp, McWilliams, Vernade & Graepel 2021",
         estimator="pppca_bench.engines.streaming:EigenGame",
-        labels=_AUTOCORRELATION,
-        instead_of_tau=("n_components",),
-        kernels=("streaming", "linear_algebra"),
+        **_STREAMING,
     ),
     Method(
         name="all_features",
@@ -291,8 +285,7 @@ _METHODS = (
         does="the most frequent class of the training data, for every example",
         source="reference line",
         estimator="pppca_bench.classifiers.sklearn_classifiers:MajorityClassifier",
-        makes="classes",
-        needs_classes=True,
+        **_CLASSIFIES,
         reduces=False,
     ),
     Method(
@@ -302,8 +295,7 @@ _METHODS = (
         source="textbook GA; slides",
         estimator="pppca_bench.classifiers.genetic_mlp:GAMLPClassifier",
         version=2,
-        makes="classes",
-        needs_classes=True,
+        **_CLASSIFIES,
         reduces=False,
         # Of six readings, the reading with least validation error: docs/choices.md.
         defaults={"hidden": "pivot", "shortcuts": True, "start": "trained"},
@@ -316,8 +308,7 @@ _METHODS = (
         does="network whose inputs and hidden nodes a genetic algorithm picks; classifies by itself",
         source="textbook GA; slides",
         estimator="pppca_bench.classifiers.genetic_mlp:StructureGAClassifier",
-        makes="classes",
-        needs_classes=True,
+        **_CLASSIFIES,
         defaults=_PIVOT,
         details=_BY_RPROP,
         kernels=("batch_training",),
@@ -328,8 +319,7 @@ _METHODS = (
         does="network that loses weights by saliency and is trained again; classifies by itself",
         source="LeCun, Denker & Solla 1990; slides",
         estimator="pppca_bench.classifiers.pruned_mlp:PrunedMLPClassifier",
-        makes="classes",
-        needs_classes=True,
+        **_CLASSIFIES,
         defaults=_PIVOT,
         details=_BY_RPROP,
         kernels=("batch_training",),
@@ -341,8 +331,7 @@ _METHODS = (
         source="Lin, Ke, Chien & Yang 2008; slides",
         estimator="pppca_bench.classifiers.flgp:FLGPClassifier",
         version=2,
-        makes="classes",
-        needs_classes=True,
+        **_CLASSIFIES,
     ),
     Method(
         name="rfe_svm",
@@ -350,8 +339,7 @@ _METHODS = (
         does="recursive feature elimination with a linear support vector machine; classifies by itself",
         source="Guyon et al. 2002; slides",
         estimator="pppca_bench.classifiers.sklearn_classifiers:RFESVMClassifier",
-        makes="classes",
-        needs_classes=True,
+        **_CLASSIFIES,
     ),
 )
 

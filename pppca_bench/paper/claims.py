@@ -16,11 +16,12 @@ from pppca_bench.paper.evidence import READINGS, Evidence, Reading
 from pppca_bench.paper.fitness_times import MEAN, mean_shares
 from pppca_bench.paper.lines import Line
 from pppca_bench.paper.losses import Losses, Verdict, judge_losses, losses, size_text, typical_loss
+from pppca_bench.quantities import DECIMALS
 from pppca_bench.references.layout import Text, Texts
 from pppca_bench.reporting.document import SIGNED, Finding, environment, listed, printed
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.statistics import holm, summarise
-from pppca_bench.runs import DECIMALS, grouped
+from pppca_bench.runs import grouped
 
 _ROUNDING = 1e-6
 _ONE_PASS = "one pass", "subspace in one pass", "dynamical"

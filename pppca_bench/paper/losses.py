@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pppca_bench.quantities import DECIMALS
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.pairs import ALPHA, MARGIN
 from pppca_bench.reporting.statistics import PairedTest, holm, student_t
-from pppca_bench.runs import DECIMALS
 
 Floats = NDArray[np.floating[Any]]
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Typed = tuple["Column", Series]
     """Type and converted values of a column."""
 
-Kind = Literal["number", "boolean", "category", "text", "date"]
+ColumnKind = Literal["number", "boolean", "category", "text", "date"]
 Remedy = str | tuple[str, str, object]
 """Text, or text before a key of the declaration, the key, and its value."""
 
@@ -106,7 +106,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     labels: tuple[str, ...] = ()
     form: str = ""
     has_gaps: bool = False
@@ -128,7 +128,7 @@ def place_of(values: Series, row: int) -> str:
     return f"{values.index.name or 'row'} {values.index[row]}"
 
 
-def infer(series: Series, reading: Reading, declared: Kind | None = None, form: str = "") -> Typed:
+def infer(series: Series, reading: Reading, declared: ColumnKind | None = None, form: str = "") -> Typed:
     """Return the type of a column, decided by all values that are not missing, and its converted values.
 
     If all values are numbers, the column has numbers, unless a number begins with zeros, as codes do. If all are dates
@@ -196,15 +196,13 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     import pandas as pd
 
     if column.kind == "date":
-        dates = values
-        if not pd.api.types.is_datetime64_any_dtype(values.dtype):
-            try:
-                dates = pd.to_datetime(values, format=column.form or "ISO8601", errors="coerce", utc=True)
-            except ValueError as error:
-                raise ColumnError("a format of dates, such as %d.%m.%Y", str(error), "correct it") from None
+        try:
+            dates = pd.to_datetime(values, format=column.form or "ISO8601", errors="coerce", utc=True)
+        except ValueError as error:
+            raise ColumnError("a format of dates, such as %d.%m.%Y", str(error), "correct it") from None
         expected = f"dates as {column.form}" if column.form else "dates"
         check_none(values[dates.isna() & values.notna()], expected, "correct the values or the format")
-        return (dates.dt.tz_convert(None) if dates.dt.tz else dates).astype("datetime64[us]")
+        return dates.dt.tz_convert(None).astype("datetime64[us]")
     if column.kind == "text":
         return values.map(str, na_action="ignore").astype(object).fillna("")
     if column.kind == "category":
@@ -230,7 +228,7 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
     return pd.Series(numbers, values.index)
 
 
-def _plain(series: Series, reading: Reading, kind: Kind | None) -> Series:
+def _plain(series: Series, reading: Reading, kind: ColumnKind | None) -> Series:
     """Return numbers and dates as they are, without missing values marked by numbers, and other values as texts."""
     import pandas as pd
 
@@ -282,6 +280,12 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
     return numbers
 
 
+def check(is_right: object, expected: str, got: str, *remedies: Remedy) -> None:
+    """Raise ColumnError unless a condition is met."""
+    if not is_right:
+        raise ColumnError(expected, got, *remedies)
+
+
 def check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
     """Raise ColumnError for the wrong values of a column, if there are any, with the first."""
     if len(wrong):
@@ -290,7 +294,7 @@ def check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
         raise ColumnError(expected, f"{got}{more}", *remedies, at=place_of(wrong, 0))
 
 
-def _decide(name: str, there: Series, reading: Reading) -> tuple[Kind, str]:
+def _decide(name: str, there: Series, reading: Reading) -> tuple[ColumnKind, str]:
     """Return the type of texts, and the format of dates; raise ColumnError for a mixture."""
     import pandas as pd
 

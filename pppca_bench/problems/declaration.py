@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
+import numpy as np
 import yaml
 
-from pppca_bench.errors import OwnDataError
-from pppca_bench.problems.columns import NULLS, ColumnError, Reading, Remedy
+from pppca_bench.errors import OwnDataError, listed, nearest, printable
+from pppca_bench.problems.columns import NULLS, ColumnError, Reading, Remedy, check
 from pppca_bench.problems.problem import Task
 from pppca_bench.problems.splits import SplitRule
-
-if TYPE_CHECKING:
-    from pppca_bench.problems.read_table import RawTable
 
 Source = Literal["csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "given"]
 Duplicates = Literal["keep", "drop", "group"]
@@ -29,6 +29,13 @@ NAMED = ("sklearn", "proben1", "uci")
 
 VALUE_KEYS = ("decimal", "thousands", "na_values", "keep_default_na")
 """Keys of ``read`` that apply to the texts of every source; the other keys are for CSV files."""
+
+_EXCLUSIVE = (
+    *(("target", key) for key in ("drop", "inputs", "group", "split")),
+    *itertools.combinations(("categorical", "text", "dates"), 2),
+    ("inputs", "drop"),
+)
+"""Keys that exclude each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +100,12 @@ class OwnData:
         read: Mapping[str, Any] | None = None,
         **keys: Any,
     ) -> Self:
-        """Return the declaration of a table's keys in a config, where a single column may be a text."""
-        names = {"target", "inputs", "categorical", "drop", "text"} & keys.keys()
-        keys |= {name: (keys[name],) if isinstance(keys[name], str) else tuple(keys[name]) for name in names}
-        dates = [dates] if isinstance(dates, str) else dates
-        forms = dates if isinstance(dates, Mapping) else dict.fromkeys(dates, "")
-        return cls(source, place, read_keys=tuple(sorted((read or {}).items())), dates=tuple(forms.items()), **keys)
+        """Return the declaration of a table's keys, where names may be numbers, a single name, or None for none."""
+        lists = {"target", "inputs", "categorical", "drop", "text"} & keys.keys()
+        keys |= {name: names_of(keys[name]) for name in lists}
+        forms = dates.values() if isinstance(dates, Mapping) else itertools.repeat("")
+        read_keys = tuple(sorted((read or {}).items()))
+        return cls(source, place, read_keys=read_keys, dates=tuple(zip(names_of(dates), forms, strict=False)), **keys)
 
     @property
     def is_named(self) -> bool:
@@ -115,12 +122,6 @@ class OwnData:
         """Return the problem's name in tables: `name`, the file's name, or for example ``"sklearn:digits"``."""
         return self.name or (Path(self.place).name if self.is_file else f"{self.source}:{self.place}")
 
-    def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> RawTable:
-        """Read the table; see the readers for their exceptions."""
-        from pppca_bench.problems.read_table import read_own
-
-        return read_own(self, data_dir, only_local=only_local)
-
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Return the declared columns by key."""
@@ -131,40 +132,63 @@ class OwnData:
     def reading(self, nulls: frozenset[str] = NULLS) -> Reading:
         """Return the meaning of texts; ``nulls`` are the default markers of missing values."""
         read = dict(self.read_keys)
-        given = read.get("na_values", ())
-        nulls = nulls if read.get("keep_default_na", True) else frozenset(("",))
-        nulls |= frozenset(map(str, given if isinstance(given, list | tuple) else (given,)))
-        return Reading(read.get("decimal", "."), read.get("thousands", ""), nulls)
+        kept = nulls if read.get("keep_default_na", True) else frozenset(("",))
+        return Reading(read.get("decimal", "."), read.get("thousands", ""), kept | {*names_of(read.get("na_values"))})
 
     def key(self, name: str, value: object) -> str:
         """Return the text that sets a key: a line of the config or, for given data, an argument of `Table`."""
         if self.source == "given":
             return f"`pppca_bench.Table(X, y, {name}={value!r})`"
-        return f"`{name}: {_yaml(value)}`"
+        return _in_config({name: value})
 
-    def error(self, error: ColumnError, column: str = "", *more: Remedy) -> OwnDataError:
-        """Return the error for the user, with the place, and all remedies as keys to set."""
-        whole = self.place if self.is_file else self.label
-        place = ", ".join(filter(None, (whole, error.at, f"column {column!r}" if column else "")))
-        ways = [way if isinstance(way, str) else f"{way[0]} {self.key(*way[1:])}" for way in (*error.remedies, *more)]
-        remedy = ", or ".join(ways)
-        end = "" if remedy.endswith("?") else "."
-        return OwnDataError(
-            f"{place}: expected {error.expected}, got {error.got}. {remedy[:1].upper()}{remedy[1:]}{end}"
-        )
+    @contextmanager
+    def explained(self, column: str = "", *more: Remedy) -> Iterator[None]:
+        """Turn ColumnError into an error for the user, with the place, and all remedies as keys to set."""
+        try:
+            yield
+        except ColumnError as error:
+            whole = self.place if self.is_file else self.label
+            place = ", ".join(filter(None, (whole, error.at, column and f"column {column!r}")))
+            ways = (way if isinstance(way, str) else f"{way[0]} {self.key(*way[1:])}" for way in error.remedies + more)
+            remedy = ", or ".join(ways)
+            end = "" if remedy.endswith("?") else "."
+            text = f"{place}: expected {error.expected}, got {error.got}. {remedy[:1].upper()}{remedy[1:]}{end}"
+            raise OwnDataError(text) from None
+
+    def check_names(self, names: Sequence[str], targets: tuple[str, ...]) -> None:
+        """Raise OwnDataError if a declared column or the target is missing, is named twice or has two uses."""
+        columns = self.columns | {"target": targets}
+        with self.explained():
+            for key, named in columns.items():
+                for name in named:
+                    if name not in names:
+                        known = listed(list(map(printable, names)), name) + nearest(name, names)
+                        raise ColumnError(f"a column {name!r}", f"the columns {known}", "correct the name")
+                    check(named.count(name) == 1, f"each column once in {key}", f"{name!r} again", "name it once")
+            for key, other in _EXCLUSIVE:
+                for name in columns[key]:
+                    expected, remedy = f"a column in {key} or {other}", f"take it out of `{other}`"
+                    check(name not in columns[other], expected, f"{name!r} in both", remedy)
+            last = printable(names[-1])
+            check(targets, "the name of the target's column", "none", ("name it, such as", "target", last))
 
 
 def read_key(**keys: object) -> str:
     """Return the text of ``read`` with some keys, as it stands in a config."""
-    return f"`read: {_yaml(keys)}`"
+    return _in_config({"read": keys})
 
 
-def _yaml(value: object) -> str:
-    """Return a value as flow YAML, with texts in quotation marks where they would be read otherwise."""
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_yaml(key)}: {_yaml(each)}' for key, each in value.items())}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_yaml, value))}]"
-    if isinstance(value, str) and not (value.isidentifier() and yaml.safe_load(value) == value):
-        return json.dumps(value, ensure_ascii=not value.isprintable())
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _in_config(keys: Mapping[str, object]) -> str:
+    """Return keys as a line of YAML, with escapes if it has characters that cannot be seen."""
+    options: dict[str, Any] = {"default_flow_style": True, "width": math.inf}
+    text: str = yaml.safe_dump(keys, allow_unicode=True, **options)
+    if not text.strip().isprintable():
+        text = yaml.safe_dump(keys, **options)
+    return f"`{text.strip()[1:-1]}`"
+
+
+def names_of(value: Any) -> tuple[str, ...]:
+    """Return names of columns, or markers, as texts; those of a data frame may be numbers."""
+    if value is None:
+        return ()
+    return tuple(map(str, value if np.iterable(value) and not isinstance(value, str) else [value]))

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
-from pppca_bench.files import atomic_write, printable
+from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, printable
+from pppca_bench.files import atomic_write
 from pppca_bench.problems.columns import ColumnError
 from pppca_bench.problems.declaration import NAMED, OwnData, Source
 from pppca_bench.problems.load import open_problem
 from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import find_user_file
 from pppca_bench.problems.problem import Problem, registered, suggest
-from pppca_bench.problems.read_table import RawTable, kind_of_file
+from pppca_bench.problems.read_table import RawTable, format_of, read_raw
 
 if TYPE_CHECKING:
     from pppca_bench.problems.columns import Typed
@@ -33,7 +33,7 @@ def own_data_of(text: str, **declared: Any) -> str | OwnData:
     source, _, place = text.partition(":")
     if source in NAMED or (source == "openml" and place.isdigit()):
         return OwnData(cast("Source", source), place, **declared)
-    if kind := kind_of_file(text):
+    if kind := format_of(text):
         return OwnData(kind, str(find_user_file(text)), **declared)
     if Path(text).suffix.lower() == ".dt" or text in registered():
         return text
@@ -70,7 +70,7 @@ def describe_problem(
     if isinstance(asked, str):
         source, problem = open_problem(asked, data_dir)
         return _facts(source.name, problem), [], [], ""
-    table = asked.read(data_dir)
+    table = read_raw(asked, data_dir)
     if page is not None:
         _report(table, page)
     columns = [_described(name, typed) for name, typed in table.columns.items()]

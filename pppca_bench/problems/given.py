@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, OwnData
+from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, OwnData, names_of
 from pppca_bench.problems.problem import Task
 
 if TYPE_CHECKING:
@@ -113,23 +113,15 @@ class Table:
         joined = pd.concat([part.reset_index(drop=True) for part in (inputs, targets)], axis=1)
         path.write_bytes(pickle.dumps((joined, tuple(targets.columns))))
         keys = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("X", "y")}
-        keys |= {key: _names(keys[key]) for key in ("inputs", "categorical", "drop", "text")}
-        dates, read = self.dates, self._read
-        keys["dates"] = {str(key): form for key, form in dates.items()} if isinstance(dates, Mapping) else _names(dates)
-        keys["read"] = {key: tuple(_names(read[key])) if key == "na_values" else read[key] for key in read}
-        keys["group"] = "".join(_names(self.group))
+        read = self._read
+        if "na_values" in read:
+            read["na_values"] = names_of(read["na_values"])
+        keys |= {"read": read, "group": "".join(names_of(self.group))}
         return OwnData.declared("given", str(path), name=name, **keys)
 
 
 def _wrong(name: str, expected: str, got: object) -> DataError:
     return DataError(f"{name} of Table: expected {expected}, got {got!r}. Correct it.")
-
-
-def _names(value: Any) -> list[str]:
-    """Return names of columns, or markers, as texts; those of a data frame may be numbers."""
-    if value is None:
-        return []
-    return [str(each) for each in (value if np.iterable(value) and not isinstance(value, str) else [value])]
 
 
 def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
@@ -144,9 +136,9 @@ def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
         return part.rename(columns=str)
     if getattr(getattr(part, "dtype", None), "names", None):
         return pd.DataFrame.from_records(part)
-    array = np.asanyarray(
-        part.toarray() if hasattr(part, "toarray") else part
-    )  # pandas knows the gaps of masked arrays
+    if hasattr(part, "toarray"):  # of scipy
+        part = part.toarray()
+    array = np.asanyarray(part)  # pandas knows the gaps of masked arrays
     if array.ndim not in (1, 2):
         raise DataError(f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it.")
     names = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]

@@ -13,6 +13,7 @@ from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import absolute_path, find_user_file, load_proben1
 from pppca_bench.problems.problem import Problem, problem_info
 from pppca_bench.problems.read_dt import read_dt
+from pppca_bench.problems.read_table import read_raw
 
 _N_CACHED = 4
 """Number of problems, or splits of tables, that a process caches: few, since runs on a problem are successive."""
@@ -109,7 +110,7 @@ def open_problem(
         problem = load_problem(asked, data_dir)
         name = str(absolute_path(asked)) if asked.endswith(".dt") else asked
         return ProblemSource(name, folder, problem.sha256), problem
-    data = DataSet(asked, asked.read(data_dir, only_local=only_local))
+    data = DataSet(asked, read_raw(asked, data_dir, only_local=only_local))
     own = replace(asked, place=str(absolute_path(asked.place))) if asked.is_file else asked
     return ProblemSource(asked.label, folder, data.sha256, own, notices=tuple(data.notices)), data.problem()
 
@@ -130,7 +131,7 @@ def load_data_set(source: ProblemSource) -> DataSet | None:
     """Load the table of a source of split 0, once per process; None without a table. Raise DataError if it changed."""
     if source.own is None:
         return None
-    data = DataSet(source.own, source.own.read(source.data_dir, only_local=True))
+    data = DataSet(source.own, read_raw(source.own, source.data_dir, only_local=True))
     _check_same(source, data.sha256)
     return data
 

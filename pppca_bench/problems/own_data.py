@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import OwnDataError, listed, nearest
-from pppca_bench.files import printable
+from pppca_bench.errors import OwnDataError
 from pppca_bench.problems.columns import (
     CLASS_NULLS,
     FEW_CATEGORIES,
@@ -23,12 +19,13 @@ from pppca_bench.problems.columns import (
     Column,
     ColumnError,
     Remedy,
+    check,
     check_none,
     infer,
 )
 from pppca_bench.problems.declaration import OwnData
 from pppca_bench.problems.problem import Problem, Targets, Task
-from pppca_bench.problems.read_table import RawTable
+from pppca_bench.problems.read_table import RawTable, read_raw
 from pppca_bench.problems.splits import SPLITS, Indices, split_at_random, split_by_column
 
 if TYPE_CHECKING:
@@ -39,12 +36,6 @@ if TYPE_CHECKING:
 
 
 _FILL = "take them out", "fill them in"
-_EXCLUSIVE = (
-    *(("target", key) for key in ("drop", "inputs", "group", "split")),
-    *itertools.combinations(("categorical", "text", "dates"), 2),
-    ("inputs", "drop"),
-)
-"""Keys that exclude each other."""
 
 
 class DataSet:
@@ -88,12 +79,12 @@ class DataSet:
 
         from pppca_bench.problems.encode import make_encoder
 
-        self.own, self.table = own, own.read() if table is None else table
+        self.own, self.table = own, read_raw(own) if table is None else table
         self.targets = own.target or self.table.targets
         self.notices: list[str] = []
         self.classes: tuple[str, ...] = ()
         self.class_values: NDArray[Any] = np.empty(0)
-        self._check_names()
+        own.check_names(list(self.table.columns), self.targets)
         errors, columns, values = list[str](), list[Column](), dict[str, Any]()
         try:
             self.task, self.y = self._read_targets()
@@ -107,13 +98,13 @@ class DataSet:
                 errors.append(str(error))
         if errors:
             raise OwnDataError("\n".join(errors))
-        with self._explained():
-            _check(len(columns), "at least one column beside the target", "none", "drop fewer columns")
-        self.inputs, self.frame = tuple(columns), pd.DataFrame(values)
-        self._raw = self.table.frame
+        with own.explained():
+            check(columns, "at least one column beside the target", "none", "drop fewer columns")
+        self.inputs, self.frame, self._raw = tuple(columns), pd.DataFrame(values), self.table.frame
         self._groups = self._find_groups()
+        self._split_words = self._find_split()
         self._look_for_leaks()
-        self._check_split()
+        self._check_sizes()
         self._encoder, self.feature_names = make_encoder(self.inputs, self.frame)
 
     @cached_property
@@ -184,31 +175,9 @@ class DataSet:
     def rows(self, number: int) -> tuple[Indices, Indices, Indices]:
         """Return the indices of training, validation and test rows of a split."""
         if self._split_words is not None:
-            return split_by_column(self._split_words.to_numpy(dtype=str))
+            return split_by_column(self._split_words)
         stratified = self.task == "classification"
         return split_at_random(self.own.rule, self.y, number, stratified=stratified, groups=self._groups)
-
-    @cached_property
-    def _split_words(self) -> Series | None:
-        """Return the split of each row by the split column, or None."""
-        if not self.own.rule.column:
-            return None
-        words = self._raw[self.own.rule.column].astype(object).map(str, na_action="ignore")
-        return words.str.strip().str.lower().fillna("")
-
-    @contextmanager
-    def _explained(self, column: str = "", *more: Remedy) -> Iterator[None]:
-        """Turn ColumnError into an error for the user, with more remedies."""
-        try:
-            yield
-        except ColumnError as error:
-            raise self.own.error(error, column, *more) from None
-
-    def _column(self, name: str) -> Typed:
-        """Return type and values of a column; raise ColumnError if it is unusable."""
-        if isinstance(typed := self.table.columns[name], ColumnError):
-            raise typed
-        return typed
 
     def _input_names(self) -> list[str]:
         """Return the names of the input columns; other targets of the source are no inputs unless declared."""
@@ -216,45 +185,32 @@ class DataSet:
         if own.inputs:
             return list(own.inputs)
         left_out = {*self.targets, *own.drop, own.rule.column, own.group}
-        names = [name for name in self.table.frame.columns if name not in left_out]
-        if siblings := [name for name in self.table.targets if name not in left_out]:
+        names = [name for name in self.table.columns if name not in left_out]
+        siblings = [name for name in self.table.targets if name not in left_out]
+        if siblings:
+            advice = own.key("inputs", names)
             self.notices.append(
-                f"other targets of the data set are no inputs: {', '.join(siblings)}. {own.key('inputs', names)} takes"
-                " them."
+                f"other targets of the data set are no inputs: {', '.join(siblings)}. {advice} takes them."
             )
         return [name for name in names if name not in siblings]
-
-    def _check_names(self) -> None:
-        """Raise DataError if a named column or the target is missing, or a column is named twice or has two uses."""
-        columns, names = {**self.own.columns, "target": self.targets}, list(self.table.frame.columns)
-        with self._explained():
-            for key, name in ((key, name) for key, named in columns.items() for name in named):
-                if name not in names:
-                    known = listed(list(map(printable, names)), name) + nearest(name, names)
-                    raise ColumnError(f"a column {name!r}", f"the columns {known}", "correct the name")
-                _check(columns[key].count(name) == 1, f"each column once in {key}", f"{name!r} again", "name it once")
-            for key, other in _EXCLUSIVE:
-                for name in columns[key]:
-                    expected, remedy = f"a column in {key} or {other}", f"take it out of `{other}`"
-                    _check(name not in columns[other], expected, f"{name!r} in both", remedy)
-            last = printable(names[-1])
-            _check(len(self.targets), "the name of the target's column", "none", ("name it, such as", "target", last))
 
     def _read_targets(self) -> tuple[Task, Targets]:
         """Return the task, and class indices or numbers; raise DataError for unusable targets."""
         from sklearn.utils.multiclass import type_of_target
 
-        n_targets, name = len(self.targets), self.targets[0]
-        if self.own.task == "classification":
-            got = f"{n_targets}: {', '.join(self.targets)}"
-            with self._explained():
-                _check(n_targets == 1, "one column of classes", got, "name a single column as target")
-        if n_targets == 1 and self.own.task != "approximation" and self._has_classes(name):
-            return "classification", self._classes(name)
-        y = np.column_stack([self._numbers(target) for target in self.targets])
-        if self.own.task is None and type_of_target(y) == "multilabel-indicator":
-            advice = self.own.key("task", "approximation")
-            self.notices.append(f"the {n_targets} targets of 0 and 1 are approximated, not classified. Set {advice}.")
+        own, targets = self.own, self.targets
+        if own.task == "classification":
+            with own.explained():
+                got = f"{len(targets)}: {', '.join(targets)}"
+                check(len(targets) == 1, "one column of classes", got, "name a single column as target")
+        if len(targets) == 1 and own.task != "approximation" and self._has_classes(targets[0]):
+            return "classification", self._classes(targets[0])
+        y = np.column_stack([self._numbers(target) for target in targets])
+        if own.task is None and type_of_target(y) == "multilabel-indicator":
+            advice = own.key("task", "approximation")
+            self.notices.append(
+                f"the {len(targets)} targets of 0 and 1 are approximated, not classified. Set {advice}."
+            )
         return "approximation", y
 
     def _has_classes(self, name: str) -> bool:
@@ -262,11 +218,11 @@ class DataSet:
         own = self.own
         if own.task is not None or name in own.categorical:
             return True
-        if isinstance(typed := self.table.columns[name], ColumnError):
-            with self._explained(name):
+        if isinstance(self.table.columns[name], ColumnError):
+            with own.explained(name):
                 self._as_classes(name)
-            raise own.error(typed, name, ("set", "task", "classification"))
-        column, values = typed
+        with own.explained(name, ("set", "task", "classification")):
+            column, values = self.table.typed(name)
         if column.kind != "number":
             return column.kind != "date"
         numbers = np.unique(values.dropna())
@@ -274,8 +230,8 @@ class DataSet:
         is_few = len(numbers) <= min(FEW_CATEGORIES, len(values) / 2)
         if is_whole and not own.is_named:  # the outputs of named data are what they look like
             kind, other = ("classes", "approximation") if is_few else ("numbers to approximate", "classification")
-            found = f"the {len(numbers)} whole numbers of {name!r} are {kind}"
-            self.notices.append(f"{found}. {own.key('task', other)} decides otherwise.")
+            advice = own.key("task", other)
+            self.notices.append(f"the {len(numbers)} whole numbers of {name!r} are {kind}. {advice} decides otherwise.")
         return is_whole and is_few
 
     def _as_classes(self, name: str) -> Typed:
@@ -284,59 +240,63 @@ class DataSet:
 
     def _classes(self, name: str) -> NDArray[np.int64]:
         """Return the class indices, and set the classes; raise DataError for fewer than two."""
-        series, typed = self.table.frame[name], self.table.columns[name]
-        with self._explained(name):
+        typed = self.table.columns[name]
+        with self.own.explained(name):
             if isinstance(typed, ColumnError) or typed[0].kind not in ("number", "boolean"):
                 typed = self._as_classes(name)
             column, values = typed
             check_none(values[values.isna()], "a target", *_FILL)
             codes, first, y = np.unique(values, return_index=True, return_inverse=True)
             self.classes = tuple(map(column.text, codes))
-            _check(len(codes) > 1, "at least two classes", f"one, {self.classes[0]!r}", "Is it the right column?")
-        self.class_values = _in_own_type(column, series, codes, first)
+            check(len(codes) > 1, "at least two classes", f"one, {self.classes[0]!r}", "Is it the right column?")
+        self.class_values = _in_own_type(column, self.table.frame[name], codes, first)
         return y.astype(np.int64)
 
     def _numbers(self, name: str) -> NDArray[np.float64]:
         """Return the targets of an approximation; raise DataError for text and constant targets."""
-        with self._explained(name):
-            column, values = self._column(name)
-            remedy: Remedy = ("set", "task", "classification")
-            remedy = remedy if len(self.targets) == 1 else "name a single column as target"
-            _check(column.kind in ("number", "boolean"), "numbers to approximate", column.kind, remedy)
+        with self.own.explained(name):
+            column, values = self.table.typed(name)
+            is_single = len(self.targets) == 1
+            remedy: Remedy = ("set", "task", "classification") if is_single else "name a single column as target"
+            check(column.kind in ("number", "boolean"), "numbers to approximate", column.kind, remedy)
             check_none(values[values.isna()], "a target", *_FILL)
             low, high = values.min(), values.max()
-            _check(low < high, "at least two values", f"{low:g} alone", "Is it the right column?")
+            check(low < high, "at least two values", f"{low:g} alone", "Is it the right column?")
         return values.to_numpy(np.float64)
 
     def _input(self, name: str) -> Typed:
         """Return an input column and its values; raise DataError if it is unusable."""
         own, series = self.own, self.table.frame[name]
-        is_declared = str(series.dtype) == "category" or name in (*own.categorical, *own.text, *own.columns["dates"])
-        with self._explained(name, ("leave it out,", "drop", [name])):
-            column, values = self._column(name)
-            is_other = column.kind != "date" or is_declared
-            got = f"dates ({column.form or 'typed'})"
-            _check(is_other, "numbers or text", got, ("encode them,", "dates", [name]))
+        is_declared = series.dtype == "category" or name in (*own.categorical, *own.text, *own.columns["dates"])
+        with own.explained(name, ("leave it out,", "drop", [name])):
+            column, values = self.table.typed(name)
+            if column.kind == "date":
+                got = f"dates ({column.form or 'typed'})"
+                check(is_declared, "numbers or text", got, ("encode them,", "dates", [name]))
             n, most = len(column.labels), MAX_CATEGORIES if is_declared else FEW_CATEGORIES
             remedies = ("take them for categories,", "categorical", [name]), ("encode them as text,", "text", [name])
-            _check(n <= most, f"at most {most} categories, each an input", f"{n}", *remedies[n > MAX_CATEGORIES :])
-            n_gaps, n_words = values.isna().sum(), (series[values.isna()].dropna() == "None").sum()
-            if column.kind == "category" and n_words and "None" not in own.reading(frozenset()).nulls:
-                ways = {"keep_default_na": False}, {"na_values": ["None"]}
-                as_category, as_gaps = ({**dict(own.read_keys), **way} for way in ways)
-                got = f"{n_words} texts 'None' beside {n_gaps - n_words} other gaps"
-                ways_out = ("take them for a category,", "read", as_category), ("for gaps,", "read", as_gaps)
-                _check(n_words == n_gaps, "one kind of gaps", got, *ways_out)
-                advice = own.key("read", as_category)
-                self.notices.append(f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category.")
+            check(n <= most, f"at most {most} categories, each an input", f"{n}", *remedies[n > MAX_CATEGORIES :])
+            words = series[values.isna()].dropna() == "None"
+            if column.kind == "category" and words.any() and "None" not in own.reading(frozenset()).nulls:
+                self._check_words(name, int(words.sum()), int(values.isna().sum()))
         return column, values
+
+    def _check_words(self, name: str, n_words: int, n_gaps: int) -> None:
+        """Add a notice on texts ``None`` that are gaps; raise ColumnError if other values are gaps, too."""
+        own, ways = self.own, ({"keep_default_na": False}, {"na_values": ["None"]})
+        as_category, as_gaps = (dict(own.read_keys) | way for way in ways)
+        got = f"{n_words} texts 'None' beside {n_gaps - n_words} other gaps"
+        remedies = ("take them for a category,", "read", as_category), ("for gaps,", "read", as_gaps)
+        check(n_words == n_gaps, "one kind of gaps", got, *remedies)
+        advice = own.key("read", as_category)
+        self.notices.append(f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category.")
 
     def _find_groups(self) -> Indices | None:
         """Return the number of each row's group, or None; drop copies of rows or make them groups, if declared."""
         import pandas as pd
 
         own = self.own
-        rows = self.frame.assign(**{f" y{place}": part for place, part in enumerate(np.atleast_2d(self.y.T))})
+        rows = pd.concat([self.frame, pd.DataFrame(self.y, self.frame.index)], axis=1, ignore_index=True)
         copies = rows.duplicated().to_numpy()
         if own.duplicates == "drop":
             self._raw, self.frame, self.y = self._raw[~copies], self.frame[~copies], self.y[~copies]
@@ -350,15 +310,25 @@ class DataSet:
             return rows.groupby(list(rows.columns), dropna=False, sort=False).ngroup().to_numpy().astype(np.int64)
         if not own.group:
             return None
-        with self._explained(own.group):
+        with own.explained(own.group):
             names = self._raw[own.group].astype(object).map(str, na_action="ignore")
             names = names.mask(names.str.strip().isin(own.reading(CLASS_NULLS).nulls))
             check_none(names[names.isna()], "a group", *_FILL)
         return pd.factorize(names)[0].astype(np.int64)
 
+    def _find_split(self) -> NDArray[Any] | None:
+        """Return the split of each row by the split column, or None; raise DataError for other words."""
+        name = self.own.rule.column
+        if not name:
+            return None
+        words = self._raw[name].astype(object).map(str, na_action="ignore").str.strip().str.lower().replace("", None)
+        with self.own.explained(name):
+            check_none(words[~words.isin(SPLITS)], " or ".join(SPLITS), "correct it")
+        return words.to_numpy(dtype=str)
+
     def _look_for_leaks(self) -> None:
         """Add notices on identifiers, and on rows that are sorted by an input."""
-        is_random = self._groups is None and not self.own.rule.column
+        is_random = self._groups is None and self._split_words is None
         for column in self.inputs:
             values = self.frame[column.name]
             # Whole numbers that differ may be measurements; identifiers have no holes.
@@ -367,49 +337,39 @@ class DataSet:
             if (is_name or column.kind in ("category", "text")) and values.is_unique and len(values) > 1:
                 advice = self.own.key("drop", [column.name])
                 self.notices.append(f"{column.name!r} differs in every row: an identifier? {advice} leaves it out.")
-            elif (
-                is_random
-                and column.kind in ("number", "date")
-                and values.is_monotonic_increasing
-                and values.nunique() > 2
-            ):
+                continue
+            is_ordered = column.kind in ("number", "date") and values.is_monotonic_increasing
+            if is_random and is_ordered and values.nunique() > 2:
                 self.notices.append(
                     f"rows are sorted by {column.name!r}: random splits put neighbours into training and test. A split"
                     " column or `group` keeps them apart."
                 )
 
-    def _check_split(self) -> None:
-        """Raise DataError for invalid names of splits, and for too few rows, groups or members of a class."""
-        rule, words = self.own.rule, self._split_words
-        if words is not None:
-            with self._explained(rule.column):
-                check_none(words[~words.isin(SPLITS)].replace("", None), " or ".join(SPLITS), "correct it")
-                train = self.rows(0)[0]
-                _check(len(train), "rows to train on", "none", "split again")
-                n_classes = len(np.unique(self.y[train])) if self.classes else 2
-                _check(n_classes > 1, "at least two classes to train on", "one", "split again")
+    def _check_sizes(self) -> None:
+        """Raise DataError for too few rows, groups or members of a class."""
+        rule = self.own.rule
+        if rule.column:
+            train = self.rows(0)[0]
+            with self.own.explained(rule.column):
+                check(len(train), "rows to train on", "none", "split again")
+                is_varied = not self.classes or len(np.unique(self.y[train])) > 1
+                check(is_varied, "at least two classes to train on", "one", "split again")
             return
-        self._check_size("rows", len(self.y), "", "add rows")
+        self._check_size(len(self.y), "rows", "add rows")
         if self._groups is not None:
-            self._check_size("groups", len(np.unique(self._groups)), "", "take another column, or fewer folds")
+            self._check_size(len(np.unique(self._groups)), "groups", "take another column, or fewer folds")
         if self.classes:
             counts = np.bincount(self.y.astype(np.int64), minlength=len(self.classes))
-            is_number = self.class_values.dtype.kind in "if"
             ways: list[Remedy] = ["take its rows out", "join it to another class"]
-            ways += [("set", "task", "approximation")] * is_number
-            self._check_size("rows of each class", counts.min(), f" of {self.classes[int(counts.argmin())]!r}", *ways)
+            ways += [("set", "task", "approximation")] * (self.class_values.dtype.kind in "if")
+            rarest = self.classes[int(counts.argmin())]
+            self._check_size(counts.min(), "rows of each class", *ways, of=f" of {rarest!r}", column=self.targets[0])
 
-    def _check_size(self, kind: str, n: int, of: str, *ways: Remedy) -> None:
+    def _check_size(self, n: int, kind: str, *remedies: Remedy, of: str = "", column: str = "") -> None:
         """Raise DataError if there are fewer members of a kind than parts of a split."""
         n_parts = self.own.rule.n_parts
-        with self._explained(self.targets[0] if of else ""):
-            _check(n >= n_parts, f"at least {n_parts} {kind}, one for each part of a split", f"{n}{of}", *ways)
-
-
-def _check(is_right: object, expected: str, got: str, *remedies: Remedy) -> None:
-    """Raise ColumnError unless a condition is met."""
-    if not is_right:
-        raise ColumnError(expected, got, *remedies)
+        with self.own.explained(column):
+            check(n >= n_parts, f"at least {n_parts} {kind}, one for each part of a split", f"{n}{of}", *remedies)
 
 
 def _in_own_type(column: Column, series: Series, codes: Any, first: Indices) -> NDArray[Any]:

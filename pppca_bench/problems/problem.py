@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from pppca_bench.errors import UnknownProblemError
 
 Task = Literal["classification", "approximation"]
-Source = Literal["proben1", "bundled"]
 FloatArray = NDArray[np.float64]
 Targets = NDArray[np.float64] | NDArray[np.int64]
 
@@ -106,7 +105,7 @@ class ProblemInfo:
     """
 
     name: str
-    source: Source
+    source: Literal["proben1", "bundled"]
     task: Task
     n_features: int
     n_outputs: int
@@ -137,7 +136,7 @@ def registered() -> MappingProxyType[str, ProblemInfo]:
     return MappingProxyType(infos)
 
 
-def known_problems(source: Source | None = None) -> list[str]:
+def known_problems(source: Literal["proben1", "bundled"] | None = None) -> list[str]:
     """Return the names that `load_problem` accepts, in registry order.
 
     Parameters

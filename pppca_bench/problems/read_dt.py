@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pppca_bench.errors import DataError
-from pppca_bench.files import printable
+from pppca_bench.errors import DataError, printable
 from pppca_bench.problems.columns import ColumnError
 from pppca_bench.problems.problem import FloatArray, Problem
 

@@ -22,6 +22,7 @@ from pppca_bench.compiled.linear_algebra import (
     rounded,
     second_moments,
 )
+from pppca_bench.compiled.samples import check_scale, validated_projections, validated_samples
 from pppca_bench.keep_rules import (
     KeepRule,
     count_by_broken_stick,
@@ -43,7 +44,6 @@ from pppca_bench.parameters import (
     make_generator,
 )
 from pppca_bench.projection import LinearProjection, Projection
-from pppca_bench.samples import check_scale, validated_projections, validated_samples
 
 _NARROW = 1e-4
 """Standard deviation of a direction that `discriminants` leaves out, in units of the features' or the largest."""

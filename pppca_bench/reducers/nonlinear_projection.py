@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from pppca_bench.classifiers.training_data import Split, SplitEstimator
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import principal_components, product, rounded
+from pppca_bench.compiled.samples import unit_of, validated_projections
 from pppca_bench.parameters import Count, Positive, Positives, make_generator
 from pppca_bench.reducers.linear_projection import SpectrumReducer, UnsupervisedReducer, covariance
 from pppca_bench.reducers.wrapper_selection import candidate_classifier, validation_errors
-from pppca_bench.samples import unit_of, validated_projections
 
 _MEMORY = 10
 _SUFFICIENT, _LEAST_STEP = 1e-4, 1e-10

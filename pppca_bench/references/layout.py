@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from annotated_types import Ge, Lt, MinLen
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from pppca_bench.documents import Section, as_written, broken_rule, raise_errors
+from pppca_bench.documents import Section, broken_rule, raise_errors, yaml_text
 from pppca_bench.runs import Names, Selector
 
 Text = Annotated[str, MinLen(1)]
@@ -23,14 +23,14 @@ NotNegative = Annotated[float, Ge(0), Lt(1e100)]
 def _setting(value: Any) -> Any:
     parts = value if isinstance(value, tuple) else (value,)
     if not all(part is None or isinstance(part, bool | int | float | str) for part in parts):
-        raise broken_rule(f"expected a setting's value, got {as_written(value)}")
+        raise broken_rule(f"expected a setting's value, got {yaml_text(value)}")
     return value
 
 
 def _settings(settings: dict[str, Any]) -> dict[str, Any]:
     for key in ("problem", "method"):
         if key in settings and not isinstance(settings[key], str):
-            raise_errors([((key,), f"expected a {key}'s name, got {as_written(settings[key])}")])
+            raise_errors([((key,), f"expected a {key}'s name, got {yaml_text(settings[key])}")])
     return settings
 
 
@@ -48,11 +48,11 @@ def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
     varied = [name for name in value if name not in defaults] if isinstance(value, dict) else []
     if len(varied) != 1 or not isinstance(value[varied[0]], tuple) or not value[varied[0]]:
         expected = f"a list of lines, or one setting with a list of values, beside {' and '.join(defaults)}"
-        raise broken_rule(f"expected {expected}, got {as_written(value)}")
+        raise broken_rule(f"expected {expected}, got {yaml_text(value)}")
     patterns = {name: value.get(name, default) for name, default in defaults.items()}
     for name, pattern in patterns.items():
         if not isinstance(pattern, str) or not pattern:
-            raise_errors([((name,), f"expected text, got {as_written(pattern)}")])
+            raise_errors([((name,), f"expected text, got {yaml_text(pattern)}")])
     lines = []
     for setting in value[varied[0]]:
         texts: dict[str, str] = {}

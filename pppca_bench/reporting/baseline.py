@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
+from pppca_bench.quantities import SIZES, described
 from pppca_bench.reporting.comparison import Place
 from pppca_bench.reporting.summary import NO_RUNS
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import SIZES, described
 
 FORMAT = 4
 TOLERANCE = 1e-9

@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 from tabulate import tabulate
 
-from pppca_bench.files import in_markdown
+from pppca_bench.quantities import SIZES
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Rule
 from pppca_bench.reporting.document import EMPTY, SIGNED, Document, none_if_nan, printed
+from pppca_bench.reporting.escapes import in_markdown
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import VERDICTS, Contrast, Verdict, contrast, verdicts
-from pppca_bench.runs import SIZES, Names, grouped
+from pppca_bench.runs import Names, grouped
 
 Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""

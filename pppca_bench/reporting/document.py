@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tabulate import tabulate
 
-from pppca_bench.files import in_markdown, printable, to_csv
-from pppca_bench.runs import Names, described
+from pppca_bench.errors import printable
+from pppca_bench.quantities import described
+from pppca_bench.reporting.escapes import in_markdown, to_csv
+from pppca_bench.runs import Names
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,6 +39,9 @@ MAX_PAGE_ROWS = 64
 _MAX_NORMAL_ROWS = 36
 """Largest number of rows of a LaTeX table in the normal font size."""
 
+PUBLISHED, DIFFERENCE = "published", "difference"
+"""Names of the grids of published numbers, and of the differences of our numbers from them."""
+
 INDENT = "\u2003"
 """Indentation of a row's label."""
 
@@ -49,12 +54,17 @@ asterisks as options, and in a caption's option a bracket as its end.
 
 
 class Grid(NamedTuple):
-    """Further rows and columns of texts of a document; ``name`` is the end of the label in LaTeX."""
+    """Further rows and columns of texts of a document.
+
+    In LaTeX ``name`` is the end of the label, and the grids of published numbers and of differences are no tables: the
+    published numbers stand below ours.
+    """
 
     name: str
     caption: str
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
+    place: str = ""  # where its numbers were published
 
 
 class Agreement(NamedTuple):
@@ -81,6 +91,8 @@ class Document(NamedTuple):
     agrees: tuple[bool | None, ...] = ()  # whether each row agrees with the published value; None if not run
     others: Sequence[Grid] = ()  # grids below the rows
     lead: str = ""  # printed above the rows
+    short_headers: Sequence[str] = ()  # for the terminal and LaTeX, with a legend
+    legend: str = ""
 
     @classmethod
     def of_records(
@@ -107,16 +119,16 @@ class Document(NamedTuple):
 
     def paragraphs(self) -> list[str]:
         """Return the source, the notes and the number of missing runs, where there are any."""
-        place = [f"After the {self.place}."] if self.place else []
+        source = [f"After the {self.place}."] if self.place else []
         late = f"* {self.n_missing} of the planned runs are missing: `pppca run` adds them."
-        return [*place, *self.notes, *([late] if self.n_missing else [])]
+        return [*source, *self.notes, *([late] if self.n_missing else [])]
 
     def trimmed(self) -> Document | None:
         """Return the document without the rows that lack our result; None if no row is left."""
-        others = ("row", "quantity", "n")
+        not_ours = re.compile("(row|quantity|n)$|n_|published_")
         kept = [
-            any(own[key] is not None for key in own if key not in others and not key.startswith(("n_", "published_")))
-            for own in self.records
+            any(value is not None for name, value in record.items() if not not_ours.match(name))
+            for record in self.records
         ]
         if not any(kept):
             return None
@@ -192,29 +204,45 @@ def render_documents(documents: Sequence[Document], form: Format) -> str:
 
 def _render(document: Document, form: Format) -> str:
     title, lead = f"{document.id}. {document.title}", [document.lead] if document.lead else []
-    notes = document.paragraphs()
+    notes, headers = document.paragraphs(), document.headers
+    if document.short_headers and form != "markdown":
+        headers = document.short_headers
+        notes += [document.legend] if document.legend else []
     if form == "latex":
-        caption = " ".join([f"{document.title}.", *lead, *notes])
-        parts = [f"% {title}", latex_table(document.headers, document.rows, caption, document.title, document.id)]
-        for grid in document.others:
-            short = f"{document.id}. {grid.caption}"
-            parts.append(latex_table(grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"))
+        rows, places = _with_published(document)
+        caption = " ".join([f"{document.title}.", *lead, *notes, *places])
+        parts = [f"% {title}", latex_table(headers, rows, caption, document.title, document.id)]
     else:
         heading = f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"
-        parts = [heading, *lead, text_table(document.headers, document.rows, form), *notes]
-        for grid in document.others:
-            caption = f"**{grid.caption}**" if form == "markdown" else f"{grid.caption}:"
+        parts = [heading, *lead, text_table(headers, document.rows, form), *notes]
+    for grid in document.others:
+        caption = f"{grid.caption} ({grid.place})" if grid.place else grid.caption
+        if form != "latex":
+            caption = f"**{caption}**" if form == "markdown" else f"{caption}:"
             parts += [caption, text_table(grid.headers, grid.rows, form)]
+        elif grid.name not in (PUBLISHED, DIFFERENCE):
+            short = f"{document.id}. {caption}"
+            parts.append(latex_table(grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"))
     return "\n\n".join(parts) + "\n"
+
+
+def _with_published(document: Document) -> tuple[Sequence[Sequence[str]], list[str]]:
+    """Return the rows of a document with the published numbers below ours, and where these were published."""
+    published = [grid for grid in document.others if grid.name == PUBLISHED]
+    rows = document.rows
+    for grid in published:
+        rows = []
+        for ours, (_, *texts) in zip(document.rows, grid.rows, strict=True):
+            rows += [ours] if set(texts) <= {EMPTY, ""} else [ours, [f"{INDENT}published", *texts]]
+    return rows, [f"Published: {grid.place}." for grid in published]
 
 
 def _csv(records: Sequence[Mapping[str, object]]) -> str:
     """Return records as CSV, with the columns of all records."""
     import pandas as pd
 
-    columns = list(dict.fromkeys(name for record in records for name in record)) or ["table"]
     rounded = [{name: ten_digits(value) for name, value in record.items()} for record in records]
-    return to_csv(pd.DataFrame(rounded, columns=columns, dtype=object))
+    return to_csv(pd.DataFrame(rounded or {"table": []}, dtype=object))
 
 
 def environment(*, autoescape: bool = False) -> Environment:

@@ -19,11 +19,10 @@ from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Facts, Names, Selector
 from pppca_bench.store.database import Store
 
-Floats = NDArray[np.floating[Any]]
 Portrait = Mapping[str, NDArray[Any]]
-"""Arrays that a run with ``portrait: true`` stores, see `pppca_bench.experiments.measures.portray`."""
+"""Arrays that a run with ``portrait: true`` stores, see `pppca_bench.experiments.measures.figure_arrays`."""
 
-Kind = Literal["curves", "points", "scatter", "images", "grid"]
+PanelKind = Literal["curves", "points", "scatter", "images", "grid"]
 
 
 class Panel(NamedTuple):
@@ -48,7 +47,7 @@ class Panel(NamedTuple):
         Scale of a scatter: equal on both axes, or from 0 to 1 over numbered components.
     """
 
-    kind: Kind
+    kind: PanelKind
     title: str
     data: pd.DataFrame
     x_label: str = ""
@@ -58,12 +57,9 @@ class Panel(NamedTuple):
     @property
     def series(self) -> dict[str, pd.DataFrame]:
         """Return the rows of each curve or series by its label; images and grids need no labels."""
-        label = self.data.columns[0]
-        return (
-            {}
-            if self.kind in ("images", "grid")
-            else {str(name): rows for name, rows in self.data.groupby(label, sort=False)}
-        )
+        if self.kind in ("images", "grid"):
+            return {}
+        return {str(name): rows for name, rows in self.data.groupby(self.data.columns[0], sort=False)}
 
 
 class Figure(NamedTuple):
@@ -154,11 +150,9 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
     """
     values = np.stack(repeats).astype(np.float64)
     n, mean = len(values), values.mean(axis=0)
-    half = np.full_like(mean, np.nan)
-    if n > 1:
-        half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
-    ends = {name: end.astype(np.float32) for name, end in (("mean", mean), ("low", mean - half), ("high", mean + half))}
-    return pd.DataFrame({"curve": label, "step": np.arange(len(mean)), **ends, "n": n})
+    half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    ends = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half}, dtype=np.float32)
+    return pd.concat([pd.DataFrame({"curve": label, "step": np.arange(len(mean))}), ends.assign(n=n)], axis=1)
 
 
 def variance_curves(repeats: Sequence[NDArray[Any]], n_estimates: int) -> Iterator[pd.DataFrame]:
@@ -271,13 +265,13 @@ def _with_share(label: str, portrait: Portrait) -> str:
     return f"{label}: {retained_percent(portrait):.1f} % of the variance"
 
 
-def _points(series: Mapping[str, Floats]) -> pd.DataFrame:
+def _points(series: Portrait) -> pd.DataFrame:
     """Return the data of a scatter, given x and y of each series."""
     points = [pd.DataFrame(xy, columns=["x", "y"]).assign(series=label) for label, xy in series.items()]
     return pd.concat(points)[["series", "x", "y"]]
 
 
-def _image_row(title: str, images: Floats) -> Panel:
+def _image_row(title: str, images: NDArray[Any]) -> Panel:
     """Return a panel of square images, each a row of ``images``."""
     side = round(images.shape[1] ** 0.5)
     image, row, column = np.indices((len(images), side, side)).reshape(3, -1)

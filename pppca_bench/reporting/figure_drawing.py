@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
-from pppca_bench.files import atomic_write, to_csv
+from pppca_bench.files import atomic_write
 from pppca_bench.reporting.document import printed, ten_digits
+from pppca_bench.reporting.escapes import to_csv
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.ranking import Ranking, RankingSpec
@@ -32,7 +32,7 @@ PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 _TICKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
 """Tick marks of an axis that is linear up to 8."""
 
-_METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+_METADATA: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
 """Metadata that are left out, by format: without date and version, equal drawings give equal bytes."""
 
 POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
@@ -72,32 +72,27 @@ def write_figures(
     The same numbers give the same bytes. In the CSV the interval of a single repeat is empty. A missing folder is
     created.
     """
-    drawings = [(figure.figure, partial(draw, figure), figure.numbers()) for figure in figures if figure.panels]
+    drawings = [(figure.figure, to_images(draw, figure), figure.numbers()) for figure in figures if figure.panels]
     for contest, ranking in rankings:
         numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method").reset_index()
-        drawings.append((contest.id, partial(draw_ranking, contest, ranking), numbers))
+        drawings.append((contest.id, to_images(draw_ranking, contest, ranking), numbers))
     paths = []
-    for name, drawn, numbers in drawings:
-        table = to_csv(numbers.map(ten_digits)).encode()
-        for extension, content in {**to_images(drawn), "csv": table}.items():
+    for name, images, numbers in drawings:
+        for extension, content in {**images, "csv": to_csv(numbers.map(ten_digits)).encode()}.items():
             paths.append(out_dir / f"{name}.{extension}")
             atomic_write(paths[-1], content)
     return paths
 
 
-def page_svg(draw_it: Callable[..., Drawing], *numbers: object) -> bytes:
-    """Return the drawing of `draw` or `draw_ranking` as SVG for a web page, without its title."""
-    return to_images(partial(draw_it, *numbers, titled=False), ("svg",), [STYLE, PAGE_STYLE])["svg"]
+def to_images(draw_it: Callable[..., Drawing], *numbers: object, for_page: bool = False) -> dict[str, bytes]:
+    """Return the drawing of `draw` or `draw_ranking` as ``svg`` and ``png``, the same bytes for the same numbers.
 
-
-def to_images(
-    drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA), style: Path | list[Path] = STYLE
-) -> dict[str, bytes]:
-    """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
+    For a web page only ``svg``, without a title, and with texts in the page's fonts instead of outlines.
+    """
     images = {}
-    with matplotlib.style.context(style, after_reset=True):
-        drawing = drawn()
-        for form in forms:
+    with matplotlib.style.context([STYLE, PAGE_STYLE] if for_page else STYLE, after_reset=True):
+        drawing = draw_it(*numbers, titled=not for_page)
+        for form in ("svg",) if for_page else ("svg", "png"):
             buffer = io.BytesIO()
             drawing.savefig(buffer, format=form, metadata=_METADATA[form])
             images[form] = buffer.getvalue()
@@ -107,8 +102,6 @@ def to_images(
 def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     """Draw a figure that has at least one panel."""
     kind = figure.panels[0].kind
-    draw_panel = {"curves": _draw_curves, "points": _draw_points, "scatter": _draw_scatter, "images": _draw_images}
-    draw_panel["grid"] = _draw_grid
     labels = dict.fromkeys(label for panel in figure.panels for label in panel.series)
     styles = dict(zip(labels, cycle(STYLES), strict=False))
     n_columns = min({"curves": 2, "images": 1}.get(kind, 3), len(figure.panels))
@@ -119,8 +112,8 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     else:
         axes = list(drawing.subplots(n_rows, n_columns, squeeze=False).flat)
     for panel, ax in zip(figure.panels, axes, strict=False):
-        draw_panel[kind](panel, ax, styles, figure)
-        ax.set_title(panel.title if kind != "grid" else textwrap.fill(panel.title, 12 + panel.data["column"].nunique()))
+        ax.set_title(panel.title)
+        _DRAW[kind](panel, ax, styles, figure)
     for ax in drawing.axes[len(figure.panels) :]:
         ax.remove()
     if kind == "curves":
@@ -163,15 +156,9 @@ def _draw_curves(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
         style = styles[label]
         # Staggered markers do not hide each other where curves meet.
         gap = max(1, min(n_steps // 8, len(curve) // 2))
+        markers = slice(gap * position // len(panel.series), None, gap)
         ax.fill_between(curve["step"], curve["low"], curve["high"], color=style["color"], alpha=0.15, linewidth=0.0)
-        ax.plot(
-            curve["step"],
-            curve["mean"],
-            label=label,
-            **style,
-            markevery=slice(gap * position // len(panel.series), None, gap),
-            clip_on=False,
-        )
+        ax.plot(curve["step"], curve["mean"], label=label, **style, markevery=markers, clip_on=False)
     if figure.y_linear_to is not None and "removed" in panel.data:
         _mark_removals(panel, figure.y_linear_to, ax, styles)
     ax.set_xlabel(figure.x_label)
@@ -200,14 +187,9 @@ def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Styles) -
 
 def _draw_points(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
     for label, points in panel.series.items():
-        ax.errorbar(
-            points["published"],
-            points["mean"],
-            np.nan_to_num([points["mean"] - points["low"], points["high"] - points["mean"]]),
-            label=label,
-            elinewidth=0.8,
-            **{**styles[label], "linestyle": "none", "fillstyle": "none"},
-        )
+        bars = np.nan_to_num([points["mean"] - points["low"], points["high"] - points["mean"]])
+        style = {**styles[label], "linestyle": "none", "fillstyle": "none"}
+        ax.errorbar(points["published"], points["mean"], bars, label=label, elinewidth=0.8, **style)
     values = panel.data[["published", "mean"]].to_numpy()
     positive = values[values > 0.0]
     ends = positive.min() / 1.25, positive.max() * 1.25
@@ -244,19 +226,19 @@ def _draw_images(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
 def _place_grids(drawing: Drawing, panels: Sequence[Panel]) -> list[Axes]:
     """Place grids side by side in bands, each as wide as its columns, and give the drawing their size."""
     bands = list[list[int]]([[]])
-    for place, panel in enumerate(panels):
+    for index, panel in enumerate(panels):
         n_columns = panel.data["column"].nunique()
         if bands[-1] and len(bands[-1]) + n_columns > COLUMNS_PER_BAND:
             bands.append([])
-        bands[-1] += [place] * n_columns
+        bands[-1] += [index] * n_columns
     n_columns = max(map(len, bands))
     n_rows = panels[0].data["data_set"].nunique()
     drawing.set_size_inches(1.6 + 0.36 * n_columns, 1.0 + len(bands) * (1.6 + 0.17 * n_rows))
     mosaic: list[Any] = [band + [-1] * (n_columns - len(band)) for band in bands]
     axes = drawing.subplot_mosaic(mosaic, empty_sentinel=-1)
-    for place, ax in axes.items():
-        ax.tick_params(labelleft=place in [band[0] for band in bands])
-    return [axes[place] for place in range(len(panels))]
+    for index, ax in axes.items():
+        ax.tick_params(labelleft=index in [band[0] for band in bands])
+    return [axes[index] for index in range(len(panels))]
 
 
 def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
@@ -275,6 +257,16 @@ def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
     ax.set_yticks(range(len(rows)), rows, fontsize=7)
     ax.tick_params(length=0)
     ax.grid(visible=False)
+    ax.set_title(textwrap.fill(panel.title, 12 + len(columns)))
+
+
+_DRAW: Mapping[str, Callable[[Panel, Axes, Styles, Figure], None]] = {
+    "curves": _draw_curves,
+    "points": _draw_points,
+    "scatter": _draw_scatter,
+    "images": _draw_images,
+    "grid": _draw_grid,
+}
 
 
 def _align(figure: Figure, drawing: Drawing) -> None:
@@ -344,7 +336,7 @@ def cliques(ranking: Ranking) -> list[tuple[int, int]]:
     p_values = ranking.nemenyi.loc[ranking.mean_ranks.index, ranking.mean_ranks.index].to_numpy()
     series: list[tuple[int, int]] = []
     for first, row in enumerate(p_values):
-        last = max(place for place, p in enumerate(row) if p >= ALPHA)
+        last = max(index for index, p in enumerate(row) if p >= ALPHA)
         if last > first and (not series or last > series[-1][1]):
             series.append((first, last))
     return series
@@ -355,7 +347,7 @@ def _draw_bars(ax: Axes, ranking: Ranking) -> int:
     ranks = ranking.mean_ranks.to_numpy()
     level_ends: list[float] = []
     for first, last in cliques(ranking):
-        free = (place for place, end in enumerate(level_ends) if end < ranks[first])
+        free = (level for level, end in enumerate(level_ends) if end < ranks[first])
         level = next(free, len(level_ends))
         level_ends[level : level + 1] = [ranks[last]]
         ax.plot(ranks[[first, last]], [-level - 1] * 2, color="black", linewidth=2, zorder=3)
@@ -364,14 +356,12 @@ def _draw_bars(ax: Axes, ranking: Ranking) -> int:
 
 def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
     """Mark the mean ranks, and draw a line from each to its name; the better half is on the left, the rest right."""
-    ranks = [(str(method), float(rank)) for method, rank in ranking.mean_ranks.items()]
+    ranks = ranking.mean_ranks
     n_left = (len(ranks) + 1) // 2
-    ax.plot(
-        [rank for _, rank in ranks], [0.0] * len(ranks), "o", color="black", markersize=4.5, zorder=3, clip_on=False
-    )
-    left, right = ranks[0][1] - _TEXT_MARGIN, ranks[-1][1] + _TEXT_MARGIN
-    for side, x, named in (("left", left, ranks[:n_left]), ("right", right, ranks[: n_left - 1 : -1])):
-        for line, (method, rank) in enumerate(named, 1):
-            ax.plot([x, rank, rank], [below - line, below - line, 0.0], color="black")
-            text = f"{method} ({rank:.2f}) " if side == "left" else f" ({rank:.2f}) {method}"
-            ax.text(x, below - line, text, va="center", ha="right" if side == "left" else "left")
+    ax.plot(ranks, np.zeros(len(ranks)), "o", color="black", markersize=4.5, zorder=3, clip_on=False)
+    left = ranks.iloc[0] - _TEXT_MARGIN, "right", "{} ({:.2f}) ", ranks[:n_left]
+    right = ranks.iloc[-1] + _TEXT_MARGIN, "left", " ({1:.2f}) {0}", ranks[: n_left - 1 : -1]
+    for x, alignment, text, named in (left, right):
+        for y, (method, rank) in zip(range(below - 1, below - 1 - len(named), -1), named.items(), strict=True):
+            ax.plot([x, rank, rank], [y, y, 0.0], color="black")
+            ax.text(x, y, text.format(method, rank), va="center", ha=alignment)

@@ -3,56 +3,53 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
+from pppca_bench.quantities import described
 from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, compare, score_rows, scores
-from pppca_bench.reporting.document import EMPTY, NO_ANSWERS, Answers, Document, environment, number_text
+from pppca_bench.reporting.document import NO_ANSWERS, Answers, Document, environment, number_text
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
+from pppca_bench.reporting.figure_drawing import draw, draw_ranking, to_images
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
 from pppca_bench.reporting.own_tables import FIT_TIMES
 from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.statistics import five_number_summary
+from pppca_bench.reporting.statistics import Histogram, five_number_summary, histogram
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import SIGNS, filled_parts, notes, ours_text, published_texts
+from pppca_bench.reporting.table_text import SIGNS, document_of, filled_parts, published_texts
 from pppca_bench.reporting.verdicts import Verdict
-from pppca_bench.runs import described
 from pppca_bench.store.database import Store
+from pppca_bench.version import __version__
 
-WIDTH, HEIGHT, BAR = 150, 18, 3
-"""Size of the histogram of a cell's repeats, and width of its bars, in pixels."""
+LENGTH, WIDTH = 144, 3
+"""Length of the axis of a histogram of a cell's repeats, and width of its bars, in pixels."""
 
 _MAX_PART = 40
 """Largest number of characters of a part of an id."""
-
-Source = tuple[str, str]
-"""Provenance of a cell: the arguments of `pppca run` that compute it again, and its versions and data."""
 
 
 class CellView(NamedTuple):
     """Cell of a table.
 
     ``published`` has the characters before each published number, its text, and the verdict on ours; ``repeats`` the
-    title of each quantity with several repeats, its statistics, and its histogram.
+    title of each quantity with several repeats, its statistics, and its histogram; ``source`` the arguments of
+    `pppca run` that compute it again, and its versions and data.
     """
 
     text: str
     verdict: Verdict | None = None
     id: str = ""
     published: Sequence[tuple[str, str, Verdict | None]] = ()
-    repeats: Sequence[tuple[str, str, Markup]] = ()
-    source: Source | None = None
+    repeats: Sequence[tuple[str, str, Histogram]] = ()
+    source: tuple[str, str] | None = None
 
 
 class RowView(NamedTuple):
@@ -61,20 +58,15 @@ class RowView(NamedTuple):
     label: str
     cells: Sequence[CellView]
     id: str = ""
-    source: Source | None = None
+    source: tuple[str, str] | None = None
 
 
 class TableView(NamedTuple):
-    """Table of the page; ``counts`` has the number of published numbers by verdict, empty if none was published."""
+    """Table of the page: its texts as in all formats, and its rows with what only the page shows."""
 
-    id: str
-    title: str
+    document: Document
     caption: str
-    headers: Sequence[str]
     rows: Sequence[RowView]
-    notes: Sequence[str]
-    counts: Mapping[Verdict, int]
-    lead: str = ""
 
 
 def anchor(*parts: str) -> str:
@@ -88,72 +80,59 @@ def anchor(*parts: str) -> str:
 
 def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
     """Return the view of a table of means, with the verdicts of `comparison.compare`."""
-    rows = []
-    for row, label in table.row_labels.items():
-        of_row = [table.cells.get((row, column)) for column in table.column_labels]
-        cells = [_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in of_row]
-        sources = {cell.source for cell in cells if cell.source}
+    document, rows = document_of(table, sd=table.spread or table.is_list, paired=False), []
+    for key, (label, *texts) in zip(table.row_labels, document.rows, strict=True):
+        of_row = [table.cells.get((key, column)) for column in table.column_labels]
+        views = [_cell(table, cell, text, compared) for cell, text in zip(of_row, texts, strict=True)]
+        sources = {view.source for view in views if view.source}
         shared = sources.pop() if len(sources) == 1 else None
-        if shared:
-            cells = [cell._replace(source=None) for cell in cells]
-        rows.append(RowView(label, cells, anchor(table.id, row) if table.is_list else "", shared))
-    counts = Counter(comparison.verdict for place, comparison in compared.items() if place[0] == table.id)
-    return TableView(
-        table.id,
-        table.title,
-        f"Ours; below it, published: {table.place}" if counts else "",
-        [table.row_header, *table.column_labels.values()],
-        rows,
-        notes(table),
-        {verdict: counts[verdict] for verdict in SIGNS} if counts else {},
-        table.lead,
-    )
+        views = [view._replace(source=None) for view in views] if shared else views
+        rows.append(RowView(label, views, anchor(table.id, key) if table.is_list else "", shared))
+    is_compared = any(table_id == table.id for table_id, *_ in compared)
+    return TableView(document, f"Ours; below it, published: {table.place}" if is_compared else "", rows)
 
 
 def text_view(document: Document) -> TableView:
     """Return the view of a document."""
+    verdicts: Mapping[bool | None, Verdict] = {True: "reproduced", False: "differs"}
     rows = []
     for number, (label, *texts) in enumerate(document.rows):
-        agrees = document.agrees[number] if document.agrees else None
-        verdict: Verdict | None = None if agrees is None else "reproduced" if agrees else "differs"
-        cells = [CellView(text, None if place else verdict) for place, text in enumerate(texts)]
+        verdict = verdicts.get(document.agrees[number]) if document.agrees else None
+        cells = [CellView(text, None if index else verdict) for index, text in enumerate(texts)]
         rows.append(RowView(label, cells, anchor(document.id, f"{number + 1}-{label}")))
     caption = f"Ours beside published: {document.place}" if document.place else ""
-    paragraphs = document._replace(place="").paragraphs()
-    return TableView(document.id, document.title, caption, document.headers, rows, paragraphs, {})
+    return TableView(document._replace(place=""), caption, rows)
 
 
-def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -> CellView:
-    places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
-    verdicts = {name: compared[place] for name, place in places.items() if place in compared}
+def _cell(table: Table, cell: TableCell | None, text: str, compared: Mapping[Place, Comparison]) -> CellView:
+    """Return the view of a cell with our numbers as text."""
+    if cell is None:
+        return CellView(text)
+    numbers = {name: compared.get((table.id, cell.row, cell.column, name)) for name in cell.published}
+    judged = {name: number for name, number in numbers.items() if number}
+    verdicts: list[Verdict | None] = [judged[name].verdict if name in judged else None for name in cell.shows]
+    texts = published_texts(cell)
+    if table.spread and texts[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
+        texts[0] += f" ± {number_text(cell.shows[0], sd)}"
+    parts = filled_parts(cell.form, texts) if cell.published else []
     shown = () if table.is_list else (*cell.shows, *table.also)
     repeated = [name for name in shown if name in cell.ours and len(cell.runs.values(name)) > 1]
-    first, source = cell.shows[0], None
-    if own := cell.source:
-        versions = f"Versions {own.versions}; data" if own.versions else "Data"
-        source = shlex.join([own.config, "--only", own.selection]), f"{versions} {own.data_sha256[:12]}."
+    source = None
+    if runs := cell.source:
+        versions = f"Versions {runs.versions}; data" if runs.versions else "Data"
+        source = shlex.join([runs.config, "--only", runs.selection]), f"{versions} {runs.data_sha256[:12]}."
     return CellView(
-        ours_text(cell, sd=table.spread or table.is_list),
-        verdicts[first].verdict if first in verdicts else None,
+        text,
+        verdicts[0],
         "" if table.is_list else anchor(table.id, cell.row, cell.column),
-        list(_published(table, cell, verdicts)) if cell.published else (),
-        [(described(name).title, *_statistics(cell, name, verdicts.get(name))) for name in repeated],
+        [(*part, verdict) for part, verdict in zip(parts, [*verdicts, None], strict=False)],
+        [(described(name).title, *_statistics(cell, name, judged.get(name))) for name in repeated],
         source,
     )
 
 
-def _published(
-    table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]
-) -> Iterator[tuple[str, str, Verdict | None]]:
-    texts = published_texts(cell)
-    if table.spread and (sd := cell.published[cell.shows[0]].sd) is not None:
-        texts[0] += f" ± {number_text(cell.shows[0], sd)}"
-    for name, (before, text) in zip([*cell.shows, ""], filled_parts(cell.form, texts), strict=False):
-        yield before, text, verdicts[name].verdict if name in verdicts else None
-
-
-def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Markup]:
-    """Return the statistics of a quantity as text, and its histogram."""
+def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Histogram]:
+    """Return the statistics of a quantity as text, and its histogram with the published number."""
     ours, values = cell.ours[name], list(cell.runs.values(name).values())
     text = (
         f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
@@ -164,24 +143,7 @@ def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tupl
     if compared is not None and compared.difference is not None:
         text += f"; ours − published {number_text(name, compared.difference, '+')}, {compared.verdict}"
         published = compared.published
-    return f"{text}.", _histogram(values, published)
-
-
-def _histogram(values: Sequence[float], published: float | None) -> Markup:
-    """Draw a histogram as SVG, and the published number as a dashed line."""
-    shown = [*values, *([] if published is None else [published])]
-    low, high = min(shown), max(shown)
-
-    def place(value: float) -> int:
-        if math.isclose(low, high):
-            return WIDTH // 2
-        return BAR * round((WIDTH - 2 * BAR) * (value - low) / (high - low) / BAR) + BAR
-
-    counts = Counter(map(place, values))
-    heights = {x: max(2, round(HEIGHT * n / max(counts.values()))) for x, n in sorted(counts.items())}
-    bars = "".join(f"M{x} {HEIGHT}v-{height}" for x, height in heights.items())
-    line = "" if published is None else f'<path class="p" d="M{place(published)} 0v{HEIGHT}"/>'
-    return Markup(f'<svg aria-hidden="true"><path d="{bars}"/>{line}</svg>')
+    return f"{text}.", histogram(values, published, length=LENGTH, width=WIDTH)
 
 
 def render_report(
@@ -215,8 +177,11 @@ def render_report(
     for contest, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
         ranks = Document(f"{contest.id}-ranks", contest.title, "", ranking.headers, rows, remarks)
-        rankings.append((contest.id, contest.title, page_svg(draw_ranking, contest, ranking), text_view(ranks)))
+        rankings.append((contest, to_images(draw_ranking, contest, ranking, for_page=True), text_view(ranks)))
     groups = score_rows(scores(means, snapshot.of_texts))
+    counts: dict[str, Counter[Verdict]] = {}
+    for item in by_place.values():
+        counts.setdefault(item.table, Counter())[item.verdict] += 1
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
@@ -225,11 +190,12 @@ def render_report(
         findings=answers.claims,
         tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
         figures=[
-            (figure.figure, figure.title, page_svg(draw, figure), figure_notes(figure))
+            (figure, to_images(draw, figure, for_page=True), figure_notes(figure))
             for figure in figures
             if figure.panels
         ],
         rankings=rankings,
+        counts=counts,
         scores=text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),
         configs=[_config(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
         gaps=not_run(list(snapshot.values()), figures),
@@ -243,7 +209,7 @@ def _with_code(text: str) -> Markup:
     """Return a text with the parts between backticks marked up as code."""
     parts = str(text).split("`")
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)
     )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import attrgetter, itemgetter
 
+from pppca_bench.quantities import ERRORS
 from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
 from pppca_bench.reporting.document import (
     NO_ANSWERS,
@@ -21,7 +22,7 @@ from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.ranking import Ranking, RankingSpec
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdict_shares import SHARES, Shares, by_source
-from pppca_bench.runs import ERRORS, grouped
+from pppca_bench.runs import grouped
 
 
 def render_index(
@@ -64,9 +65,8 @@ def render_index(
 
 def figure_notes(figure: Figure) -> list[str]:
     """Return the source of a figure and the parts that were not run; the drawing has its other notes."""
-    place = f"Source: {figure.place}." if figure.place else ""
-    gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
-    return [text for text in (place, gap) if text]
+    source = [f"Source: {figure.place}."] if figure.place else []
+    return source + ([f"Not run: {'; '.join(figure.missing)}."] if figure.missing else [])
 
 
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:

@@ -8,25 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from pppca_bench.methods.lookup import stored_method
+from pppca_bench.quantities import ERRORS, described, error_of
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
 from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import Table, TableCell, filling_configs
-from pppca_bench.runs import (
-    AUTO,
-    CHOOSE,
-    CHOOSE_BY,
-    CHOOSE_RETAIN,
-    CHOSEN,
-    ERRORS,
-    Cell,
-    Facts,
-    Names,
-    described,
-    error_of,
-    grouped,
-)
+from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, Facts, Names, grouped
 
 LISTED = ("dimensionality", "retained_variance_percent", "optimality_percent", "reconstruction_error")
 """Columns after the errors of tables that list cells; methods that only measure have other columns."""

@@ -10,11 +10,12 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from pppca_bench.errors import StoreError, check_known
+from pppca_bench.quantities import ERRORS, described, error_of
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.statistics import PairedTest, corrected_t, holm, signed_rank
 from pppca_bench.reporting.summary import CellRuns
-from pppca_bench.runs import AUTO, ERRORS, Cell, Facts, Names, described, error_of, grouped
+from pppca_bench.runs import AUTO, Cell, Facts, Names, grouped
 
 ALPHA = 0.05
 MAX_PAIRS = 500

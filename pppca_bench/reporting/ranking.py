@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from pppca_bench.errors import StoreError
+from pppca_bench.quantities import DECIMALS, ERRORS, described, error_of
 from pppca_bench.reporting.document import Format, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.statistics import holm
 from pppca_bench.reporting.summary import CellRuns
-from pppca_bench.runs import DECIMALS, ERRORS, Cell, Facts, Names, described, error_of
+from pppca_bench.runs import Cell, Facts, Names
 
 MAX_NAMES = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -11,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.runs import DECIMALS, Names
+from pppca_bench.quantities import DECIMALS
+from pppca_bench.runs import Names
 
 _DIGITS = 12
 """Digits of a standard deviation, counted from the largest value's: further digits are rounding errors."""
@@ -104,6 +106,27 @@ def five_number_summary(values: Sequence[float]) -> tuple[float, ...]:
     """
     quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
     return (min(values), quartiles[0], statistics.median(values), quartiles[2], max(values))
+
+
+class Histogram(NamedTuple):
+    """Number of values in each bin with any, by the bin's place, and the place of a further number."""
+
+    counts: Mapping[int, int]
+    marked: int | None
+
+
+def histogram(values: Sequence[float], marked: float | None = None, *, length: int, width: int) -> Histogram:
+    """Count values, at least one, in bins of a width on an axis of a length, which ends with the outermost numbers.
+
+    The middle has numbers that are all the same.
+    """
+    shown = [*values, *([] if marked is None else [marked])]
+    low, high = min(shown), max(shown)
+    places = [length // 2 // width * width] * len(shown)
+    if not math.isclose(low, high):
+        places = [width * round(length * (value - low) / (high - low) / width) for value in shown]
+    counts = Counter(places[: len(values)])
+    return Histogram(dict(sorted(counts.items())), None if marked is None else places[-1])
 
 
 class PairedTest(NamedTuple):

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.methods.lookup import stored_method
+from pppca_bench.quantities import QUANTITIES
 from pppca_bench.reporting.statistics import Summary, summarise_values
-from pppca_bench.runs import PROBLEM_AND_METHOD, QUANTITIES, Cell, Names, Selector, grouped, selections
+from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Names, Selector, grouped, selections
 from pppca_bench.store.columns import DONE, FAILED, RUN_COLUMNS, CellRow, read_measures
 
 if TYPE_CHECKING:

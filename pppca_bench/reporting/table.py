@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pppca_bench.methods.lookup import stored_method
+from pppca_bench.quantities import SIZES
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.statistics import Summary, summarise
 from pppca_bench.reporting.summary import NO_RUNS, CellRuns, CellSource, Results
-from pppca_bench.runs import SIZES, Cell, Facts, Names, Selector
+from pppca_bench.runs import Cell, Facts, Names, Selector
 
 
 class TableCell(NamedTuple):

@@ -8,78 +8,75 @@ from functools import partial
 from operator import attrgetter
 from statistics import median
 
+from pppca_bench.quantities import described
 from pppca_bench.reporting.comparison import compare, mean_difference, rule_of
 from pppca_bench.reporting.document import (
+    DIFFERENCE,
     EMPTY,
-    INDENT,
+    PUBLISHED,
     Document,
     Format,
     Grid,
     count_in_words,
+    none_if_nan,
     number_text,
     render_documents,
     true_minus,
 )
+from pppca_bench.reporting.statistics import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict
-from pppca_bench.runs import described, grouped
+from pppca_bench.runs import grouped
 
 SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "consistent": "~", "differs": "≠", "not run": EMPTY}
 """Signs of the verdicts, printed beside differences."""
 
+_NOT_RUN = Summary(math.nan, math.nan, 0, math.nan, math.nan)
+
 
 def render(*tables: Table | Document, form: Format, sd: bool = False) -> str:
     """Render tables as text; see `document_of` and `render_documents`."""
-    return render_documents([document_of(table, form, sd=sd) for table in tables], form)
+    return render_documents([document_of(table, sd=sd) for table in tables], form)
 
 
-def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool = False) -> Document:
+def document_of(table: Table | Document, *, sd: bool = False, paired: bool = True) -> Document:
     """Return a table of means as a document; a document is returned unchanged.
 
-    In the terminal and in LaTeX the columns of a list have short titles, with a legend below. In LaTeX the published
-    numbers are in the rows below ours, without the differences, to give a single table. With ``sd`` means are
-    printed as mean ± standard deviation, unless standard deviations have their own columns.
+    In a table with spread standard deviations have their own columns, if ``paired``; otherwise with ``sd`` means are
+    printed as mean ± standard deviation.
     """
     if isinstance(table, Document):
         return table
-    words, columns = notes(table), list(table.column_labels.values())
-    if table.is_list and form in ("terminal", "latex"):
-        known = [described(name) for name in table.column_labels]
-        columns = [quantity.short or quantity.title for quantity in known]
-        texts = [f"{_unitless(one.short)}: {_lower(_unitless(one.title))}" for one in known if one.short]
-        words += [f"{'; '.join(texts)}."] if texts else []
-    grid, cells = partial(_grid, table, columns), table.cells.values()
-    ours, others = grid("", "", partial(_ours, sd and not table.spread)), []
-    rows = ours.rows
-    if any(cell.published for cell in cells):
-        published = grid("published", f"Published ({table.place})", _published)
-        if form == "latex":
-            lines = []
-            for row, (_, *texts) in zip(rows, published.rows, strict=True):
-                lines += [row] if set(texts) <= {EMPTY, ""} else [row, [f"{INDENT}published", *texts]]
-            rows = lines
-            words.append(f"Published: {table.place}.")
-        else:
-            others.append(published)
-            if any(cell.ours and cell.published for cell in cells):
-                others.append(_differences(table, grid))
-    for quantity in table.also if any(cell.ours for cell in cells) else ():
-        others.append(grid(quantity, f"Ours. {described(quantity).title}", partial(_shown, quantity)))
+    quantities = [described(name) for name in table.column_labels] if table.is_list else []
+    meanings = [f"{_unitless(one.short)}: {_lower(_unitless(one.title))}" for one in quantities if one.short]
+    paired = paired and table.spread
+    grid = partial(_grid, table, paired)
+    ours = grid("", "", partial(_ours, sd and not paired))
     return Document(
-        *(table.id, table.title, "", ours.headers, rows, words, records(table)),
+        *(table.id, table.title, "", ours.headers, ours.rows, notes(table), records(table)),
         has_runs=table.has_runs,
-        others=others,
+        others=list(_further_grids(table, grid)),
         lead=table.lead,
+        short_headers=[table.row_header, *(one.short or one.title for one in quantities)] if quantities else (),
+        legend=f"{'; '.join(meanings)}." if meanings else "",
     )
 
 
-def _differences(table: Table, grid: Callable[..., Grid]) -> Grid:
-    """Return the grid of differences; in a table with spread each has the sign of its verdict beside it."""
-    verdicts, caption = {}, "Difference, ours − published"
-    if table.spread:
-        verdicts = {item.place[1:]: item.verdict for item in compare([table])}
-        caption = f"{caption}; {', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items() if sign != EMPTY)}"
-    return grid("difference", caption, partial(_difference, verdicts), second="")
+def _further_grids(table: Table, grid: Callable[..., Grid]) -> Iterator[Grid]:
+    """Yield the grids of published numbers, of differences, and of further quantities, where there are any.
+
+    In a table with spread each difference has the sign of its verdict beside it.
+    """
+    cells, verdicts, caption = table.cells.values(), {}, "Difference, ours − published"
+    if any(cell.published for cell in cells):
+        yield grid(PUBLISHED, "Published", _published)._replace(place=table.place)
+    if any(cell.ours and cell.published for cell in cells):
+        if table.spread:
+            verdicts = {item.place[1:]: item.verdict for item in compare([table])}
+            caption += f"; {', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items() if sign != EMPTY)}"
+        yield grid(DIFFERENCE, caption, partial(_difference, verdicts), second="")
+    for quantity in table.also if any(cell.ours for cell in cells) else ():
+        yield grid(quantity, f"Ours. {described(quantity).title}", partial(_shown, quantity))
 
 
 def records(table: Table) -> list[dict[str, object]]:
@@ -88,78 +85,73 @@ def records(table: Table) -> list[dict[str, object]]:
     for cell in table.cells.values():
         source = {name.replace("selection", "only"): getattr(cell.source, name, None) for name in names}
         for quantity in (*cell.shows, *table.also, *table.notes):
-            ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
-            if ours or theirs or cell.runs.n_planned:
+            ours, published = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
+            if ours.n or published or cell.runs.n_planned:
                 record: dict[str, object] = {"row": cell.row, "column": cell.column, "quantity": quantity}
-                record["published"] = theirs.value if theirs else None
-                for name in ("mean", "sd", "n", "low", "high"):
-                    value = getattr(ours, name, math.nan)
-                    record[name] = None if math.isnan(value) else value
-                record |= {"n": ours.n if ours else 0, "n_planned": cell.runs.n_planned, "n_failed": cell.runs.n_failed}
-                listed.append(record | source)
+                record["published"] = published.value if published else None
+                record |= {name: none_if_nan(value) for name, value in ours._asdict().items()}
+                listed.append(record | {"n_planned": cell.runs.n_planned, "n_failed": cell.runs.n_failed} | source)
     return listed
 
 
 def _grid(
     table: Table,
-    columns: Sequence[str],
+    paired: bool,
     name: str,
     caption: str,
-    texts: Callable[[TableCell], list[str]],
+    texts: Callable[[TableCell], tuple[str, str]],
     second: str = "stddev",
 ) -> Grid:
-    """Fill a grid with texts; in a table with spread a cell has two columns, the second with the header ``second``."""
-    width = 2 if table.spread else 1
-    headers = [table.row_header, *(header for label in columns for header in [label, second][:width])]
+    """Fill a grid with texts; if ``paired``, a cell has two columns, the second with the header ``second``."""
+    width = 2 if paired else 1
+    headers = [
+        table.row_header,
+        *(header for label in table.column_labels.values() for header in (label, second)[:width]),
+    ]
     rows = []
     for row, label in table.row_labels.items():
         line = [label]
         for column in table.column_labels:
             cell = table.cells.get((row, column))
-            own = texts(cell) if cell else [EMPTY]
-            line += [*own, EMPTY if own == [EMPTY] else ""][:width]
+            text, beside = texts(cell) if cell else (EMPTY, EMPTY)
+            line += (text, EMPTY if text == EMPTY else beside)[:width]
         rows.append(line)
     return Grid(name, caption, headers, rows)
 
 
-def _ours(sd: bool, cell: TableCell) -> list[str]:
+def _ours(sd: bool, cell: TableCell) -> tuple[str, str]:
     """Return our numbers of a cell, and the standard deviation of its first quantity if this was run."""
-    ours = cell.ours.get(cell.shows[0])
-    return [ours_text(cell, sd=sd)] if ours is None else [ours_text(cell, sd=sd), _sd_text(cell, ours.sd)]
+    first, ours = cell.shows[0], cell.ours.get(cell.shows[0])
+    return ours_text(cell, sd=sd), number_text(first, ours.sd) if ours else ""
 
 
-def _published(cell: TableCell) -> list[str]:
-    number = cell.published.get(cell.shows[0])
-    return [filled(cell.form, published_texts(cell)), _sd_text(cell, number.sd if number else None)]
+def _published(cell: TableCell) -> tuple[str, str]:
+    first, number = cell.shows[0], cell.published.get(cell.shows[0])
+    sd = None if number is None else number.sd
+    return filled(cell.form, published_texts(cell)), EMPTY if sd is None else number_text(first, sd)
 
 
-def _difference(verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCell) -> list[str]:
+def _difference(verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCell) -> tuple[str, str]:
     """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
-    both = {name: number for name, number in cell.published.items() if name in cell.ours}
-    texts = {name: number_text(name, cell.ours[name].mean - number.value, "+") for name, number in both.items()}
-    first, line = cell.shows[0], [filled(cell.form, [texts.get(name, "") for name in cell.shows])]
-    if sign := SIGNS.get(verdicts.get((cell.row, cell.column, first), "not compared")):
-        line.append(sign)
-    return line
+    differences = {
+        name: cell.ours[name].mean - cell.published[name].value for name in cell.ours.keys() & cell.published
+    }
+    texts = [number_text(name, differences[name], "+") if name in differences else "" for name in cell.shows]
+    verdict = verdicts.get((cell.row, cell.column, cell.shows[0]), "not compared")
+    return filled(cell.form, texts), SIGNS.get(verdict, "")
 
 
-def _shown(quantity: str, cell: TableCell) -> list[str]:
-    return [number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY]
-
-
-def _sd_text(cell: TableCell, sd: float | None) -> str:
-    return EMPTY if sd is None or math.isnan(sd) else number_text(cell.shows[0], sd)
+def _shown(quantity: str, cell: TableCell) -> tuple[str, str]:
+    return number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY, ""
 
 
 def ours_text(cell: TableCell, *, sd: bool = False) -> str:
     """Return our numbers of a cell as tables print them, with an asterisk if repeats are missing."""
-    if not (cell.ours or cell.runs.n_planned):
-        return EMPTY
     texts = []
     for name in cell.shows:
-        ours = cell.ours.get(name)
-        text = number_text(name, ours.mean) if ours else ""
-        texts.append(f"{text} ± {number_text(name, ours.sd)}" if sd and ours and not math.isnan(ours.sd) else text)
+        ours = cell.ours.get(name, _NOT_RUN)
+        text = number_text(name, ours.mean) if ours.n else ""
+        texts.append(f"{text} ± {number_text(name, ours.sd)}" if sd and not math.isnan(ours.sd) else text)
     return filled(cell.form, texts) + ("*" if cell.incomplete else "")
 
 
@@ -175,7 +167,7 @@ def filled(form: str, texts: Sequence[str]) -> str:
 
 def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     """Return the parts of `filled`: pairs of the characters before a text, and the text; the last text is empty."""
-    n_given = max((place for place, text in enumerate(texts, 1) if text), default=0)
+    n_given = max((n for n, text in enumerate(texts, 1) if text), default=0)
     if not n_given:
         return [("", EMPTY)]
     pieces = form.split("{}")
@@ -218,9 +210,9 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
     for quantity in table.notes:
         ours = [cell.ours[quantity].mean for cell in table.cells.values() if quantity in cell.ours]
         numbers = table.reference.numbers.items() if table.reference else ()
-        theirs = [cell[quantity].text for (place, *_), cell in numbers if place == table.id and quantity in cell]
+        published = [cell[quantity].text for (name, *_), cell in numbers if name == table.id and quantity in cell]
         text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
-        yield text + (f" (published: {theirs[0]})." if theirs else ".")
+        yield text + (f" (published: {published[0]})." if published else ".")
     if incomplete := table.incomplete_cells:
         missing = sum(cell.runs.n_planned - cell.n for cell in incomplete)
         failed = sum(cell.runs.n_failed for cell in incomplete)
@@ -231,10 +223,10 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
 def _note_on_differences(table: Table) -> str:
     """State for each quantity how far our means over several repeats are from the published numbers."""
     of_repeats, texts = [item for item in compare([table]) if item.n > 1], []
-    for quantity, own in grouped(of_repeats, attrgetter("quantity")).items():
-        mean, n_below = mean_difference(own)
+    for quantity, compared in grouped(of_repeats, attrgetter("quantity")).items():
+        mean, n_below = mean_difference(compared)
         title = _lower(_unitless(described(quantity).title))
-        texts.append(f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(own)} below)")
+        texts.append(f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(compared)} below)")
     return f"Ours − published, on average: {', '.join(texts)}." if texts else ""
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from pppca_bench.methods.lookup import title_of
+from pppca_bench.quantities import described
 from pppca_bench.references.layout import Placebo
 from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.comparison import Comparison, Place, compare, rule_of
@@ -31,7 +32,7 @@ from pppca_bench.reporting.statistics import Summary, measured, summary_of
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict, off_by_margin
-from pppca_bench.runs import Names, Selector, described, grouped
+from pppca_bench.runs import Names, Selector, grouped
 
 SHARES = "verdict_shares"
 """Identifier of the document."""

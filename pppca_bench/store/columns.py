@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.runs import QUANTITIES, Cell, Names, Parameters, RunResult, RunSpec, StoredRun
+from pppca_bench.quantities import QUANTITIES
+from pppca_bench.runs import Cell, Names, Parameters, RunResult, RunSpec, StoredRun
 
 if TYPE_CHECKING:
     import pandas as pd  # imported by the functions that need it: planning and recording do without

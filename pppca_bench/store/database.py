@@ -13,7 +13,8 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from pppca_bench.errors import ConfigError, UnknownConfigError, listed, nearest
-from pppca_bench.runs import QUANTITIES, Plan, ProblemFacts, RunResult, StoredRun, by_cell
+from pppca_bench.quantities import QUANTITIES
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import columns
 from pppca_bench.store.columns import CELL_COLUMNS, CellRow, to_json
 from pppca_bench.store.file import Database, is_running, this_process
@@ -159,9 +160,45 @@ class Store(Database):
                 if process == this_process() or not is_running(process):
                     connection.execute("DELETE FROM reservations WHERE process = ?", (process,))
 
-    def reserved(self) -> list[tuple[str, str]]:
-        """Return the keys of reserved runs, and the processes that reserved them."""
-        return self.rows("SELECT key, process FROM reservations")
+    def statuses(self) -> list[tuple[str, int, int, int, int]]:
+        """Count the runs that each config, and all configs at the end, ask for.
+
+        Returns
+        -------
+        list of (str, int, int, int, int)
+            Name, and the numbers of runs that are done, failed, planned, and reserved by a running process.
+        """
+        reserved = self.rows("SELECT key, process FROM reservations")
+        return self.rows(
+            "SELECT config, sum(status = 'done'), sum(status = 'failed'), sum(status = 'planned'),"
+            f" sum(status != 'done' AND key {_AMONG})"
+            " FROM (SELECT config, key, 0 AS is_sum FROM plans UNION SELECT '(all)', key, 1 FROM plans)"
+            " JOIN runs USING (key) GROUP BY is_sum, config ORDER BY is_sum, config",
+            json.dumps([key for key, process in reserved if is_running(process)]),
+        )
+
+    def failures(self) -> list[tuple[str, str, str, int, str]]:
+        """Return key, problem, method, repeat and error of the failed runs that configs ask for."""
+        return self.rows(
+            "SELECT key, problem, method, repeat, error FROM runs JOIN cells ON cells.id = cell"
+            " WHERE status = 'failed' AND key IN (SELECT key FROM plans) ORDER BY cell, repeat"
+        )
+
+    def configs(self) -> list[tuple[str, str, int, int, int, int]]:
+        """Return name, time of the last run, and numbers of problems, methods, settings and runs of each config."""
+        return self.rows(
+            "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem),"
+            " count(DISTINCT method), count(DISTINCT cell), count(*)"
+            " FROM configs JOIN plans ON plans.config = name JOIN runs ON runs.key = plans.key"
+            " JOIN cells ON cells.id = cell GROUP BY name ORDER BY planned_at"
+        )
+
+    def check_content(self) -> None:
+        """Raise StoreError for the first damage of the file, or content that cannot be decoded."""
+        self.check_integrity()
+        self.read()
+        for (key,) in self.rows("SELECT key FROM histories"):
+            self.histories([key])
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return the given keys whose runs are done."""

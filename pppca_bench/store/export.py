@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pppca_bench.errors import StoreError, UnknownNameError
-from pppca_bench.runs import QUANTITIES, Scalar, selections
+from pppca_bench.quantities import QUANTITIES
+from pppca_bench.runs import Scalar, selections
 from pppca_bench.store import DATABASE
 from pppca_bench.store.columns import read_measures
 from pppca_bench.store.database import Store
@@ -45,8 +46,8 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     pandas.DataFrame
         First the columns that every run has (`IDENTITY`): ``configs`` has the names of the configs that ask for it,
         separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``. Then its settings, as
-        ``method.tau`` and ``classifier.hidden``, and its numbers, named as in `pppca_bench.runs.QUANTITIES`; names end
-        in the unit, percent or ms. Choice: settings have a prefix, since a number may have the same name
+        ``method.tau`` and ``classifier.hidden``, and its numbers as in `pppca_bench.quantities.QUANTITIES`; names
+        end in the unit, percent or ms. Choice: settings have a prefix, since a number may have the same name
         (``n_epochs``). A setting of several types, or with lists, is text as in configs: ``"pivot"``, ``"[8, 4]"``.
 
     Raises

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pppca_bench.errors import StoreError
-from pppca_bench.runs import QUANTITIES
+from pppca_bench.quantities import QUANTITIES
 
 SCHEMA_VERSION = 5
 BUSY_TIMEOUT_S = 60.0

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pppca_bench.errors import ConfigError, StoreError
-from pppca_bench.runs import MEASURES, QUANTITIES
+from pppca_bench.quantities import MEASURES, QUANTITIES
 from pppca_bench.store import DATABASE
 from pppca_bench.store.columns import CELL_COLUMNS
 from pppca_bench.store.database import Store

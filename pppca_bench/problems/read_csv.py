@@ -1,0 +1,213 @@
+"""Reader of CSV files: texts and line numbers; nothing is guessed, and a likely mistake is refused with its remedy."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from lzma import LZMAError
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+from pppca_bench.errors import OwnDataError
+from pppca_bench.problems.declaration import read_key
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Record = tuple[int, list[str]]
+    """Number of the last line, and fields."""
+
+_SEPARATORS = ",;\t|"
+
+
+def read_csv(
+    path: str | Path,
+    *,
+    sep: str = "",
+    header: Any = "infer",
+    names: Sequence[str] = (),
+    index_col: Any = False,
+    encoding: str = "utf-8",
+    compression: str | None = "infer",
+    **lines: Any,
+) -> pd.DataFrame:
+    """Read the texts of a CSV file; the index has the numbers of the lines.
+
+    pandas fills missing fields with gaps, and numbers no lines. The meaning of texts is left to `columns`.
+
+    Parameters
+    ----------
+    path : str or Path
+    sep, header, names, index_col, encoding, compression
+        As in `pandas.read_csv`. By default fields are separated by commas (in .tsv files by tabs), and the first line
+        has the names unless these are given. The column ``index_col`` is left out.
+    **lines
+        ``comment``, ``skiprows``, ``quotechar`` and ``skip_blank_lines`` of `pandas.read_csv`.
+
+    Raises
+    ------
+    OwnDataError
+        The file cannot be read, lines have other numbers of fields than the header, or another separator, encoding or
+        header is likely; the message has the key to write.
+    """
+    import pandas as pd
+
+    sep = sep or ("\t" if ".tsv" in Path(path).suffixes else ",")
+    for key, value in {"header": header, "index_col": index_col}.items():
+        if isinstance(value, list | tuple):
+            raise OwnDataError(f"{path}: expected a single {key}, got {list(value)}. Name one of them.")
+    is_inferred = header == "infer" and not names
+    n_before = 1 if is_inferred else 0 if header in ("infer", None) or header is False else header + 1
+    text = text_of(path, encoding, compression)
+    records = list(_records(path, text, sep, **lines))
+    first = records[max(n_before - 1, 0)][1] if len(records) >= max(n_before, 1) else []
+    if not first:
+        raise OwnDataError(
+            f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
+        )
+    if not (lines.get("skiprows") or lines.get("comment")):
+        is_single = all(len(fields) == 1 for _, fields in records)
+        _check_first_line(path, text.partition("\n")[0].strip(), sep, is_single=is_single)
+    names = list(names) or (first if n_before else [f"x{place + 1}" for place in range(len(first))])
+    has_row_names = index_col is not None and index_col is not False
+    rows = records[n_before:]
+    _check_fields(path, rows, len(names), n_before, has_row_names=has_row_names)
+    if rows and len(rows[0][1]) > len(names):
+        names = ["", *names]
+    index = pd.Index([line for line, _ in rows], name="line")
+    frame = pd.DataFrame([fields for _, fields in rows], index, range(len(names)), dtype=str)
+    if has_row_names:
+        places = names if isinstance(index_col, str) else range(len(names))
+        if index_col not in places:
+            raise OwnDataError(f"{path}: expected a column {index_col!r} for index_col, got none. Correct the name.")
+        dropped = places.index(index_col)
+        frame, names = frame.drop(columns=dropped), [*names[:dropped], *names[dropped + 1 :]]
+    if is_inferred:
+        _check_header(path, names, frame)
+    return frame.set_axis(names, axis=1)
+
+
+def text_of(path: str | Path, encoding: str = "utf-8", compression: Any = "infer") -> str:
+    """Return the text of a file that may be compressed."""
+    from pandas.io.common import get_handle  # type: ignore[import-not-found]
+
+    is_utf8 = encoding.lower() in ("utf-8", "utf8")
+    try:
+        with get_handle(path, "r", encoding="utf-8-sig" if is_utf8 else encoding, compression=compression) as opened:
+            text: str = opened.handle.read()
+    except UnicodeDecodeError as error:
+        content = error.object
+        other = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252" if is_utf8 else "utf-8"
+        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+        raise OwnDataError(
+            f"{path}, line {line}: expected {encoding} text, got the byte 0x{byte:02x}. Set {read_key(encoding=other)},"
+            " or the encoding of the program that wrote it."
+        ) from None
+    except (OSError, LookupError, ValueError, EOFError, ImportError, zlib.error, LZMAError, BadZipFile) as error:
+        got = getattr(error, "strerror", None) or first_line(error)
+        raise OwnDataError(
+            f"{path}: expected a readable file, got {got}. Check the path, the encoding and the compression."
+        ) from None
+    if "\0" in text and text.startswith("PK"):
+        raise OwnDataError(f"{path}: expected text, got a workbook or an archive. Export the table as CSV.")
+    if "\0" in text:
+        raise OwnDataError(
+            f"{path}: expected {encoding} text, got NUL characters. Set {read_key(encoding='utf-16-le')}, or the"
+            " encoding of the program that wrote it."
+        )
+    return text
+
+
+def _records(
+    path: str | Path,
+    text: str,
+    sep: str,
+    *,
+    comment: str = "",
+    skiprows: int | Sequence[int] = 0,
+    quotechar: str = '"',
+    skip_blank_lines: bool = True,
+) -> Iterator[Record]:
+    """Yield the records of a text."""
+    skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
+    lines = ("\n" if place in skipped else line for place, line in enumerate(io.StringIO(text, newline="")))
+    quote = re.escape(quotechar)
+    if comment:
+        shown = re.compile(rf"({quote}[^{quote}]*{quote})|{re.escape(comment)}.*")
+        lines = (shown.sub(r"\1", line) for line in lines)
+    try:
+        if len(sep) == 1:
+            reader = csv.reader(lines, delimiter=sep, quotechar=quotechar, skipinitialspace=True)
+            yield from ((reader.line_num, fields) for fields in reader if fields or not skip_blank_lines)
+            return
+        # As in pandas, quotation marks hold a field together among spaces, but not among other expressions.
+        quoted, split = re.compile(rf"(?:{quote}[^{quote}]*{quote}|\S)+"), re.compile(sep)
+    except csv.Error as error:
+        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+    except re.error as error:
+        expected = "a character or a regular expression as sep"
+        raise OwnDataError(f"{path}: expected {expected}, got {sep!r}: {error}. Correct it.") from None
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if line and sep == r"\s+":
+            yield number, [re.sub(quote, "", field) for field in quoted.findall(line)]
+        elif line:
+            yield number, split.split(line)
+
+
+def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool) -> None:
+    """Raise OwnDataError for a first line that names its separator, is a comment, or has another separator."""
+    expected, best = f"columns separated by {sep!r}", max(_SEPARATORS, key=line.count)
+    if match := re.fullmatch("sep=(.)", line):
+        expected, advice = "a first line with the columns' names", read_key(sep=match[1], skiprows=1)
+    elif line.startswith(("#", "%")):
+        expected, advice = "a first line with the columns' names", read_key(comment=line[0])
+    elif sep in _SEPARATORS and line.count(best) > line.count(sep):
+        advice = read_key(sep=best)
+    elif is_single and len(line.split()) > 1:
+        advice = read_key(sep=r"\s+")
+    else:
+        return
+    raise OwnDataError(f"{path}, line 1: expected {expected}, got {line[:60]!r}. Set {advice}.")
+
+
+def _check_fields(
+    path: str | Path, rows: Sequence[Record], n_names: int, n_before: int, *, has_row_names: bool
+) -> None:
+    """Raise OwnDataError for rows whose number of fields differs from the number of names."""
+    counts = {len(fields) for _, fields in rows}
+    if counts <= {n_names} or (has_row_names and counts == {n_names + 1}):
+        return
+    if len(counts) == 1:
+        got = f"{max(counts)} in each of the {len(rows)} rows"
+        remedy = f"If the names are in the next line, set {read_key(header=n_before)}."
+        if counts == {n_names + 1}:
+            remedy = f"If the first field is the name of the row, set {read_key(index_col=0)}."
+    else:
+        wrong = [f"{len(fields)} in line {line}" for line, fields in rows if len(fields) != n_names]
+        shown = ", ".join(wrong[:3]) + (" …" if len(wrong) > 3 else "")
+        got, remedy = f"another number in {len(wrong)} of {len(rows)} rows: {shown}", "Correct the lines."
+    raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
+
+
+def _check_header(path: str | Path, names: Sequence[str], frame: pd.DataFrame) -> None:
+    """Raise OwnDataError if the names are numbers where the columns have numbers: the first line is a row of data."""
+    import pandas as pd
+
+    def is_number(texts: Any) -> bool:
+        return bool(pd.to_numeric(texts, errors="coerce").notna().all())
+
+    numeric = [name for place, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, place])]
+    if numeric and is_number(pd.Series(numeric, dtype=object)):
+        raise OwnDataError(
+            f"{path}, line 1: expected the columns' names, got values as in other rows, {', '.join(names[:3])}. Set"
+            f" {read_key(header=False)} to name the columns x1, x2, …, or {read_key(header=0)} if they are names."
+        )
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, without a full stop."""
+    return str(error).strip().partition("\n")[0].rstrip(".")
