@@ -1,5 +1,6 @@
 """Ranking of methods: Demšar's example, tests, and the runs that are ranked."""
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from stored_runs import results_by_config, run_of, runs_by_cell
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting import figure_drawing, ranking
 from pppca_bench.reporting.snapshot import Snapshot
+from pppca_bench.reporting.statistics import holm
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, StoredRun
 
 OF_METHODS = {"gha": 1.0, "pca": 2.0}
@@ -104,20 +106,13 @@ def test_permutations_of_a_problem_are_a_single_data_set():
 
 
 def test_p_values_are_those_of_paired_tests_with_holms_correction():
-    rng = np.random.default_rng(5)
-    problems = [f"p_{letter}" for letter in "abcdefghij"]
-    errors = {
-        name: dict(zip(problems, rng.normal(20 + shift, 2, 10), strict=True))
-        for name, shift in (("gha", 0), ("dgha", 1), ("lda", 4))
-    }
-    found = ranked(errors)
-    pairs = [("gha", "dgha"), ("gha", "lda"), ("dgha", "lda")]
-    plain = [stats.wilcoxon(*(list(errors[name].values()) for name in pair)).pvalue for pair in pairs]
-    order = np.argsort(plain)
-    holm = np.minimum(1, np.maximum.accumulate(np.sort(plain) * [3, 2, 1]))
-    for position, index in enumerate(order):
-        assert found.wilcoxon.loc[pairs[index]] == pytest.approx(holm[position])
-        assert found.wilcoxon.loc[pairs[index][::-1]] == pytest.approx(holm[position])
+    rng, names = np.random.default_rng(5), [f"p_{letter}" for letter in "abcdefghij"]
+    values = {method: rng.normal(20 + shift, 2, 10) for method, shift in (("gha", 0), ("dgha", 1), ("lda", 4))}
+    found = ranked({method: dict(zip(names, own, strict=True)) for method, own in values.items()})
+    pairs = list(itertools.combinations(values, 2))
+    expected = holm([stats.wilcoxon(values[first], values[second]).pvalue for first, second in pairs])
+    assert [found.p(*pair) for pair in pairs] == pytest.approx(expected)
+    assert [found.p(*pair[::-1]) for pair in pairs] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("n_data_sets", "least"), [(6, "0.094"), (7, None)])
@@ -152,20 +147,18 @@ def test_too_little_to_rank_is_an_error(errors):
         ranked(errors)
 
 
-def replaced(found: list[StoredRun], *outcomes: tuple[str, str, int, str]) -> list[StoredRun]:
+def replaced(found: list[StoredRun], outcomes: dict[tuple[str, str, int], str]) -> list[StoredRun]:
     """Return the runs, of which those of a method, problem and repeat failed or are still planned."""
-    result = {"failed": lambda key: RunResult(key, "failed", error="diverged"), "planned": lambda _: None}
-    became = {outcome[:3]: result[outcome[3]] for outcome in outcomes}
-    places = ((spec.cell.method, spec.cell.problem, spec.repeat) for spec, _ in found)
-    return [
-        (run[0], became[place](run[0].key)) if place in became else run
-        for place, run in zip(places, found, strict=True)
-    ]
+    became = []
+    for spec, result in found:
+        outcome = outcomes.get((spec.cell.method, spec.cell.problem, spec.repeat), "done")
+        failed = RunResult(spec.key, "failed", error="diverged")
+        became.append((spec, {"done": result, "failed": failed, "planned": None}[outcome]))
+    return became
 
 
 def test_means_over_fewer_repeats_than_planned_are_named():
-    outcomes = (("gha", "glass1", 0, "failed"), ("dgha", "cancer1", 1, "planned"))
-    found = rank(replaced(runs(ERRORS), *outcomes))
+    found = rank(replaced(runs(ERRORS), {("gha", "glass1", 0): "failed", ("dgha", "cancer1", 1): "planned"}))
     assert found.errors.loc["glass", "gha"] == 30.5, "that of the repeat that did not fail"
     expected = "Fewer repeats than planned: gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
     assert expected in ranking.render(found)
@@ -176,16 +169,16 @@ def test_means_over_fewer_repeats_than_planned_are_named():
 
 
 def test_methods_that_were_not_run_everywhere_or_failed_are_left_out_and_named():
-    outcomes = [("lda", "glass1", repeat, "failed") for repeat in (0, 1)]
-    found = rank(replaced(runs(ERRORS | {"lda": ERRORS["gha"], "pca": {"cancer1": 0.5}}), *outcomes))
+    planned = runs(ERRORS | {"lda": ERRORS["gha"], "pca": {"cancer1": 0.5}})
+    found = rank(replaced(planned, {("lda", "glass1", repeat): "failed" for repeat in (0, 1)}))
     assert found.left_out == ("lda", "pca")
     assert "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)." in ranking.render(found)
     assert "Not ranked, since not run on all of these data sets: lda; pca." in ranking.render(found)
 
 
 def test_of_many_cells_with_fewer_repeats_some_are_named():
-    outcomes = [(method, problem, 0, "failed") for method in ERRORS for problem in ERRORS["gha"]]
-    text = ranking.render(rank(replaced(runs(ERRORS), *outcomes)))
+    outcomes = {(method, problem, 0): "failed" for method in ERRORS for problem in ERRORS["gha"]}
+    text = ranking.render(rank(replaced(runs(ERRORS), outcomes)))
     (line,) = [line for line in text.splitlines() if line.startswith("Fewer repeats")]
     assert line.count("(1 of 2, 1 failed)") == ranking.MAX_NAMES
     assert line.endswith(" and 3 more.")
@@ -278,19 +271,14 @@ def test_means_that_differ_by_rounding_share_their_rank():
 
 def test_the_two_errors_share_no_ranking():
     found = runs({method: {"cancer1": error, "iris": error, "wine": error} for method, error in OF_METHODS.items()})
-    numbers = runs({method: {"building1": 9 - error, "flare1": 9 - error} for method, error in OF_METHODS.items()})
-    for spec, result in numbers:
-        values = dict(result.values)
-        values["test_squared_error_percent"] = values.pop("test_error_percent")
+    for spec, result in runs({name: {"building1": 9 - n, "flare1": 9 - n} for name, n in OF_METHODS.items()}):
+        values = {name.replace("test_error", "test_squared_error"): value for name, value in result.values.items()}
         found.append((spec, replace(result, values=values)))
     both = rank(found)
     assert (both.quantity, list(both.errors.index)) == ("test_error_percent", ["cancer", "iris", "wine"])
-    assert both.headers[2] == "Mean error, %"
-    assert (
-        "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
-        in ranking.render(both)
-    )
+    remark = "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
+    assert remark in ranking.render(both)
     squared = ranking.rank(runs_by_cell(found), facts(found), "test_squared_error_percent")
     assert list(squared.errors.index) == ["building", "flare"]
-    assert squared.headers[2] == "Mean squared error, %"
+    assert [own.headers[2] for own in (both, squared)] == ["Mean error, %", "Mean squared error, %"]
     assert list(squared.mean_ranks.index) == list(both.mean_ranks.index)[::-1]
