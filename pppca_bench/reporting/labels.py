@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -152,8 +152,6 @@ class Setting(NamedTuple):
     name: str  # the method with its thresholds and every parameter that does not have its default value
     classifier: str  # the fewest settings that distinguish it from the other settings' classifiers; "" if all are equal
     cells: Mapping[str, CellRuns]  # by problem; data of equal name have their digest in the key
-    tau: Scalar  # None if another parameter replaces it; `AUTO` if runs choose it or the method has no tau
-    family: Hashable  # equal for settings that differ only in the number of features that they keep
 
 
 def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
@@ -179,11 +177,7 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
     )
     return [
         Setting(
-            names[key],
-            short.get(key[2], ""),
-            {_data_name(cell, n_data[cell.problem]): cells[cell] for cell in group},
-            dict(key[1]).get("tau", AUTO),
-            (key[0], tuple(item for item in key[1] if not _sets_size(item[0])), *key[2:]),
+            names[key], short.get(key[2], ""), {_data_name(cell, n_data[cell.problem]): cells[cell] for cell in group}
         )
         for key, group in groups.items()
     ]
@@ -206,8 +200,3 @@ def setting_labels(settings: Sequence[Setting], of: Collection[Setting] | None =
 def _as_on_proben1(classifier: Parameters) -> Parameters:
     """Return a classifier's settings without a pivot's input scaling."""
     return tuple((name, value) for name, value in classifier if not (name.endswith("input_scaling") and value == PIVOT))
-
-
-def _sets_size(name: str) -> bool:
-    """Return whether a parameter sets the number of features that are kept, or the candidates for it."""
-    return name in ("tau", "n_components") or name.startswith(CHOOSE)

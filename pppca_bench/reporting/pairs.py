@@ -6,16 +6,17 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Literal, NamedTuple
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.quantities import ERRORS, described, error_of
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
-from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
+from pppca_bench.reporting.labels import setting_labels, settings_of
 from pppca_bench.reporting.statistics import PairedTest, corrected_t, holm, signed_rank
 from pppca_bench.reporting.summary import CellRuns
-from pppca_bench.runs import AUTO, Cell, Facts, Names, grouped
+from pppca_bench.runs import AUTO, CHOOSE, Cell, Facts, Names, grouped
 
 ALPHA = 0.05
 MAX_PAIRS = 500
@@ -84,13 +85,11 @@ def compare_pairs(
         )
     quantity = quantity or error_of({name for runs in own.values() for name in runs.quantities})
     settings = settings_of(own)
-    by_name = dict(zip(setting_labels(settings), settings, strict=True))
-    runs = {name: setting.cells[problem] for name, setting in by_name.items()}
-    values = {name: by_split(runs[name].values(quantity), known.n_splits) for name in by_name}
-    done = {name: setting for name, setting in by_name.items() if len(values[name]) > 1}
-    sizes = {name: runs[name].mean("dimensionality") for name in done}
-    common = _comparable(done, {name: size for name, size in sizes.items() if size is not None})
-    _check_sizes(problem, quantity, known.n_splits, len(done), len(common))
+    runs = {name: setting.cells[problem] for name, setting in zip(setting_labels(settings), settings, strict=True)}
+    values = {name: by_split(runs[name].values(quantity), known.n_splits) for name in runs}
+    sizes = {name: runs[name].mean("dimensionality") for name in runs if len(values[name]) > 1}
+    common = _comparable({name: runs[name].cell for name in sizes}, sizes)
+    _check_sizes(problem, quantity, known.n_splits, len(sizes), len(common))
     shared = {pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common}
     tests = []
     for (first, second), places in shared.items():
@@ -102,7 +101,7 @@ def compare_pairs(
         means = tuple(fmean(values[name][place] for place in shared[pair]) if test.n else math.nan for name in pair)
         verdict = _verdict(pair[better * test.difference > 0.0], test, p, matters)
         compared.append(Pair(*pair, common[pair], means, (sizes[pair[0]], sizes[pair[1]]), test, p, *verdict))
-    left_out = tuple(name for name in by_name if name not in done)
+    left_out = tuple(name for name in runs if name not in sizes)
     return Pairs(problem, quantity, matters, known.n_splits, known.test_ratio, tuple(compared), left_out)
 
 
@@ -129,33 +128,43 @@ def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
     return {split: fmean(values[repeat] for repeat in repeats) for split, repeats in splits.items()}
 
 
-def _comparable(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> dict[tuple[str, str], Names]:
+def _comparable(cells: Mapping[str, Cell], sizes: Mapping[str, float | None]) -> dict[tuple[str, str], Names]:
     """Return the pairs to compare, each with the facts that both settings have in common."""
-    near = _nearest(settings, sizes)
+    near = _nearest(cells, {name: size for name, size in sizes.items() if size is not None})
+    # None if another parameter replaces tau; `AUTO` if runs choose it or the method has no tau.
+    taus = {name: dict(cell.parameters).get("tau", AUTO) for name, cell in cells.items()}
     common: dict[tuple[str, str], Names] = {}
-    for first, second in itertools.combinations(settings, 2):
-        taus = [settings[name].tau for name in (first, second)]
-        is_equal = None not in taus and (taus[0] == taus[1] or AUTO in taus)
-        at = (*(["tau"] if is_equal else []), *(["dimensionality"] if {first, second} in near else []))
-        if at:
-            common[first, second] = at
+    for pair in itertools.combinations(cells, 2):
+        first, second = (taus[name] for name in pair)
+        is_equal = None not in (first, second) and (first == second or AUTO in (first, second))
+        if at := (*(["tau"] if is_equal else []), *(["dimensionality"] if {*pair} in near else [])):
+            common[pair] = at
     return common
 
 
-def _nearest(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> list[set[str]]:
+def _nearest(cells: Mapping[str, Cell], sizes: Mapping[str, float]) -> list[set[str]]:
     """Return the pairs of different families whose mean dimensionalities are nearest to each other."""
 
     def closest(name: str, others: Sequence[str]) -> str:
         return min(others, key=lambda other: abs(sizes[other] - sizes[name]))
 
     near = []
-    for ours, theirs in itertools.combinations(grouped(sizes, lambda name: settings[name].family).values(), 2):
+    families = grouped(sizes, lambda name: _family(cells[name])).values()
+    for ours, theirs in itertools.combinations(families, 2):
         for name in ours:
             other = closest(name, theirs)
             limit = max(EQUAL_FEATURES, EQUAL_SHARE * max(sizes[name], sizes[other]))
             if closest(other, ours) == name and abs(sizes[other] - sizes[name]) <= limit:
                 near.append({name, other})
     return near
+
+
+def _family(cell: Cell) -> Cell:
+    """Return a cell without the parameters that set the number of features that are kept, or the candidates for it."""
+    kept = (
+        item for item in cell.parameters if item[0] not in ("tau", "n_components") and not item[0].startswith(CHOOSE)
+    )
+    return replace(cell, parameters=tuple(kept))
 
 
 def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tuple[str, bool]:
