@@ -64,9 +64,7 @@ class DGHAWithoutRemoval(DGHA):
         """Fit DGHA to X, shape (n_samples, n_features), then again with the rows that it keeps; raises as DGHA."""
         kept = DGHA(**self.get_params()).fit(X, y).n_components_
         learnt = DGHA(**(self.get_params() | {"n_components": kept, "min_components": kept})).fit(X, y)
-        for name in vars(learnt).keys() - self.get_params().keys():
-            setattr(self, name, getattr(learnt, name))
-        self._first_parameters = check_parameters(self)
+        self.__dict__ |= vars(learnt) | self.get_params() | {"_first_parameters": check_parameters(self)}
         return self
 
 

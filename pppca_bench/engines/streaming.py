@@ -87,7 +87,6 @@ class StreamingPCA(IncrementalProjection):
             If a parameter or X is out of its range.
         """
         samples = self._next_samples(X, first=True, min_samples=2)
-        self._start()
         rng, size = make_generator(self.random_state), len(samples)
         n = self.n_samples or size
         passes = [rng.permutation(size) for _ in range(0, n, size)]
@@ -96,9 +95,7 @@ class StreamingPCA(IncrementalProjection):
         self.history_ = dict(zip(names, np.transpose(records), strict=True)) if records else {}
         return self
 
-    def _learn_chunk(self, X: Floats, *, first: bool) -> None:
-        if first:
-            self._start()
+    def _learn_chunk(self, X: Floats) -> None:
         self._learn(X, np.arange(len(X)), track=False)
 
     @abstractmethod
