@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining
+from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Activation, connected_inputs, pack, uniform_per_weight, unpack, weight_masks
-from pppca_bench.classifiers.training import PopulationErrors, RpropLanes, Task, TrainedNet
+from pppca_bench.classifiers.training import PopulationErrors, Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, LayerSizes, PopulationSize, Positive, Probability
@@ -166,12 +166,11 @@ class GAMLPClassifier(_GeneticClassifier):
             )
             for weights in population
         ]
-        nets = RpropLanes(tasks, trainer._rprop_rule(), trainer._stopping_rule()).train()
+        nets = train_by_rprop(tasks, trainer)
         return np.array([pack(net.weights, architecture, architecture) for net in nets])
 
     def _mutate(self, children: Floats, rng: np.random.Generator) -> Floats:
-        mutate(children, 1.0 / children.shape[1], self.mutation_scale, rng)
-        return children
+        return mutate(children, 1.0 / children.shape[1], self.mutation_scale, rng)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -226,10 +225,10 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
 
     def _make_task(self, split: Split, rng: np.random.Generator) -> Task:
         inner = hold_out(split, rng)
-        whole = super()._make_task(split, rng)
+        task = super()._make_task(split, rng)
         targets, targets_val = self._targets(inner.y), self._targets(inner.y_val)
-        selection = replace(whole, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
-        return replace(whole, selection=selection)
+        selection = replace(task, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
+        return replace(task, selection=selection)
 
     def _evolve(self, task: Task) -> TrainedNet:
         """Evolve strings, and train the network of the fittest string."""
@@ -248,7 +247,7 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
                 break
             population = self._breed(population, errors, task.rng)
         kept = population[errors.argmin()].copy()
-        (net,) = RpropTraining._train(self, [task.masked(weight_masks(architecture, kept))])
+        (net,) = train_by_rprop([task.masked(weight_masks(architecture, kept))], self)
         return replace(net, kept=kept, history=_history(curve))
 
     def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
@@ -256,8 +255,7 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
         new = {string.tobytes(): string for string in population if string.tobytes() not in known}
         if new:
             masked = [task.masked(weight_masks(task.architecture, string)) for string in new.values()]
-            nets = RpropTraining._train(self, masked)
-            known.update(zip(new, map(least_error, nets), strict=True))
+            known.update(zip(new, map(least_error, train_by_rprop(masked, self)), strict=True))
         return np.array([known[string.tobytes()] for string in population])
 
     def _mutate(self, children: Flags, rng: np.random.Generator) -> Flags:
@@ -302,10 +300,11 @@ def cross(first: Genes, second: Genes, probability: float, rng: np.random.Genera
     return children
 
 
-def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> None:
+def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> Floats:
     """Add Gaussian noise of standard deviation ``scale`` to each weight with ``probability``, in place."""
-    # Draw the number of mutations, then their places: a draw for each weight would cost more than the evaluation of
+    # Draw the number of mutations, then their indices: a draw for each weight would cost more than the evaluation of
     # the network.
     n_mutations = rng.binomial(children.size, probability)
-    places = rng.choice(children.size, size=n_mutations, replace=False, shuffle=False)
-    children.ravel()[places] += rng.normal(scale=scale, size=n_mutations)
+    mutated = rng.choice(children.size, size=n_mutations, replace=False, shuffle=False)
+    children.ravel()[mutated] += rng.normal(scale=scale, size=n_mutations)
+    return children

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Gt
 
+from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
 from pppca_bench.classifiers.network import Activation, uniform_per_weight
-from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, Task, TrainedNet
+from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, Task, TrainedNet, rule_of
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import (
@@ -68,16 +69,13 @@ class RpropTraining(MLP):
         return weights, uniform_per_weight(self._architecture, *self.initial_step_range, rng)
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        return RpropLanes(tasks, self._rprop_rule(), self._stopping_rule()).train()
+        return train_by_rprop(tasks, self)
 
-    def _rprop_rule(self) -> RpropRule:
-        return RpropRule(
-            float(self.eta_plus),
-            float(self.eta_minus),
-            float(self.step_min),
-            float(self.step_max),
-            bool(self.weight_backtracking),
-        )
+
+def train_by_rprop(tasks: Sequence[Task], parameters: RpropTraining, **changes: int) -> list[TrainedNet]:
+    """Train networks of the same `Task.shape` with the parameters of a network; changes are of the stopping rule."""
+    stop = rule_of(StoppingRule, parameters)._replace(**changes)
+    return RpropLanes(tasks, rule_of(RpropRule, parameters), stop).train()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -258,4 +256,4 @@ class BackpropMLPClassifier(MLPClassifier):
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = BackpropRule(float(self.learning_rate), decay_epochs)
-        return BackpropLanes(tasks, rule, self._stopping_rule(), keeps_best=self.keep == "best").train()
+        return BackpropLanes(tasks, rule, rule_of(StoppingRule, self), keeps_best=self.keep == "best").train()

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.early_stopping import StoppingRule, generalisation_loss
+from pppca_bench.classifiers.early_stopping import generalisation_loss
 from pppca_bench.classifiers.network import (
     Architecture,
     nearest_probabilities,
@@ -85,10 +85,6 @@ class MLP(SplitEstimator):
     def _scaled(self, X: Floats) -> Floats:
         return (X - self.mean_) / self.scale_
 
-    def _task(self, split: Split) -> Task:
-        """Return the training task of a split; validation data are held out from the training data if missing."""
-        return self._make_task(*self._prepared(split))
-
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         task = self._make_task(split, rng)
         (net,) = self._train([task])
@@ -96,7 +92,7 @@ class MLP(SplitEstimator):
 
     def _make_task(self, split: Split, rng: np.random.Generator) -> Task:
         """Return the training task of a complete split, with a random initial state."""
-        targets, sizes = self._targets(split.y), tuple(int(size) for size in np.ravel(self.hidden_layer_sizes))
+        targets, sizes = self._targets(split.y), tuple(np.ravel(self.hidden_layer_sizes).astype(int).tolist())
         self._architecture = Architecture(
             split.X.shape[1],
             sizes,
@@ -114,16 +110,6 @@ class MLP(SplitEstimator):
         """Draw the initial weights and, if the learning rule needs them, step sizes."""
         limit = self.initial_weight_range
         return uniform_per_weight(self._architecture, -limit, limit, rng), []
-
-    def _stopping_rule(self) -> StoppingRule:
-        return StoppingRule(
-            int(self.strip_length),
-            float(self.generalisation_loss),
-            float(self.training_progress),
-            int(self.max_epochs),
-            int(self.successive_increases),
-            float(self.progress_quotient),
-        )
 
     def _set_fitted(self, net: TrainedNet, task: Task) -> None:
         """Set the fitted attributes; raise ValueError if the training diverged."""
@@ -307,7 +293,7 @@ def fit_together(
         )
     _check_alike(networks)
     pairs = zip(networks, training_sets, strict=True)
-    tasks = [network._task(network._validated(data, classes)) for network, data in pairs]
+    tasks = [network._make_task(*network._prepare(data, classes)) for network, data in pairs]
     groups: dict[Any, list[int]] = {}
     for index, task in enumerate(tasks):
         groups.setdefault(task.shape, []).append(index)

@@ -4,9 +4,9 @@ Each network has a lane. When a network stops, its lane is assigned to the next 
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from pppca_bench.classifiers.passes import (
     measure_networks,
 )
 from pppca_bench.compiled.arrays import Flags, Floats, aligned_zeros
+
+Rule = TypeVar("Rule")
 
 BLOCK_SAMPLES = 32
 """Number of samples in a block, a compromise between the overhead of a pass and the size of the cache."""
@@ -253,6 +255,11 @@ class PopulationErrors:
             measure_networks(self._network, self._weights, self._samples, self._block)
             errors[first : first + LANES] = self._block.percentage[: len(networks)]
         return errors
+
+
+def rule_of(kind: Callable[..., Rule], network: object) -> Rule:
+    """Return the constants of a rule for kernels, each from the network's parameter of the same name."""
+    return kind(**{name: convert(getattr(network, name)) for name, convert in get_type_hints(kind).items()})
 
 
 def network_and_block(architecture: Architecture, *, is_online: bool = False) -> tuple[Network, Block]:

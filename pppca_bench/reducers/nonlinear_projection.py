@@ -125,8 +125,8 @@ class Autoencoder(UnsupervisedReducer):
         # ∂E/∂net ← (∂E/∂net Wᵀ) (1 − values²) with tanh.
         slope, gradients = error / error.size, list[Floats]()
         for number in reversed(range(len(layers))):
-            own = product(values[number].T, slope)
-            gradients.append(np.concatenate([own.ravel(), slope.sum(axis=0)]))
+            of_weights = product(values[number].T, slope)
+            gradients.append(np.concatenate([of_weights.ravel(), slope.sum(axis=0)]))
             if number:
                 slope = product(slope, layers[number][:-1].T)
                 if self._is_nonlinear(number - 1, len(layers)):
