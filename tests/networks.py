@@ -35,10 +35,6 @@ def weights_of(network):
     return np.concatenate([matrix.ravel() for matrix in [*network.coefs_, *network.intercepts_]])
 
 
-def as_lists(matrices):
-    return [matrix.tolist() for matrix in matrices]
-
-
 def same(one, other):
     """Return whether two trainings gave the same bits."""
     return (

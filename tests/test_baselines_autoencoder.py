@@ -76,10 +76,5 @@ def test_middle_values_lead_to_the_networks_outputs():
     np.testing.assert_allclose(model.inverse_transform(model.transform(X)), values + model.mean_)
 
 
-def test_number_of_nodes_follows_criterion_1():
-    X = load_iris().data
-    assert Autoencoder(tau=60, random_state=0).fit(X).n_components_ == CovariancePCA(tau=60).fit(X).n_components_
-
-
 def test_unconverged_training_is_reported_without_a_warning():
     assert not Autoencoder(2, max_iter=3, random_state=0).fit(load_iris().data).converged_

@@ -1,8 +1,8 @@
 """Compiled steps of the evolution against hand-worked values and plain loops."""
 
+import naive
 import numpy as np
 import pytest
-import reference_evolution as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -154,11 +154,7 @@ class TestGramSchmidt:
     @pytest.mark.parametrize("shape", [(5, 7), (8, 8), (9, 16), (17, 17), (20, 33)])
     def test_agrees_with_its_plain_loop_twin(self, shape):
         W = np.random.default_rng(4).random(shape)
-        assert_allclose(run_gram_schmidt(W), reference.orthonormal_rows(W), atol=1e-12)
-
-    def test_a_dependent_row_and_a_zero_row_are_lost(self):
-        W = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [-3.0, -3.0, 0.0], [0.0, 0.0, 2.0]])[:3]
-        assert_allclose(run_gram_schmidt(W), [[0.5**0.5, 0.5**0.5, 0.0]], atol=1e-15)
+        assert_allclose(run_gram_schmidt(W), naive.orthonormal_rows(W), atol=1e-12)
 
     def test_a_dependent_row_is_lost_whichever_panel_it_depends_on(self):
         W = np.random.default_rng(9).standard_normal((19, 23))
@@ -168,15 +164,6 @@ class TestGramSchmidt:
 
     def test_only_zero_rows_leave_a_unit_row(self):
         assert_array_equal(run_gram_schmidt(np.zeros((2, 3))), [[1.0, 0.0, 0.0]])
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 11))
-@settings(max_examples=30)
-def test_the_variances_over_any_orthonormal_basis_sum_to_the_trace(seed, n_features):
-    C = covariance(random_samples(seed, n_features=n_features))
-    W = np.random.default_rng(seed).standard_normal((n_features, n_features))
-    _, variances, _ = run_evaluate(W, C, limits(1e300))
-    assert_allclose(variances.sum(), np.trace(C), rtol=1e-12)
 
 
 class TestEvaluation:
@@ -221,7 +208,7 @@ class TestEvaluation:
         samples = random_samples(6, n_features=n_features)
         W = np.random.default_rng(6).random((n_features, n_features))
         ours = run_evaluate(W, covariance(samples), limits(tau))
-        for value, expected in zip(ours, reference.evaluated(W, samples, tau), strict=True):
+        for value, expected in zip(ours, naive.evaluated(W, samples, tau), strict=True):
             assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -234,7 +221,7 @@ def test_children_agree_with_the_plain_loop_twin(n_nodes, sizes):
     networks = [(w[:n], v[:n]) for w, v, n in zip(weights, variances, sizes, strict=True)]
     for i, j in [(1, 2), (0, 2), (2, 0)]:
         child = run_breed(everyone, i, j, n_nodes + 1)
-        assert_allclose(child, reference.child_of(networks[i], networks[j]), rtol=1e-10, atol=1e-13)
+        assert_allclose(child, naive.child_of(networks[i], networks[j]), rtol=1e-10, atol=1e-13)
 
 
 class TestReproduction:
@@ -310,7 +297,7 @@ class TestMutation:
 
     def test_split_mix_begins_with_its_published_numbers(self):
         # the numbers with which it is usually shown
-        assert [reference.split_mix(1234567, i) for i in range(3)] == [
+        assert [naive.split_mix(1234567, i) for i in range(3)] == [
             6457827717110365317,
             3203168211198807973,
             9817491932198370423,
@@ -321,11 +308,10 @@ class TestMutation:
         noise = self.noise(start=start)
         for panel in (0, 8):
             for row in range(panel, panel + 5, 2):
-                for place in range(8):
-                    pair = reference.normal_pair(1234567, start + 16 * row + place)
-                    assert_allclose(noise[row, place], pair[0], rtol=1e-9, atol=1e-10)
-                    if row + 1 < panel + 5:
-                        assert_allclose(noise[row + 1, place], pair[1], rtol=1e-9, atol=1e-10)
+                pairs = np.transpose([naive.normal_pair(1234567, start + 16 * row + lane) for lane in range(8)])
+                # The last row of an odd number of rows takes the first number of each pair.
+                rows = noise[row : min(row + 2, panel + 5)]
+                assert_allclose(rows, pairs[: len(rows)], rtol=1e-9, atol=1e-10)
         assert not noise.reshape(2, 8, 8)[:, 5:].any()
 
     def test_two_children_share_no_random_numbers(self):
