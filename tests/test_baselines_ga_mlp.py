@@ -13,7 +13,7 @@ from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, cross, mutate, select
 from pppca_bench.classifiers.gradient_mlp import train_by_rprop
 from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
-from pppca_bench.classifiers.training import PopulationErrors
+from pppca_bench.classifiers.training import population_errors
 
 
 @pytest.mark.parametrize("hidden", [(), (3,), (3, 2)])
@@ -29,7 +29,7 @@ def test_errors_of_a_population_are_those_of_the_reference(hidden, shortcuts, ac
         100.0 / targets.size * squared_error(unpack(w, architecture, architecture), X, targets, shortcuts, activation)
         for w in population
     ]
-    assert_allclose(PopulationErrors(architecture, X, targets)(population), expected, rtol=1e-12)
+    assert_allclose(population_errors(architecture, X, targets)(population), expected, rtol=1e-12)
 
 
 def test_winner_of_a_tournament_is_the_fittest_of_those_drawn():

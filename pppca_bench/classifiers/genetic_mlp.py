@@ -10,7 +10,7 @@ import numpy as np
 from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Activation, connected_inputs, pack, uniform_per_weight, unpack, weight_masks
-from pppca_bench.classifiers.training import PopulationErrors, Task, TrainedNet
+from pppca_bench.classifiers.training import Task, TrainedNet, population_errors
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, LayerSizes, PopulationSize, Positive, Probability
@@ -122,8 +122,8 @@ class GAMLPClassifier(_GeneticClassifier):
 
     def _evolve(self, task: Task) -> TrainedNet:
         architecture = task.architecture
-        training_errors = PopulationErrors(architecture, task.X, task.targets)
-        validation_errors = PopulationErrors(architecture, task.X_val, task.targets_val)
+        training_errors = population_errors(architecture, task.X, task.targets)
+        validation_errors = population_errors(architecture, task.X_val, task.targets_val)
         curve, validation = list[Floats](), list[float]()
         least, best_generation, best_weights = np.inf, 0, list[Floats]()
         population = self._first_generation(task)

@@ -19,7 +19,7 @@ from pppca_bench.classifiers.network import (
     uniform_per_weight,
 )
 from pppca_bench.classifiers.training import Task, TrainedNet
-from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, hold_out, one_hot
+from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, one_hot
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.samples import is_plain, validated_samples
 from pppca_bench.parameters import check_parameters
@@ -224,6 +224,8 @@ class MLPClassifier(LargestOutputMixin, MLP):
 class MLPRegressor(RegressorMixin, MLP):
     """Base of multi-layer perceptrons as regressors, for a single or several targets."""
 
+    _stratified = False
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -241,9 +243,6 @@ class MLPRegressor(RegressorMixin, MLP):
         if y.shape[1:] != y_val.shape[1:]:
             shapes = y.shape[1:], y_val.shape[1:]
             raise ValueError(f"y_val of {self}: expected as many outputs as y has, {shapes[0]}, got {shapes[1]}")
-
-    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
-        return hold_out(split, rng, stratified=False)
 
     def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
         """Validate X and targets y as float64; with ``reset``, set ``n_features_in_``."""

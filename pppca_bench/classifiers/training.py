@@ -236,25 +236,23 @@ class BackpropLanes(Lanes):
         return self.progress.best_weights if self.keeps_best else self.state.weights
 
 
-class PopulationErrors:
-    """Squared error percentages on samples for networks of the same architecture."""
+def population_errors(architecture: Architecture, X: Floats, targets: Floats) -> Callable[[Floats], Floats]:
+    """Return a function from weights (n_networks, n_weights) to squared error percentages on the samples."""
+    network, block = network_and_block(architecture)
+    samples, weights = empty_samples(architecture, len(X)), aligned_zeros(architecture.n_weights, LANES)
+    for lane in range(LANES):
+        fill(samples, lane, X, targets)
 
-    def __init__(self, architecture: Architecture, X: Floats, targets: Floats) -> None:
-        self._network, self._block = network_and_block(architecture)
-        self._samples = empty_samples(architecture, len(X))
-        for lane in range(LANES):
-            fill(self._samples, lane, X, targets)
-        self._weights = aligned_zeros(architecture.n_weights, LANES)
-
-    def __call__(self, population: Floats) -> Floats:
-        """Return the error of each network, float64 (n_networks,), for weights (n_networks, n_weights)."""
+    def measure(population: Floats) -> Floats:
         errors = np.empty(len(population))
         for first in range(0, len(population), LANES):
             networks = population[first : first + LANES]
-            self._weights[:, : len(networks)] = networks.T
-            measure_networks(self._network, self._weights, self._samples, self._block)
-            errors[first : first + LANES] = self._block.percentage[: len(networks)]
+            weights[:, : len(networks)] = networks.T
+            measure_networks(network, weights, samples, block)
+            errors[first : first + LANES] = block.percentage[: len(networks)]
         return errors
+
+    return measure
 
 
 def rule_of(kind: Callable[..., Rule], network: object) -> Rule:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,7 @@ class SplitEstimator(BaseEstimator):
     """
 
     random_state: Any
+    _stratified: ClassVar[bool] = True
 
     def fit(
         self,
@@ -130,7 +131,7 @@ class SplitEstimator(BaseEstimator):
 
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
         """Return a split with validation data from the training data."""
-        return hold_out(split, rng)
+        return hold_out(split, rng, stratified=self._stratified)
 
     @abstractmethod
     def _learn(self, split: Split, rng: np.random.Generator) -> None:

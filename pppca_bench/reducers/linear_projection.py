@@ -30,17 +30,8 @@ from pppca_bench.keep_rules import (
     count_by_tau,
     count_by_variance,
 )
-from pppca_bench.parameters import (
-    Count,
-    ParameterError,
-    Positive,
-    Share,
-    Tau,
-    check_limit,
-    check_parameters,
-    make_generator,
-)
-from pppca_bench.projection import LinearProjection, Projection
+from pppca_bench.parameters import Count, ParameterError, Positive, Share, Tau, check_limit, make_generator
+from pppca_bench.projection import LinearProjection, Projection, UnsupervisedMixin
 
 
 class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -105,23 +96,6 @@ def covariance(X: Floats) -> Floats:
     return second_moments(np.ascontiguousarray(X), X.mean(axis=0))
 
 
-class UnsupervisedReducer(SpectrumReducer):
-    """Base of unsupervised projections."""
-
-    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn the components from X, (n_samples, n_features), n_samples >= 2; y is ignored.
-
-        Raises ValueError if a parameter or X is out of its range, or no rule for the number of components is given.
-        """
-        check_parameters(self)
-        self._learn(validated_samples(self, X, reset=True, min_samples=2))
-        return self
-
-    @abstractmethod
-    def _learn(self, X: Floats) -> None:
-        """Set the learned attributes."""
-
-
 class LinearReducer(LinearProjection):
     """Base of linear projections that are computed from all training samples at once.
 
@@ -144,7 +118,7 @@ class LinearReducer(LinearProjection):
 
 
 @dataclass(eq=False, repr=False)
-class _ExactPCA(UnsupervisedReducer, LinearReducer):
+class _ExactPCA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
     """Base of exact PCA; a subclass computes the spectrum."""
 
     keep: KeepRule | None = None
@@ -259,7 +233,7 @@ class SingularValuePCA(_ExactPCA):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ICA(UnsupervisedReducer, LinearReducer):
+class ICA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
     """Rotate the leading principal components to be as independent as possible (Hyvärinen & Oja 2000).
 
     FastICA by `independent_rotation`.
