@@ -1,6 +1,7 @@
 """Contract of every classifier, reducer and engine: scikit-learn's checks, seeds, validation data and classes."""
 
 import re
+from doctest import DocTestFinder, DocTestRunner
 from inspect import signature
 
 import numpy as np
@@ -70,6 +71,13 @@ BY_DEFAULT += [make(n_epochs=5, learning_rate=0.1) for make in (DGHA, PCALikeDGH
 @parametrize_with_checks([*BY_SPLIT, *OTHERS, *BY_DEFAULT])
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [GHA, DGHA, NEpPCA, RpropMLPClassifier, RpropMLPRegressor, BackpropMLPClassifier])
+def test_examples_of_docstrings_run(estimator):
+    (example,) = DocTestFinder(recurse=False).find(estimator)
+    assert example.examples
+    assert DocTestRunner().run(example).failed == 0
 
 
 def named(estimator):

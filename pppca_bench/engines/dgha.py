@@ -94,6 +94,14 @@ class DGHA(GHA):
         As in GHA, after the check of each epoch; "optimality" is recorded before the check.
     explained_variance_, explained_variance_ratio_, mean_, n_epochs_, n_samples_seen_, learning_time_ms_
         As in GHA.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> dgha = DGHA(tau=5.0, random_state=0).fit(minmax_scale(load_wine().data))
+    >>> dgha.n_components_ < dgha.n_features_in_
+    True
     """
 
     tau: Tau = 10.0

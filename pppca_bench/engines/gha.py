@@ -90,6 +90,13 @@ class GHA(IncrementalProjection):
         removal. "direction_variances", of the same shape: wᵀ C w / ‖w‖², the variance along the row's direction.
         "optimality", shape (n_epochs_ + 1,), if tracked: variance of the span of the rows, divided by the largest
         variance of a span of the same dimension.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> gha = GHA(2, random_state=0).fit(load_iris().data)
+    >>> [round(float(share), 2) for share in gha.explained_variance_ratio_]
+    [0.92, 0.05]
     """
 
     n_components: Count | None = None
