@@ -58,18 +58,6 @@ def test_logistic_of_the_unbounded_is_its_limit_and_of_what_is_no_number_none():
     assert math.isnan(logistic(math.nan))
 
 
-def test_one_step_follows_hand_worked_numbers():
-    """One input 2, one logistic unit at 0 (value 1/2), one linear output 0.5 + 1 * 0.5 = 1 against the target 0."""
-    task = online_task((1,), 0, n_samples=1, n_inputs=1, n_outputs=1)
-    weights = [np.array([[-2.0, 1.0]]), np.array([[0.5, 1.0]])]
-    task = replace(task, X=np.array([[2.0]]), targets=np.array([[0.0]]), weights=weights)
-    (net,) = train(task, max_epochs=1, learning_rate=0.4)
-    assert_allclose(net.weights[1], [[0.5 - 0.4, 1.0 - 0.4 * 0.5]], rtol=1e-14)
-    hidden_step = 0.4 * 1.0 * 1.0 * 0.25  # rate, output error, the output's weight before its step, slope
-    assert_allclose(net.weights[0], [[-2.0 - hidden_step, 1.0 - 2.0 * hidden_step]], rtol=1e-14)
-    assert_allclose(net.training_curve, [100.0])
-
-
 @pytest.mark.parametrize("hidden", HIDDEN, ids=str)
 @pytest.mark.parametrize("names", NAMES, ids="-".join)
 @pytest.mark.parametrize("rule", [{}, {"decay_epochs": 2.0}], ids=str)

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from networks import weights_of
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
 from sklearn.tree import DecisionTreeClassifier
 
-from pppca_bench.classifiers import RpropMLPClassifier, ensembles, training_data
+from pppca_bench.classifiers import RpropMLPClassifier, training_data
 from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
 from pppca_bench.classifiers.sklearn_classifiers import MajorityClassifier, StumpClassifier
 
@@ -35,35 +37,35 @@ def test_majority_is_counted_by_hand():
 
 @pytest.fixture
 def drawn(iris, monkeypatch):
-    """Return a function that returns the training sets of fifty members, whose inputs are the samples' numbers."""
+    """Return a function that returns the training samples of fifty members."""
     sets = []
-
-    def fit_together(networks, data, *, classes):
-        sets.extend(data)
-        return [net.fit(*one, classes=classes) for net, one in zip(networks, data, strict=True)]
+    monkeypatch.setattr(BaggingClassifier, "_fit_members", lambda _self, _split, samples, _rng: sets.extend(samples))
 
     def draw(**settings):
-        bagging = BaggingClassifier(RpropMLPClassifier((), max_epochs=2), 50, random_state=0, **settings)
-        bagging.fit(np.arange(90)[:, None], iris[1], iris[2][:, :1], iris[3])
-        return [(np.ravel(X).astype(int), y, y_val) for X, y, _, y_val in sets]
+        BaggingClassifier(n_estimators=50, random_state=0, **settings).fit(*iris)
+        return sets
 
-    monkeypatch.setattr(ensembles, "fit_together", fit_together)
     return draw
 
 
-def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(iris, drawn):
-    for rows, y, y_val in (samples := drawn()):
-        assert len(rows) == 90
-        assert_array_equal(y, iris[1][rows])
-        assert_array_equal(y_val, iris[3])
-    assert np.mean([1 - len(np.unique(rows)) / 90 for rows, *_ in samples]) == pytest.approx(np.exp(-1), abs=0.02)
+def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(drawn):
+    samples = drawn()
+    assert {len(rows) for rows in samples} == {90}
+    assert np.mean([1 - len(np.unique(rows)) / 90 for rows in samples]) == pytest.approx(np.exp(-1), abs=0.02)
 
 
 def test_subagging_draws_half_of_the_data_without_replacement(drawn):
-    samples = [rows for rows, *_ in drawn(sample_share=0.5, replace=False)]
+    samples = drawn(sample_share=0.5, replace=False)
     assert {(len(rows), len(set(rows))) for rows in samples} == {(45, 45)}
     assert len({tuple(rows) for rows in samples}) == 50
     assert_allclose(np.bincount(np.concatenate(samples)) / 50, 0.5, atol=0.3)
+
+
+def test_members_learn_from_the_labels_of_their_samples_and_share_the_validation_data(iris):
+    X, y, X_val, y_val = iris
+    (member,) = BaggingClassifier(SMALL, 1, random_state=0).fit(*iris).estimators_
+    rows = np.random.default_rng(0).integers(90, size=90)
+    assert_array_equal(weights_of(member), weights_of(clone(member).fit(X[rows], y[rows], X_val, y_val)))
 
 
 def test_a_sample_is_never_empty():

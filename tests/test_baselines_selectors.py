@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2_contingency, f_oneway, ttest_ind
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.feature_selection import RFE
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -230,31 +229,6 @@ def test_patience_counts_steps_without_a_better_subset(errors, patience, n_steps
 def test_smaller_subset_of_equal_error_counts_as_better():
     steps = [Step(tuple(range(size)), 2.0) for size in (5, 4, 3, 2, 1)]
     assert len(search_path(steps, 1)) == 5
-
-
-class _Weighted(ClassifierMixin, BaseEstimator):
-    """A stand-in for a network: a linear model's weights."""
-
-    def __init__(self, random_state=None):
-        self.random_state = random_state
-
-    def fit(self, X, y):
-        self._model = LogisticRegression().fit(X, y)
-        self.coefs_ = [np.abs(self._model.coef_).T]
-        self.classes_ = self._model.classes_
-        return self
-
-    def predict(self, X):
-        return self._model.predict(X)
-
-
-def test_elimination_by_linear_weights_is_scikit_learns(iris):
-    X, y, X_val, y_val = iris
-    ours = NetworkRFE(1, n_networks=1, estimator=_Weighted()).fit(X, y, X_val, y_val)
-    expected = RFE(
-        LogisticRegression(), n_features_to_select=1, importance_getter=lambda model: np.abs(model.coef_).sum(axis=0)
-    ).fit(X, y)
-    assert_array_equal(ours.ranking_, expected.ranking_)
 
 
 def test_saliency_sums_the_products_along_all_ways(iris):

@@ -46,10 +46,6 @@ def population(networks, variances=None, sizes=None):
     return evaluation.Networks(in_panels(*networks), every, sizes, np.zeros(len(networks)))
 
 
-def room_like(networks):
-    return evaluation.Networks(*(np.zeros_like(values) for values in networks))
-
-
 def run_gram_schmidt(W):
     """Return the rows that are not lost."""
     n_nodes, n_features = np.shape(W)
@@ -66,10 +62,6 @@ def run_gram_schmidt(W):
 
 def limits(tau, min_components=1, max_components=99, min_variance=0.0):
     return removal.Limits(tau, min_components, max_components, min_variance)
-
-
-def rules(limits, crossover=1.0):
-    return kernels.Rules(crossover, 0.1, limits)
 
 
 def evaluate_networks(networks, moments, rule, first, last):
@@ -127,10 +119,6 @@ class TestCrossing:
 
 
 class TestGramSchmidt:
-    def test_three_rows_by_hand(self):
-        W = np.array([[2.0, 0.0, 0.0], [5.0, 3.0, 0.0], [1.0, 1.0, -4.0]])
-        assert_allclose(run_gram_schmidt(W), np.diag([1.0, 1.0, -1.0]), atol=1e-15)
-
     @pytest.mark.parametrize("spread", [1.0, 1e-2, 1e-4, 1e-6, 1e-8])
     @pytest.mark.parametrize("n_features", [1, 4, 8, 9, 23])
     def test_rows_are_orthonormal_to_1e_10_even_when_nearly_dependent(self, spread, n_features):
@@ -168,12 +156,6 @@ class TestGramSchmidt:
 
 class TestEvaluation:
     C = np.diag([4.0, 1.0])
-
-    def test_fitness_by_hand(self):
-        # q0 = (0.8, 0.6): C q0 = (3.2, 0.6) and q0' C q0 = 2.92, so alpha = 2.92^2 / 10.6; the sum is 5
-        _, variances, fitness = run_evaluate(np.array([[1.6, 1.2], [0.0, 1.0]]), self.C, limits(10.0))
-        assert_allclose(variances, [2.92, 2.08], rtol=1e-14)
-        assert_allclose(fitness, 2.92**2 / 10.6 * 5.0, rtol=1e-14)
 
     def test_a_direction_without_variance_has_alignment_zero(self):
         full = evaluation.moments_of(np.diag([4.0, 0.0])).full
@@ -222,47 +204,6 @@ def test_children_agree_with_the_plain_loop_twin(n_nodes, sizes):
     for i, j in [(1, 2), (0, 2), (2, 0)]:
         child = run_breed(everyone, i, j, n_nodes + 1)
         assert_allclose(child, naive.child_of(networks[i], networks[j]), rtol=1e-10, atol=1e-13)
-
-
-class TestReproduction:
-    MOMENTS = evaluation.moments_of(covariance(random_samples(12, n_features=11)))
-
-    @staticmethod
-    def history():
-        return kernels.History(np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4), np.full((4, 11), np.nan))
-
-    def parents(self):
-        networks = population(np.random.default_rng(12).random((4, 11, 11)))
-        evaluate_networks(networks, self.MOMENTS, limits(4.0), 0, 4)
-        return networks
-
-    def test_a_generation_is_breeding_then_mutation_then_evaluation(self):
-        networks, rule, seed = self.parents(), rules(limits(4.0), crossover=0.5), np.uint64(99)
-        uniforms = np.random.default_rng(13).random((4, 5))
-        ours, expected = room_like(networks), room_like(networks)
-        given = networks, ours, uniforms[None], seed, 17, rule, self.MOMENTS, self.history(), 0
-        for share in ((0, 2), (2, 4)):
-            kernels.evolve(*given, *share, kernels.make_child_workspace(networks, 16))
-        panels, work = aligned_zeros(networks.weights.shape[1], 8), orthonormalisation.make_workspace(2, 16)
-        for c, (first, second) in enumerate(select_parents(networks.fitness, uniforms, 0.5)):
-            n_nodes = kernels.breed(networks, first, second, 16, panels, aligned_zeros(2, 8))
-            start = 17 + c * kernels.n_draws(len(panels))
-            kernels.mutate(panels, len(panels), 11, 16, seed, start, 0.1)
-            evaluation.evaluate(panels, n_nodes, self.MOMENTS, rule.limits, work, expected, c)
-        for values, wanted in zip(ours, expected, strict=True):
-            assert_array_equal(values, wanted)
-
-    def test_the_course_records_the_fittest_and_the_mean_size(self):
-        networks = self.parents()
-        history = self.history()
-        kernels.record(networks, history, 1)
-        best = max(range(4), key=lambda p: networks.fitness[p])
-        size = networks.sizes[best]
-        assert (history.dimensionality[1], history.fitness[1]) == (size, networks.fitness[best])
-        assert history.mean_dimensionality[1] == sum(networks.sizes) / 4
-        assert_array_equal(history.variances[1, :size], networks.variances[best, :size])
-        assert np.isnan(history.variances[1, size:]).all()
-        assert history.dimensionality[0] == 0
 
 
 class TestSelection:
