@@ -18,7 +18,9 @@ from pppca_bench.classifiers.network import Architecture, pack, unpack
 from pppca_bench.classifiers.passes import (
     EXACT_SOFTSIGN,
     LOGISTIC,
+    N_CONSTANT,
     N_UNITS,
+    SOURCE,
     UNIT,
     Block,
     Network,
@@ -265,11 +267,11 @@ def network_and_block(architecture: Architecture, *, is_online: bool = False) ->
 
     In online training each softsign has a division; otherwise four softsigns share one (`lanes.write_softsigns`).
     """
-    layers, constants = architecture.layer_table()
+    layers = architecture.layer_table()
     n_units = int(layers[-1, UNIT] + layers[-1, N_UNITS])
     values, errors = (aligned_zeros(BLOCK_SAMPLES * n_units, LANES) for _ in range(2))
     # The constant 1 of each sample, which kernels never overwrite.
-    for unit in constants:
+    for unit in layers[layers[:, N_CONSTANT] > 0, SOURCE]:
         values[unit::n_units] = 1.0
     codes = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN if is_online else SOFTSIGN}
     activations = codes[architecture.hidden_activation], codes[architecture.output_activation]

@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import product
 from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import Rule
 from pppca_bench.engines.removal import Limits
@@ -126,9 +127,8 @@ class DGHA(GHA):
 
     def _draw_rows(self, X: Floats) -> None:
         super()._draw_rows(X)
-        # A schedule without epochs only records the variance w C wᵀ of each row.
-        history, *_ = self._make_epochs(X, self._schedule(len(X), 0))
-        self._rows = self._rows[np.argsort(-history.variances[0], kind="stable")]
+        variances = (product(self._rows, self._C) * self._rows).sum(axis=1)
+        self._rows = self._rows[np.argsort(-variances, kind="stable")]
 
     def _rule(self) -> Rule:
         """Return the rule for the next epochs."""

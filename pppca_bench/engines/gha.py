@@ -208,18 +208,11 @@ class GHA(IncrementalProjection):
         for first in range(0, n_epochs, block):
             if self.track_optimality:
                 self._optimality = *self._optimality, self._current_optimality()
-            schedule = self._schedule(len(X), min(block, n_epochs - first))
-            history, n_made, n_operations, time_ms = self._make_epochs(X, schedule)
-            self.learning_time_ms_ += time_ms
-            self.n_epochs_ += n_made
-            self._n_learnt += n_made * schedule.orders.shape[1]
-            self.n_operations_ += n_operations
-            self._records = *self._records, history
+            self._make_epochs(X, min(block, n_epochs - first))
             self._check_divergence(len(X))
 
-    def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[History, int, int, float]:
-        """Update the rows; return their history and the number of epochs, operations and milliseconds."""
-        n_records = len(schedule.orders) + 1
+    def _make_epochs(self, X: Floats, n_epochs: int) -> None:
+        schedule, n_records = self._schedule(len(X), n_epochs), n_epochs + 1
         empty = np.full((2, n_records, self._n_initial_rows), np.nan)
         history = History(np.zeros(n_records, np.int64), empty[0], empty[1])
         C = self._C
@@ -230,9 +223,12 @@ class GHA(IncrementalProjection):
         work = make_workspace(len(self._rows), self.n_features_in_)
         start = time.perf_counter()
         n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, work)
-        time_ms = 1e3 * (time.perf_counter() - start)
+        self.learning_time_ms_ += 1e3 * (time.perf_counter() - start)
         self._rows, self.nodes_ = self._rows[:n_left], self.nodes_[:n_left]
-        return history, n_made, n_operations, time_ms
+        self.n_epochs_ += n_made
+        self._n_learnt += n_made * schedule.orders.shape[1]
+        self.n_operations_ += n_operations
+        self._records = *self._records, history
 
     def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
