@@ -6,7 +6,7 @@ Each network has a lane. When a network stops, its lane is assigned to the next 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -257,9 +257,9 @@ def population_errors(architecture: Architecture, X: Floats, targets: Floats) ->
     return measure
 
 
-def rule_of(kind: Callable[..., Rule], network: object) -> Rule:
+def rule_of(kind: type[Rule], network: object) -> Rule:
     """Return the constants of a rule for kernels, each from the network's parameter of the same name."""
-    return kind(**{name: convert(getattr(network, name)) for name, convert in get_type_hints(kind).items()})
+    return kind(**{name: convert(getattr(network, name)) for name, convert in kind.__annotations__.items()})
 
 
 def network_and_block(architecture: Architecture, *, is_online: bool = False) -> tuple[Network, Block]:
