@@ -12,7 +12,7 @@ from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
 from pppca_bench.classifiers.network import Activation, uniform_per_weight
-from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, Task, TrainedNet, rule_of
+from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, TrainedNet, TrainingTask, rule_of
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import (
@@ -68,12 +68,12 @@ class RpropTraining(MLP):
         weights, _ = super()._initial_state(rng)
         return weights, uniform_per_weight(self._architecture, *self.initial_step_range, rng)
 
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+    def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
         return train_by_rprop(tasks, self)
 
 
-def train_by_rprop(tasks: Sequence[Task], parameters: RpropTraining, **changes: int) -> list[TrainedNet]:
-    """Train networks of the same `Task.shape` with the parameters of a network; changes are of the stopping rule."""
+def train_by_rprop(tasks: Sequence[TrainingTask], parameters: RpropTraining, **changes: int) -> list[TrainedNet]:
+    """Train networks of the same `TrainingTask.shape` with a network's parameters, and changes of the stopping rule."""
     stop = rule_of(StoppingRule, parameters)._replace(**changes)
     return RpropLanes(tasks, rule_of(RpropRule, parameters), stop).train()
 
@@ -274,7 +274,7 @@ class BackpropMLPClassifier(MLPClassifier):
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(mean)
         return mean, np.where(deviation > rounding, deviation, 1.0)
 
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+    def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = BackpropRule(float(self.learning_rate), decay_epochs)
         return BackpropLanes(tasks, rule, rule_of(StoppingRule, self), keeps_best=self.keep == "best").train()

@@ -18,7 +18,7 @@ from pppca_bench.classifiers.network import (
     squared_error_percent,
     uniform_per_weight,
 )
-from pppca_bench.classifiers.training import Task, TrainedNet
+from pppca_bench.classifiers.training import TrainedNet, TrainingTask
 from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, one_hot
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.samples import is_plain, validated_samples
@@ -76,7 +76,7 @@ class MLP(SplitEstimator):
 
     @abstractmethod
     def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
-        """Train networks of the same `Task.shape` together, with the parameters of this network."""
+        """Train networks of the same `TrainingTask.shape` together, with the parameters of this network."""
 
     def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
         """Return the mean to subtract from inputs, and the scale by which to divide centred inputs."""
@@ -90,7 +90,7 @@ class MLP(SplitEstimator):
         (net,) = self._train([task])
         self._set_fitted(net, task)
 
-    def _make_task(self, split: Split, rng: np.random.Generator) -> Task:
+    def _make_task(self, split: Split, rng: np.random.Generator) -> TrainingTask:
         """Return the training task of a complete split, with a random initial state."""
         targets, sizes = self._targets(split.y), tuple(np.ravel(self.hidden_layer_sizes).astype(int).tolist())
         self._architecture = Architecture(
@@ -104,14 +104,14 @@ class MLP(SplitEstimator):
         weights, steps = self._initial_state(rng)
         self.mean_, self.scale_ = self._scaling(split.X)
         X, X_val = self._scaled(split.X), self._scaled(split.X_val)
-        return Task(self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng)
+        return TrainingTask(self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng)
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
         """Draw the initial weights and, if the learning rule needs them, step sizes."""
         limit = self.initial_weight_range
         return uniform_per_weight(self._architecture, -limit, limit, rng), []
 
-    def _set_fitted(self, net: TrainedNet, task: Task) -> None:
+    def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         """Set the fitted attributes; raise ValueError if the training diverged."""
         n_epochs, n_validations = len(net.training_curve), len(net.validation_curve)
         if net.stop_reason == "not_finite":
@@ -256,12 +256,12 @@ class MLPRegressor(RegressorMixin, MLP):
         return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
 
 
-Network = TypeVar("Network", bound=MLP)
+AnyMLP = TypeVar("AnyMLP", bound=MLP)
 
 
 def fit_together(
-    networks: Sequence[Network], training_sets: Sequence[TrainingSet], *, classes: ArrayLike | None = None
-) -> list[Network]:
+    networks: Sequence[AnyMLP], training_sets: Sequence[TrainingSet], *, classes: ArrayLike | None = None
+) -> list[AnyMLP]:
     """Fit networks side by side, with the same results as `fit`, to the last bit.
 
     Networks with equal numbers of training samples, validation samples and outputs share vector registers; the number

@@ -9,7 +9,7 @@ import numpy as np
 from pppca_bench.classifiers.gradient_mlp import RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Architecture, connected_inputs
-from pppca_bench.classifiers.training import Task, TrainedNet
+from pppca_bench.classifiers.training import TrainedNet, TrainingTask
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, NotNegative, OpenShare
 
@@ -70,7 +70,7 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     retrain_epochs: Count = 100
     training_progress: NotNegative = 0.1
 
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+    def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
         masks = [[np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks]
         rounds: list[list[TrainedNet]] = [[] for _ in tasks]
         active, max_epochs = list(range(len(tasks))), int(self.max_epochs)
@@ -87,7 +87,7 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
             max_epochs = int(self.retrain_epochs)
         return [_best(nets) for nets in rounds]
 
-    def _set_fitted(self, net: TrainedNet, task: Task) -> None:
+    def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         super()._set_fitted(net, task)
         self.n_weights_ = n_connections(net.kept)
         self.measures_["n_weights"] = self.n_weights_

@@ -46,7 +46,7 @@ STOP_REASONS = {
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingTask:
     """Training task: architecture, data and initial state of a network.
 
     ``X``, ``X_val``: float64 (n_samples, n_inputs). ``targets``, ``targets_val``: float64 (n_samples, n_outputs).
@@ -70,7 +70,7 @@ class Task:
         """Sizes that networks in lanes must share: all except the number of inputs."""
         return replace(self.architecture, n_inputs=1), len(self.X), len(self.X_val)
 
-    def masked(self, masks: Sequence[Flags]) -> "Task":
+    def masked(self, masks: Sequence[Flags]) -> "TrainingTask":
         """Return the task with weights and step sizes of 0, which RPROP does not change, outside the masks.
 
         Each layer has a mask, bool (n_units, n_sources), with the column of biases first.
@@ -101,14 +101,14 @@ class TrainedNet:
 class Lanes:
     """Base of training in lanes; a subclass has the learning rule.
 
-    Tasks have the same `Task.shape`. Each network has the result of separate training, to the last bit.
+    Tasks have the same `TrainingTask.shape`. Each network has the result of separate training, to the last bit.
     """
 
     is_online = False
     training: Any
     state: Any
 
-    def __init__(self, tasks: Sequence[Task], stop: stopping.StoppingRule) -> None:
+    def __init__(self, tasks: Sequence[TrainingTask], stop: stopping.StoppingRule) -> None:
         n_inputs = max(task.architecture.n_inputs for task in tasks)
         self.tasks, self.stop = tasks, stop
         self.architecture = replace(tasks[0].architecture, n_inputs=n_inputs)
@@ -143,7 +143,7 @@ class Lanes:
                 stopping.reset_lane(self.progress, lane)
 
     @abstractmethod
-    def _load(self, lane: int, task: Task) -> None:
+    def _load(self, lane: int, task: TrainingTask) -> None:
         """Copy the training data and initial state of a network to a lane."""
 
     @abstractmethod
@@ -153,7 +153,7 @@ class Lanes:
     def _final_weights(self) -> Floats:
         return self.progress.best_weights
 
-    def _unload(self, lane: int, task: Task) -> TrainedNet:
+    def _unload(self, lane: int, task: TrainingTask) -> TrainedNet:
         """Return the result of the network in a lane, and clear the lane.
 
         A cleared lane computes with zero weights and zero data, which costs no time and cannot overflow.
@@ -179,13 +179,13 @@ class RpropLanes(Lanes):
     training: Samples
     state: rules.RpropState
 
-    def __init__(self, tasks: Sequence[Task], rule: rules.RpropRule, stop: stopping.StoppingRule) -> None:
+    def __init__(self, tasks: Sequence[TrainingTask], rule: rules.RpropRule, stop: stopping.StoppingRule) -> None:
         super().__init__(tasks, stop)
         self.rule = rule
         self.training = empty_samples(self.architecture, len(tasks[0].X))
         self.state = rules.RpropState(*(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4)))
 
-    def _load(self, lane: int, task: Task) -> None:
+    def _load(self, lane: int, task: TrainingTask) -> None:
         fill(self.training, lane, task.X, task.targets)
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.steps[:, lane] = pack(task.steps, task.architecture, self.architecture)
@@ -206,7 +206,7 @@ class BackpropLanes(Lanes):
     state: rules.BackpropState
 
     def __init__(
-        self, tasks: Sequence[Task], rule: rules.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
+        self, tasks: Sequence[TrainingTask], rule: rules.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
     ) -> None:
         super().__init__(tasks, stop)
         self.rule, self.keeps_best = rule, keeps_best
@@ -215,7 +215,7 @@ class BackpropLanes(Lanes):
         self.samples = empty_samples(self.architecture, 2)
         self.state = rules.BackpropState(aligned_zeros(self.architecture.n_weights, LANES), aligned_zeros(1, LANES))
 
-    def _load(self, lane: int, task: Task) -> None:
+    def _load(self, lane: int, task: TrainingTask) -> None:
         self.training.inputs[lane, :, 0] = 1.0
         self.training.inputs[lane, :, 1 : 1 + task.architecture.n_inputs] = task.X
         self.training.targets[lane] = task.targets

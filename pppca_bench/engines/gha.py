@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike
 
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
-from pppca_bench.engines.gha_epochs import DIVERGED_WEIGHT, FAST, History, Rule, Schedule, learn_epochs, make_workspace
+from pppca_bench.engines.gha_epochs import (
+    DIVERGED_WEIGHT,
+    FAST,
+    EpochHistory,
+    Rule,
+    Schedule,
+    learn_epochs,
+    make_workspace,
+)
 from pppca_bench.engines.incremental import IncrementalProjection
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, ParameterError, Positive, make_generator
@@ -172,7 +180,7 @@ class GHA(IncrementalProjection):
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
         self._largest_squared_norm = 0.0
         self._optimality: tuple[float, ...] = ()
-        self._records: tuple[History, ...] = ()
+        self._records: tuple[EpochHistory, ...] = ()
 
     def _update_moments(self, X: Floats) -> None:
         """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
@@ -214,7 +222,7 @@ class GHA(IncrementalProjection):
     def _make_epochs(self, X: Floats, n_epochs: int) -> None:
         schedule, n_records = self._schedule(len(X), n_epochs), n_epochs + 1
         empty = np.full((2, n_records, self._n_initial_rows), np.nan)
-        history = History(np.zeros(n_records, np.int64), empty[0], empty[1])
+        history = EpochHistory(np.zeros(n_records, np.int64), empty[0], empty[1])
         C = self._C
         if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
             # With fewer samples than features, the factor F of C = F Fᵀ is smaller than C.
@@ -312,7 +320,7 @@ class GHA(IncrementalProjection):
         # Choice: collected on demand, since many small chunks would copy a long history again and again.
         history = {
             name: np.concatenate([*(values[:-1] for values in records[:-1]), records[-1]])
-            for name, records in zip(History._fields, zip(*self._records, strict=True), strict=True)
+            for name, records in zip(EpochHistory._fields, zip(*self._records, strict=True), strict=True)
         }
         if self.track_optimality:
             history["optimality"] = np.array([*self._optimality, self._current_optimality()])

@@ -27,8 +27,6 @@ from pppca_bench.parameters import (
 )
 from pppca_bench.projection import LinearProjection, UnsupervisedMixin, max_variances, optimality, principal_directions
 
-History = dict[str, npt.NDArray[Any]]
-
 _UNIFORMS_PER_BLOCK = 2**18
 _LARGEST_SCALE = 1e100
 """Far below 1e154, above which the square of a gene overflows."""
@@ -236,7 +234,9 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         self.fitness_ = float(np.ldexp(result.fitness, exponent))
         self.n_generations_ = population.n_generations
         history = population.history._asdict().items()
-        self.history_: History = {name: values[: self.n_generations_ + 1] for name, values in history}
+        self.history_: dict[str, npt.NDArray[Any]] = {
+            name: values[: self.n_generations_ + 1] for name, values in history
+        }
         # Σ_i Var(q̂_i) of the fittest network
         retained = np.nansum(self.history_["variances"], axis=1)
         self.history_["optimality"] = optimality(retained, self.history_["dimensionality"], max_variances(C))
