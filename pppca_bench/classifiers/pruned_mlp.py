@@ -71,19 +71,19 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     training_progress: NotNegative = 0.1
 
     def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
-        masks = [[np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks]
+        unpruned = ([np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks)
+        pending = dict(enumerate(zip(tasks, unpruned, strict=True)))
         rounds: list[list[TrainedNet]] = [[] for _ in tasks]
-        active, max_epochs = list(range(len(tasks))), int(self.max_epochs)
-        while active:
-            starts = [replace(tasks[k], weights=rounds[k][-1].weights) if rounds[k] else tasks[k] for k in active]
-            masked = [start.masked(masks[k]) for k, start in zip(active, starts, strict=True)]
-            for k, net in zip(active, train_by_rprop(masked, self, max_epochs=max_epochs), strict=True):
-                rounds[k].append(replace(net, kept=masks[k]))
-            last = {k: rounds[k][-1] for k in active if rounds[k][-1].stop_reason != "not_finite"}
-            active = [k for k, net in last.items() if n_connections(net.kept) > len(net.weights[-1])]
-            for k in active:
-                saliencies = optimal_brain_damage(tasks[k].architecture, last[k].weights, tasks[k].X, tasks[k].targets)
-                masks[k] = prune_masks(masks[k], saliencies, self.prune_fraction)
+        max_epochs = int(self.max_epochs)
+        while pending:
+            nets = train_by_rprop([task.masked(masks) for task, masks in pending.values()], self, max_epochs=max_epochs)
+            for (k, (task, masks)), net in zip([*pending.items()], nets, strict=True):
+                rounds[k].append(replace(net, kept=masks))
+                if net.stop_reason == "not_finite" or n_connections(masks) <= len(net.weights[-1]):
+                    del pending[k]
+                    continue
+                saliencies = optimal_brain_damage(task.architecture, net.weights, task.X, task.targets)
+                pending[k] = replace(task, weights=net.weights), prune_masks(masks, saliencies, self.prune_fraction)
             max_epochs = int(self.retrain_epochs)
         return [_best(nets) for nets in rounds]
 

@@ -311,8 +311,7 @@ class GHA(IncrementalProjection):
         self.components_ = self._rows.copy()
         self.n_components_ = len(self._rows)
         self.explained_variance_ = self._per_direction(self._records[-1].variances[-1, self.nodes_])
-        total = float(np.trace(self._C))
-        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
+        self.explained_variance_ratio_ = self.explained_variance_ / (np.trace(self._C) or 1.0)
 
     @property
     def history_(self) -> dict[str, Any]:

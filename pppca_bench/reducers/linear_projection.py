@@ -114,7 +114,7 @@ class LinearReducer(LinearProjection):
         self.n_components_, self.n_samples_seen_ = len(rows), len(X)
         self.explained_variance_ = np.square(self._projected(X)).mean(axis=0) / np.square(rows).sum(axis=1)
         total = float(np.square(X - self.mean_).mean(axis=0).sum())
-        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
+        self.explained_variance_ratio_ = self.explained_variance_ / (total or 1.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -125,14 +125,13 @@ class _ExactPCA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
 
     def check_agreement(self) -> None:
         """Raise ParameterError if several rules are given, or the number that ``keep`` needs is missing."""
+        needed = {"tau": "tau", "variance": "variance_ratio"}.get(str(self.keep))
         if self.keep is None:
             super().check_agreement()
         elif self.n_components is not None:
             raise ParameterError("n_components", "null where keep is given", self.n_components)
-        elif self.keep == "tau" and self.tau is None:
-            raise ParameterError("tau", "a number where keep is tau", None)
-        elif self.keep == "variance" and self.variance_ratio is None:
-            raise ParameterError("variance_ratio", "a number where keep is variance", None)
+        elif needed and getattr(self, needed) is None:
+            raise ParameterError(needed, f"a number where keep is {self.keep}", None)
 
     def _learn(self, X: Floats) -> None:
         self.eigenvalues_, rows = self._spectrum(X)
