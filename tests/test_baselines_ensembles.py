@@ -158,13 +158,6 @@ def test_a_sample_with_more_than_half_of_the_weight_ends_the_boosting():
     assert len(first.fit(X, y, X, y).estimators_) == 1
 
 
-def test_votes_are_added_up_by_class():
-    ensemble = AdaBoostClassifier()
-    ensemble.estimator_weights_ = np.array([1.0, 0.6, 0.7])
-    outputs = [np.eye(3)[[0]], np.eye(3)[[2]], np.eye(3)[[2]]]
-    assert_allclose(ensemble._combine(outputs), [[1.0, 0.0, 1.3]])
-
-
 def test_the_majority_class_is_predicted_whatever_the_features():
     y = np.array([2, 0, 2, 1, 2, 0])
     fitted = MajorityClassifier().fit(np.arange(12.0).reshape(6, 2), y)

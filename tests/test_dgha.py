@@ -167,17 +167,6 @@ def test_autocorrelation_mode_compares_second_moments():
     assert DGHA(10.0, centre=True, **options).fit(X).n_components_ == 3
 
 
-def test_partial_fit_removes_rows_chunk_by_chunk():
-    dgha = DGHA(5.0, learning_rate=3.0, random_state=0, **PLAIN)
-    for _ in range(60):
-        for chunk in np.array_split(WINE, 3):
-            dgha.partial_fit(chunk)
-    assert dgha.n_epochs_ == 180
-    assert dgha.history_["variances"].shape == (181, 13)
-    assert 1 <= dgha.n_components_ < 13
-    assert dgha.transform(WINE).shape[1] == dgha.n_components_
-
-
 def test_fewer_samples_than_features_remove_the_same_rows_as_the_literal_kernel():
     X = minmax_scale(np.random.default_rng(3).standard_normal((8, 20)))
     options = {"learning_rate": 0.5, "n_epochs": 20, "random_state": 1}

@@ -160,23 +160,6 @@ class TestThreads:
         for name, values in alone.history_.items():
             assert_array_equal(together.history_[name], values)
 
-    def test_threads_share_generations_until_networks_are_small(self, wine, monkeypatch):
-        made, make = [], population.Population._evolve_shares
-
-        def noted(self, uniforms, shares, **options):
-            made.append((len(uniforms), len(shares), self._n_operations()))
-            make(self, uniforms, shares, **options)
-
-        monkeypatch.setattr(population.Population, "_evolve_shares", noted)
-        monkeypatch.setattr(population, "MIN_SHARED_OPERATIONS", 1e4)
-        monkeypatch.setattr("os.cpu_count", lambda: 2)
-        NEpPCA(tau=3.0, n_generations=30, n_jobs=2, random_state=0).fit(wine)
-        *shared, rest = made
-        assert len(shared) > 1
-        assert {(n, n_shares) for n, n_shares, _ in shared} == {(1, 2)}
-        assert min(work for *_, work in shared) >= 1e4 > rest[2]
-        assert rest[:2] == (31 - len(shared), 1)
-
 
 class TestRefusal:
     @pytest.mark.parametrize("value", [0.1, 3.0])
