@@ -305,6 +305,10 @@ def test_compressed_files_are_read(tmp_path, compression):
 
 
 def test_comments_are_none_within_quotes(tmp_path):
+    text = 'a,b  # c\n"one\ntwo # three",5\'10"  # tall\n'
+    (tmp_path / "t.csv").write_text(text)
+    table = pppca_bench.read_table(tmp_path / "t.csv", comment="#")
+    assert table.iloc[0].str.strip().tolist() == ["one\ntwo # three", "5'10\""]
     text = "note,y  # of today\n" + "".join(f'"no #{row % 3}, left",{"uv"[row % 2]}  # {row}, n\n' for row in range(24))
     data = data_of(tmp_path, text, read_keys=(("comment", "#"),), duplicates="keep")
     assert data.feature_names == tuple(f"note = no #{number}, left" for number in range(3))
@@ -442,9 +446,12 @@ def test_columns_of_few_texts_or_none_become_inputs(texts, tmp_path):
 
 def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path):
     path = tmp_path / "auto.data"
-    path.write_text('18.0   8 "chevrolet malibu"\n15.0   8\t"buick skylark"\n')
+    path.write_text('18.0   8 "chevrolet malibu"\n15.0   6\'2"\t"buick ""skylark"""\n')
     rows = pppca_bench.read_table(path, sep=r"\s+", header=False)
-    assert rows.values.tolist() == [["18.0", "8", "chevrolet malibu"], ["15.0", "8", "buick skylark"]]
+    assert rows.values.tolist() == [["18.0", "8", "chevrolet malibu"], ["15.0", "6'2\"", 'buick "skylark"']]
+    path.write_text('18.0 8 "chevrolet\n15.0 8 buick\n')
+    with pytest.raises(OwnDataError, match="line 1: expected CSV, got an open quotation mark"):
+        pppca_bench.read_table(path, sep=r"\s+", header=False)
 
 
 @pytest.mark.parametrize("key", ["header", "index_col"])

@@ -133,29 +133,49 @@ def _records(
     skip_blank_lines: bool = True,
 ) -> Iterator[Record]:
     """Yield the records of a text."""
-    skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
-    lines = ("\n" if place in skipped else line for place, line in enumerate(io.StringIO(text, newline="")))
     quote = re.escape(quotechar)
+    skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
+    numbered = enumerate(io.StringIO(text, newline=""))
+    text = "".join(re.sub(r"[^\r\n]", "", line) if place in skipped else line for place, line in numbered)
     if comment:
-        shown = re.compile(rf"({quote}[^{quote}]*{quote})|{re.escape(comment)}.*")
-        lines = (shown.sub(r"\1", line) for line in lines)
+        start = rf"(?:^|[\r\n]|{re.escape(sep) if len(sep) == 1 else sep}) *"
+        text = re.sub(rf"({start}{quote}[^{quote}]*{quote})|{re.escape(comment)}[^\r\n]*", r"\1", text)
+    lines = list(io.StringIO(text, newline=""))
+    if len(sep) > 1:
+        yield from _records_by_expression(path, lines, sep, quotechar)
+        return
+    reader = csv.reader(lines, delimiter=sep, quotechar=quotechar, skipinitialspace=True)
     try:
-        if len(sep) == 1:
-            reader = csv.reader(lines, delimiter=sep, quotechar=quotechar, skipinitialspace=True)
-            yield from ((reader.line_num, fields) for fields in reader if fields or not skip_blank_lines)
-            return
-        # As in pandas, quotation marks hold a field together among spaces, but not among other expressions.
-        quoted, split = re.compile(rf"(?:{quote}[^{quote}]*{quote}|\S)+"), re.compile(sep)
+        for fields in reader:
+            is_blank = not fields or (fields == [""] and lines[reader.line_num - 1].isspace())
+            if not (is_blank and skip_blank_lines):
+                yield reader.line_num, fields
     except csv.Error as error:
         raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+
+
+def _records_by_expression(path: str | Path, lines: Sequence[str], sep: str, quotechar: str) -> Iterator[Record]:
+    """Yield the records of lines whose separator is a regular expression.
+
+    As in pandas, quotation marks at its start hold a field together among spaces, but not among other expressions.
+    """
+    try:
+        split = re.compile(sep).split
     except re.error as error:
         expected = "a character or a regular expression as sep"
         raise OwnDataError(f"{path}: expected {expected}, got {sep!r}: {error}. Correct it.") from None
+    quote = re.escape(quotechar)
+    quoted = re.compile(rf"{quote}((?:[^{quote}]|{quote}{quote})*){quote}(\S*)|(\S+)")
     for number, line in enumerate(map(str.strip, lines), 1):
-        if line and sep == r"\s+":
-            yield number, [re.sub(quote, "", field) for field in quoted.findall(line)]
+        if line and sep != r"\s+":
+            yield number, split(line)
         elif line:
-            yield number, split.split(line)
+            found = quoted.findall(line)
+            if any(plain.startswith(quotechar) for *_, plain in found):
+                raise OwnDataError(
+                    f"{path}, line {number}: expected CSV, got an open quotation mark. Correct the line."
+                )
+            yield number, [f"{inner}{rest}{plain}".replace(2 * quotechar, quotechar) for inner, rest, plain in found]
 
 
 def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool) -> None:
