@@ -134,15 +134,21 @@ def _records(
 ) -> Iterator[Record]:
     """Yield the records of a text."""
     quote = re.escape(quotechar)
-    skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
-    numbered = enumerate(io.StringIO(text, newline=""))
-    text = "".join(re.sub(r"[^\r\n]", "", line) if place in skipped else line for place, line in numbered)
+    try:
+        separator = re.compile(re.escape(sep) if len(sep) == 1 else sep)
+    except re.error as error:
+        expected = "a character or a regular expression as sep"
+        raise OwnDataError(f"{path}: expected {expected}, got {sep!r}: {error}. Correct it.") from None
+    if skiprows:
+        skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
+        numbered = enumerate(io.StringIO(text, newline=""))
+        text = "".join(re.sub(r"[^\r\n]", "", line) if place in skipped else line for place, line in numbered)
     if comment:
-        start = rf"(?:^|[\r\n]|{re.escape(sep) if len(sep) == 1 else sep}) *"
-        text = re.sub(rf"({start}{quote}[^{quote}]*{quote})|{re.escape(comment)}[^\r\n]*", r"\1", text)
+        quoted = rf"(?:^|[\r\n]|{separator.pattern}) *{quote}[^{quote}]*{quote}"
+        text = re.sub(rf"({quoted})|{re.escape(comment)}[^\r\n]*", r"\1", text)
     lines = list(io.StringIO(text, newline=""))
     if len(sep) > 1:
-        yield from _records_by_expression(path, lines, sep, quotechar)
+        yield from _records_by_expression(path, lines, separator, quotechar)
         return
     reader = csv.reader(lines, delimiter=sep, quotechar=quotechar, skipinitialspace=True)
     try:
@@ -154,28 +160,24 @@ def _records(
         raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
 
 
-def _records_by_expression(path: str | Path, lines: Sequence[str], sep: str, quotechar: str) -> Iterator[Record]:
+def _records_by_expression(
+    path: str | Path, lines: Sequence[str], separator: re.Pattern[str], quotechar: str
+) -> Iterator[Record]:
     """Yield the records of lines whose separator is a regular expression.
 
-    As in pandas, quotation marks at its start hold a field together among spaces, but not among other expressions.
+    As in pandas, quotation marks around a field hold it together among spaces, but not among other expressions.
     """
-    try:
-        split = re.compile(sep).split
-    except re.error as error:
-        expected = "a character or a regular expression as sep"
-        raise OwnDataError(f"{path}: expected {expected}, got {sep!r}: {error}. Correct it.") from None
     quote = re.escape(quotechar)
-    quoted = re.compile(rf"{quote}((?:[^{quote}]|{quote}{quote})*){quote}(\S*)|(\S+)")
+    field = re.compile(rf"{quote}((?:[^{quote}]|{quote}{quote})*){quote}(\S*)|(\S+)")
     for number, line in enumerate(map(str.strip, lines), 1):
-        if line and sep != r"\s+":
-            yield number, split(line)
+        if line and separator.pattern != r"\s+":
+            yield number, separator.split(line)
         elif line:
-            found = quoted.findall(line)
-            if any(plain.startswith(quotechar) for *_, plain in found):
-                raise OwnDataError(
-                    f"{path}, line {number}: expected CSV, got an open quotation mark. Correct the line."
-                )
-            yield number, [f"{inner}{rest}{plain}".replace(2 * quotechar, quotechar) for inner, rest, plain in found]
+            parts = field.findall(line)
+            if any(plain.startswith(quotechar) for *_, plain in parts):
+                got = "an open quotation mark"
+                raise OwnDataError(f"{path}, line {number}: expected CSV, got {got}. Correct the line.")
+            yield number, [inner.replace(2 * quotechar, quotechar) + rest + plain for inner, rest, plain in parts]
 
 
 def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool) -> None:
