@@ -86,7 +86,7 @@ def read_request(
         If a config is invalid, two configs have the same name, there are too many runs, no run matches the filters, or
         data are missing or damaged.
     """
-    asked = parse_filter(only)
+    filters = parse_filter(only)
     new, configs = _read_configs(documents, *parse_changes(changes), given or {}, seed)
     first: dict[str, Path] = {}
     for source, config in configs:
@@ -101,7 +101,7 @@ def read_request(
     for source, config in configs:
         files = _find_files(source, config)
         for entry in files.values():
-            is_needed = entry not in registered() or (not only_plan and asked.matches_problem(str(entry)))
+            is_needed = entry not in registered() or (not only_plan and filters.matches_problem(str(entry)))
             if is_needed and entry not in opened:
                 opened[entry] = open_problem(entry, data_dir, only_local=only_plan)
         identities = _identities(source, config, files, opened)
@@ -111,9 +111,9 @@ def read_request(
         all_repeats = tuple(expand(config, identities))
         specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
         plans.append(Plan(changed_name(config.name, new), source.sha256, source.text, specs, all_repeats))
-    if asked.wanted:
-        asked.check(by_cell(spec for plan in plans for spec in plan.specs))
-        plans = [asked.apply(plan) for plan in plans]
+    if filters.wanted:
+        filters.check(by_cell(spec for plan in plans for spec in plan.specs))
+        plans = [filters.apply(plan) for plan in plans]
     return Request(tuple(plan for plan in plans if plan.specs), problems)
 
 

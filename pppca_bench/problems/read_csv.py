@@ -72,7 +72,7 @@ def read_csv(
     if not (lines.get("skiprows") or lines.get("comment")):
         is_single = all(len(fields) == 1 for _, fields in records)
         _check_first_line(path, text.partition("\n")[0].strip(), sep, is_single=is_single)
-    names = list(names) or (first if n_before else [f"x{place + 1}" for place in range(len(first))])
+    names = list(names) or (first if n_before else [f"x{index + 1}" for index in range(len(first))])
     has_row_names = index_col is not None and index_col is not False
     rows = records[n_before:]
     _check_fields(path, rows, len(names), n_before, has_row_names=has_row_names)
@@ -142,7 +142,7 @@ def _records(
     if skiprows:
         skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
         numbered = enumerate(io.StringIO(text, newline=""))
-        text = "".join(re.sub(r"[^\r\n]", "", line) if place in skipped else line for place, line in numbered)
+        text = "".join(re.sub(r"[^\r\n]", "", line) if index in skipped else line for index, line in numbered)
     if comment:
         quoted = rf"(?:^|[\r\n]|{separator.pattern}) *{quote}[^{quote}]*{quote}"
         text = re.sub(rf"({quoted})|{re.escape(comment)}[^\r\n]*", r"\1", text)
@@ -222,7 +222,7 @@ def _check_header(path: str | Path, names: Sequence[str], frame: pd.DataFrame) -
     def is_number(texts: Any) -> bool:
         return bool(pd.to_numeric(texts, errors="coerce").notna().all())
 
-    numeric = [name for place, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, place])]
+    numeric = [name for index, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, index])]
     if numeric and is_number(pd.Series(numeric, dtype=object)):
         raise OwnDataError(
             f"{path}, line 1: expected the columns' names, got values as in other rows, {', '.join(names[:3])}. Set"
