@@ -19,7 +19,7 @@ from pppca_bench.problems.problem import ProblemInfo
 from pppca_bench.runs import Plan, RunSpec, by_cell
 
 OpenProblem = tuple[ProblemSource, Problem]
-Entry = str | OwnData
+Requested = str | OwnData
 
 MAX_RUNS = 200_000
 """Largest number of runs of a command. Choice: ten times the runs of all configs of this repository."""
@@ -97,7 +97,7 @@ def read_request(
         # A config is also expanded at its own repeats, since completed runs stay in its tables.
         counts = {source.path: max(count_runs(own), count_runs(own, repeats=repeats)) for source, own in configs}
         _check_run_count(counts)
-    plans, problems, opened = [], dict[tuple[str, str], OpenProblem](), dict[Entry, OpenProblem]()
+    plans, problems, opened = [], dict[tuple[str, str], OpenProblem](), dict[Requested, OpenProblem]()
     for source, config in configs:
         files = _find_files(source, config)
         for entry in files.values():
@@ -117,7 +117,7 @@ def read_request(
     return Request(tuple(plan for plan in plans if plan.specs), problems)
 
 
-def problems_of(path: Path) -> list[Entry]:
+def problems_of(path: Path) -> list[Requested]:
     """Return the problems of a config, with paths relative to the working directory."""
     _, ((source, config),) = _read_configs([path], {}, {}, {})
     return list(_find_files(source, config).values())
@@ -164,12 +164,12 @@ def _check_run_count(counts: Mapping[Path, int]) -> None:
         )
 
 
-def _find_files(source: YamlSource, config: Config) -> dict[Entry, Entry]:
+def _find_files(source: YamlSource, config: Config) -> dict[Requested, Requested]:
     """Return, for each problem as written in a config, the problem with its path relative to the config's folder.
 
     Raises ConfigError for missing files.
     """
-    files: dict[Entry, Entry] = {}
+    files: dict[Requested, Requested] = {}
     for index, entry in enumerate(config.problems):
         try:
             files[entry] = entry
@@ -183,10 +183,10 @@ def _find_files(source: YamlSource, config: Config) -> dict[Entry, Entry]:
 
 
 def _identities(
-    source: YamlSource, config: Config, files: Mapping[Entry, Entry], opened: Mapping[Entry, OpenProblem]
-) -> dict[Entry, Identity]:
+    source: YamlSource, config: Config, files: Mapping[Requested, Requested], opened: Mapping[Requested, OpenProblem]
+) -> dict[Requested, Identity]:
     """Return the identity of each problem in a config; raise ConfigError for problems that do not fit its methods."""
-    labels, identities = _labels(source, files), dict[Entry, Identity]()
+    labels, identities = _labels(source, files), dict[Requested, Identity]()
     for index, (entry, file) in enumerate(files.items()):
         label = labels[entry]
         data = opened[file][1] if file in opened else registered()[label]
@@ -196,7 +196,7 @@ def _identities(
     return identities
 
 
-def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
+def _labels(source: YamlSource, entries: Iterable[Requested]) -> dict[Requested, str]:
     """Return the label of each problem: the file name, or the path if files of a config have the same name.
 
     Raises ConfigError for a table with the label of another problem.
@@ -214,7 +214,7 @@ def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
     return labels
 
 
-def _check_fit(place: str, entry: Entry, data: Problem | ProblemInfo, config: Config) -> None:
+def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config: Config) -> None:
     """Raise ConfigError unless a problem has the targets and examples that the methods of a config need.
 
     ``place`` begins the message. Methods that only measure just need training examples. Problems of the registry have
