@@ -22,7 +22,7 @@ import pppca_bench
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import score_group
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import fill_tables
 from pppca_bench.store.database import Store
 
@@ -54,7 +54,7 @@ def distance(trial):
     if pppca_bench.run(config, results=results).outcome.n_failed:
         return math.inf  # such as runs that diverge
     with Store(results / "results.sqlite", read_only=True) as store:
-        runs = Results(store.runs_by_cell([config["name"]]), [config["name"]])
+        runs = Results(split_by_cell(*store.read([config["name"]])))
     return score_group(group, fill_tables(runs, {}, [reference], configs=())).score
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -110,19 +111,37 @@ def written(value: Any) -> str:
     return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else json.dumps(value)
 
 
-def distinguished(settings: Mapping[Key, Mapping[str, Any]], names: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """Return the first settings of each item, in the order of the names, that distinguish it from all other items.
+ABSENT: Any = object()
+"""Value of a setting that an item does not have."""
 
-    An item that has no setting of a name is not distinguished by it.
+
+def distinguish(settings: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the settings that distinguish each item from the others.
+
+    Given names, they are the first settings, in the order of the names, that distinguish an item from all others; a
+    name that the item does not have is passed over. Without names, they are all values that are not the most frequent;
+    a missing value counts as `ABSENT`, and of equally frequent values none is the most frequent.
     """
-    chosen: dict[Key, dict[str, Any]] = {}
-    for item, own in settings.items():
-        rivals, chosen[item] = list(settings.values()), {}
-        for name in (name for name in names if name in own):
-            same = [rival for rival in rivals if name in rival and rival[name] == own[name]]
-            if len(same) < len(rivals):
-                chosen[item][name] = own[name]
-            rivals = same
+    chosen: list[dict[str, Any]] = [{} for _ in settings]
+    for name in () if names else dict.fromkeys(name for own in settings for name in own):
+        values = [own.get(name, ABSENT) for own in settings]
+        counts = Counter(values)
+        usual = [value for value, n in counts.items() if n == max(counts.values())]
+        for own, value in zip(chosen, values, strict=True):
+            if usual != [value]:
+                own[name] = value
+    every = list(range(len(settings)))
+    groups = [(every, every)]  # items, and all items with the same values of the names so far
+    for name in names:
+        values, split = [item.get(name, ABSENT) for item in settings], []
+        for items, rivals in (group for group in groups if len(group[1]) > 1):
+            alike = grouped(rivals, values.__getitem__)
+            for value, members in grouped(items, values.__getitem__).items():
+                if value is not ABSENT and len(alike[value]) < len(rivals):
+                    for item in members:
+                        chosen[item][name] = value
+                split.append((members, rivals if value is ABSENT else alike[value]))
+        groups = split
     return chosen
 
 
@@ -130,10 +149,9 @@ def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
     """Return the settings that distinguish each cell from the others: problem, method and, where needed, more."""
     selected: dict[Cell, dict[str, str]] = {}
     for (problem, method), group in grouped(cells, PROBLEM_AND_METHOD).items():
-        settings = {cell: cell.settings for cell in group}
-        used, first = {name for own in settings.values() for name in own}, ("tau", "data_fraction")
-        names = sorted(used, key=lambda name: (name not in first, name))
-        for cell, own in distinguished(settings, names).items():
+        settings, first = [cell.settings for cell in group], ("tau", "data_fraction")
+        names = sorted({name for own in settings for name in own}, key=lambda name: (name not in first, name))
+        for cell, own in zip(group, distinguish(settings, names), strict=True):
             texts = {name: written(value) for name, value in own.items()}
             selected[cell] = {"problem": problem, "method": method} | texts
     return selected

@@ -15,7 +15,7 @@ from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, Selector, StoredRun
 from pppca_bench.store.database import Store
@@ -101,7 +101,7 @@ def tables_and_figures(
     """Return the tables and figures of a database with the runs of several configs."""
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
-        results = Results(store.runs_by_cell(), store.config_texts())
+        results = Results(split_by_cell(*store.read()))
         tables = Snapshot(results, facts, REFERENCES).of_means
         return tables, build_figures(results, store, tables, REFERENCES)
 

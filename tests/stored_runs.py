@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import CellRuns, Results, split_by_cell
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, Scalar, StoredRun
-from pppca_bench.store.columns import PLANNED, CellRuns, split_by_cell, split_measures
+from pppca_bench.store.columns import PLANNED, split_measures
 from pppca_bench.store.database import Store
 
 PIVOT: Mapping[str, Scalar] = MappingProxyType({"hidden": "pivot", "rule": "rprop", "shortcuts": True})
@@ -47,27 +47,26 @@ def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]]
     for name, keys in (plans or {}).items():
         for key in keys:
             asking.setdefault(key, []).append(name)
-    numbers, changed, provenances = dict[Cell, int](), dict[Cell, tuple[str, ...]](), {"": -1}
+    numbers, changed = dict[Cell, int](), dict[Cell, tuple[str, ...]]()
     rows = []
     for spec, result in runs:
         changed[spec.cell] = spec.changed
         number = numbers.setdefault(spec.cell, len(numbers))
         row = {"key": spec.key, "cell": number, "repeat": spec.repeat, "seed": spec.seed, "status": PLANNED}
-        row |= {"error": None, "measures": "{}", "provenance": -1, "configs": "\n".join(asking.get(spec.key, ()))}
+        row |= {"error": None, "measures": "{}", "origin": None, "configs": "\n".join(asking.get(spec.key, ()))}
         if result is not None:
             known, measures = split_measures(result.values)
-            number = provenances.setdefault(result.origin, len(provenances))
-            row |= {"status": result.status, "error": result.error, "provenance": number, "measures": measures, **known}
+            origin = result.origin or None
+            row |= {"status": result.status, "error": result.error, "origin": origin, "measures": measures, **known}
         rows.append(row)
     if not rows:
         return {}
-    cells = {number: (cell, changed[cell]) for cell, number in numbers.items()}
-    return split_by_cell(pd.DataFrame(rows), cells, {number: text for text, number in provenances.items() if text})
+    return split_by_cell(pd.DataFrame(rows), {number: (cell, changed[cell]) for cell, number in numbers.items()})
 
 
 def results_of(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
     """Return the results of records."""
-    return Results(runs_by_cell(runs, plans), plans or ("",))
+    return Results(runs_by_cell(runs, plans))
 
 
 def results_by_config(runs: Mapping[str, Sequence[StoredRun]]) -> Results:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, StoredRun
+from pppca_bench.reporting.summary import CellRuns, split_by_cell
+from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store import database
-from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
 
 CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("hidden", (2,)),), (("dgha", 1),))
@@ -45,46 +45,42 @@ def plan(store: Store, name: str, planned: Sequence[RunSpec]) -> None:
     store.plan(Plan(name, "c" * 64, f"name: {name}\n", tuple(planned)))
 
 
-def of_cell(runs: Sequence[StoredRun], cell: Cell) -> list[StoredRun]:
-    return [run for run in runs if run[0].cell == cell]
+def runs_by_cell(store: Store, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
+    return split_by_cell(*store.read(configs))
 
 
 @pytest.mark.parametrize("configs", [None, ["first"], ["second"], ["third", "second"]])
-def test_runs_by_cell_are_the_records_of_the_planned_runs(store, configs):
-    records, found = store.runs(configs), store.runs_by_cell(configs)
+def test_runs_by_cell_are_the_planned_runs(store, configs):
+    records, found = store.runs(configs), runs_by_cell(store, configs)
     assert list(found) == list(dict.fromkeys(spec.cell for spec, _ in records))
+    done = {spec.key: result is not None and result.status == "done" for spec, result in records}
+    assert MANY[-1].key not in done, "nobody asks for it now"
     for cell, runs in found.items():
-        assert list(runs) == of_cell(records, cell)
-        assert [result and result.origin for _, result in runs] == [
-            result and result.origin for _, result in of_cell(records, cell)
-        ]
-    assert MANY[-1].key not in {spec.key for runs in found.values() for spec, _ in runs}, "nobody asks for it now"
+        keys = [spec.key for spec, _ in records if spec.cell == cell]
+        assert runs.columns["key"].tolist() == keys
+        assert runs.of_done("key").tolist() == [key for key in keys if done[key]]
 
 
 def test_runs_know_their_configs(store):
-    found = store.runs_by_cell()
+    found = runs_by_cell(store)
     assert {cell: runs.configs for cell, runs in found.items()} == {
         CELL: {"first", "second"},
         OTHER: {"first", "third"},
         MEASURING: {"second"},
     }
-    assert [spec.repeat for spec, _ in found[CELL].asked_by(["second"])] == [1, 2]
+    assert found[CELL].asked_by(["second"]).columns["repeat"].tolist() == [1, 2]
     assert found[CELL].asked_by(["first"]) is found[CELL]
-    assert [len(found[OTHER].asked_by(configs)) for configs in (["third"], ["first"], ["second"])] == [5, 44, 0]
+    assert [found[OTHER].asked_by(configs).n_planned for configs in (["third"], ["first"], ["second"])] == [5, 44, 0]
 
 
 def test_numbers_are_those_of_done_runs_by_repeat(store):
-    found = store.runs_by_cell()
-    assert found[CELL].of_done("test_error_percent") == {0: 12.5, 1: 12.5}
-    assert found[MEASURING].of_done("purity") == {1: 0.5}
-    assert found[MEASURING].of_done("test_error_percent") == {}
-    assert found[OTHER].of_done("fit_time_ms") == {7: 0.1}
-    assert (found[OTHER].count_of(DONE), found[CELL].count_of(DONE), found[CELL].count_of(FAILED)) == (44, 2, 1)
-
-
-def test_an_empty_store_has_no_cell(tmp_path):
-    with Store(tmp_path / "results.sqlite") as store:
-        assert store.runs_by_cell() == {}
+    found = runs_by_cell(store)
+    assert found[CELL].values("test_error_percent") == {0: 12.5, 1: 12.5}
+    assert found[MEASURING].values("purity") == {1: 0.5}
+    assert found[MEASURING].values("test_error_percent") == {}
+    assert found[OTHER].values("fit_time_ms") == {7: 0.1}
+    assert (found[OTHER].n_done, found[CELL].n_done, found[CELL].n_failed) == (44, 2, 1)
+    assert (found[OTHER].differing, found[CELL].differing) == (("code",), ())
 
 
 def test_equal_cells_in_two_rows_are_read_as_one(tmp_path):
@@ -95,21 +91,19 @@ def test_equal_cells_in_two_rows_are_read_as_one(tmp_path):
         plan(store, "a", one)
         plan(store, "b", other)
         assert store.rows("SELECT count(*) FROM cells") == [(2,)]
-        ((cell, runs),) = store.runs_by_cell().items()
+        ((cell, runs),) = runs_by_cell(store).items()
     assert cell == whole == real
-    assert [spec.repeat for spec, _ in runs] == [0, 1, 2, 3, 4]
+    assert runs.columns["repeat"].tolist() == [0, 1, 2, 3, 4]
     assert runs.configs == {"a", "b"}
 
 
-def test_a_missing_provenance_is_read_as_empty(store):
+def test_a_missing_provenance_does_not_differ(store):
     with store.transaction() as connection:
         connection.execute("DELETE FROM provenances WHERE description = ?", ('{"pppca": "2"}',))
-    runs = store.runs_by_cell()[OTHER]
-    assert {result.origin for spec, result in runs if spec.repeat == 7} == {""}
-    assert {result.origin for spec, result in runs if result and spec.repeat != 7} == {'{"pppca": "1"}'}
+    assert runs_by_cell(store)[OTHER].differing == ()
+    assert {result.origin for spec, result in store.runs() if spec.key == MANY[7].key} == {""}
 
 
-def test_unplanned_runs_are_not_read(store):
-    with store.transaction() as connection:
-        connection.execute("UPDATE runs SET repeat = -1 WHERE key = ?", (MANY[-1].key,))
-    assert len(store.runs_by_cell()[OTHER]) == 44
+def test_an_empty_store_has_no_cell(tmp_path):
+    with Store(tmp_path / "results.sqlite") as store:
+        assert runs_by_cell(store) == {}

@@ -16,7 +16,7 @@ from pppca_bench.paper.today import fitness_times_document
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.findings import Answers, Finding, joined, render_findings
-from pppca_bench.reporting.summary import summarise
+from pppca_bench.reporting.statistics import summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import ProblemFacts, Selector
 

@@ -13,7 +13,7 @@ from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
 from pppca_bench.reporting.figure_drawing import SHADES, draw
-from pppca_bench.reporting.pairs import corrected_t
+from pppca_bench.reporting.statistics import corrected_t
 from pppca_bench.runs import ProblemFacts
 
 ROOT = Path(__file__).parents[1]

@@ -164,16 +164,6 @@ class TestShow:
 
 
 class TestList:
-    def test_the_configs_are_listed_with_what_they_ask_for(self, results):
-        lines = pppca("list", "--results", results).stdout.splitlines()
-        assert [line.split()[0] for line in lines[2:]] == ["one", "two"]
-        assert [line.split()[3:] for line in lines[2:]] == [["2", "2", "2", "4"], ["1", "1", "1", "1"]]
-
-    def test_failed_runs_are_listed_with_key_and_cause(self, results):
-        lines = pppca("list", "--failed", "--results", results).stdout.splitlines()
-        assert len(lines) == 3
-        assert lines[2].split() == ["cd0", "own/my.dt", "gha", "0", "ValueError:", "too", "large:", "é"]
-
     def test_the_text_of_a_config_is_printed_unchanged(self, results):
         assert printed("list", "--text", "one", "--results", results) == "# mine\nname: one\n"
         said = "Error: no config 'on' in these results: expected one of one, two (did you mean 'one'?).\n"

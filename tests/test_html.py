@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from command_line import printed
 from report_page import ODD, write_store
+from stored_runs import cell_of, run_of, runs_by_cell
 
 from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.comparison import Comparison
 from pppca_bench.reporting.html import table_view
-from pppca_bench.reporting.summary import histogram, summarise
+from pppca_bench.reporting.statistics import histogram
 from pppca_bench.reporting.table import Table, TableCell
 
 ROOT = Path(__file__).parents[1]
@@ -100,9 +101,9 @@ def test_tables_and_drawings_have_labels_and_the_page_needs_no_script(page):
 
 
 def test_a_cell_shows_the_spread_of_its_repeats_around_the_published_number():
-    values = {0: 1.0, 1: 2.0, 2: 2.0, 3: 5.0}
-    summary = summarise(list(values.values()))
-    cell = TableCell("a", "b", ("test_error_percent",), "{}", {"test_error_percent": summary}, {}, lambda _: values, 4)
+    repeats = [run_of(cell_of(), n, test_error_percent=error) for n, error in enumerate((1.0, 2.0, 2.0, 5.0))]
+    (runs,) = runs_by_cell(repeats).values()
+    cell = TableCell("a", "b", ("test_error_percent",), "{}").filled(runs, ("test_error_percent",), None)
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
     ((title, statistics, bars),) = table_view(table, {}).rows[0].cells[0].repeats
     assert title == "Error, %"

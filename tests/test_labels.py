@@ -1,23 +1,25 @@
-"""Names of cells: unique within a table, and with the fewest distinguishing parameters."""
+"""Names of cells and of settings: unique among those listed together, and with the fewest distinguishing parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from stored_runs import PIVOT, cell_of
+from stored_runs import NOTHING, PIVOT, cell_of, run_of, runs_by_cell
 
-from pppca_bench.reporting.labels import distinct_labels, method_label, value_text
-from pppca_bench.runs import Cell, Scalar
+from pppca_bench.methods.protocol import section_of
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.reporting.labels import Setting, distinct_labels, method_label, settings_of, value_text
+from pppca_bench.runs import Cell, Parameters, Scalar, StoredRun
 
 
 def cell(method: str = "dgha", classifier: Mapping = PIVOT, problem: str = "cancer1", **parameters: Scalar) -> Cell:
     return cell_of(problem, method, parameters, classifier, data="a" * 64)
 
 
-def names(*cells: Cell, with_tau: bool = True) -> list[str]:
-    return list(distinct_labels(cells, with_tau=with_tau).values())
+def of_version(number: int) -> Cell:
+    return replace(cell(), algorithms=(("dgha", number), ("rprop", 1)))
 
 
 @pytest.mark.parametrize(
@@ -31,82 +33,65 @@ def names(*cells: Cell, with_tau: bool = True) -> list[str]:
 )
 def test_a_method_is_named_with_its_thresholds(own, label):
     assert method_label(own, with_tau=True) == label
-    assert names(own) == [label], "alone it needs no more"
+    assert distinct_labels([own], with_tau=True) == {own: label}, "alone it needs no more"
 
 
-def test_close_thresholds_have_different_names():
-    cells = [cell(tau=tau) for tau in (5.0000001, 5.0000002, 5.0)]
-    assert names(*cells) == ["DGHA, τ = 5.0000001", "DGHA, τ = 5.0000002", "DGHA, τ = 5"]
+WIDE = {"hidden": (16,), "max_epochs": 9, "rule": "rprop", "shortcuts": True}
+ONLINE = {"hidden": (50,), "rule": "backprop"}
+DECAYING = [cell(decay=5, n_epochs=36), cell(decay=None, n_epochs=36), cell(decay=None, n_epochs=3)]
+STORING = cell("pca", tau=5.0, portrait=True, predictions=True)
+LABELS = {
+    "close thresholds": (
+        [cell(tau=tau) for tau in (5.0000001, 5.0000002, 5.0)],
+        ["DGHA, τ = 5.0000001", "DGHA, τ = 5.0000002", "DGHA, τ = 5"],
+    ),
+    "data of one name": (
+        [cell(problem="x.dt"), replace(cell(problem="x.dt"), data_sha256="b" * 64)],
+        ["DGHA, data aaaaaaaa", "DGHA, data bbbbbbbb"],
+    ),
+    "versions": ([of_version(1), of_version(2)], ["DGHA, dgha version = 1", "DGHA, dgha version = 2"]),
+    "all but the most frequent value": (DECAYING, ["DGHA, decay = 5", "DGHA", "DGHA, n_epochs = 3"]),
+    "equally frequent values": (DECAYING[1:], ["DGHA, n_epochs = 36", "DGHA, n_epochs = 3"]),
+    "a missing parameter": ([cell(), cell(head_start=0)], ["DGHA, no head_start", "DGHA, head_start = 0"]),
+    "no storage option": (
+        [STORING, *(cell("pca", problem=problem, tau=5.0) for problem in ("horse1", "wine"))],
+        ["PCA, τ = 5"] * 3,
+    ),
+    "storage options where nothing else differs": (
+        [STORING, cell("pca", tau=5.0)],
+        ["PCA, τ = 5, portrait = true, predictions = true", "PCA, τ = 5, no portrait, no predictions"],
+    ),
+    "a setting alike at every problem": (
+        [
+            *(cell("gha", problem=problem, learning_rate=0.02) for problem in ("cancer1", "glass1")),
+            cell("gha", problem="heart1", learning_rate=0.5),
+        ],
+        ["GHA", "GHA", "GHA, learning_rate = 0.5"],
+    ),
+    "classifiers by the fewest parameters": (
+        [cell(), cell("gha"), cell(classifier=WIDE), cell(classifier=ONLINE)],
+        ["DGHA", "GHA", "DGHA, classifier (rprop, hidden = 16)", "DGHA, classifier (backprop)"],
+    ),
+}
 
 
-def test_files_of_one_name_are_distinguished_by_the_digest_of_their_data():
-    one, other = cell(problem="x.dt"), replace(cell(problem="x.dt"), data_sha256="b" * 64)
-    assert names(one, other) == ["DGHA, data aaaaaaaa", "DGHA, data bbbbbbbb"]
+@pytest.mark.parametrize(("cells", "expected"), LABELS.values(), ids=LABELS)
+def test_a_label_has_what_distinguishes_the_cell(cells, expected):
+    assert list(distinct_labels(cells, with_tau=True).values()) == expected
 
 
-def test_versions_of_an_algorithm_are_distinguished():
-    newer = replace(cell(), algorithms=(("dgha", 2), ("rprop", 1)))
-    older = replace(cell(), algorithms=(("dgha", 1), ("rprop", 1)))
-    assert names(older, newer) == ["DGHA, dgha version = 1", "DGHA, dgha version = 2"]
-
-
-def test_the_most_frequent_value_is_not_named():
-    cells = [cell(decay=5, n_epochs=36), cell(decay=None, n_epochs=36), cell(decay=None, n_epochs=3)]
-    assert names(*cells) == ["DGHA, decay = 5", "DGHA", "DGHA, n_epochs = 3"]
-    assert names(*cells[1:]) == ["DGHA, n_epochs = 36", "DGHA, n_epochs = 3"]
-
-
-def test_a_missing_parameter_is_named():
-    assert names(cell(), cell(), cell(head_start=0)) == ["DGHA, no head_start", "DGHA, head_start = 0"]
-
-
-def test_storage_options_are_named_only_where_nothing_else_differs():
-    drawn = cell("pca", tau=5.0, portrait=True, predictions=True)
-    assert names(drawn, cell("pca", problem="horse1", tau=5.0), cell("pca", problem="wine", tau=5.0))[0] == "PCA, τ = 5"
-    assert names(drawn, cell("pca", tau=5.0))[0] == "PCA, τ = 5, portrait = true, predictions = true"
-
-
-def test_a_setting_is_named_alike_at_every_problem():
-    cells = [cell("gha", problem=problem, learning_rate=0.02) for problem in ("cancer1", "glass1", "horse1")]
-    other = cell("gha", problem="heart1", learning_rate=0.5)
-    assert names(*cells, other) == ["GHA", "GHA", "GHA", "GHA, learning_rate = 0.5"]
-
-
-def test_changed_settings_are_named_on_request():
+def test_changed_settings_are_named_on_request_and_thresholds_left_out():
     own = cell(tau=15.0, learning_rate=0.5)
-    assert distinct_labels([own], changed={own: ("learning_rate", "tau", "classifier.rule")}) == {
-        own: "DGHA, learning_rate = 0.5"
-    }
-
-
-def test_classifiers_other_than_the_usual_are_named_by_the_fewest_parameters():
-    wide = {"hidden": (16,), "max_epochs": 9, "rule": "rprop", "shortcuts": True}
-    online = {"hidden": (50,), "rule": "backprop"}
-    cells = [cell(), cell("gha"), cell(classifier=wide), cell(classifier=online)]
-    assert names(*cells) == ["DGHA", "GHA", "DGHA, classifier (rprop, hidden = 16)", "DGHA, classifier (backprop)"]
-
-
-def test_names_may_leave_out_the_threshold():
-    assert names(cell(tau=5.0), cell(tau=10.0), with_tau=False) == ["DGHA", "DGHA"]
-    assert names(cell(tau=5.0, n_epochs=3), cell(tau=10.0, n_epochs=4), with_tau=False) == [
-        "DGHA, n_epochs = 3",
-        "DGHA, n_epochs = 4",
-    ]
+    changed = {own: ("learning_rate", "tau", "classifier.rule")}
+    assert distinct_labels([own], changed=changed) == {own: "DGHA, learning_rate = 0.5"}
+    assert list(distinct_labels([cell(tau=5.0), cell(tau=10.0)]).values()) == ["DGHA", "DGHA"]
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (15.0, "15"),
-        (0.0586, "0.0586"),
-        (1e-6, "1e-06"),
-        (0.1 + 0.2, "0.30000000000000004"),
-        (7, "7"),
-        (True, "true"),
-        (None, "null"),
-        ((4, 2), "4 + 2"),
-        ((), "none"),
-        ("pivot", "pivot"),
+        *((15.0, "15"), (0.0586, "0.0586"), (1e-6, "1e-06"), (0.1 + 0.2, "0.30000000000000004"), (7, "7")),
+        *((True, "true"), (None, "null"), ((4, 2), "4 + 2"), ((), "none"), ("pivot", "pivot")),
     ],
 )
 def test_values_are_written_as_in_configs_but_layers_with_plus_signs(value, text):
@@ -114,18 +99,18 @@ def test_values_are_written_as_in_configs_but_layers_with_plus_signs(value, text
 
 
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(2, 9), st.floats(10.25, 11.0), st.just(()), st.just((4, 2)))
-SETTINGS = st.dictionaries(st.sampled_from(["a", "b", "centre", "tau", "data_fraction"]), SCALARS, max_size=3)
+SETTINGS = st.dictionaries(st.sampled_from(["a", "b", "centre", "tau", "data_fraction"]), SCALARS, max_size=3).map(
+    lambda settings: tuple(sorted(settings.items()))
+)
 CELLS = st.builds(
     Cell,
     problem=st.sampled_from(["cancer1", "x.dt"]),
     data_sha256=st.sampled_from(["a" * 64, "b" * 64]),
     method=st.sampled_from(["dgha", "all_features", "mine"]),
-    parameters=SETTINGS.map(lambda settings: tuple(sorted(settings.items()))),
-    classifier=SETTINGS.map(lambda settings: tuple(sorted(settings.items()))),
+    parameters=SETTINGS,
+    classifier=SETTINGS,
     algorithms=st.sampled_from([(), (("dgha", 1),), (("dgha", 2),), (("dgha", 2), ("rprop", 1))]),
 )
-
-
 BARE = cell(classifier={})
 
 
@@ -133,15 +118,115 @@ BARE = cell(classifier={})
 @example(cells=[BARE, cell(classifier={}, tau=None)])
 @given(cells=st.lists(CELLS, unique=True, max_size=8))
 @settings(max_examples=200)
-def test_names_never_coincide_within_a_problem(cells):
+def test_names_never_coincide_within_a_problem_and_threshold(cells):
     labels = distinct_labels(cells, with_tau=True)
     assert list(labels) == cells
     assert len({(own.problem, label) for own, label in labels.items()}) == len(cells)
+    without = [(own, label, dict(own.parameters).get("tau")) for own, label in distinct_labels(cells).items()]
+    assert len({(own.problem, label, value_text(tau)) for own, label, tau in without}) == len(cells)
 
 
-@given(cells=st.lists(CELLS, unique=True, max_size=8))
-@settings(max_examples=200)
-def test_without_thresholds_names_coincide_only_at_different_ones(cells):
-    labels = distinct_labels(cells)
-    places = [(own.problem, label, value_text(dict(own.parameters).get("tau"))) for own, label in labels.items()]
-    assert len(set(places)) == len(cells)
+NETWORK: Parameters = (("hidden", (50,)), ("rule", "backprop"))
+
+
+def run(
+    problem: str = "cancer1",
+    method: str = "gha",
+    parameters: Mapping[str, Scalar] = NOTHING,
+    classifier: Parameters = NETWORK,
+    *,
+    error: float | None = 1.0,
+    **other: int | str,
+) -> StoredRun:
+    """Return a run; one without an error failed."""
+    own = cell_of(problem, method, parameters, dict(classifier), **other)
+    usual = {name: one.default for name, one in section_of(METHODS[method]).items()} if method in METHODS else {}
+    changed = [name for name, value in parameters.items() if usual.get(name) != value]
+    spec, done = run_of(own, 0, changed, test_error_percent=error or 0.0, dimensionality=1)
+    return spec, replace(done, status="failed", values={}) if error is None else done
+
+
+def settings_by_name(runs: Sequence[StoredRun]) -> list[Setting]:
+    return settings_of(runs_by_cell(runs))
+
+
+def errors(setting: Setting) -> dict[str, float]:
+    return {problem: mean for problem, runs in setting.cells.items() if (mean := runs.mean("test_error_percent"))}
+
+
+def names(runs: Sequence[StoredRun]) -> list[tuple[str, str]]:
+    return [(setting.name, setting.classifier) for setting in settings_by_name(runs)]
+
+
+def rprop(hidden: tuple[int, ...] | str, **others: float | bool) -> Parameters:
+    return tuple(sorted({"hidden": hidden, "rule": "rprop", "shortcuts": False, **others}.items()))
+
+
+def test_settings_of_a_method_are_settings_of_their_own_named_by_what_is_no_default():
+    slow, usual = {"centre": True, "learning_rate": 0.02}, {"centre": True, "learning_rate": None}
+    runs = [run("cancer1", "gha", usual, error=2.0), run("cancer1", "gha", slow), run("glass1", "gha", slow)]
+    assert [(setting.name, errors(setting)) for setting in settings_by_name(runs)] == [
+        ("GHA", {"cancer1": 2.0}),
+        ("GHA, learning_rate = 0.02", {"cancer1": 1.0, "glass1": 1.0}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "name"),
+    [
+        ("ne_ppca", {"n_jobs": 1, "tau": 15.0, "tol": 0.01}, "NE-pPCA, τ = 15, tol = 0.01"),
+        ("dgha", {"data_fraction": 50.0, "head_start": 0.0, "tau": 5.0}, "DGHA, 50%, τ = 5, head_start = 0"),
+        ("rfe_svm", {"C": section_of(METHODS["rfe_svm"])["C"].default}, "RFESVM"),
+    ],
+)
+def test_a_setting_is_named_by_method_threshold_and_unusual_parameters(method, parameters, name):
+    assert names([run("cancer1", method, parameters)]) == [(name, "")]
+
+
+def test_classifiers_of_settings_are_named_if_there_are_several():
+    networks = (NETWORK, rprop((16,), max_epochs=9), rprop(()), rprop((16,), shortcuts=True))
+    runs = [*(run(classifier=network) for network in networks), run(method="rfe_svm", classifier=())]
+    assert names(runs) == [
+        ("GHA", "backprop"),
+        ("GHA", "rprop, hidden = 16, shortcuts = false"),
+        ("GHA", "rprop, hidden = none"),
+        ("GHA", "rprop, hidden = 16, shortcuts = true"),
+        ("RFESVM", ""),
+    ]
+    assert names(runs[:1]) == [("GHA", "")], "the only one needs no name"
+
+
+def test_a_width_that_is_some_problems_pivot_is_a_setting_beside_the_pivots():
+    pivots = [run(problem, "all_features", classifier=rprop("pivot")) for problem in ("card1", "glass1")]
+    wide = [run(problem, "all_features", classifier=rprop((32,))) for problem in ("cancer1", "card1")]
+    found = {setting.classifier: list(errors(setting)) for setting in settings_by_name(pivots + wide)}
+    assert found == {"hidden = pivot": ["card1", "glass1"], "hidden = 32": ["cancer1", "card1"]}
+
+
+def test_pivots_of_systems_and_of_the_networks_of_ensembles_are_one_setting():
+    ensemble: Parameters = (("base.hidden", "pivot"), ("rule", "bagging"))
+    problems = ["cancer1", "card1"]
+    runs = [run(problem, classifier=ensemble) for problem in problems]
+    runs += [run(problem, "ga_mlp", {"hidden": "pivot"}, classifier=()) for problem in problems]
+    found = [(setting.name, list(errors(setting))) for setting in settings_by_name(runs)]
+    assert found == [("GHA", problems), ("GA", problems)]
+
+
+def test_versions_and_old_and_new_defaults_are_settings_of_their_own():
+    """Both values were defaults when they were planned, so that neither is named for itself."""
+    of_versions = [run(version=1), run(version=2)]
+    assert names(of_versions) == [("GHA, gha version = 1", ""), ("GHA, gha version = 2", "")]
+    of_defaults = [run(parameters={"head_start": value}) for value in (0.1, 0.2)]
+    runs = [(replace(spec, changed=()), done) for spec, done in of_defaults]
+    assert names(runs) == [("GHA, head_start = 0.1", ""), ("GHA, head_start = 0.2", "")]
+
+
+def test_a_file_of_the_same_name_with_other_data_is_a_problem_of_its_own():
+    (setting,) = settings_by_name([run("x.dt", error=1.0), run("x.dt", data="b" * 64, error=5.0)])
+    assert errors(setting) == {"x.dt, data a": 1.0, "x.dt, data bbbbbbbb": 5.0}
+
+
+def test_failed_and_timed_runs_have_no_error():
+    (setting,) = settings_by_name([run(error=None), run("glass1"), run(method="dgha_speedup")])
+    assert errors(setting) == {"glass1": 1.0}
+    assert setting.cells["cancer1"].n_failed == 1

@@ -22,7 +22,7 @@ from pppca_bench.paper.losses import (
     typical_loss,
     verdict_within,
 )
-from pppca_bench.reporting.pairs import corrected_t
+from pppca_bench.reporting.statistics import corrected_t
 
 VALUES = st.lists(st.integers(-3000, 3000).filter(lambda own: own != 100), min_size=6, max_size=32, unique_by=abs).map(
     lambda own: np.array(own) / 100

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import printed
 from report_runs import FACTS, TOPOLOGIES, network_runs, search_runs
-from stored_runs import cell_of, results_by_config, run_of
+from stored_runs import cell_of, results_by_config, run_of, runs_by_cell
 
 import pppca_bench
 from pppca_bench.methods.protocol import section_of
@@ -37,29 +37,14 @@ def test_a_card_has_the_points_in_order_shared_facts_once_and_sizes_in_a_table()
     text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
     lines = [line for line in text.splitlines() if line[:1].isdigit()]
     assert [line.partition(".** ")[0] for line in lines] == [f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)]
-    assert text.count("drawn uniformly") == 1
+    assert text.count("The initial weights are drawn uniformly from -0.1 to 0.1.") == 1
+    assert "pppca 0.1.0, Python 3.11.7, numpy 2.0; on a processor, Linux." in text
     assert "42 problems of Proben1 (an address)." in text
     assert "60 runs of each problem." in text
     assert "All 2520 runs are counted." in text
     (row,) = [line for line in text.splitlines() if line.startswith("| card1 ")]
     assert " ".join(row.split()) == "| card1 | 51 | 2 | 100 | 50 | 50 | aaaaaaaaaaaa | 32+0 l | 1832 |"
     assert len(text.splitlines()) < 60
-
-
-def test_termination_and_initial_weights_have_their_numbers():
-    text = card_of("proben1_pivot", list(network_runs("proben1_pivot", ["cancer1"])))
-    assert "The initial weights are drawn uniformly from -0.1 to 0.1." in text
-    assert "exceeds 2 %." in text
-    assert "All 12 runs are counted" in text
-    assert "Each layer takes the inputs and all earlier layers" in text
-    assert "pppca 0.1.0, Python 3.11.7, numpy 2.0; on a processor, Linux." in text
-
-
-def test_networks_without_shortcuts_have_fewer_connections():
-    text = card_of("proben1_no_shortcuts", list(network_runs("proben1_no_shortcuts", ["cancer1"])))
-    (row,) = [line for line in text.splitlines() if line.startswith("| cancer1 ")]
-    # 10 weights into each of 4 nodes, 5 into each of 2, 3 into each of 2.
-    assert row.split()[-2] == str(4 * 10 + 2 * 5 + 2 * 3)
 
 
 def test_a_search_is_two_groups_not_a_list_of_all_its_networks():
@@ -78,7 +63,7 @@ def test_settings_are_split_into_grids():
 
     grid = [cell(tau=tau, data_fraction=share, centre=True) for tau in (5, 10) for share in (100, 50)]
     alone = cell(tau=5, data_fraction=100, centre=False)
-    groups = group_runs({one: [run_of(one, 0)] for one in [*grid, alone]})
+    groups = group_runs(runs_by_cell(run_of(one) for one in [*grid, alone]))
     assert [(group.is_grid, group.n_settings) for group in groups] == [(True, 4), (True, 1)]
     assert dict(groups[0].varied) == {"data_fraction": (100, 50), "tau": (5, 10)}
 
@@ -100,12 +85,6 @@ def test_failed_and_missing_runs_are_counted():
     assert "none is left out" not in text
 
 
-def test_a_user_defined_problem_has_no_address():
-    runs = list(network_runs("x", ["cancer1"], 2))
-    own = [(replace(spec, cell=replace(spec.cell, problem="own.dt")), result) for spec, result in runs]
-    assert "own.dt: user-defined data." in card_of("x", own)
-
-
 def test_splits_of_the_repeats_and_a_network_by_the_rule_of_size_are_described(monkeypatch):
     runs = list(network_runs("proben1_pivot", ["cancer1"], 2))
     own = [(replace(spec, cell=replace(spec.cell, problem="own.csv")), result) for spec, result in runs]
@@ -114,18 +93,10 @@ def test_splits_of_the_repeats_and_a_network_by_the_rule_of_size_are_described(m
     text = card_of("proben1_pivot", runs + own)
     assert "The examples of own.csv are split in 5 ways into a training, a validation and a test set" in text
     assert "Each other problem's examples are split once" in text
+    assert "own.csv: user-defined data." in text
     (row,) = (line for line in text.splitlines() if line.startswith("| own.csv"))
     assert "| 20+10 l " in row
     assert "in 5 ways" not in card_of("proben1_pivot", runs)
-
-
-def test_latex_has_the_same_points_escaped():
-    text = card_of("proben1_pivot", list(network_runs("proben1_pivot", ["cancer1"])), "latex")
-    assert text.startswith("\\section*{How proben1\\_pivot was run}\n\n\\begin{enumerate}\n\\item \\textbf{Problem.}")
-    assert text.count("\\item") == len(CHECKLIST)
-    assert "exceeds 2 \\%." in text
-    assert text.count("\\begin{") == text.count("\\end{")
-    assert "_" not in text.replace("\\_", "")
 
 
 ASKS_FOR_NOTHING_AT_0 = {"successive_increases", "progress_quotient"}

@@ -12,7 +12,8 @@ from pppca_bench.reporting.comparison import Comparison
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import Answers
 from pppca_bench.reporting.index_page import headline, least_errors, not_run, render_index
-from pppca_bench.reporting.summary import CellSource, summarise
+from pppca_bench.reporting.statistics import summarise
+from pppca_bench.reporting.summary import CellSource
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import ProblemFacts, StoredRun
 

@@ -9,7 +9,7 @@ from stored_runs import PIVOT, cell_of, results_by_config, run_of
 
 from pppca_bench.reporting.document import escaped, printed
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import summarise
+from pppca_bench.reporting.statistics import summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import notes, records, render
 from pppca_bench.runs import ProblemFacts, StoredRun

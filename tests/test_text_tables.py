@@ -11,7 +11,6 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import five_number_summary
 from pppca_bench.reporting.table_text import render
 
 RECORDS = ({"row": "x_1", "a": 2, "b": None}, {"row": "y", "a": None, "b": 0.5})
@@ -68,10 +67,6 @@ class TestAgreements:
 
 
 class TestSpread:
-    def test_quartiles_by_hand(self):
-        assert five_number_summary([4.0, 1.0, 3.0, 2.0, 5.0]) == (1.0, 2.0, 3.0, 4.0, 5.0)
-        assert five_number_summary([4.0]) == (4.0,) * 5
-
     @pytest.mark.parametrize(("with_validation", "best"), [(True, (8.0, 9.0)), (False, (None, None))])
     def test_the_best_run_is_the_first_of_the_least_validation_error(self, with_validation, best):
         measured = [(3.0, 1.0, 5.0), (2.0, 8.0, 9.0), (4.0, 2.0, 6.0), (2.0, 7.0, 4.0)]

@@ -16,12 +16,8 @@ from pppca_bench.errors import OwnDataError
 from pppca_bench.references.layout import Layout, Placebo
 from pppca_bench.references.numbers import Number, Rule
 from pppca_bench.references.reference import Reference, read_reference
-from pppca_bench.reporting.comparison import compare
-from pppca_bench.reporting.document import render_documents
-from pppca_bench.reporting.findings import Answers
-from pppca_bench.reporting.index_page import headline
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Summary
+from pppca_bench.reporting.statistics import Summary
 from pppca_bench.reporting.table_text import render
 from pppca_bench.reporting.verdict_shares import OFF, RIGHT, SHARES
 from pppca_bench.reporting.verdicts import off_by_margin
@@ -119,20 +115,6 @@ def test_with_too_few_runs_for_a_draw_no_placebo_is_judged():
     own = shares(made_up(119))
     assert list(own) == ["ours", *list(PLACEBOS)[:4]]
     assert {record["tells"] for record in own.values()} == {None}
-
-
-def test_the_document_has_a_row_for_each_quantity_and_program(snapshot):
-    document = snapshot[SHARES]
-    assert len(document.rows) == 13  # other table has no sizes
-    assert document.rows[0][:4] == ("A", "Error", "ours", "40")
-    assert document.rows[3][-1] == "no"
-    assert render_documents([document], "csv").count("\n") == 14
-
-
-def test_the_headline_has_the_shares_of_right_and_wrong_programs(snapshot):
-    (sentence,) = headline(compare(snapshot.of_means), Answers(), snapshot.all_shares)
-    assert "are reproduced (a right program: " in sentence
-    assert "; other runs: 0 %; " in sentence
 
 
 def test_the_page_has_the_shares_of_the_rendered_table():

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from pppca_bench.references.numbers import Number, Rule
-from pppca_bench.reporting.summary import Summary, summarise
-from pppca_bench.reporting.verdicts import Contrast, benjamini_hochberg, contrast, verdicts
+from pppca_bench.reporting.statistics import Summary, summarise
+from pppca_bench.reporting.verdicts import Contrast, contrast, verdicts
 
 NAN = math.nan
 
@@ -116,14 +116,6 @@ def test_correlations_are_compared_by_fishers_z():
 @pytest.mark.parametrize(("mean", "expected"), [(8.0, "differs"), (9.0, "reproduced"), (10.0, "differs")])
 def test_exact_values_must_be_equal(mean, expected):
     assert verdict(Number("9"), ours(mean, NAN, 1), EXACT) == expected
-
-
-def test_the_correction_within_a_table_is_benjamini_and_hochbergs():
-    p = np.random.default_rng(3).uniform(size=40) ** 3
-    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
-    known = benjamini_hochberg([0.01, NAN, 0.04])
-    assert known[::2] == pytest.approx([0.02, 0.04])
-    assert math.isnan(known[1])
 
 
 def test_a_difference_alone_may_differ_and_be_consistent_among_many():

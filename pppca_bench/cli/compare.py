@@ -139,9 +139,10 @@ def rank(
     """
     from pppca_bench.config.overrides import parse_filter
     from pppca_bench.reporting import pairs, ranking
+    from pppca_bench.reporting.summary import split_by_cell
 
     with read_store(results) as store:
-        every, facts = store.runs_by_cell(configs or None), store.problems()
+        every, facts = split_by_cell(*store.read(configs or None)), store.problems()
     asked = parse_filter(only)
     if only:
         asked.check(every)

@@ -195,13 +195,13 @@ def rules(config: str, results: Path, form: CardFormat) -> None:
     """
     from pppca_bench.documents import read_yaml
     from pppca_bench.reporting.report_card import build_card, render_card
-    from pppca_bench.reporting.summary import Results
+    from pppca_bench.reporting.summary import Results, split_by_cell
 
     if config.endswith((".yaml", ".yml")):
         document = read_yaml(Path(config)).value
         config = str(document.get("name", config)) if isinstance(document, dict) else config
     with read_store(results) as store:
-        runs = Results(store.runs_by_cell([config]), [config])
+        runs = Results(split_by_cell(*store.read([config])))
         card = build_card(config, runs, store.problems(), _addresses(), store.origins([config]))
     click.echo(render_card(card, form), nl=False)
 

@@ -9,8 +9,8 @@ from pppca_bench.methods.networks import Network
 from pppca_bench.paper.networks import LINEAR, published_searches
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.report_card import n_connections
-from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Facts, StoredRun
+from pppca_bench.reporting.summary import CellRuns, Results
+from pppca_bench.runs import Facts
 
 CONFIG = "proben1_search"
 """Config of the search's runs."""
@@ -99,8 +99,7 @@ def search_documents(results: Results, facts: Facts) -> list[Document]:
     """Return P5, P6 and P7: the best networks of the search (`CONFIG`), and the pivot architectures that follow."""
     cells = results.of_config(CONFIG)
     searches = {
-        problem: [run for cell, runs in cells.items() if cell.problem == problem for run in runs]
-        for problem in published_searches()
+        problem: [runs for cell, runs in cells.items() if cell.problem == problem] for problem in published_searches()
     }
     is_of_classes = {name: search.is_classification for name, search in published_searches().items()}
     first, second = (
@@ -112,29 +111,35 @@ def search_documents(results: Results, facts: Facts) -> list[Document]:
     return [first._replace(agreement=Agreement("P5 + P6 same best network", same)), second, _pivots(searches, facts)]
 
 
-def _trained(runs: Sequence[StoredRun]) -> list[Trained]:
+def _trained(searched: Sequence[CellRuns]) -> list[Trained]:
     """Return the completed runs that have every needed quantity."""
     trained = []
-    for spec, result in runs:
-        settings = spec.cell.settings
+    for runs in searched:
+        settings = runs.cell.settings
         hidden = settings.get("classifier.hidden")
-        if result is not None and result.values.keys() >= set(_NEEDED) and isinstance(hidden, tuple):
+        if isinstance(hidden, tuple):
             network = Network(tuple(map(int, hidden)), str(settings.get("classifier.output_activation")))
-            validation, test, epochs = (result.values[name] for name in _NEEDED)
-            errors = (result.values.get(name) for name in ("validation_error_percent", "test_error_percent"))
-            trained.append(Trained(network, validation, test, int(epochs), *errors))
+            validation, test, epochs = map(runs.values, _NEEDED)
+            classes = [runs.values(name) for name in ("validation_error_percent", "test_error_percent")]
+            for repeat in (repeat for repeat in validation if repeat in test and repeat in epochs):
+                errors = (own.get(repeat) for own in classes)
+                trained.append(Trained(network, validation[repeat], test[repeat], int(epochs[repeat]), *errors))
     return trained
 
 
-def _best_networks(table: str, searches: Mapping[str, Sequence[StoredRun]]) -> Document:
+def _n_planned(searched: Sequence[CellRuns]) -> int:
+    return sum(runs.n_planned for runs in searched)
+
+
+def _best_networks(table: str, searches: Mapping[str, Sequence[CellRuns]]) -> Document:
     columns, records = [("Problem", "{row}")], list[dict[str, Any]]()
     for name, (header, template) in _COLUMNS.items():
         if table == "P5" or not name.endswith("class_error"):
             columns += [(header, template), ("publ.", f"{{_published_{name}}}")]
     for problem, planned in searches.items():
         runs, theirs = _trained(planned), published_searches()[problem]
-        record = {"row": problem, "n": len(runs), "n_planned": len(planned)} | describe_search(runs)
-        record["_late"] = "*" if len(runs) < len(planned) else ""
+        record = {"row": problem, "n": len(runs), "n_planned": _n_planned(planned)} | describe_search(runs)
+        record["_late"] = "*" if len(runs) < _n_planned(planned) else ""
         for name in _COLUMNS:
             text: Any = str(theirs.best) if name == "network" else getattr(theirs, name, None)
             text = None if text == "" else text
@@ -158,7 +163,7 @@ def _best_networks(table: str, searches: Mapping[str, Sequence[StoredRun]]) -> D
     )
 
 
-def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Facts) -> Document:
+def _pivots(searches: Mapping[str, Sequence[CellRuns]], facts: Facts) -> Document:
     records = list[dict[str, Any]]()
     for problem, planned in searches.items():
         theirs, runs, known = published_searches()[problem], _trained(planned), facts.get(problem)
@@ -169,14 +174,14 @@ def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Facts) -> Docume
         record = {
             "row": problem,
             "n": len(runs),
-            "n_planned": len(planned),
+            "n_planned": _n_planned(planned),
             "network": ours and str(ours),
             "n_connections": ours and known and n_connections(known.n_features, ours.hidden, known.n_outputs),
             "published_network": str(theirs.pivot),
             "published_n_connections": theirs.n_connections,
             "_agrees": same,
             "_same": same if same is None else "yes" if same else "no",
-            "_late": "*" if len(runs) < len(planned) else "",
+            "_late": "*" if len(runs) < _n_planned(planned) else "",
         }
         records.append(record)
     columns = (

@@ -18,9 +18,9 @@ from pppca_bench.references.layout import Text, Texts
 from pppca_bench.reporting.document import SIGNED, environment, listed, printed
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import Answers, Finding
-from pppca_bench.reporting.pairs import ALPHA, holm
+from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import summarise
+from pppca_bench.reporting.statistics import holm, summarise
 from pppca_bench.runs import grouped
 
 _ROUNDING = 1e-6
@@ -231,7 +231,7 @@ def _resource(evidence: Evidence, reading: Reading) -> Answer:
     for cell, runs in evidence.results.cells.items():
         known = evidence.facts.get(cell.problem)
         if cell.method == method and known is not None:
-            kept, retained = (runs.of_done(name) for name in ("dimensionality", "retained_variance_percent"))
+            kept, retained = (runs.values(name) for name in ("dimensionality", "retained_variance_percent"))
             errors += [abs(retained[n] - 100.0) for n in retained if kept.get(n) == known.n_features]
     if not errors:
         return _NOT_RUN

@@ -14,7 +14,8 @@ from pppca_bench.paper.experiment import experiments, summaries_of
 from pppca_bench.paper.losses import Line
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import MARGIN
-from pppca_bench.reporting.summary import Results, student_t
+from pppca_bench.reporting.statistics import student_t
+from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Facts, Names, Scalar, grouped
 

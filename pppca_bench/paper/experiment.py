@@ -30,8 +30,9 @@ from pppca_bench.paper.losses import (
 from pppca_bench.references.layout import Identifier, Settings, Text, Texts
 from pppca_bench.reporting.document import EMPTY, Document, Grid, none_if_nan, record_text
 from pppca_bench.reporting.figure_data import Figure, Panel
-from pppca_bench.reporting.pairs import ALPHA, by_split, corrected_t
-from pppca_bench.reporting.summary import NO_RUNS, CellSummary, Results
+from pppca_bench.reporting.pairs import ALPHA, by_split
+from pppca_bench.reporting.statistics import corrected_t
+from pppca_bench.reporting.summary import NO_RUNS, CellRuns, Results
 from pppca_bench.runs import Facts, Names, Selector, grouped
 
 ENDINGS = ("", "_losses", "_tests", "_margins", "_matrix")
@@ -55,7 +56,7 @@ _WITHIN = (
 _APART = "In brackets: not tested over data sets, since the method keeps nearly all features."
 
 Record = dict[str, Any]
-Summaries = Mapping[str, Mapping[str, CellSummary]]
+Summaries = Mapping[str, Mapping[str, CellRuns]]
 
 _LOSS_COLUMNS = (
     ("Loss", "{row}"),
@@ -170,7 +171,7 @@ def experiment_figure(experiment: Experiment, results: Results, facts: Facts) ->
     return Figure(f"{experiment.id}_matrix", title, "", "", "", panels, note, basis="Means over the folds.")
 
 
-def summaries_of(results: Results, selected: Mapping[str, Any], configs: Names) -> dict[str, CellSummary]:
+def summaries_of(results: Results, selected: Mapping[str, Any], configs: Names) -> dict[str, CellRuns]:
     """Return the runs of a method with some settings in configs, by problem; none without a method."""
     settings = dict(selected)
     method = settings.pop("method", None)

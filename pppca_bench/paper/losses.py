@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pppca_bench.quantities import DECIMALS
 from pppca_bench.reporting.document import SIGNED, printed
-from pppca_bench.reporting.pairs import ALPHA, MARGIN, PairedTest, holm
-from pppca_bench.reporting.summary import student_t
+from pppca_bench.reporting.pairs import ALPHA, MARGIN
+from pppca_bench.reporting.statistics import PairedTest, holm, student_t
 
 Floats = NDArray[np.floating[Any]]
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]

@@ -15,10 +15,10 @@ from pppca_bench.reporting.comparison import score_group
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.labels import distinct_labels
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Results, five_number_summary
+from pppca_bench.reporting.statistics import five_number_summary
+from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import fill_tables
 from pppca_bench.runs import Cell, Facts
-from pppca_bench.store.columns import CellRuns
 
 DISTRIBUTION_CONFIGS: Mapping[str, str] = {
     "proben1_linear": "linear networks",
@@ -71,7 +71,7 @@ def distribution_document(config: str, results: Results) -> Document:
     labels, problems = distinct_labels(cells, with_tau=True), [cell.problem for cell in cells]
     for cell, runs in cells.items():
         row = cell.problem if problems.count(cell.problem) == 1 else f"{cell.problem}, {labels[cell]}"
-        record = {"row": row, "n": len(runs.of_done(_ERROR_QUANTITIES["Test"])), "n_planned": len(runs)}
+        record = {"row": row, "n": len(runs.values(_ERROR_QUANTITIES["Test"])), "n_planned": runs.n_planned}
         for quantity in _ERROR_QUANTITIES.values():
             names = (f"{quantity}_{name}" for name in _STATISTICS.values())
             record |= dict(zip(names, _distribution(runs, quantity), strict=True))
@@ -100,7 +100,7 @@ def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
     The best value is of the first run with the least validation error, since test errors never decide which run is the
     best (Proben1 report, section 2.8).
     """
-    values, validation = runs.of_done(quantity), runs.of_done("validation_squared_error_percent")
+    values, validation = runs.values(quantity), runs.values("validation_squared_error_percent")
     if not values:
         return [None] * len(_STATISTICS)
     best = values[min(values, key=validation.__getitem__)] if values.keys() <= validation.keys() else None
@@ -144,5 +144,5 @@ def training_document(results: Results, facts: Facts, references: Sequence[Refer
         records,
         notes=(note,),
         has_runs=bool(results.of_config(PRINTED)),
-        n_missing=sum(cell.n_planned - cell.n for cell in firsts),
+        n_missing=sum(cell.runs.n_planned - cell.n for cell in firsts),
     )

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from pppca_bench.paper.networks import Better, PublishedTest, published_tests
 from pppca_bench.reporting.document import EMPTY, Agreement, Document
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.runs import grouped
-from pppca_bench.store.columns import CellRuns
 
 PIVOT, NO_SHORTCUTS = "proben1_pivot", "proben1_no_shortcuts"
 """The configs whose runs are compared."""
@@ -147,7 +146,7 @@ def significance_document(results: Results) -> Document:
         pivot, no_shortcut = _errors(pivots.get(problem)), _errors(others.get(problem))
         test = compare_errors(pivot, no_shortcut)
         tests += [test] if test else []
-        planned = sum(min(len(own[problem]), N_RUNS) for own in (pivots, others) if problem in own)
+        planned = sum(min(own[problem].n_planned, N_RUNS) for own in (pivots, others) if problem in own)
         n_missing += planned - len(pivot + no_shortcut)
         counts = {"row": problem, "n_pivot": len(pivot), "n_no_shortcut": len(no_shortcut)}
         records.append({**counts, **_record(test, theirs), "_published": _verdict(*theirs)})
@@ -179,7 +178,7 @@ def runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
 
 
 def _errors(runs: CellRuns | None) -> list[float]:
-    return [error for repeat, error in runs.of_done(QUANTITY).items() if repeat < N_RUNS] if runs else []
+    return [error for repeat, error in runs.values(QUANTITY).items() if repeat < N_RUNS] if runs else []
 
 
 _LETTERS = {"pivot": "P", "no_shortcut": "N"}

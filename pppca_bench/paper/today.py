@@ -15,7 +15,7 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
 from pppca_bench.paper.significance import runs_by_problem
 from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.figure_data import Figure, Panel, done_keys
+from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Facts
@@ -66,9 +66,9 @@ def mean_shares(results: Results) -> dict[str, dict[str, float]]:
     Problems with several settings are left out.
     """
     means = {
-        problem: {name: fmean(runs.of_done(name).values()) for name in _COLUMNS.values()}
+        problem: {name: fmean(runs.values(name).values()) for name in _COLUMNS.values()}
         for problem, runs in runs_by_problem(results, CONFIG).items()
-        if runs.of_done("fitness_time_percent")
+        if runs.values("fitness_time_percent")
     }
     if means:
         means[MEAN] = {name: fmean(own[name] for own in means.values()) for name in _COLUMNS.values()}
@@ -91,7 +91,7 @@ def fitness_times_document(results: Results) -> Document:
             " matrix, so that its cost does not depend on the number of samples.",
         ),
         has_runs=bool(runs),
-        n_missing=sum(len(own) - len(own.of_done("fitness_time_percent")) for own in runs),
+        n_missing=sum(own.n_planned - len(own.values("fitness_time_percent")) for own in runs),
     )
 
 
@@ -129,7 +129,7 @@ def _streaming_curves(results: Results, store: Store, facts: Facts) -> dict[str,
     """Return the curve of the first run on each data set, at powers of two of the number of samples, by method."""
     curves: dict[str, list[NDArray[np.float64]]] = {}
     for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):
-        for history in store.histories(done_keys(runs)[:1]).values():
+        for history in store.histories(runs.of_done("key")[:1].tolist()).values():
             if "optimality" in history:
                 optimality = np.asarray(history["optimality"], dtype=np.float64)
                 # The first entry of an epoch's history is the start.

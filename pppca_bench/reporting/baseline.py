@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
 from pppca_bench.quantities import SIZES, described
 from pppca_bench.reporting.comparison import Place
+from pppca_bench.reporting.summary import NO_RUNS
 from pppca_bench.reporting.table import Table, TableCell
 
 FORMAT = 4
@@ -36,25 +37,21 @@ class RecordedCell(NamedTuple):
     settings: str = ""
 
 
-def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
+def record(tables: Sequence[Table]) -> dict[Place, RecordedCell]:
     """Return the baseline of filled tables: every published number that was run, except sizes and timings.
 
     Of every cell with such a number, the numbers of features are recorded, too.
     """
-    return _record_cells(cells_of(tables))
-
-
-def _record_cells(cells: Mapping[Place, TableCell]) -> dict[Place, RecordedCell]:
     recorded = {}
-    for place, cell in cells.items():
-        values, measured = _values(cell, place), RECORDED_AS.get(place[3], place[3])
-        if values and not (measured in SIZES or described(measured).is_timing):
-            recorded[place] = RecordedCell(values, cell.settings)
+    for place, cell in cells_of(tables).items():
+        quantity = _recorded_quantity(place)
+        if (values := cell.runs.values(quantity)) and not (quantity in SIZES or described(quantity).is_timing):
+            recorded[place] = RecordedCell(values, cell.runs.settings)
     return recorded
 
 
 def differences(
-    tables: Iterable[Table],
+    tables: Sequence[Table],
     baseline: Mapping[Place, RecordedCell],
     n_repeats: int | None = None,
     tolerance: float = TOLERANCE,
@@ -64,33 +61,31 @@ def differences(
     Of each cell, the first ``n_repeats`` are compared (all by default); of these, more than recorded may have been run.
     """
     cells = cells_of(tables)
-    reasons = {place: "was not recorded" for place in _record_cells(cells) if place not in baseline}
+    reasons = {place: "was not recorded" for place in record(tables) if place not in baseline}
     for place, recorded in baseline.items():
-        cell = cells.get(place)
-        ours = first_repeats(_values(cell, place) if cell else {}, n_repeats)
+        runs = cells[place].runs if place in cells else NO_RUNS
+        ours = first_repeats(runs.values(_recorded_quantity(place)), n_repeats)
         expected = first_repeats(recorded.values, n_repeats)
         # Runs of other numbers of repeats than planned may have more repeats than recorded, but no gap between them.
         last = math.inf if n_repeats is None else max(recorded.values, default=-1)
         missing, added = [n for n in expected if n not in ours], [n for n in ours if n not in expected and n < last]
-        moved = [n for n, value in expected.items() if n in ours and _is_apart(ours[n], value, tolerance)]
-        if cell is not None and cell.n_failed:
-            reasons[place] = f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
+        apart = [
+            n for n in expected if abs(ours.get(n, math.nan) - expected[n]) > tolerance * max(1.0, abs(expected[n]))
+        ]
+        if runs.n_failed:
+            reasons[place] = f"has {runs.n_failed} failed run{'s' if runs.n_failed > 1 else ''}"
         elif not ours and expected:
             reasons[place] = "was not run"
-        elif cell is not None and cell.settings and recorded.settings and cell.settings != recorded.settings:
+        elif runs.settings and recorded.settings and runs.settings != recorded.settings:
             reasons[place] = "was run with other settings, or on other data, than recorded"
         elif missing:
             reasons[place] = f"lacks repeat {missing[0]}{_and_others(missing)}"
         elif added:
             reasons[place] = f"has repeat {added[0]}, which was not recorded{_and_others(added)}"
-        elif moved:
-            value, before = ours[moved[0]], recorded.values[moved[0]]
-            reasons[place] = f"is {value:.12g} in repeat {moved[0]}, recorded was {before:.12g}{_and_others(moved)}"
+        elif apart:
+            value, before = ours[apart[0]], recorded.values[apart[0]]
+            reasons[place] = f"is {value:.12g} in repeat {apart[0]}, recorded was {before:.12g}{_and_others(apart)}"
     return reasons
-
-
-def _is_apart(value: float, before: float, tolerance: float) -> bool:
-    return abs(value - before) > tolerance * max(1.0, abs(before))
 
 
 def _and_others(repeats: list[int]) -> str:
@@ -109,8 +104,8 @@ def cells_of(tables: Iterable[Table]) -> dict[Place, TableCell]:
     }
 
 
-def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
-    return cell.values(RECORDED_AS.get(place[3], place[3]))
+def _recorded_quantity(place: Place) -> str:
+    return RECORDED_AS.get(place[3], place[3])
 
 
 def first_repeats(values: Mapping[int, float], n_repeats: int | None) -> dict[int, float]:

@@ -15,7 +15,7 @@ from pppca_bench.errors import StoreError
 from pppca_bench.reporting.baseline import RECORDED_AS, RecordedCell, cells_of, first_repeats
 from pppca_bench.reporting.comparison import Comparison, Place, compare, in_json, mean_difference, text_grid
 from pppca_bench.reporting.document import SIGNED, printed
-from pppca_bench.reporting.summary import summarise_values
+from pppca_bench.reporting.statistics import summarise_values
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.verdicts import VERDICTS
 from pppca_bench.runs import Names, grouped
@@ -59,7 +59,7 @@ def changes(
     for table in tables:
         theirs, ours = {}, {}
         for key, cell in table.cells.items():
-            values = recorded.get((table.id, cell.selector, cell.settings), {})
+            values = recorded.get((table.id, cell.selector, cell.runs.settings), {})
             theirs[key] = cell._replace(ours=summarise_values(values))
             measured = {name: cell.ours[of] for name, of in RECORDED_AS.items() if of in cell.ours}
             ours[key] = cell._replace(ours={**cell.ours, **measured})

@@ -86,66 +86,37 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
     """Compare every published number of the tables, in their order."""
     comparisons, first = list[Comparison](), dict[tuple[object, ...], str]()
     for table in tables:
-        searches = table.reference.searched if table.reference else ()
-        source = table.reference.title if table.reference else ""
-        own = list[Comparison]()
-        for cell in table.cells.values():
-            place = f"{table.id}, {cell.row}, {cell.column}"
-            problem = cell.selector.problem if cell.selector else ""
-            for quantity, theirs in cell.published.items():
-                earlier = first.setdefault((problem, cell.settings or cell.selector or place, quantity), place)
-                own.append(
-                    Comparison(
-                        *(table.id, cell.row, cell.column, quantity, theirs.value),
-                        verdict="not run" if rule_of(table, cell, quantity) else "not compared",
-                        same_as="" if earlier == place else earlier,
-                        searched=any(
-                            seen.includes(table.id, cell.row, cell.column) and quantity in seen.quantities
-                            for seen in searches
-                        ),
-                        source=source,
-                    )
-                )
-        comparisons += _judged(table, own)
-        for (name, row, column), numbers in table.reference.numbers.items() if table.notes and table.reference else ():
-            if name == table.id:
-                noted = {quantity: number for quantity, number in numbers.items() if quantity in table.notes}
-                comparisons += [
-                    Comparison(name, row, column, quantity, number.value, verdict="not compared", source=source)
-                    for quantity, number in noted.items()
-                ]
+        contrasts, items = dict[Place, Contrast](), list[Comparison]()
+        searches, source = (table.reference.searched, table.reference.title) if table.reference else ((), "")
+        for cell, quantity in ((each, name) for each in table.cells.values() for name in each.published):
+            theirs, ours, rule = cell.published[quantity], cell.ours.get(quantity), rule_of(table, cell, quantity)
+            label, problem = f"{table.id}, {cell.row}, {cell.column}", cell.selector.problem if cell.selector else ""
+            earlier = first.setdefault((problem, cell.runs.settings or cell.selector or label, quantity), label)
+            item = Comparison(
+                *(table.id, cell.row, cell.column, quantity, theirs.value),
+                verdict="not run" if rule else "not compared",
+                same_as="" if earlier == label else earlier,
+                searched=any(
+                    seen.includes(table.id, cell.row, cell.column) and quantity in seen.quantities for seen in searches
+                ),
+                source=source,
+            )
+            if rule and ours:
+                against = contrasts[item.place] = contrast(theirs, ours, rule)
+                item = item._replace(mean=ours.mean, sd=none_if_nan(ours.sd), n=ours.n, difference=against.difference)
+                low, high, margin, p = map(none_if_nan, against[1:5])
+                item = item._replace(low=low, high=high, margin=margin, p=p)
+            items.append(item)
+        judged = dict(zip(contrasts, verdicts(list(contrasts.values())), strict=True))
+        comparisons += [item._replace(verdict=judged.get(item.place, item.verdict)) for item in items]
+        comparisons += [
+            Comparison(*place, quantity, numbers[quantity].value, verdict="not compared", source=source)
+            for place, numbers in (table.reference.numbers.items() if table.reference else ())
+            for quantity in numbers
+            if place[0] == table.id and quantity in table.notes
+        ]
     seen = {(item.first_place, item.quantity) for item in comparisons if item.searched}
     return [item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons]
-
-
-def _judged(table: Table, comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons of a table with our numbers and the verdicts, where there are runs."""
-    contrasts = dict[Place, Contrast]()
-    for item in comparisons:
-        cell = table.cells[item.row, item.column]
-        if (rule := rule_of(table, cell, item.quantity)) and item.quantity in cell.ours:
-            contrasts[item.place] = contrast(cell.published[item.quantity], cell.ours[item.quantity], rule)
-    judged = dict(zip(contrasts, verdicts(list(contrasts.values())), strict=True))
-    return [
-        _filled(table, item, contrasts[item.place], judged[item.place]) if item.place in contrasts else item
-        for item in comparisons
-    ]
-
-
-def _filled(table: Table, item: Comparison, against: Contrast, verdict: Verdict) -> Comparison:
-    ours = table.cells[item.row, item.column].ours[item.quantity]
-    low, high, margin, p = map(none_if_nan, against[1:5])
-    return item._replace(
-        mean=ours.mean,
-        sd=none_if_nan(ours.sd),
-        n=ours.n,
-        difference=against.difference,
-        low=low,
-        high=high,
-        margin=margin,
-        p=p,
-        verdict=verdict,
-    )
 
 
 def rule_of(table: Table, cell: TableCell, quantity: str) -> Rule | None:
@@ -177,12 +148,6 @@ class Score(NamedTuple):
         return all(reached) if reached else None
 
 
-def _is_scored(group: Scored, table: Table, cell: TableCell) -> bool:
-    """Return whether a cell belongs to a group, was published, and can be filled by runs."""
-    named = group.includes(table.id, cell.row, cell.column)
-    return named and cell.selector is not None and group.quantity in cell.published
-
-
 def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[Score]:
     """Score every group of cells that the references name, and the agreements of documents, run or not."""
     references = {table.reference.name: table.reference for table in tables if table.reference}
@@ -197,23 +162,24 @@ def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[
 
 def score_group(group: Scored, tables: Sequence[Table]) -> Score:
     """Score a group of cells; see `scores`. Numbers whose standard deviation exceeds them have no informative ratio."""
-    ours, n_cells = group.ours or group.quantity, 0
-    distances, inside = list[float](), list[bool]()
-    for table in tables:
-        for cell in (cell for cell in table.cells.values() if _is_scored(group, table, cell)):
-            theirs = cell.published[group.quantity]
-            if theirs.sd is not None and theirs.sd > abs(theirs.value):
-                continue
-            n_cells += 1
-            if ours in cell.ours:
-                mean = cell.ours[ours].mean
-                distances.append(_distance(theirs, mean, group.unit))
-                if theirs.sd is not None:
-                    inside.append(abs(mean - theirs.value) <= (theirs.sd or theirs.half_unit) + 1e-9)
+    scored = [
+        (cell.published[group.quantity], cell.ours.get(group.ours or group.quantity))
+        for table in tables
+        for cell in table.cells.values()
+        if cell.selector and group.quantity in cell.published and group.includes(table.id, cell.row, cell.column)
+    ]
+    informative = [(theirs, ours) for theirs, ours in scored if theirs.sd is None or theirs.sd <= abs(theirs.value)]
+    run = [(theirs, ours.mean) for theirs, ours in informative if ours]
+    distances = [_distance(theirs, mean, group.unit) for theirs, mean in run]
     known = [distance for distance in distances if not math.isnan(distance)]
     score, worst = (math.fsum(known) / len(known), max(known)) if known else (None, None)
+    inside = [
+        abs(mean - theirs.value) <= (theirs.sd or theirs.half_unit) + 1e-9
+        for theirs, mean in run
+        if theirs.sd is not None
+    ]
     share = sum(inside) / len(inside) if inside and group.share is not None else None
-    return Score(group.name, n_cells, len(distances), score, worst, group.unit, group.target, share, group.share)
+    return Score(group.name, len(informative), len(run), score, worst, group.unit, group.target, share, group.share)
 
 
 def _distance(number: Number, ours: float, unit: str) -> float:

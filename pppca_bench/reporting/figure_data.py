@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,9 +13,10 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import count_in_words
-from pppca_bench.reporting.summary import Results, student_t
+from pppca_bench.reporting.statistics import student_t
+from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Names, Selector, StoredRun
+from pppca_bench.runs import Names, Selector
 from pppca_bench.store.database import Store
 
 Portrait = Mapping[str, NDArray[Any]]
@@ -137,13 +138,8 @@ def _histories(
     results: Results, store: Store, selector: Selector, configs: Names, *, first_alone: bool = False
 ) -> list[Mapping[str, NDArray[Any]]]:
     """Return the histories of the completed runs of a cell, or only of its first completed run."""
-    done = done_keys(results.select(selector, configs))
+    done = results.summary(selector, configs).of_done("key").tolist()
     return list(store.histories(done[:1] if first_alone else done).values())
-
-
-def done_keys(runs: Iterable[StoredRun]) -> list[str]:
-    """Return the keys of the completed runs."""
-    return [spec.key for spec, result in runs if result is not None and result.status == "done"]
 
 
 def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:

@@ -16,16 +16,15 @@ from pppca_bench.quantities import described
 from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, score_rows, scores
 from pppca_bench.reporting.document import Document, environment, number_text
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, to_images
-from pppca_bench.reporting.index_page import figure_notes, headline, not_run
+from pppca_bench.reporting.index_page import headline, not_run
 from pppca_bench.reporting.own_tables import FIT_TIMES
 from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Histogram, five_number_summary, histogram
+from pppca_bench.reporting.statistics import Histogram, five_number_summary, histogram
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import SIGNS, document_of, filled_parts, published_texts
 from pppca_bench.reporting.verdicts import Verdict
-from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
 from pppca_bench.version import __version__
 
@@ -115,7 +114,8 @@ def _cell(table: Table, cell: TableCell | None, text: str, compared: Mapping[Pla
     if table.spread and texts[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
         texts[0] += f" ± {number_text(cell.shows[0], sd)}"
     parts = filled_parts(cell.form, texts) if cell.published else []
-    repeated = [name for name in (*cell.shows, *table.also) if name in cell.ours and len(cell.values(name)) > 1]
+    shown = () if table.is_list else (*cell.shows, *table.also)
+    repeated = [name for name in shown if name in cell.ours and len(cell.runs.values(name)) > 1]
     source = None
     if runs := cell.source:
         versions = f"Versions {runs.versions}; data" if runs.versions else "Data"
@@ -132,7 +132,7 @@ def _cell(table: Table, cell: TableCell | None, text: str, compared: Mapping[Pla
 
 def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Histogram]:
     """Return the statistics of a quantity as text, and its histogram with the published number."""
-    ours, values = cell.ours[name], list(cell.values(name).values())
+    ours, values = cell.ours[name], list(cell.runs.values(name).values())
     text = (
         f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
         f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"
@@ -177,14 +177,10 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
         headline=headline(snapshot.comparisons, answers, snapshot.all_shares),
-        n_runs=sum(runs.count_of(DONE) for runs in cells.values()),
+        n_runs=sum(runs.n_done for runs in cells.values()),
         answers=answers,
         tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
-        figures=[
-            (figure, to_images(draw, figure, for_page=True), figure_notes(figure))
-            for figure in figures
-            if figure.panels
-        ],
+        figures=[(figure, to_images(draw, figure, for_page=True)) for figure in figures if figure.panels],
         rankings=rankings,
         counts=counts,
         scores=text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),
@@ -213,9 +209,9 @@ def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: M
         "name": name,
         "methods": ", ".join(dict.fromkeys(title_of(cell.method) for cell in cells)),
         "problems": ", ".join(problems) if len(problems) <= 4 else f"{len(problems)} problems",
-        "n_done": sum(runs.count_of(DONE) for runs in cells.values()),
-        "n_failed": sum(runs.count_of(FAILED) for runs in cells.values()),
-        "n_planned": sum(map(len, cells.values())),
+        "n_done": sum(runs.n_done for runs in cells.values()),
+        "n_failed": sum(runs.n_failed for runs in cells.values()),
+        "n_planned": sum(runs.n_planned for runs in cells.values()),
         "text": text,
         "card": card,
         "sizes": text_view(Document(f"{name}-problems", "Problems", "", card.headers, card.rows)),

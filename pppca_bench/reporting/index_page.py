@@ -37,7 +37,7 @@ def render_index(
     for table in (table for table in tables if table.has_runs):
         cells = list(table.cells.values()) if isinstance(table, Table) else []
         counts = {cell.n for cell in cells if cell.n}
-        shown = counts and any(cell.n_planned for cell in cells)
+        shown = counts and any(cell.runs.n_planned for cell in cells)
         repeats.append((table, count_in_words(counts) if shown else ""))
     text = (
         environment()
@@ -55,12 +55,6 @@ def render_index(
         )
     )
     return text.rstrip("\n") + "\n"
-
-
-def figure_notes(figure: Figure) -> list[str]:
-    """Return the source of a figure and the parts that were not run; the drawing has its other notes."""
-    source = [f"Source: {figure.place}."] if figure.place else []
-    return source + ([f"Not run: {'; '.join(figure.missing)}."] if figure.missing else [])
 
 
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:
@@ -85,7 +79,7 @@ def _gaps(table: Table | Document) -> Iterator[str]:
         if ambiguous := [cell for cell in expected if cell.listed_in]:
             yield f"{len(ambiguous)} of {len(expected)} cells, empty because of several settings ({_rows(ambiguous)})"
         if late := [cell for cell in table.incomplete_cells if cell.ours]:
-            yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
+            yield f"{sum(cell.runs.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
 
 
 def _rows(cells: Sequence[TableCell]) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from statistics import fmean
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pppca_bench.methods.lookup import stored_method, title_of
 from pppca_bench.methods.networks import has_published_network, rule_named
 from pppca_bench.methods.protocol import STORAGE_FLAGS
-from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar, distinguished, grouped, written
-from pppca_bench.store.columns import CellRuns
-
-_ABSENT: Any = object()
-"""Value of a setting that a cell does not have."""
+from pppca_bench.reporting.summary import CellRuns
+from pppca_bench.runs import ABSENT, AUTO, CHOOSE, Cell, Key, Parameters, Scalar, distinguish, grouped, written
 
 _NAMED_FIRST = ("rule", "base.rule", "hidden", "shortcuts")
 _NOTHING: Mapping[Cell, Collection[str]] = MappingProxyType({})
@@ -71,46 +67,53 @@ def distinct_labels(
     changed : mapping of Cell to collection of str, optional
         Parameters that are always named.
     """
-    parts = {cell: [method_label(cell, with_tau=with_tau)] for cell in cells}
-    for group in grouped(parts, method_label).values():
-        for cell, names in zip(group, unusual([own_settings(cell) for cell in group]), strict=True):
-            named = {name: value for name, value in own_settings(cell).items() if name in changed.get(cell, ())} | names
-            parts[cell] += [setting_text(name, value) for name, value in sorted(named.items())]
-    classifiers = [cell.classifier for cell in parts if cell.classifier]
-    names_of, usual = classifier_names(classifiers), _most_frequent(classifiers)
-    for cell, texts in parts.items():
-        if cell.classifier not in usual and (text := names_of.get(cell.classifier)):
-            texts.append(f"classifier ({text})")
-    for facts in _DISTINGUISHING_FACTS:
-        for group in grouped(parts, lambda cell: (cell.problem, *parts[cell])).values():
-            for cell, text in zip(group, facts(group), strict=True):
-                parts[cell] += [text] if text and len(group) > 1 else []
-    return {cell: ", ".join(texts) for cell, texts in parts.items()}
+    labels = {cell: method_label(cell, with_tau=with_tau) for cell in cells}
+    for group in grouped(labels, method_label).values():
+        for cell, own in zip(group, distinguish([own_settings(cell) for cell in group]), strict=True):
+            labels[cell] = _with_settings(labels[cell], _named(cell, changed.get(cell, ())) | own)
+    classified = [cell for cell in labels if cell.classifier]
+    names = classifier_names(cell.classifier for cell in classified)
+    for cell, own in zip(classified, distinguish([{"": cell.classifier} for cell in classified]), strict=True):
+        if own and (text := names[cell.classifier]):
+            labels[cell] += f", classifier ({text})"
+    for facts in _FACTS:
+        _complete(labels, lambda cell: cell.problem, facts)
+    return labels
 
 
 def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
     """Name each classifier by the fewest settings that distinguish it, such as ``"rprop, hidden = 16"``."""
-    different = [dict(classifier) for classifier in dict.fromkeys(classifiers)]
-    names = [*_NAMED_FIRST, *sorted({name for own in different for name in own} - {*_NAMED_FIRST})]
-    settings = {tuple(own.items()): dict.fromkeys(names, _ABSENT) | own for own in different}
+    settings = {classifier: dict(classifier) for classifier in classifiers}
+    names = [*_NAMED_FIRST, *sorted({name for own in settings.values() for name in own} - {*_NAMED_FIRST})]
+    every = [dict.fromkeys(names, ABSENT) | own for own in settings.values()]
     return {
-        classifier: ", ".join(setting_text(name, value).removeprefix("rule = ") for name, value in own.items())
-        for classifier, own in distinguished(settings, names).items()
+        classifier: ", ".join(setting_text(*item).removeprefix("rule = ") for item in own.items())
+        for classifier, own in zip(settings, distinguish(every, names), strict=True)
     }
 
 
-def unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[dict[str, Scalar]]:
-    """Return the values of each mapping that are not the most frequent; a missing value counts as a value."""
-    names = dict.fromkeys(name for own in settings for name in own)
-    usual = {name: _most_frequent([own.get(name, _ABSENT) for own in settings]) for name in names}
-    return [{name: value for name in names if (value := own.get(name, _ABSENT)) not in usual[name]} for own in settings]
+def _named(cell: Cell, names: Collection[str]) -> dict[str, Scalar]:
+    return {name: value for name, value in own_settings(cell).items() if name in names}
+
+
+def _with_settings(label: str, settings: Mapping[str, Scalar]) -> str:
+    return ", ".join([label, *(setting_text(*item) for item in sorted(settings.items()))])
+
+
+def _complete(
+    labels: dict[Key, str], place: Callable[[Key], object], facts: Callable[[Sequence[Key]], Sequence[str]]
+) -> None:
+    """Add facts, a text for each item, to the labels that are equal among the items of a place."""
+    for group in grouped(labels, lambda item: (place(item), labels[item])).values():
+        for item, text in zip(group, facts(group), strict=True) if len(group) > 1 else ():
+            labels[item] += f", {text}" if text else ""
 
 
 def setting_text(name: str, value: Scalar) -> str:
     """Write a setting, such as ``"n_epochs = 50"``."""
     if name.startswith(CHOOSE) and isinstance(value, tuple):
         return f"{name} = {', '.join(map(value_text, value))}"
-    return f"no {name}" if value is _ABSENT else f"{name} = {value_text(value)}"
+    return f"no {name}" if value is ABSENT else f"{name} = {value_text(value)}"
 
 
 def value_text(value: Scalar) -> str:
@@ -118,27 +121,25 @@ def value_text(value: Scalar) -> str:
     return (" + ".join(map(written, value)) or "none") if isinstance(value, tuple) else written(value)
 
 
-def _most_frequent(values: Sequence[Any]) -> list[Any]:
-    """Return a list of the most frequent value; it is empty if several values are equally frequent."""
-    ranked = Counter(values).most_common(2)
-    return [ranked[0][0]] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else []
-
-
-def _if_different(texts: Sequence[str]) -> Sequence[str]:
+def _different(texts: Sequence[str]) -> Sequence[str]:
     """Return the texts, or empty texts if all of them are equal."""
     return texts if len(set(texts)) > 1 else [""] * len(texts)
 
 
-def _unusual_texts(settings: Sequence[Mapping[str, Scalar]]) -> list[str]:
-    return [", ".join(setting_text(*item) for item in own.items()) for own in unusual(settings)]
+def _unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[str]:
+    return [", ".join(setting_text(*item) for item in own.items()) for own in distinguish(settings)]
 
 
-_DISTINGUISHING_FACTS: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
-    lambda cells: _if_different([cell.method for cell in cells]),  # classes of the same name in different modules
-    lambda cells: _if_different([f"data {cell.data_sha256[:8]}" for cell in cells]),
-    lambda cells: _unusual_texts([{f"{name} version": number for name, number in cell.algorithms} for cell in cells]),
+def _versions(algorithms: Iterable[tuple[str, int | str]]) -> dict[str, Scalar]:
+    return {f"{name} version": number for name, number in algorithms}
+
+
+_FACTS: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
+    lambda cells: _different([cell.method for cell in cells]),  # classes of the same name in different modules
+    lambda cells: _different([f"data {cell.data_sha256[:8]}" for cell in cells]),
+    lambda cells: _unusual([_versions(cell.algorithms) for cell in cells]),
     # A threshold or a classifier that only some cells have.
-    lambda cells: _unusual_texts(
+    lambda cells: _unusual(
         [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
     ),
 )
@@ -151,13 +152,6 @@ class Setting(NamedTuple):
     name: str  # the method with its thresholds and every parameter that does not have its default value
     classifier: str  # the fewest settings that distinguish it from the other settings' classifiers; "" if all are equal
     cells: Mapping[str, CellRuns]  # by problem; data of equal name have their digest in the key
-    tau: Scalar  # None if another parameter replaces it; `AUTO` if runs choose it or the method has no tau
-    family: Hashable  # equal for settings that differ only in the number of features that they keep
-
-    def means(self, quantity: str) -> dict[str, float]:
-        """Return the mean of a quantity over the completed repeats, by problem, for problems with such repeats."""
-        values = {problem: runs.of_done(quantity).values() for problem, runs in self.cells.items()}
-        return {problem: fmean(own) for problem, own in values.items() if own}
 
 
 def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
@@ -173,26 +167,26 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
         cell: shown[cell.classifier] if has_published_network(cell.problem) else cell.classifier for cell in ranked
     }
     groups = grouped(ranked, lambda cell: (cell.method, cell.parameters, classifiers[cell], cell.algorithms))
-    short = classifier_names([classifier for _, _, classifier, _ in groups if classifier])
-    names = {key: (_setting_name(cells[group[0]]), short.get(key[2], "")) for key, group in groups.items()}
-    for (name, classifier), alike in grouped(groups, names.__getitem__).items():
-        everything = [dict(own) | {f"{part} version": n for part, n in versions} for _, own, _, versions in alike]
-        for key, text in zip(alike, _unusual_texts(everything), strict=True):
-            names[key] = (f"{name}, {text}" if text and len(alike) > 1 else name), classifier
+    short = classifier_names(classifier for _, _, classifier, _ in groups if classifier)
+    names = {
+        key: _with_settings(method_label(group[0], with_tau=True), _named(group[0], cells[group[0]].changed))
+        for key, group in groups.items()
+    }
+    _complete(
+        names,
+        lambda key: short.get(key[2], ""),
+        lambda keys: _unusual([dict(own) | _versions(versions) for _, own, _, versions in keys]),
+    )
     return [
         Setting(
-            *names[key],
-            {
-                f"{cell.problem}, data {cell.data_sha256[:8]}" if n_data[cell.problem] > 1 else cell.problem: cells[
-                    cell
-                ]
-                for cell in group
-            },
-            dict(key[1]).get("tau", AUTO),
-            (key[0], tuple(item for item in key[1] if not _sets_size(item[0])), *key[2:]),
+            names[key], short.get(key[2], ""), {_data_name(cell, n_data[cell.problem]): cells[cell] for cell in group}
         )
         for key, group in groups.items()
     ]
+
+
+def _data_name(cell: Cell, n_data: int) -> str:
+    return f"{cell.problem}, data {cell.data_sha256[:8]}" if n_data > 1 else cell.problem
 
 
 def setting_labels(settings: Sequence[Setting], of: Collection[Setting] | None = None) -> list[str]:
@@ -205,18 +199,8 @@ def setting_labels(settings: Sequence[Setting], of: Collection[Setting] | None =
     ]
 
 
-def _setting_name(runs: CellRuns) -> str:
-    changed = [setting_text(*item) for item in own_settings(runs.cell).items() if item[0] in runs.changed]
-    return ", ".join([method_label(runs.cell, with_tau=True), *changed])
-
-
 def _as_published(classifier: Parameters) -> Parameters:
     """Return a classifier's settings without the input scaling of a named network."""
     return tuple(
         (name, value) for name, value in classifier if not (name.endswith("input_scaling") and rule_named(value))
     )
-
-
-def _sets_size(name: str) -> bool:
-    """Return whether a parameter sets the number of features that are kept, or the candidates for it."""
-    return name in ("tau", "n_components") or name.startswith(CHOOSE)

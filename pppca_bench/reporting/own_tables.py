@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
+from pppca_bench.methods.lookup import stored_method
 from pppca_bench.quantities import ERRORS, described, error_of
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
-from pppca_bench.reporting.summary import Results, no_values, source_of, summarise_runs
+from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import Table, TableCell, filling_configs
-from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, Facts, Names
-from pppca_bench.store.columns import DONE, CellRuns
+from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, Facts, Names, grouped
 
 LISTED = ("dimensionality", "retained_variance_percent", "optimality_percent", "reconstruction_error")
 """Columns after the errors of tables that list cells; methods that only measure have other columns."""
@@ -47,10 +47,17 @@ class OwnTables:
     ) -> None:
         self._results, self._facts, self._in_documents = results, facts, in_documents
         self._layouts = [(reference, layout) for reference in references for layout in reference.layouts]
+        configs = sorted(set[str]().union(*(runs.configs for runs in results.cells.values())))
+        self._config = configs[0] if len(configs) == 1 else ""
+        self._variants: dict[str, list[list[Cell]]] = {}  # by config, cells that differ in other settings than `_place`
+        for name in configs:
+            places = grouped((cell for cell, runs in results.cells.items() if name in runs.configs), _place)
+            if several := [group for group in places.values() if len(group) > 1]:
+                self._variants[name] = several
 
     def builders(self) -> dict[str, Callable[[], Table]]:
         """Return the builder of each table by its identifier."""
-        variants = {f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._results.variants}
+        variants = {f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._variants}
         retained = "Test error and retained variance"
         return {
             "X": self._other_runs,
@@ -89,7 +96,7 @@ class OwnTables:
         shown = self._in_documents.keys() | self._published.keys()
         variants = {
             f"{VARIANTS}{name}": [cell for group in groups if not shown >= set(group) for cell in group]
-            for name, groups in self._results.variants.items()
+            for name, groups in self._variants.items()
         }
         others = [cell for cell in self._results.cells if cell not in shown and self._is_single(cell, variants)]
         measures = [cell for cell in others if only_measures(cell)]
@@ -97,12 +104,6 @@ class OwnTables:
         if others and self._config and not self._in_documents:
             others, variants = [cell for cell in self._results.cells if not only_measures(cell)], {}
         return {"X": others, "M": measures, **variants}
-
-    @cached_property
-    def _config(self) -> str:
-        """Return the config of all runs; "" for several configs."""
-        configs = set[str]().union(*(runs.configs for runs in self._results.cells.values()))
-        return next(iter(configs)) if len(configs) == 1 else ""
 
     def _is_single(self, cell: Cell, lists: Mapping[str, Sequence[Cell]]) -> bool:
         """Return whether a config plans the cell without other settings of the same method."""
@@ -135,11 +136,11 @@ class OwnTables:
         squared = {f"{key}, squared error": f"{label}, squared error, %" for key, label in at.items()}
         table: dict[tuple[str, str], TableCell] = {}
         for cell, tau in taus.items():
-            summary, source = summarise_runs(self._results.cells[cell]), source_of(cell, self._results)
-            shows = error_of(summary.quantities), "dimensionality"
+            runs, source = self._results.cells[cell], self._results.source(cell)
+            shows = error_of(runs.quantities), "dimensionality"
             column = "no tau" if tau is None else f"tau={value_text(tau)}"
             place = rows[cell], column if shows[0] == ERRORS[0] else f"{column}, squared error"
-            table[place] = TableCell(*place, shows, "{} ({})").filled(summary, shows, source)
+            table[place] = TableCell(*place, shows, "{} ({})").filled(runs, shows, source)
         filled = {column for _, column in table}
         columns = {key: label for key, label in (at | squared).items() if key in filled}
         whole = self._config and set(cells) == set(self._results.cells)
@@ -161,7 +162,7 @@ class OwnTables:
             for cell, own in single.items()
             if own.get("data_fraction") in (None, 100.0, AUTO)
             and (own.get("tau") in (None, REFERENCE_TAU) or (cell.problem, cell.method) not in at_reference)
-            and "retained_variance_percent" in self._results.cells[cell].values
+            and "retained_variance_percent" in self._results.cells[cell].quantities
             and (cell in self._published or cell not in self._in_documents)
             and self._published.get(cell) not in complete
         ]
@@ -169,7 +170,9 @@ class OwnTables:
     def _fit_times(self) -> Table:
         """Return the time that the method of each cell of R and of the lists took to fit."""
         listed = {*self._retaining, *itertools.chain.from_iterable(self._lists.values())}
-        timed = [cell for cell, runs in self._results.cells.items() if cell in listed and "fit_time_ms" in runs.values]
+        timed = [
+            cell for cell, runs in self._results.cells.items() if cell in listed and "fit_time_ms" in runs.quantities
+        ]
         return self._list(FIT_TIMES, "Time to fit", timed, ("fit_time_ms",))
 
     def _list(self, table: str, title: str, listed: Collection[Cell] | None = None, quantities: Names = ()) -> Table:
@@ -177,28 +180,33 @@ class OwnTables:
         cells = self._sorted(self._lists.get(table, ()) if listed is None else listed)
         alone = table.startswith(VARIANTS)
         names = distinct_labels(cells, with_tau=True) if alone else self._names(with_tau=True)
-        summaries = {cell: summarise_runs(self._results.cells[cell]) for cell in cells}
-        own = dict.fromkeys(name for cell in summaries if only_measures(cell) for name in summaries[cell].quantities)
-        errors = {cell: error_of(own.quantities) for cell, own in summaries.items() if not only_measures(cell)}
-        known = [name for name in ERRORS if name in {errors[cell] for cell in errors if summaries[cell].n_done}]
+        runs = {cell: self._results.cells[cell] for cell in cells}
+        own = dict.fromkeys(name for cell in cells if only_measures(cell) for name in runs[cell].quantities)
+        errors = {cell: error_of(runs[cell].quantities) for cell in cells if not only_measures(cell)}
+        known = [name for name in ERRORS if name in {errors[cell] for cell in errors if runs[cell].n_done}]
         listed_too = (*LISTED, "fit_time_ms") if self._config else LISTED
         usual = quantities or (*(known or ERRORS[:1]), *listed_too)
         columns = [*(() if all(map(only_measures, cells)) else usual), *own]
-        rows, labels, remark = _rows(summaries, names, {} if alone else self._facts, with_tau=True)
+        rows, labels, remark = _rows(cells, names, {} if alone else self._facts, with_tau=True)
         filled = {}
-        for cell, summary in summaries.items():
-            row, source = rows[cell], source_of(cell, self._results)
+        for cell in cells:
+            row, source = rows[cell], self._results.source(cell)
             first = errors[cell] if errors.get(cell) in columns else columns[0]
             for name in columns:
-                is_first = name == first
-                own_summary = summary._replace(values=no_values, differing=summary.differing if is_first else ())
+                is_own = name in runs[cell].quantities and (name not in ERRORS or cell not in errors)
                 table_cell = TableCell(row, name, (name,), "{}", source=source)
-                is_own = name in summary.quantities and (name not in ERRORS or cell not in errors)
-                filled[row, name] = (
-                    table_cell.filled(own_summary, (name,), source) if is_first or is_own else table_cell
-                )
+                if name == first or is_own:
+                    table_cell = table_cell.filled(runs[cell], (name,), source)
+                filled[row, name] = table_cell
         titles = {name: described(name).title for name in columns}
         return Table(table, title, "", "Problem, method", labels, titles, filled, is_list=True, remark=remark)
+
+
+def _place(cell: Cell) -> tuple[object, ...]:
+    """Return the facts that distinguish cells in tables: problem, method, thresholds, and labelled parameters."""
+    entry = stored_method(cell.method)
+    labelled = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
+    return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in labelled))
 
 
 def _rows(
@@ -228,14 +236,14 @@ def choices_document(results: Results) -> Document:
         parameters = dict(cell.parameters)
         if CHOOSE_BY not in parameters:
             continue
-        n_done, retain, summary = runs.count_of(DONE), parameters.get(CHOOSE_RETAIN), summarise_runs(runs)
-        n_missing += len(runs) - n_done
+        retain = parameters.get(CHOOSE_RETAIN)
+        n_missing += runs.n_planned - runs.n_done
         record = {
             "row": f"{cell.problem}, {labels[cell]}",
             "by": "validation error" if retain is None else f"retained variance, {value_text(retain)} %",
             "chosen": _chosen(runs) or EMPTY,
-            **{name: summary.mean(name) for name in (error_of(summary.quantities), "dimensionality")},
-            "n": n_done,
+            **{name: runs.mean(name) for name in (error_of(runs.quantities), "dimensionality")},
+            "n": runs.n_done,
         }
         records.append(record)
     errors = [name for name in ERRORS if any(name in own for own in records)]
@@ -266,7 +274,7 @@ def _chosen(runs: CellRuns) -> str:
         if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
     ]
     texts = []
-    chosen = [runs.of_done(f"{CHOSEN}{name}").values() for name in names]
+    chosen = [runs.values(f"{CHOSEN}{name}").values() for name in names]
     for values, n in sorted(Counter(zip(*chosen, strict=True)).items()):
         pairs = zip(names, map(value_text, values), strict=True)
         settings = [signs.get(name, f"{name} = {{}}").format(text) for name, text in pairs]

@@ -6,19 +6,17 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from statistics import fmean, stdev
-from typing import Literal
-
-import numpy as np
+from dataclasses import replace
+from statistics import fmean
+from typing import Literal, NamedTuple
 
 from pppca_bench.errors import StoreError, check_known
-from pppca_bench.quantities import DECIMALS, ERRORS, described, error_of
+from pppca_bench.quantities import ERRORS, described, error_of
 from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
-from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
-from pppca_bench.reporting.summary import student_t
-from pppca_bench.runs import AUTO, Cell, Facts, Names, grouped
-from pppca_bench.store.columns import CellRuns
+from pppca_bench.reporting.labels import setting_labels, settings_of
+from pppca_bench.reporting.statistics import PairedTest, corrected_t, holm, signed_rank
+from pppca_bench.reporting.summary import CellRuns
+from pppca_bench.runs import AUTO, CHOOSE, Cell, Facts, Names, grouped
 
 ALPHA = 0.05
 MAX_PAIRS = 500
@@ -34,68 +32,7 @@ TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
 HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTest:
-    """Test of n paired differences: their mean, its 95 % interval, and the two-sided p value.
-
-    Interval and p are nan for fewer than two pairs, or if the differences do not vary.
-    """
-
-    n: int
-    difference: float
-    low: float
-    high: float
-    p: float
-
-
-def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
-    """Test paired differences, one per split, over overlapping splits: the corrected resampled t-test.
-
-    With k splits, t = mean / √((1 / k + ratio) s²) has k − 1 degrees of freedom, where the ratio is n_test / n_train
-    (Nadeau and Bengio 2003, section 4): splits share training examples, so that the usual 1 / k alone makes the
-    interval too narrow.
-
-    Choice: n_train counts the training split alone, not the validation split used for early stopping, which makes the
-    interval wider.
-    """
-    from scipy.special import stdtr
-
-    n = len(differences)
-    mean = fmean(differences) if n else math.nan
-    if n < 2:
-        return PairedTest(n, mean, math.nan, math.nan, math.nan)
-    error = math.sqrt(1.0 / n + ratio) * stdev(differences)
-    if error <= 10.0**-DECIMALS:  # constant differences: their spread is unknown
-        return PairedTest(n, mean, mean, mean, 1.0) if abs(mean) <= error else PairedTest(n, mean, *[math.nan] * 3)
-    half = student_t(0.975, n - 1) * error
-    return PairedTest(n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
-
-
-def signed_rank(differences: Sequence[float]) -> PairedTest:
-    """Test paired differences over the seeds of a split: Wilcoxon's signed-rank test, zeros split between the signs.
-
-    The interval of the mean difference is by Student's t distribution.
-    """
-    from scipy.stats import wilcoxon
-
-    student = corrected_t(differences, 0.0)
-    rounded = [round(value, DECIMALS) for value in differences]
-    if len(rounded) < 2:
-        return student
-    return replace(student, p=float(wilcoxon(rounded, zero_method="zsplit").pvalue) if any(rounded) else 1.0)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values with Holm's correction (1979); nan stays nan and does not count."""
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]
-    adjusted = np.full(len(p), math.nan)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
-    return list(adjusted.tolist())
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """Comparison of two settings."""
 
     first: str
@@ -109,8 +46,7 @@ class Pair:
     exceeds: bool  # whether the whole interval is beyond the difference that matters, and the difference significant
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(NamedTuple):
     """Comparisons on a problem, in the order of the plans."""
 
     problem: str
@@ -147,18 +83,13 @@ def compare_pairs(
             f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."
             " Name a single config, or run it again."
         )
-    quantity = quantity or error_of({name for runs in own.values() for name in runs.values})
+    quantity = quantity or error_of({name for runs in own.values() for name in runs.quantities})
     settings = settings_of(own)
-    by_name = dict(zip(setting_labels(settings), settings, strict=True))
-    values = {
-        name: by_split(runs.of_done(quantity), known.n_splits)
-        for name, setting in by_name.items()
-        for runs in setting.cells.values()
-    }
-    done = {name: setting for name, setting in by_name.items() if len(values[name]) > 1}
-    sizes = {name: setting.means("dimensionality").get(problem) for name, setting in done.items()}
-    common = _comparable(done, {name: size for name, size in sizes.items() if size is not None})
-    _check_sizes(problem, quantity, known.n_splits, len(done), len(common))
+    runs = {name: setting.cells[problem] for name, setting in zip(setting_labels(settings), settings, strict=True)}
+    values = {name: by_split(runs[name].values(quantity), known.n_splits) for name in runs}
+    sizes = {name: runs[name].mean("dimensionality") for name in runs if len(values[name]) > 1}
+    common = _comparable({name: runs[name].cell for name in sizes}, sizes)
+    _check_sizes(problem, quantity, known.n_splits, len(sizes), len(common))
     shared = {pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common}
     tests = []
     for (first, second), places in shared.items():
@@ -170,7 +101,7 @@ def compare_pairs(
         means = tuple(fmean(values[name][place] for place in shared[pair]) if test.n else math.nan for name in pair)
         verdict = _verdict(pair[better * test.difference > 0.0], test, p, matters)
         compared.append(Pair(*pair, common[pair], means, (sizes[pair[0]], sizes[pair[1]]), test, p, *verdict))
-    left_out = tuple(name for name in by_name if name not in done)
+    left_out = tuple(name for name in runs if name not in sizes)
     return Pairs(problem, quantity, matters, known.n_splits, known.test_ratio, tuple(compared), left_out)
 
 
@@ -197,33 +128,43 @@ def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
     return {split: fmean(values[repeat] for repeat in repeats) for split, repeats in splits.items()}
 
 
-def _comparable(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> dict[tuple[str, str], Names]:
+def _comparable(cells: Mapping[str, Cell], sizes: Mapping[str, float | None]) -> dict[tuple[str, str], Names]:
     """Return the pairs to compare, each with the facts that both settings have in common."""
-    near = _nearest(settings, sizes)
+    near = _nearest(cells, {name: size for name, size in sizes.items() if size is not None})
+    # None if another parameter replaces tau; `AUTO` if runs choose it or the method has no tau.
+    taus = {name: dict(cell.parameters).get("tau", AUTO) for name, cell in cells.items()}
     common: dict[tuple[str, str], Names] = {}
-    for first, second in itertools.combinations(settings, 2):
-        taus = [settings[name].tau for name in (first, second)]
-        is_equal = None not in taus and (taus[0] == taus[1] or AUTO in taus)
-        at = (*(["tau"] if is_equal else []), *(["dimensionality"] if {first, second} in near else []))
-        if at:
-            common[first, second] = at
+    for pair in itertools.combinations(cells, 2):
+        first, second = (taus[name] for name in pair)
+        is_equal = None not in (first, second) and (first == second or AUTO in (first, second))
+        if at := (*(["tau"] if is_equal else []), *(["dimensionality"] if {*pair} in near else [])):
+            common[pair] = at
     return common
 
 
-def _nearest(settings: Mapping[str, Setting], sizes: Mapping[str, float]) -> list[set[str]]:
+def _nearest(cells: Mapping[str, Cell], sizes: Mapping[str, float]) -> list[set[str]]:
     """Return the pairs of different families whose mean dimensionalities are nearest to each other."""
 
     def closest(name: str, others: Sequence[str]) -> str:
         return min(others, key=lambda other: abs(sizes[other] - sizes[name]))
 
     near = []
-    for ours, theirs in itertools.combinations(grouped(sizes, lambda name: settings[name].family).values(), 2):
+    families = grouped(sizes, lambda name: _family(cells[name])).values()
+    for ours, theirs in itertools.combinations(families, 2):
         for name in ours:
             other = closest(name, theirs)
             limit = max(EQUAL_FEATURES, EQUAL_SHARE * max(sizes[name], sizes[other]))
             if closest(other, ours) == name and abs(sizes[other] - sizes[name]) <= limit:
                 near.append({name, other})
     return near
+
+
+def _family(cell: Cell) -> Cell:
+    """Return a cell without the parameters that set the number of features that are kept, or the candidates for it."""
+    kept = (
+        item for item in cell.parameters if item[0] not in ("tau", "n_components") and not item[0].startswith(CHOOSE)
+    )
+    return replace(cell, parameters=tuple(kept))
 
 
 def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tuple[str, bool]:
@@ -239,7 +180,9 @@ def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tu
 def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "terminal") -> str:
     """Render comparisons as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
-        record = json.loads(json.dumps(asdict(pairs)), parse_constant=lambda _: None)  # JSON has no nan
+        compared = [pair._asdict() | {"test": pair.test._asdict()} for pair in pairs.comparisons]
+        text = json.dumps(pairs._asdict() | {"comparisons": compared})
+        record = json.loads(text, parse_constant=lambda _: None)  # JSON has no nan
         return json.dumps(record, indent=1, ensure_ascii=False)
     title = f"{described(pairs.quantity).title} on {pairs.problem}"
     parts = [f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"]

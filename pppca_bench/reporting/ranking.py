@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +15,16 @@ from pppca_bench.errors import StoreError
 from pppca_bench.quantities import DECIMALS, ERRORS, described, error_of
 from pppca_bench.reporting.document import Format, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
-from pppca_bench.reporting.pairs import ALPHA, holm
+from pppca_bench.reporting.pairs import ALPHA
+from pppca_bench.reporting.statistics import holm
+from pppca_bench.reporting.summary import CellRuns
 from pppca_bench.runs import Cell, Facts, Names
-from pppca_bench.store.columns import FAILED, CellRuns
 
 MAX_NAMES = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""
 
 
-class Shortfall(NamedTuple):
+class MissingRuns(NamedTuple):
     """Method and problem with fewer completed repeats than planned."""
 
     method: str
@@ -50,7 +51,7 @@ class Ranking(NamedTuple):
     wilcoxon: pd.DataFrame  # p of each pair by the paired signed-rank test, with Holm's correction
     n_problems: int  # number of problems, counting the permutations of data sets
     left_out: Names  # methods that were not run on every problem
-    shortfalls: tuple[Shortfall, ...]  # cells of methods that were planned on every problem
+    missing_runs: tuple[MissingRuns, ...]  # cells of methods that were planned on every problem
     quantity: str = ERRORS[0]  # the error that is ranked
     other_problems: Names = ()  # problems with the other error, which are not ranked
 
@@ -111,7 +112,7 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
         wilcoxon,
         len(problems),
         tuple(name for name in names if name not in data_sets),
-        _shortfalls(names, settings, problems),
+        tuple(_missing_runs(names, settings, problems)),
         quantity,
         tuple(others),
     )
@@ -125,19 +126,21 @@ def _shared_problems(means: Sequence[Mapping[str, float]]) -> list[str]:
 
 def _means(setting: Setting, quantity: str) -> dict[str, float]:
     """Return a setting's mean errors on the problems whose error is the quantity."""
-    means = setting.means(quantity)
-    return {problem: mean for problem, mean in means.items() if error_of(setting.cells[problem].values) == quantity}
+    quantities = {problem: runs.quantities for problem, runs in setting.cells.items()}
+    return {
+        problem: own[quantity].mean
+        for problem, own in quantities.items()
+        if quantity in own and error_of(own) == quantity
+    }
 
 
-def _shortfalls(names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]) -> tuple[Shortfall, ...]:
-    shortfalls = []
+def _missing_runs(names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]) -> Iterator[MissingRuns]:
     for name, setting in zip(names, settings, strict=True):
         for problem in problems if setting.cells.keys() >= set(problems) else ():
             runs = setting.cells[problem]
-            n_done = len(runs.of_done(error_of(runs.values)))
-            if n_done < len(runs):
-                shortfalls.append(Shortfall(name, problem, len(runs), runs.count_of(FAILED), n_done))
-    return tuple(shortfalls)
+            n_done = len(runs.values(error_of(runs.quantities)))
+            if n_done < runs.n_planned:
+                yield MissingRuns(name, problem, runs.n_planned, runs.n_failed, n_done)
 
 
 def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
@@ -200,8 +203,8 @@ def ranking_remarks(ranking: Ranking) -> list[str]:
         if (p := ranking.p(better, worse)) < ALPHA
     ]
     remarks = [_explanation(ranking), f"Differing pairs (Wilcoxon, Holm): {'; '.join(differing) or 'none'}."]
-    if ranking.shortfalls:
-        remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.shortfalls)))}.")
+    if ranking.missing_runs:
+        remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.missing_runs)))}.")
     if ranking.other_problems:
         (other,) = {*ERRORS} - {ranking.quantity}
         names = _first(list(ranking.other_problems))
@@ -243,5 +246,5 @@ def _plain(ranking: Ranking) -> dict[str, object]:
         "wilcoxon_holm_p": ranking.wilcoxon.to_dict(),
         "n_problems": ranking.n_problems,
         "left_out": list(ranking.left_out),
-        "fewer_repeats_than_planned": [cell._asdict() for cell in ranking.shortfalls],
+        "fewer_repeats_than_planned": [cell._asdict() for cell in ranking.missing_runs],
     }

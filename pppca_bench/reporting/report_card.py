@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from math import prod
+from operator import attrgetter
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,8 +19,8 @@ from pppca_bench.methods.lookup import stored_classifier, stored_method, title_o
 from pppca_bench.methods.networks import Network, rule_named
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
-from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import CHOOSE, Cell, Facts, ProblemFacts, RunResult, Scalar, StoredRun, grouped
+from pppca_bench.reporting.summary import CellRuns, Results
+from pppca_bench.runs import CHOOSE, Cell, Facts, ProblemFacts, Scalar, grouped
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 _ROLES = {"": "method", "classifier.": "classifier", "classifier.base.": "member"}
 """Learners of a run, by the prefix of their settings."""
-
-_Setting = list[Cell]
-"""Cells of the same setting on different problems."""
 
 
 class Learner(NamedTuple):
@@ -49,23 +47,18 @@ class RunGroup(NamedTuple):
     method: str
     constant: Mapping[str, Scalar]  # settings, as in `Cell.settings`, that all cells have in common
     varied: Mapping[str, tuple[Scalar, ...]]  # values of the other settings, in the order of the runs
-    is_grid: bool  # whether all combinations of the varied values were run, each once
-    cells: Mapping[Cell, Sequence[StoredRun]]  # the runs
+    n_settings: int
+    cells: Mapping[Cell, CellRuns]
+
+    @property
+    def is_grid(self) -> bool:
+        """Return whether all combinations of the varied values were run."""
+        return self.n_settings == prod(map(len, self.varied.values()))
 
     @property
     def problems(self) -> list[str]:
         """Return the names of the problems, in the order of the runs."""
         return list(dict.fromkeys(cell.problem for cell in self.cells))
-
-    @property
-    def n_settings(self) -> int:
-        """Return the number of different settings."""
-        return len({tuple(cell.settings.items()) for cell in self.cells})
-
-    @property
-    def results(self) -> list[RunResult | None]:
-        """Return the result of each run, None for a run that is not done."""
-        return [result for runs in self.cells.values() for _, result in runs]
 
     @property
     def learners(self) -> list[Learner]:
@@ -103,50 +96,42 @@ def _section(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {name: value for name, value in own.items() if "." not in name and name != "rule"}
 
 
-def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
+def group_runs(cells: Mapping[Cell, CellRuns]) -> list[RunGroup]:
     """Group the cells of a config by their common settings, in the order of the runs.
 
     The settings of a group have the same method, learning rules, problems and numbers of runs. Settings that do not
     form a grid are split by the values of a single setting, if this gives a few parts and each part is a grid.
     """
 
-    def common(setting: _Setting) -> tuple[object, ...]:
-        rules = (setting[0].settings.get(name) for name in ("classifier.rule", "classifier.base.rule"))
-        return (setting[0].method, *rules, *((cell.problem, len(cells[cell])) for cell in setting))
+    def common(runs: Sequence[CellRuns]) -> tuple[object, ...]:
+        settings, sizes = runs[0].cell.settings, ((own.cell.problem, own.n_planned) for own in runs)
+        return (runs[0].cell.method, *map(settings.get, ("classifier.rule", "classifier.base.rule")), *sizes)
 
-    by_settings = grouped(cells, lambda cell: (cell.method, *cell.settings.items()))
-    alike = grouped(by_settings.values(), common)
+    settings = grouped(cells.values(), lambda runs: (runs.cell.method, *runs.cell.settings.items())).values()
     groups = []
-    for part in (part for settings in alike.values() for part in _grids(settings)):
-        first, varied = part[0][0], _varied(part)
-        constant = {name: value for name, value in first.settings.items() if name not in varied}
-        members = {cell: cells[cell] for own in part for cell in own}
-        groups.append(RunGroup(first.method, constant, varied, _is_grid(part), members))
+    for alike in grouped(settings, common).values():
+        whole = _group(alike)
+        splits = (_split(alike, name) for name in sorted(whole.varied, key=lambda name: len(whole.varied[name])))
+        grids = (split for split in splits if split and all(group.is_grid for group in split))
+        groups += [whole] if whole.is_grid else next(grids, [whole])
     return groups
 
 
-def _grids(settings: Sequence[_Setting]) -> Sequence[Sequence[_Setting]]:
-    """Split settings into a few grids by the values of a single name, if possible."""
-    varied = _varied(settings)
-    if _is_grid(settings):
-        return [settings]
-    for name in sorted(varied, key=lambda name: len(varied[name])):
-        parts = grouped(settings, key=lambda setting: setting[0].settings.get(name))
-        if 2 * len(parts) <= len(settings) and all(map(_is_grid, parts.values())):
-            return list(parts.values())
-    return [settings]
+def _split(settings: Sequence[Sequence[CellRuns]], name: str) -> list[RunGroup]:
+    """Return a group for each value of a setting; an empty list if these are more than half of the settings."""
+    parts = grouped(settings, lambda runs: runs[0].cell.settings.get(name)).values()
+    return [_group(part) for part in parts] if 2 * len(parts) <= len(settings) else []
 
 
-def _is_grid(settings: Sequence[_Setting]) -> bool:
-    return len(settings) == prod(map(len, _varied(settings).values()))
-
-
-def _varied(settings: Sequence[_Setting]) -> dict[str, tuple[Scalar, ...]]:
-    """Return the values of the settings that are not all the same; a missing value counts as None."""
-    different = [own[0].settings for own in settings]
+def _group(settings: Sequence[Sequence[CellRuns]]) -> RunGroup:
+    """Return the group of some settings, each with its runs on all problems; a missing value counts as None."""
+    different = [runs[0].cell.settings for runs in settings]
     names = dict.fromkeys(name for own in different for name in own)
     values = {name: tuple(dict.fromkeys(own.get(name) for own in different)) for name in names}
-    return {name: given for name, given in values.items() if len(given) > 1}
+    varied = {name: given for name, given in values.items() if len(given) > 1}
+    constant = {name: value for name, value in different[0].items() if name not in varied}
+    cells = {own.cell: own for runs in settings for own in runs}
+    return RunGroup(settings[0][0].cell.method, constant, varied, len(settings), cells)
 
 
 CardFormat = Literal["markdown", "latex"]
@@ -202,9 +187,10 @@ def build_card(
     own = {problem: facts[problem] for problem in problems if problem in facts}
     by_address = grouped(problems, lambda problem: addresses.get(problem, ""))
     n_splits = {problem: own[problem].n_splits if problem in own else 1 for problem in problems}
-    outcomes = [result.status if result else "" for group in run_groups for result in group.results]
+    runs = [own for group in run_groups for own in group.cells.values()]
+    counts = [sum(map(attrgetter(name), runs)) for name in ("n_planned", "n_done", "n_failed")]
     sentences: Any = _environment().get_template("rules.txt").module
-    text = sentences.of_config(groups, by_address, n_splits, outcomes)
+    text = sentences.of_config(groups, by_address, n_splits, *counts)
     before, after = _parse_points(("Problem", "Data sets"), text), _parse_points(("Runs",), text)
     algorithms = {item for group in run_groups for cell in group.cells for item in cell.algorithms}
     after["Software"] = software(origins, algorithms)
@@ -318,7 +304,7 @@ def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: 
         first.setdefault(key, name)
         learners.append((learner, described))
     choice = {key[len(CHOOSE) :]: value for key, value in group.constant.items() if key.startswith(CHOOSE)}
-    quantities = {name for result in group.results if result for name in result.values}
+    quantities = {name for runs in group.cells.values() for name in runs.quantities}
     sentences: Any = _environment().get_template("rules.txt").module
     points = _parse_points(POINTS.values(), sentences.of_group(group, learners, choice, problems, quantities))
     return {title: own or ["Nothing is set."] for title, own in points.items()}

@@ -19,7 +19,7 @@ from pppca_bench.reporting.findings import Answers, joined
 from pppca_bench.reporting.own_tables import OwnTables, choices_document
 from pppca_bench.reporting.plug_in import attempted, checked, from_module
 from pppca_bench.reporting.ranking import Ranking, rank
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.reporting.verdict_shares import SHARES, Shares, shares_document, verdict_shares, with_shares
 from pppca_bench.runs import Facts
@@ -184,7 +184,7 @@ def take_snapshot(
     DataError
         An added reference has the identifier of another table, a cell without runs, or a module that does not work.
     """
-    cells = store.runs_by_cell(configs or None)
+    cells = split_by_cell(*store.read(configs or None))
     check_known("problem", problems, dict.fromkeys(cell.problem for cell in cells))
     check_known("method", methods, dict.fromkeys(cell.method for cell in cells))
     kept = {
@@ -192,7 +192,7 @@ def take_snapshot(
         for cell, runs in cells.items()
         if (not problems or cell.problem in problems) and (not methods or cell.method in methods)
     }
-    results = Results(kept, [name for name in store.config_texts() if not configs or name in configs])
+    results = Results(kept)
     known = store.problems()
     facts = {name: known[name] for name in dict.fromkeys(cell.problem for cell in kept) if name in known}
     check_selectors(added, results.cells, method_names())

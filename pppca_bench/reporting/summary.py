@@ -1,246 +1,126 @@
-"""Stored runs by cell: mean, spread, interval and number of repeats, and provenance."""
+"""Stored runs by cell: statistics, selection and provenance."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
-from statistics import median, quantiles
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pppca_bench.methods.lookup import stored_method
+from pppca_bench.quantities import QUANTITIES
+from pppca_bench.reporting.statistics import Summary, summarise_values
 from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Names, Selector, grouped, selections
-from pppca_bench.store.columns import DONE, FAILED, CellRuns
+from pppca_bench.store.columns import DONE, FAILED, RUN_COLUMNS, CellRow, read_measures
 
-_DIGITS = 12
-"""Digits of a standard deviation, counted from the largest value's: further digits are rounding errors."""
-
-
-class Summary(NamedTuple):
-    """Summary of a quantity over ``n`` repeats: mean, sample standard deviation, 95 % interval of the mean.
-
-    The interval is by Student's t distribution; it and the deviation are nan for a single repeat.
-    """
-
-    mean: float
-    sd: float
-    n: int
-    low: float
-    high: float
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def summarise(values: Sequence[float]) -> Summary:
-    """Summarise the values of a quantity in at least one repeat."""
-    n = len(values)
-    mean = math.fsum(values) / n
-    if n == 1:
-        return Summary(mean, math.nan, 1, math.nan, math.nan)
-    sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    if largest := max(map(abs, values)):
-        sd = round(sd, _DIGITS - math.ceil(math.log10(largest)))
-    half = student_t(0.975, n - 1) * sd / math.sqrt(n)
-    return Summary(mean, sd, n, mean - half, mean + half)
-
-
-@lru_cache(4096)
-def student_t(share: float, degrees: float) -> float:
-    """Return a quantile of Student's t distribution."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, share))
-
-
-CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")
-"""Quantities whose correlation over the repeats is a quantity of the cell (Proben1 report, tables 8 to 11)."""
-
-
-Values = Callable[[str], Mapping[int, float]]
-"""Values of a quantity, given by its name, by number of the repeat."""
-
-
-def no_values(_: str) -> Mapping[int, float]:
-    """Return no values, as of a cell without runs."""
-    return {}
-
-
-class CellSummary(NamedTuple):
-    """Summary of the repeats of a cell, and their values."""
-
-    quantities: Mapping[str, Summary]
-    values: Values
-    n_planned: int
-    n_done: int
-    n_failed: int
-    settings: str = ""  # digest of method, parameters, classifier and data; "" if no repeat is done
-    differing: Names = ()  # facts of provenance in which repeats differ, such as code, Python or libraries
-
-    def mean(self, quantity: str) -> float | None:
-        """Return the mean of a quantity, None if no repeat has it."""
-        return self.quantities[quantity].mean if quantity in self.quantities else None
-
-
-NO_RUNS = CellSummary({}, no_values, 0, 0, 0)
-"""Summary of a cell without runs."""
-
-
-class Results:
-    """Runs by cell.
+class CellRuns:
+    """Runs of a cell, and their statistics.
 
     Attributes
     ----------
-    cells : mapping of Cell to CellRuns
-        Planned runs and their results, in the order of the tables.
-    variants : dict of str to list of list of Cell
-        By config, the groups of cells with the same `place_of`, which differ in other settings.
-    matching : function of a Selector and, optionally, a tuple of configs
-        The cells that the selector matches and that some of the configs (all by default) ask for.
-    summary : function of the same arguments
-        `CellSummary` of the runs that `select` returns.
-    selections : function of a config
-        The settings that select each of its cells. These functions are cached, since several tables call them.
+    cell : Cell
+    changed : tuple of str
+        Names of the cell's settings that are not a config's defaults.
+    columns : mapping of str to array of shape (n_planned,)
+        Columns of `Store.read`. Choice: arrays, since access to the columns of thousands of data frames is slow.
+    n_planned, n_done, n_failed : int
+        Numbers of runs.
     """
 
-    def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
-        self.cells = cells
-        self._by_method = grouped(cells, PROBLEM_AND_METHOD)
-        self.matching, self.summary = cache(self._matching), cache(self._summary)
-        self.selections = cache(lambda config: selections(self._asked(config)))
-        places = {config: grouped(self._asked(config), place_of).values() for config in configs}
-        several = {config: [group for group in groups if len(group) > 1] for config, groups in places.items()}
-        self.variants = {config: groups for config, groups in several.items() if groups}
+    def __init__(self, cell: Cell, changed: Names, columns: Mapping[str, NDArray[Any]]) -> None:
+        self.cell, self.changed, self.columns = cell, changed, columns
+        self._is_done = columns["status"] == DONE
+        self.n_planned, self.n_done = len(self._is_done), int(self._is_done.sum())
+        self.n_failed = int((columns["status"] == FAILED).sum())
 
-    def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
-        """Return the cells that any of the configs asks for, with the runs that they ask for."""
-        return {cell: self.cells[cell].asked_by(configs) for cell in self._asked(*configs)}
+    @cached_property
+    def configs(self) -> frozenset[str]:
+        """Names of the configs that ask for at least one of the runs."""
+        return frozenset(name for names in set(self.columns["configs"]) for name in names.split("\n"))
 
-    def _asked(self, *configs: str) -> list[Cell]:
-        return [cell for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)]
+    def asked_by(self, configs: Collection[str]) -> CellRuns:
+        """Return the runs that any of the configs asks for."""
+        asked = [not set(configs).isdisjoint(names.split("\n")) for names in self.columns["configs"]]
+        if all(asked):
+            return self
+        return CellRuns(self.cell, self.changed, {name: column[asked] for name, column in self.columns.items()})
 
-    def _matching(self, selector: Selector, configs: Names = ()) -> list[Cell]:
-        return [
-            cell
-            for cell in self._by_method.get((selector.problem, selector.method), ())
-            if selector.matches(cell) and (not configs or not self.cells[cell].configs.isdisjoint(configs))
-        ]
+    def of_done(self, column: str) -> NDArray[Any]:
+        """Return a column of the done runs."""
+        values = self.columns[column]
+        return values if self.n_done == self.n_planned else values[self._is_done]  # a million runs are not copied
 
-    def select(self, selector: Selector, configs: Names = ()) -> CellRuns | tuple[()]:
-        """Return the runs of the only cell that matches; empty if no cell or several cells match."""
-        cells = self.matching(selector, configs)
-        if len(cells) != 1:
-            return ()
-        runs = self.cells[cells[0]]
-        return runs.asked_by(configs) if configs else runs
+    @cached_property
+    def _numbers(self) -> Mapping[str, NDArray[np.float64]]:
+        """Numbers of the done runs, by name; nan where a run has no such number."""
+        numbers = {name: self.of_done(name) for name in QUANTITIES if name in self.columns}
+        measures = list(map(read_measures, self.of_done("measures")))
+        for name in sorted(set().union(*measures)):
+            numbers[name] = np.array([own.get(name, np.nan) for own in measures], dtype=float)
+        return numbers
 
-    def _summary(self, selector: Selector, configs: Names = ()) -> CellSummary:
-        runs = self.select(selector, configs)
-        return summarise_runs(runs) if runs else NO_RUNS
+    def values(self, quantity: str) -> dict[int, float]:
+        """Return the values of a quantity in the done runs that have it, by repeat."""
+        if (numbers := self._numbers.get(quantity)) is None:
+            return {}
+        known = ~np.isnan(numbers)
+        return dict(zip(self.of_done("repeat")[known].tolist(), numbers[known].tolist(), strict=True))
 
+    @cached_property
+    def quantities(self) -> Mapping[str, Summary]:
+        """Summary of each quantity over the done runs that have it."""
+        return summarise_values({name: self.values(name) for name in self._numbers})
 
-def place_of(cell: Cell) -> tuple[object, ...]:
-    """Return the facts that distinguish cells in tables: problem, method, thresholds, and labelled parameters."""
-    entry = stored_method(cell.method)
-    labelled = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
-    return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in labelled))
+    def mean(self, quantity: str) -> float | None:
+        """Return the mean of a quantity, None if no run has it."""
+        return self.quantities[quantity].mean if quantity in self.quantities else None
 
+    @cached_property
+    def settings(self) -> str:
+        """Digest of method, parameters, classifier and data; "" if no run is done."""
+        entry = stored_method(self.cell.method)
+        timed_by = entry.timed_by if entry else ""  # operations are counted with and without times
+        parameters = [item for item in self.cell.parameters if item[0] != timed_by]
+        text = json.dumps([self.cell.method, parameters, self.cell.classifier, self.cell.data_sha256])
+        return hashlib.sha256(text.encode()).hexdigest()[:16] if self.n_done else ""
 
-def summarise_runs(runs: CellRuns) -> CellSummary:
-    """Summarise the repeats of a cell."""
-    quantities = summarise_values({name: runs.of_done(name) for name in runs.values})
-    counts = len(runs), runs.count_of(DONE), runs.count_of(FAILED)
-    return CellSummary(
-        quantities, runs.of_done, *counts, _settings(runs.cell) if counts[1] else "", _differing(runs.origins)
-    )
-
-
-def summarise_values(values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
-    """Summarise quantities, given their values by repeat, and the correlation of `CORRELATED` over the repeats."""
-    names = (*values, "correlation")
-    return {name: own for name in names if (own := summary_of(name, lambda each: values.get(each, {})))}
-
-
-def measured(quantity: str) -> Names:
-    """Return the quantities whose values in single repeats give a quantity of a cell."""
-    return CORRELATED if quantity == "correlation" else (quantity,)
-
-
-def summary_of(quantity: str, values: Values, repeats: Collection[int] | None = None) -> Summary | None:
-    """Summarise a quantity over some repeats (all by default), given the values by name; None if undefined."""
-    kept = [
-        {repeat: value for repeat, value in values(name).items() if repeats is None or repeat in repeats}
-        for name in measured(quantity)
-    ]
-    if quantity == "correlation":
-        return _correlation(*kept)
-    return summarise(list(kept[0].values())) if kept[0] else None
+    @cached_property
+    def differing(self) -> Names:
+        """Facts of provenance in which the done runs differ, such as code, Python or libraries; not the configs."""
+        facts = [json.loads(text) for text in set(self.of_done("origin")) if isinstance(text, str)]
+        names = sorted({name for origin in facts for name in origin} - {"configs"})
+        differing = [name for name in names if len({origin.get(name) for origin in facts}) > 1]
+        return tuple("code" if name == "pppca" else name for name in differing)
 
 
-def _differing(origins: Sequence[str]) -> Names:
-    """Return the names of the facts, except the configs, in which some origins differ."""
-    facts = [json.loads(origin) for origin in origins if origin]
-    names = sorted({name for origin in facts for name in origin} - {"configs"})
-    differing = [name for name in names if len({origin.get(name) for origin in facts}) > 1]
-    return tuple("code" if name == "pppca" else name for name in differing)
+NO_RUNS = CellRuns(Cell("", "", "", (), ()), (), dict.fromkeys((*RUN_COLUMNS, "configs"), np.empty(0, object)))
+"""Runs of no cell."""
 
 
-def _correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:
-    """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z.
+def split_by_cell(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> dict[Cell, CellRuns]:
+    """Return the runs of each cell, in the order of the frame; the frame's columns are removed, to save memory."""
+    import pandas as pd
 
-    Choice: the variance of z is that of the influences of the repeats, not 1 / (n - 3), which supposes normal values:
-    the errors of networks have long tails. None with fewer than four repeats, or if a quantity does not vary.
-    """
-    both = [repeat for repeat in first if repeat in second]
-    n = len(both)
-    x, y = (np.array([values[repeat] for repeat in both]) for values in (first, second))
-    if n <= 3 or not np.ptp(x) or not np.ptp(y):
-        return None
-    x, y = ((values - values.mean()) / values.std() for values in (x, y))
-    r = float(np.clip(np.mean(x * y), -1.0 + 1e-15, 1.0 - 1e-15))
-    sd = float(np.std(x * y - 0.5 * r * (x**2 + y**2), ddof=1))
-    z, half = math.atanh(r), student_t(0.975, n - 1) * sd / (1.0 - r**2) / math.sqrt(n)
-    return Summary(r, math.nan, n, math.tanh(z - half), math.tanh(z + half))
-
-
-def _settings(cell: Cell) -> str:
-    entry = stored_method(cell.method)
-    timed_by = entry.timed_by if entry else ""  # operations are counted with and without times
-    parameters = [item for item in cell.parameters if item[0] != timed_by]
-    text = json.dumps([cell.method, parameters, cell.classifier, cell.data_sha256])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def five_number_summary(values: Sequence[float]) -> tuple[float, ...]:
-    """Return minimum, lower quartile, median, upper quartile and maximum of at least one value.
-
-    Choice: quartiles lie between the sorted values in proportion to their ranks, the minimum at 0 and the maximum at 1.
-    """
-    lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
-    return (min(values), lower, median(values), upper, max(values))
-
-
-class Histogram(NamedTuple):
-    """Number of values in each bin with any, by the bin's place, and the place of a further number."""
-
-    counts: Mapping[int, int]
-    marked: int | None
-
-
-def histogram(values: Sequence[float], marked: float | None = None, *, length: int, width: int) -> Histogram:
-    """Count values, at least one, in bins of a width on an axis of a length, which ends with the outermost numbers.
-
-    The middle has numbers that are all the same.
-    """
-    shown = [*values, *([] if marked is None else [marked])]
-    low, high = min(shown), max(shown)
-    places = [length // 2 // width * width] * len(shown)
-    if not math.isclose(low, high):
-        places = [width * round(length * (value - low) / (high - low) / width) for value in shown]
-    counts = Counter(places[: len(values)])
-    return Histogram(dict(sorted(counts.items())), None if marked is None else places[-1])
+    first: dict[Cell, int] = {}  # rows that differ in 1 and 1.0 are equal cells
+    same = {number: first.setdefault(cell, number) for number, (cell, _) in cells.items()}
+    places, _ = pd.factorize(frame["cell"].map(same))
+    order = np.argsort(places, kind="stable")
+    columns = {name: np.asarray(frame.pop(name))[order] for name in list(map(str, frame))}
+    starts = np.flatnonzero(np.diff(places[order], prepend=-1)).tolist()
+    split = {}
+    for start, stop in pairwise([*starts, len(order)]):
+        cell, changed = cells[columns["cell"][stop - 1]]
+        split[cell] = CellRuns(cell, changed, {name: column[start:stop] for name, column in columns.items()})
+    return split
 
 
 class CellSource(NamedTuple):
@@ -261,9 +141,48 @@ class CellSource(NamedTuple):
         return ",".join(f"{name}={value}" for name, value in self.only.items())
 
 
-def source_of(cell: Cell, results: Results, configs: Collection[str] = ()) -> CellSource:
-    """Return the provenance of the runs of a cell; of several configs that plan them, the first given config."""
-    planning = results.cells[cell].configs
-    config = next((name for name in (*configs, *sorted(planning)) if name in planning), "")
-    versions = ", ".join(f"{name} {version}" for name, version in cell.algorithms)
-    return CellSource(config, results.selections(config)[cell], versions, cell.data_sha256)
+class Results:
+    """Runs by cell.
+
+    Attributes
+    ----------
+    cells : mapping of Cell to CellRuns
+        In the order of the tables.
+    matching : function of a Selector and, optionally, a tuple of configs
+        The cells that the selector matches and that some of the configs (all by default) ask for.
+    summary : function of the same arguments
+        The runs of the only cell that matches, as far as the configs ask for them; `NO_RUNS` for none or several cells.
+        These functions are cached, since several tables call them.
+    """
+
+    def __init__(self, cells: Mapping[Cell, CellRuns]) -> None:
+        self.cells = cells
+        self._by_method = grouped(cells, PROBLEM_AND_METHOD)
+        self.matching, self.summary = cache(self._matching), cache(self._summary)
+        self._selections = cache(lambda config: selections(self.of_config(config)))
+
+    def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
+        """Return the cells that any of the configs asks for, with the runs that they ask for."""
+        asked = {cell: runs for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)}
+        return {cell: runs.asked_by(configs) for cell, runs in asked.items()}
+
+    def _matching(self, selector: Selector, configs: Names = ()) -> list[Cell]:
+        return [
+            cell
+            for cell in self._by_method.get((selector.problem, selector.method), ())
+            if selector.matches(cell) and (not configs or not self.cells[cell].configs.isdisjoint(configs))
+        ]
+
+    def _summary(self, selector: Selector, configs: Names = ()) -> CellRuns:
+        cells = self.matching(selector, configs)
+        if len(cells) != 1:
+            return NO_RUNS
+        runs = self.cells[cells[0]]
+        return runs.asked_by(configs) if configs else runs
+
+    def source(self, cell: Cell, configs: Names = ()) -> CellSource:
+        """Return the provenance of the runs of a cell; of several configs that plan them, the first given config."""
+        planning = self.cells[cell].configs
+        config = next(name for name in (*configs, *sorted(planning)) if name in planning)
+        versions = ", ".join(f"{name} {version}" for name, version in cell.algorithms)
+        return CellSource(config, self._selections(config)[cell], versions, cell.data_sha256)

@@ -12,16 +12,8 @@ from pppca_bench.quantities import SIZES
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.summary import (
-    CellSource,
-    CellSummary,
-    Results,
-    Summary,
-    Values,
-    no_values,
-    source_of,
-    summarise,
-)
+from pppca_bench.reporting.statistics import Summary, summarise
+from pppca_bench.reporting.summary import NO_RUNS, CellRuns, CellSource, Results
 from pppca_bench.runs import Cell, Facts, Names, Selector
 
 
@@ -34,15 +26,10 @@ class TableCell(NamedTuple):
     form: str  # format string of their texts, such as "{} ({})"
     ours: Mapping[str, Summary] = MappingProxyType({})
     published: Mapping[str, Number] = MappingProxyType({})
-    values: Values = no_values
-    n_planned: int = 0
-    n_done: int = 0
-    n_failed: int = 0
+    runs: CellRuns = NO_RUNS  # that fill it
     selector: Selector | None = None  # selects the runs that fill it; None if no run can, or in a list
     fillable: bool = False  # whether runs or a problem's data can fill it; false for numbers that a source cites
-    settings: str = ""  # as in `CellSummary`
     listed_in: Names = ()  # tables with its runs, if several settings would fill it, so that it is empty
-    differing: Names = ()  # as in `CellSummary`
     source: CellSource | None = None
 
     @property
@@ -53,25 +40,17 @@ class TableCell(NamedTuple):
     @property
     def has_runs(self) -> bool:
         """Return whether the cell has planned runs, or the sizes of a data set."""
-        return bool(self.ours or self.n_planned or self.listed_in)
+        return bool(self.ours or self.runs.n_planned or self.listed_in)
 
     @property
     def incomplete(self) -> bool:
         """Return whether planned repeats are missing; repeats without the cell's quantities count as done."""
-        return max(self.n, self.n_done) < self.n_planned
+        return max(self.n, self.runs.n_done) < self.runs.n_planned
 
-    def filled(self, summary: CellSummary, quantities: Collection[str], source: CellSource | None) -> TableCell:
-        """Return the cell with the given quantities of a summary."""
-        return self._replace(
-            ours={name: quantity for name, quantity in summary.quantities.items() if name in quantities},
-            values=summary.values,
-            n_planned=summary.n_planned,
-            n_done=summary.n_done,
-            n_failed=summary.n_failed,
-            settings=summary.settings,
-            differing=summary.differing,
-            source=source,
-        )
+    def filled(self, runs: CellRuns, quantities: Collection[str], source: CellSource | None) -> TableCell:
+        """Return the cell with the given quantities of its runs."""
+        ours = {name: quantity for name, quantity in runs.quantities.items() if name in quantities}
+        return self._replace(ours=ours, runs=runs, source=source)
 
 
 class Table(NamedTuple):
@@ -102,7 +81,7 @@ class Table(NamedTuple):
     @property
     def shows_runs(self) -> bool:
         """Return whether the table shows runs, not only sizes of data sets."""
-        return any(cell.n_planned or cell.listed_in for cell in self.cells.values())
+        return any(cell.runs.n_planned or cell.listed_in for cell in self.cells.values())
 
     @property
     def incomplete_cells(self) -> list[TableCell]:
@@ -211,7 +190,7 @@ def _with_runs(
     method = stored_method(selector.method)
     if method is not None and not method.reduces:
         quantities.discard("dimensionality")  # always the number of features
-    source = source_of(matching[0], results, configs) if matching else None
+    source = results.source(matching[0], configs) if matching else None
     return cell.filled(results.summary(selector, configs), quantities, source)._replace(fillable=True)
 
 

@@ -23,7 +23,8 @@ from pppca_bench.reporting.document import (
     render_documents,
     true_minus,
 )
-from pppca_bench.reporting.summary import Summary
+from pppca_bench.reporting.statistics import Summary
+from pppca_bench.reporting.summary import CellSource
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import grouped
@@ -81,16 +82,16 @@ def _further_grids(table: Table, grid: Callable[..., Grid]) -> Iterator[Grid]:
 
 def records(table: Table) -> list[dict[str, object]]:
     """Return a record for each number of a table; None for missing values."""
-    listed, names = [], ("config", "selection", "versions", "data_sha256")
+    listed, unknown = [], dict.fromkeys(CellSource._fields)
     for cell in table.cells.values():
-        source = {name.replace("selection", "only"): getattr(cell.source, name, None) for name in names}
+        source = cell.source._asdict() | {"only": cell.source.selection} if cell.source else unknown
         for quantity in (*cell.shows, *table.also, *table.notes):
             ours, published = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
-            if ours.n or published or cell.n_planned:
+            if ours.n or published or cell.runs.n_planned:
                 record: dict[str, object] = {"row": cell.row, "column": cell.column, "quantity": quantity}
                 record["published"] = published.value if published else None
                 record |= {name: none_if_nan(value) for name, value in ours._asdict().items()}
-                listed.append(record | {"n_planned": cell.n_planned, "n_failed": cell.n_failed} | source)
+                listed.append(record | {"n_planned": cell.runs.n_planned, "n_failed": cell.runs.n_failed} | source)
     return listed
 
 
@@ -181,7 +182,9 @@ def notes(table: Table) -> list[str]:
     shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
     texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
     basis = [f"Each cell shows {' or '.join(texts)}."] if texts else []
-    mixed = [cell.differing for cell in table.cells.values() if cell.differing]
+    # The cells of a row of a list have the same runs.
+    places = {(cell.row, "" if table.is_list else cell.column): cell.runs.differing for cell in table.cells.values()}
+    mixed = list(filter(None, places.values()))
     differing = ", ".join(sorted(set[str]().union(*mixed)))
     origins = f"In {len(mixed)} cells, the repeats were computed with different {differing}." if mixed else ""
     columns = [described(name) for name in table.column_labels] if table.is_list else []
@@ -201,7 +204,7 @@ def _lower(title: str) -> str:
 
 
 def _notes_on_repeats(table: Table) -> Iterator[str]:
-    counts = {cell.n for cell in table.cells.values() if cell.n_planned and cell.n}
+    counts = {cell.n for cell in table.cells.values() if cell.runs.n_planned and cell.n}
     if not counts:
         return
     yield f"Means over {count_in_words(counts)}." if max(counts) > 1 else "A single repeat."
@@ -212,7 +215,8 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
         text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
         yield text + (f" (published: {published[0]})." if published else ".")
     if incomplete := table.incomplete_cells:
-        missing, failed = sum(cell.n_planned - cell.n for cell in incomplete), sum(cell.n_failed for cell in incomplete)
+        missing = sum(cell.runs.n_planned - cell.n for cell in incomplete)
+        failed = sum(cell.runs.n_failed for cell in incomplete)
         names = "; `pppca list --failed` lists the failed repeats" if failed else ""
         yield f"* {missing} of the planned repeats are missing ({failed} failed): `pppca run` adds them{names}."
 

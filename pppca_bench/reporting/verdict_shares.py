@@ -28,7 +28,8 @@ from pppca_bench.references.layout import Placebo
 from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.comparison import Comparison, Place, compare, rule_of
 from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.summary import Results, Summary, measured, summary_of
+from pppca_bench.reporting.statistics import Summary, measured, summary_of
+from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict, off_by_margin
 from pppca_bench.runs import Names, Selector, grouped
@@ -117,7 +118,7 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
     published: list[dict[str, Number]] = [{} for _ in range(N_DRAWS)]
     ours: list[dict[str, Summary]] = [{} for _ in range(N_DRAWS)]
     for quantity, number in cell.published.items():
-        rule, values = rule_of(table, cell, quantity), {name: cell.values(name) for name in measured(quantity)}
+        rule, values = rule_of(table, cell, quantity), {name: cell.runs.values(name) for name in measured(quantity)}
         repeats = list(next(iter(values.values())))
         if rule is None or rule.runs is None or len(repeats) < 2 * rule.runs:
             continue

@@ -20,10 +20,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, get_args
 
-import numpy as np
-
 from pppca_bench.references.numbers import Number, Rule
-from pppca_bench.reporting.summary import Summary, student_t
+from pppca_bench.reporting.statistics import Summary, benjamini_hochberg, student_t
 
 Verdict = Literal["reproduced", "consistent", "differs", "not run", "not compared"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -128,12 +126,3 @@ def verdicts(contrasts: Sequence[Contrast]) -> list[Verdict]:
         "reproduced" if each.equivalent else "differs" if p < LEVEL else "consistent"
         for each, p in zip(contrasts, p_values, strict=True)
     ]
-
-
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Return p values with the correction of Benjamini and Hochberg; nan stays nan and does not count."""
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))][::-1]
-    adjusted = np.full(len(p), math.nan)
-    adjusted[order] = np.minimum.accumulate(p[order] * len(order) / np.arange(len(order), 0, -1))
-    return list(adjusted.tolist())

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pppca_bench.errors import ConfigError, UnknownConfigError, listed, nearest
 from pppca_bench.quantities import QUANTITIES
-from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import columns
-from pppca_bench.store.columns import CELL_COLUMNS, CellRow, CellRuns, to_json
+from pppca_bench.store.columns import CELL_COLUMNS, CellRow, to_json
 from pppca_bench.store.file import Database, is_running, this_process
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class Store(Database):
         """Return the text of each config that was ever planned, by name, sorted."""
         return dict(self.rows("SELECT name, text FROM configs ORDER BY name"))
 
-    def read(self, configs: Sequence[str] | None = None) -> tuple[pd.DataFrame, dict[int, CellRow], dict[int, str]]:
+    def read(self, configs: Sequence[str] | None = None) -> tuple[pd.DataFrame, dict[int, CellRow]]:
         """Return the runs that the configs (all by default) ask for, in the order of the configs' names and plans.
 
         Returns
@@ -234,8 +234,6 @@ class Store(Database):
             the configs that ask for it, separated by line feeds.
         dict of int to (Cell, changed)
             The cells, by number.
-        dict of int to str
-            The provenances (`RunResult.origin`), by number.
 
         Raises
         ------
@@ -252,22 +250,18 @@ class Store(Database):
                     f"no runs of config {name!r} in {self.path}: expected one of {expected}{nearest(name, known)}."
                     " Run it first with `pppca run`."
                 )
-        frame, cells, provenances = self._read(
+        frame, cells = self._read(
             # SQLite takes `place` from the row of the first config.
             "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first, place"
             " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)",
             known if configs is None else sorted(configs),
             more="configs, first, place",
         )
-        return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells, provenances
+        return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells
 
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
         """Return the records of `read`."""
         return columns.records(*self.read(configs))
-
-    def runs_by_cell(self, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
-        """Return the runs of `read` by cell."""
-        return columns.split_by_cell(*self.read(configs))
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
@@ -293,22 +287,22 @@ class Store(Database):
 
     def _read(
         self, which: str, among: Collection[str], more: str = "NULL AS configs"
-    ) -> tuple[pd.DataFrame, dict[int, CellRow], dict[int, str]]:
-        """Return runs, their cells, and all provenances."""
+    ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
+        """Return runs and their cells."""
         import pandas as pd
 
-        types: Any = dict.fromkeys([*QUANTITIES, "provenance"], "float64")
+        types: Any = dict.fromkeys(QUANTITIES, "float64")
         types |= {"status": pd.CategoricalDtype([*columns.STATUSES])}
-        types |= dict.fromkeys(["measures", "configs"], "category")  # equal texts share an object
-        names = ", ".join(("runs.rowid AS number", *columns.RUN_COLUMNS, *QUANTITIES, more))
+        types |= dict.fromkeys(["measures", "origin", "configs"], "category")  # equal texts share an object
+        origin = "(SELECT description FROM provenances WHERE id = provenance) AS origin"
+        names = ", ".join(("runs.rowid AS number", *columns.RUN_COLUMNS[:-1], origin, *QUANTITIES, more))
         query, values = f"SELECT {names} FROM runs {which}", (json.dumps(list(among)),)
         with self._explained():
             parts = pd.read_sql_query(query, self._connection, params=values, chunksize=CHUNK, dtype=types)
             # Most runs have few of the quantities.
             chunks = [part.drop(columns=[name for name in QUANTITIES if part[name].isna().all()]) for part in parts]
         frame = pd.concat(chunks, ignore_index=True)
-        provenances = dict(self.rows("SELECT id, description FROM provenances"))
         with self.decoding("measures or provenance of a run"):  # others decode them, and do not know this file
-            for text in (*frame["measures"].unique(), *provenances.values()):
+            for text in (*frame["measures"].unique(), *frame["origin"].unique()):
                 columns.read_measures(text)
-        return frame, self._cells(frame["cell"].unique().tolist()), provenances
+        return frame, self._cells(frame["cell"].unique().tolist())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,14 @@ from pppca_bench.store.database import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-_ORIGIN = ("version", "commit", "finished_at")
-IDENTITY = ("key", "configs", "problem", "data_sha256", "method", "repeat", "seed", "status", *_ORIGIN, "error")
+IDENTITY = (
+    *("key", "configs", "problem", "data_sha256", "method", "repeat", "seed", "status"),
+    *("version", "commit", "finished_at", "error"),
+)
 """Columns that every run has; they come first."""
 
 TARGETS, PREDICTED, PROBABILITIES = "test_targets", "test_predicted", "test_probabilities"
 """Names of a run's predictions among its learning curves, in single precision."""
-
-_ORIGINS = "SELECT key, description, finished_at FROM runs LEFT JOIN provenances ON provenances.id = provenance"
 
 
 def load_results(folder: str | Path = "results", configs: Sequence[str] | None = None) -> pd.DataFrame:
@@ -59,31 +60,31 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     import pandas as pd
 
     with Store(Path(folder) / DATABASE, read_only=True) as store:
-        frame, cells, _ = store.read(configs)
+        frame, cells = store.read(configs)
         asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
-        origins = {key: _origin(*row) for key, *row in store.rows(_ORIGINS)}
+        finished = dict(store.rows("SELECT key, finished_at FROM runs"))
     own = [cells[number][0] for number in frame["cell"]]
     columns: dict[str, Any] = {name: [getattr(cell, name, None) for cell in own] for name in IDENTITY}
     columns |= {name: frame[name].tolist() for name in ("key", "repeat", "seed", "status", "error")}
-    columns["configs"] = [asking[key] for key in columns["key"]]
-    columns |= zip(_ORIGIN, zip(*(origins[key] for key in columns["key"]), strict=True), strict=False)
+    columns["configs"], columns["finished_at"] = (list(map(of.get, columns["key"])) for of in (asking, finished))
+    columns["version"], columns["commit"] = ([_code(text)[place] for text in frame["origin"]] for place in (0, 1))
     for part, kind in (("parameters", "method"), ("classifier", "classifier")):
         settings = [dict(getattr(cell, part)) for cell in own]
         for name in sorted(set().union(*settings)):
             columns[f"{kind}.{name}"] = _typed([values.get(name) for values in settings])
-    for name in QUANTITIES:
-        if name in frame:
-            is_whole = QUANTITIES[name].is_count and frame[name].notna().all()
-            columns[name] = frame[name].astype("int64") if is_whole else frame[name]
+    for name in (name for name in QUANTITIES if name in frame):
+        is_whole = QUANTITIES[name].is_count and frame[name].notna().all()
+        columns[name] = frame[name].astype("int64") if is_whole else frame[name]
     measures = list(map(read_measures, frame["measures"]))
     columns |= {name: [values.get(name) for values in measures] for name in sorted(set().union(*measures))}
     return pd.DataFrame(columns)
 
 
-def _origin(description: str | None, finished_at: str | None) -> tuple[str | None, ...]:
-    """Return the values of `_ORIGIN`."""
-    version, _, commit = json.loads(description)["pppca"].partition("+") if description else ("", "", "")
-    return version or None, commit or None, finished_at
+@cache
+def _code(origin: object) -> tuple[str | None, str | None]:
+    """Return the version and the commit of a provenance."""
+    version, _, commit = json.loads(origin)["pppca"].partition("+") if isinstance(origin, str) else ("", "", "")
+    return version or None, commit or None
 
 
 def _typed(values: list[Any]) -> Any:
@@ -128,27 +129,23 @@ def find_run(store: Store, text: str) -> str:
     expected = "expected a key, its beginning, or CONFIG/PROBLEM/METHOD/REPEAT"
     if not keys:
         raise UnknownNameError(f"no run {text!r} in {store.path}: {expected}. `pppca export` lists the keys.")
-    some = "; ".join(_distinguished(store, keys)[:4]) + ("; …" if len(keys) > 4 else "")
-    raise UnknownNameError(f"{len(keys)} runs match {text!r} in {store.path}: {expected} of one run, such as {some}.")
-
-
-def _distinguished(store: Store, keys: Sequence[str]) -> Sequence[str]:
-    """Return the keys of some runs, with the settings that distinguish their cells."""
     cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
     settings = selections(cells.values())
-    return [f"{key} ({','.join(f'{name}={value}' for name, value in settings[cells[key]].items())})" for key in keys]
+    texts = [f"{key} ({','.join(map('='.join, settings[cells[key]].items()))})" for key in keys[:4]]
+    some = "; ".join(texts) + ("; …" if len(keys) > 4 else "")
+    raise UnknownNameError(f"{len(keys)} runs match {text!r} in {store.path}: {expected} of one run, such as {some}.")
 
 
 def run_details(store: Store, key: str) -> dict[str, Any]:
     """Return all facts of a stored run as plain values, the traceback of a failed run under ``error``."""
-    ((_, description, finished_at),) = store.rows(f"{_ORIGINS} WHERE key = ?", key)
+    ((finished_at,),) = store.rows("SELECT finished_at FROM runs WHERE key = ?", key)
     spec, result = store.runs_by_key([key])[key]
     cell, configs = spec.cell, store.configs_of(key)
     problem: dict[str, Any] = {"name": cell.problem, "data_sha256": cell.data_sha256}
     facts = store.problems().get(cell.problem)
     if facts is not None and facts.data_sha256 == cell.data_sha256:
         problem = asdict(facts)
-    provenance = json.loads(description) if description else {}
+    provenance = json.loads(result.origin) if result and result.origin else {}
     if "configs" in provenance:  # other configs of the same command do not concern this run
         provenance["configs"] = {name: digest for name, digest in provenance["configs"].items() if name in configs}
     curves = store.histories([key]).get(key, {})

@@ -1,0 +1,201 @@
+"""Statistics of repeats: summaries, correlations, paired tests, and corrections for several tests."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pppca_bench.quantities import DECIMALS
+from pppca_bench.runs import Names
+
+_DIGITS = 12
+"""Digits of a standard deviation, counted from the largest value's: further digits are rounding errors."""
+
+CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")
+"""Quantities whose correlation over the repeats is a quantity of the cell (Proben1 report, tables 8 to 11)."""
+
+Values = Callable[[str], Mapping[int, float]]
+"""Values of a quantity, given by its name, by number of the repeat."""
+
+
+class Summary(NamedTuple):
+    """Summary of a quantity over ``n`` repeats: mean, sample standard deviation, 95 % interval of the mean.
+
+    The interval is by Student's t distribution; it and the deviation are nan for a single repeat.
+    """
+
+    mean: float
+    sd: float
+    n: int
+    low: float
+    high: float
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Summarise the values of a quantity in at least one repeat."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Summary(mean, math.nan, 1, math.nan, math.nan)
+    sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    if largest := max(map(abs, values)):
+        sd = round(sd, _DIGITS - math.ceil(math.log10(largest)))
+    half = student_t(0.975, n - 1) * sd / math.sqrt(n)
+    return Summary(mean, sd, n, mean - half, mean + half)
+
+
+@lru_cache(4096)
+def student_t(share: float, degrees: float) -> float:
+    """Return a quantile of Student's t distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, share))
+
+
+def summarise_values(values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
+    """Summarise quantities, given their values by repeat, and the correlation of `CORRELATED` over the repeats."""
+    names = (*values, "correlation")
+    return {name: own for name in names if (own := summary_of(name, lambda each: values.get(each, {})))}
+
+
+def measured(quantity: str) -> Names:
+    """Return the quantities whose values in single repeats give a quantity of a cell."""
+    return CORRELATED if quantity == "correlation" else (quantity,)
+
+
+def summary_of(quantity: str, values: Values, repeats: Collection[int] | None = None) -> Summary | None:
+    """Summarise a quantity over some repeats (all by default), given the values by name; None if undefined."""
+    kept = [
+        {repeat: value for repeat, value in values(name).items() if repeats is None or repeat in repeats}
+        for name in measured(quantity)
+    ]
+    if quantity == "correlation":
+        return _correlation(*kept)
+    return summarise(list(kept[0].values())) if kept[0] else None
+
+
+def _correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:
+    """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z.
+
+    Choice: the variance of z is that of the influences of the repeats, not 1 / (n - 3), which supposes normal values:
+    the errors of networks have long tails. None with fewer than four repeats, or if a quantity does not vary.
+    """
+    both = [repeat for repeat in first if repeat in second]
+    n = len(both)
+    x, y = (np.array([values[repeat] for repeat in both]) for values in (first, second))
+    if n <= 3 or not np.ptp(x) or not np.ptp(y):
+        return None
+    x, y = ((values - values.mean()) / values.std() for values in (x, y))
+    r = float(np.clip(np.mean(x * y), -1.0 + 1e-15, 1.0 - 1e-15))
+    sd = float(np.std(x * y - 0.5 * r * (x**2 + y**2), ddof=1))
+    z, half = math.atanh(r), student_t(0.975, n - 1) * sd / (1.0 - r**2) / math.sqrt(n)
+    return Summary(r, math.nan, n, math.tanh(z - half), math.tanh(z + half))
+
+
+def five_number_summary(values: Sequence[float]) -> tuple[float, ...]:
+    """Return minimum, lower quartile, median, upper quartile and maximum of at least one value.
+
+    Choice: quartiles lie between the sorted values in proportion to their ranks, the minimum at 0 and the maximum at 1.
+    """
+    quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+    return (min(values), quartiles[0], statistics.median(values), quartiles[2], max(values))
+
+
+class Histogram(NamedTuple):
+    """Number of values in each bin with any, by the bin's place, and the place of a further number."""
+
+    counts: Mapping[int, int]
+    marked: int | None
+
+
+def histogram(values: Sequence[float], marked: float | None = None, *, length: int, width: int) -> Histogram:
+    """Count values, at least one, in bins of a width on an axis of a length, which ends with the outermost numbers.
+
+    The middle has numbers that are all the same.
+    """
+    shown = [*values, *([] if marked is None else [marked])]
+    low, high = min(shown), max(shown)
+    places = [length // 2 // width * width] * len(shown)
+    if not math.isclose(low, high):
+        places = [width * round(length * (value - low) / (high - low) / width) for value in shown]
+    counts = Counter(places[: len(values)])
+    return Histogram(dict(sorted(counts.items())), None if marked is None else places[-1])
+
+
+class PairedTest(NamedTuple):
+    """Test of n paired differences: their mean, its 95 % interval, and the two-sided p value.
+
+    Interval and p are nan for fewer than two pairs, or if the differences do not vary.
+    """
+
+    n: int
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
+    """Test paired differences, one per split, over overlapping splits: the corrected resampled t-test.
+
+    With k splits, t = mean / √((1 / k + ratio) s²) has k − 1 degrees of freedom, where the ratio is n_test / n_train
+    (Nadeau and Bengio 2003, section 4): splits share training examples, so that the usual 1 / k alone makes the
+    interval too narrow.
+
+    Choice: n_train counts the training split alone, not the validation split used for early stopping, which makes the
+    interval wider.
+    """
+    from scipy.special import stdtr
+
+    n = len(differences)
+    mean = statistics.fmean(differences) if n else math.nan
+    if n < 2:
+        return PairedTest(n, mean, math.nan, math.nan, math.nan)
+    error = math.sqrt(1.0 / n + ratio) * statistics.stdev(differences)
+    if error <= 10.0**-DECIMALS:  # constant differences: their spread is unknown
+        return PairedTest(n, mean, mean, mean, 1.0) if abs(mean) <= error else PairedTest(n, mean, *[math.nan] * 3)
+    half = student_t(0.975, n - 1) * error
+    return PairedTest(n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
+
+
+def signed_rank(differences: Sequence[float]) -> PairedTest:
+    """Test paired differences over the seeds of a split: Wilcoxon's signed-rank test, zeros split between the signs.
+
+    The interval of the mean difference is by Student's t distribution.
+    """
+    from scipy.stats import wilcoxon
+
+    student = corrected_t(differences, 0.0)
+    rounded = [round(value, DECIMALS) for value in differences]
+    if len(rounded) < 2:
+        return student
+    return student._replace(p=float(wilcoxon(rounded, zero_method="zsplit").pvalue) if any(rounded) else 1.0)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values with Holm's correction (1979); nan stays nan and does not count."""
+    p, order, adjusted = _sorted_p(p_values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    return list(adjusted.tolist())
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Return p values with the correction of Benjamini and Hochberg; nan stays nan and does not count."""
+    p, order, adjusted = _sorted_p(p_values)
+    order = order[::-1]
+    adjusted[order] = np.minimum.accumulate(p[order] * len(order) / np.arange(len(order), 0, -1))
+    return list(adjusted.tolist())
+
+
+def _sorted_p(p_values: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return p values, the order of those that are known, and an array of nan for the corrected values."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]
+    return p, order, np.full(len(p), math.nan)
