@@ -18,7 +18,7 @@ from benchmarks.rprop import check_agreement, stacked
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.classifiers.training import BackpropLanes, Task
+from pppca_bench.classifiers.training import BackpropLanes, TrainingTask
 from pppca_bench.methods.lookup import find_classifier
 from pppca_bench.problems import load_problem
 
@@ -37,7 +37,7 @@ def settings() -> dict[str, Any]:
     return dict(find_classifier("slides_mlp").defaults)
 
 
-def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: int) -> list[Task]:
+def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: int) -> list[TrainingTask]:
     """Return nets to train on standardised inputs, each with a rotation of its own and its own order of samples."""
     rng = np.random.default_rng(0)
     spread = X.std(axis=0)
@@ -49,23 +49,25 @@ def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: 
         inputs = np.ascontiguousarray(standardised @ np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0])
         weights = uniform_per_weight(architecture, -limit, limit, rng)
         source = np.random.default_rng(k)
-        tasks.append(Task(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps=[], rng=source))
+        tasks.append(
+            TrainingTask(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps=[], rng=source)
+        )
     return tasks
 
 
-def cell(problem: str, data: Path) -> list[Task]:
+def cell(problem: str, data: Path) -> list[TrainingTask]:
     """Return the nets of a problem's cell."""
     loaded = load_problem(problem, data)
     targets = (loaded.y_train[:, None] == np.arange(loaded.n_outputs)).astype(np.float64)
     return nets_of_a_cell(loaded.X_train, targets, tuple(settings()["hidden"]), N_NETS)
 
 
-def epochs_of_a_turn(tasks: Sequence[Task]) -> int:
+def epochs_of_a_turn(tasks: Sequence[TrainingTask]) -> int:
     """Return the epochs of a turn."""
     return max(1, EPOCH_SAMPLES // len(tasks[0].X))
 
 
-def train_ours(tasks: list[Task], n_epochs: int) -> list[list[Floats]]:
+def train_ours(tasks: list[TrainingTask], n_epochs: int) -> list[list[Floats]]:
     """Train all nets for n_epochs; return their matrices, the bias in the first column."""
     rule = BackpropRule(settings()["learning_rate"], settings()["decay_epochs"])
     stopping = StoppingRule(n_epochs, math.inf, 0.0, n_epochs)
@@ -73,7 +75,7 @@ def train_ours(tasks: list[Task], n_epochs: int) -> list[list[Floats]]:
     return [net.weights for net in nets]
 
 
-def jax_trainer(tasks: Sequence[Task], n_epochs: int) -> Callable[[], list[Any]]:
+def jax_trainer(tasks: Sequence[TrainingTask], n_epochs: int) -> Callable[[], list[Any]]:
     """Return a call by which JAX trains all nets, in the orders that ours draw from fresh generators."""
     from benchmarks.jax_peers import backprop
 
@@ -83,7 +85,7 @@ def jax_trainer(tasks: Sequence[Task], n_epochs: int) -> Callable[[], list[Any]]
     return backprop(*stacked(tasks), orders, **rates)
 
 
-def train_c(tasks: Sequence[Task], n_epochs: int) -> list[list[Floats]]:
+def train_c(tasks: Sequence[TrainingTask], n_epochs: int) -> list[list[Floats]]:
     """Train the nets one after another by the C loop; return their matrices."""
     learn, rate, decay = load_c("backprop_loop").learn, settings()["learning_rate"], settings()["decay_epochs"]
     trained = []

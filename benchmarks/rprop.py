@@ -17,7 +17,7 @@ from benchmarks.measuring import Contestant, Row, compare
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import RpropRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.classifiers.training import RpropLanes, Task
+from pppca_bench.classifiers.training import RpropLanes, TrainingTask
 from pppca_bench.problems import load_problem
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,9 @@ MODULES = {"JAX": "benchmarks.jax_peers", "PyTorch": "benchmarks.torch_rprop"}
 DTYPES = (np.float64, np.float32)
 
 
-def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], *, shortcuts: bool, n_nets: int) -> list[Task]:
+def nets_of_a_cell(
+    X: Floats, targets: Floats, hidden: tuple[int, ...], *, shortcuts: bool, n_nets: int
+) -> list[TrainingTask]:
     """Return nets to train; each has inputs of its own, a rotation, as the projections of a cell's repeats are."""
     rng = np.random.default_rng(0)
     architecture = Architecture(X.shape[1], hidden, targets.shape[1], shortcuts, "linear")
@@ -62,31 +64,33 @@ def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], *, short
         inputs = X @ np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
         weights = uniform_per_weight(architecture, -0.5, 0.5, rng)
         steps = [np.full_like(matrix, FIRST_STEP) for matrix in weights]
-        tasks.append(Task(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps, rng))
+        tasks.append(TrainingTask(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps, rng))
     return tasks
 
 
-def cell(case: Case, data: Path, *, shortcuts: bool) -> list[Task]:
+def cell(case: Case, data: Path, *, shortcuts: bool) -> list[TrainingTask]:
     """Return the nets of a case's cell."""
     problem = load_problem(case.problem, data)
     targets = (problem.y_train[:, None] == np.arange(problem.n_outputs)).astype(np.float64)
     return nets_of_a_cell(problem.X_train, targets, case.hidden, shortcuts=shortcuts, n_nets=N_NETS)
 
 
-def train_ours(tasks: list[Task], n_epochs: int) -> list[list[Floats]]:
+def train_ours(tasks: list[TrainingTask], n_epochs: int) -> list[list[Floats]]:
     """Train all nets for n_epochs; return their matrices, the bias in the first column."""
     nets = RpropLanes(tasks, RULE, StoppingRule(n_epochs, math.inf, 0.0, n_epochs)).train()
     return [net.weights for net in nets]
 
 
-def stacked(tasks: Sequence[Task], dtype: Any = np.float64) -> tuple[list[Any], Any, Any]:
+def stacked(tasks: Sequence[TrainingTask], dtype: Any = np.float64) -> tuple[list[Any], Any, Any]:
     """Return what peers train: matrices of each layer (n_nets, n_units, 1 + n_sources), X and targets of all nets."""
     layers = [np.stack(matrices, dtype=dtype) for matrices in zip(*(task.weights for task in tasks), strict=True)]
     X, targets = (np.stack([getattr(task, name) for task in tasks], dtype=dtype) for name in ("X", "targets"))
     return layers, X, targets
 
 
-def together(peer: str, tasks: Sequence[Task], n_epochs: int, dtype: Any = np.float64) -> Callable[[], list[Any]]:
+def together(
+    peer: str, tasks: Sequence[TrainingTask], n_epochs: int, dtype: Any = np.float64
+) -> Callable[[], list[Any]]:
     """Return a call by which a peer trains all nets at once; it returns the matrices as `stacked` does."""
     shortcuts = tasks[0].architecture.shortcuts
     trainer = import_module(MODULES[peer]).rprop
@@ -116,7 +120,7 @@ def rows(data: Path) -> Iterator[Row]:
         yield from _rows_of(f"RPROP with shortcuts, {case.described}", case, tasks, DTYPES[:1])
 
 
-def _rows_of(what: str, case: Case, tasks: list[Task], dtypes: Sequence[Any]) -> Iterator[Row]:
+def _rows_of(what: str, case: Case, tasks: list[TrainingTask], dtypes: Sequence[Any]) -> Iterator[Row]:
     """Time the peers and ours on all nets of the cell."""
     n, expected = N_NETS * case.n_epochs, train_ours(tasks, 1)
     peers: dict[str, tuple[Contestant, float | None]] = {}

@@ -1,7 +1,7 @@
 """Projections on components: base classes, retained variance, initial directions from samples."""
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,40 @@ from sklearn.utils.validation import check_is_fitted
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, principal_components, project, second_moments
 from pppca_bench.compiled.samples import validated_projections, validated_samples
-from pppca_bench.parameters import check_limit
+from pppca_bench.parameters import check_limit, check_parameters
+
+
+class UnsupervisedMixin:
+    """Mixin for estimators that learn from samples alone, all at once."""
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn from samples.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+            Training samples.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter is out of its range, or X has fewer than two samples, values that are not finite or not from
+            1e-140 to 1e140, or no variance where the estimator needs some.
+        """
+        check_parameters(self)
+        self._learn(validated_samples(self, X, reset=True, min_samples=2))
+        return self
+
+    @abstractmethod
+    def _learn(self, X: Floats) -> None:
+        """Set the learned attributes from validated samples."""
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

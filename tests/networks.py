@@ -5,7 +5,7 @@ from sklearn.base import clone
 
 from pppca_bench.classifiers import fit_together
 from pppca_bench.classifiers.network import uniform_per_weight
-from pppca_bench.classifiers.training import Task
+from pppca_bench.classifiers.training import TrainingTask
 
 
 def make_task(architecture, seed, n_samples=6):
@@ -16,7 +16,7 @@ def make_task(architecture, seed, n_samples=6):
     targets, targets_val = (np.eye(architecture.n_outputs)[rng.integers(architecture.n_outputs, size=n)] for n in sizes)
     weights = uniform_per_weight(architecture, -0.7, 0.7, rng)
     steps = uniform_per_weight(architecture, 0.05, 0.2, rng)
-    return Task(architecture, X, targets, X_val, targets_val, weights, steps, np.random.default_rng(seed))
+    return TrainingTask(architecture, X, targets, X_val, targets_val, weights, steps, np.random.default_rng(seed))
 
 
 def check_together(networks, sets):
@@ -33,10 +33,6 @@ def check_together(networks, sets):
 def weights_of(network):
     """Return all weights of a fitted estimator as a vector."""
     return np.concatenate([matrix.ravel() for matrix in [*network.coefs_, *network.intercepts_]])
-
-
-def as_lists(matrices):
-    return [matrix.tolist() for matrix in matrices]
 
 
 def same(one, other):

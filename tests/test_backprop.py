@@ -35,14 +35,6 @@ def test_constant_feature_is_only_shifted():
     assert_allclose(classifier.scale_, [1.0, X[:, 1].std()])
 
 
-def test_length_of_a_strip_changes_nothing_but_the_validations(iris):
-    one, other = (
-        BackpropMLPClassifier((4,), max_epochs=25, strip_length=n, random_state=0).fit(*iris) for n in (1, 25)
-    )
-    assert_array_equal(weights_of(one), weights_of(other))
-    assert (len(one.validation_curve_), len(other.validation_curve_)) == (25, 1)
-
-
 def test_learning_rate_falls_to_half_after_the_decay_epochs():
     """One weight, one sample: the step is rate times error, the error shrinks by 1 - rate."""
     X, y = np.zeros((2, 1)), [0, 0]

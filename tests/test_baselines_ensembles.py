@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from networks import weights_of
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
 from sklearn.tree import DecisionTreeClassifier
 
-from pppca_bench.classifiers import RpropMLPClassifier, ensembles, training_data
+from pppca_bench.classifiers import RpropMLPClassifier, training_data
 from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
 from pppca_bench.classifiers.sklearn_classifiers import MajorityClassifier, StumpClassifier
 
@@ -37,35 +37,35 @@ def test_majority_is_counted_by_hand():
 
 @pytest.fixture
 def drawn(iris, monkeypatch):
-    """Return a function that returns the training sets of fifty members, whose inputs are the samples' numbers."""
+    """Return a function that returns the training samples of fifty members."""
     sets = []
-
-    def fit_together(networks, data, *, classes):
-        sets.extend(data)
-        return [net.fit(*one, classes=classes) for net, one in zip(networks, data, strict=True)]
+    monkeypatch.setattr(BaggingClassifier, "_fit_members", lambda _self, _split, samples, _rng: sets.extend(samples))
 
     def draw(**settings):
-        bagging = BaggingClassifier(RpropMLPClassifier((), max_epochs=2), 50, random_state=0, **settings)
-        bagging.fit(np.arange(90)[:, None], iris[1], iris[2][:, :1], iris[3])
-        return [(np.ravel(X).astype(int), y, y_val) for X, y, _, y_val in sets]
+        BaggingClassifier(n_estimators=50, random_state=0, **settings).fit(*iris)
+        return sets
 
-    monkeypatch.setattr(ensembles, "fit_together", fit_together)
     return draw
 
 
-def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(iris, drawn):
-    for rows, y, y_val in (samples := drawn()):
-        assert len(rows) == 90
-        assert_array_equal(y, iris[1][rows])
-        assert_array_equal(y_val, iris[3])
-    assert np.mean([1 - len(np.unique(rows)) / 90 for rows, *_ in samples]) == pytest.approx(np.exp(-1), abs=0.02)
+def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(drawn):
+    samples = drawn()
+    assert {len(rows) for rows in samples} == {90}
+    assert np.mean([1 - len(np.unique(rows)) / 90 for rows in samples]) == pytest.approx(np.exp(-1), abs=0.02)
 
 
 def test_subagging_draws_half_of_the_data_without_replacement(drawn):
-    samples = [rows for rows, *_ in drawn(sample_share=0.5, replace=False)]
+    samples = drawn(sample_share=0.5, replace=False)
     assert {(len(rows), len(set(rows))) for rows in samples} == {(45, 45)}
     assert len({tuple(rows) for rows in samples}) == 50
     assert_allclose(np.bincount(np.concatenate(samples)) / 50, 0.5, atol=0.3)
+
+
+def test_members_learn_from_the_labels_of_their_samples_and_share_the_validation_data(iris):
+    X, y, X_val, y_val = iris
+    (member,) = BaggingClassifier(SMALL, 1, random_state=0).fit(*iris).estimators_
+    rows = np.random.default_rng(0).integers(90, size=90)
+    assert_array_equal(weights_of(member), weights_of(clone(member).fit(X[rows], y[rows], X_val, y_val)))
 
 
 def test_a_sample_is_never_empty():
@@ -88,10 +88,10 @@ def test_boosted_stumps_are_scikit_learns(n_classes):
     X, y = X[y >= 3 - n_classes], y[y >= 3 - n_classes]
     ours = AdaBoostClassifier(StumpClassifier(), 25, random_state=0).fit(X, y, X, y)
     tree = DecisionTreeClassifier(max_depth=1, criterion="entropy")
-    theirs = SklearnAdaBoost(tree, n_estimators=25, random_state=0).fit(X, y)
+    expected = SklearnAdaBoost(tree, n_estimators=25, random_state=0).fit(X, y)
     assert len(ours.estimators_) == 25
-    assert_allclose(ours.estimator_weights_, theirs.estimator_weights_)
-    assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert_allclose(ours.estimator_weights_, expected.estimator_weights_)
+    assert_array_equal(ours.predict(X), expected.predict(X))
     assert ours.score(X, y) > StumpClassifier().fit(X, y).score(X, y) + 0.05
 
 
@@ -158,13 +158,6 @@ def test_a_sample_with_more_than_half_of_the_weight_ends_the_boosting():
     assert len(first.fit(X, y, X, y).estimators_) == 1
 
 
-def test_votes_are_added_up_by_class():
-    ensemble = AdaBoostClassifier()
-    ensemble.estimator_weights_ = np.array([1.0, 0.6, 0.7])
-    outputs = [np.eye(3)[[0]], np.eye(3)[[2]], np.eye(3)[[2]]]
-    assert_allclose(ensemble._combine(outputs), [[1.0, 0.0, 1.3]])
-
-
 def test_the_majority_class_is_predicted_whatever_the_features():
     y = np.array([2, 0, 2, 1, 2, 0])
     fitted = MajorityClassifier().fit(np.arange(12.0).reshape(6, 2), y)
@@ -172,26 +165,3 @@ def test_the_majority_class_is_predicted_whatever_the_features():
     assert fitted.n_features_ == 0
     # Three of six.
     assert fitted.score(np.zeros((6, 2)), y) == 0.5
-
-
-class FirstSamplesWrong(StumpClassifier):
-    """A member that reads the label of every sample but the first ones from the inputs, whatever the weights."""
-
-    def fit(self, X, y, sample_weight=None, *, classes=None):  # noqa: ARG002
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0].astype(int)
-
-
-@given(n_classes=st.integers(2, 4), n_wrong=st.integers(1, 5), n_per_class=st.integers(2, 40))
-def test_a_second_member_with_the_mistakes_of_the_first_is_no_better_than_chance(n_classes, n_wrong, n_per_class):
-    assume(n_wrong < n_per_class)
-    y = np.arange(n_classes * n_per_class) % n_classes
-    X = y[:, np.newaxis].astype(float)
-    X[:n_wrong, 0] = (X[:n_wrong, 0] + 1) % n_classes
-    boosting = AdaBoostClassifier(FirstSamplesWrong(), 10, random_state=0).fit(X, y, X, y)
-    alpha = np.log(len(y) / n_wrong - 1.0) + np.log(n_classes - 1.0)
-    assert_allclose(boosting.estimator_weights_, [alpha], rtol=1e-12)
-    assert len(boosting.estimators_) == 1

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.genetic_mlp import StructureGAClassifier, least_error
+from pppca_bench.classifiers.gradient_mlp import train_by_rprop
 from pppca_bench.classifiers.network import Architecture, weight_masks
 from pppca_bench.classifiers.training import TrainedNet
-from pppca_bench.classifiers.training_data import Split
 
 TINY = {"population_size": 8, "max_generations": 3, "max_epochs": 30}
 
@@ -46,16 +46,12 @@ def test_result_is_the_network_that_rprop_gives_without_those_nodes(noisy):
     net = StructureGAClassifier((), random_state=4, **TINY).fit(*noisy)
     kept = net.kept_
     X, X_val = noisy[0][:, kept], noisy[2][:, kept]
-    task = StructureGAClassifier((), random_state=4, **TINY)
-    task.classes_ = np.array([0, 1])
-    full = task._task(Split(*noisy))
-    small = RpropMLPClassifier((), max_epochs=30)
-    small.classes_ = task.classes_
-    of_small = small._task(Split(X, noisy[1], X_val, noisy[3]))
+    full, small = StructureGAClassifier((), random_state=4, **TINY), RpropMLPClassifier((), max_epochs=30)
+    of_full = full._make_task(*full._prepare(noisy, None))
+    of_small = small._make_task(*small._prepare((X, noisy[1], X_val, noisy[3]), None))
     columns = np.concatenate([[True], kept])
-    for mine, theirs in ((full.weights, of_small.weights), (full.steps, of_small.steps)):
-        theirs[0][:] = mine[0][:, columns]
-    (trained,) = small._train([of_small])
+    of_small.weights[0][:], of_small.steps[0][:] = of_full.weights[0][:, columns], of_full.steps[0][:, columns]
+    (trained,) = train_by_rprop([of_small], small)
     assert_allclose(net._weights[0][:, columns], trained.weights[0], atol=1e-12)
     assert_allclose(net.validation_curve_, trained.validation_curve, rtol=1e-9)
 

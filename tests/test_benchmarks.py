@@ -91,14 +91,11 @@ def test_a_peer_that_computes_something_else_is_refused():
     rprop.check_agreement("JAX", [np.stack(matrices) for matrices in zip(*ours, strict=True)], ours, rprop.FIRST_STEP)
 
 
-def test_contestants_take_turns_after_a_warm_up():
+def test_contestants_take_turns_after_a_warm_up_and_the_ratio_is_the_median_of_the_rounds():
     calls = []
     times = alternate({name: Contestant(lambda name=name: calls.append(name), 4) for name in "ab"}, budget_s=0.0)
     assert calls == ["a", "b"] * 6
     assert [len(taken) for taken in times.values()] == [5, 5]
-
-
-def test_the_ratio_is_the_median_of_the_rounds_own_ratios():
     assert median_ratio([2.0, 30.0, 8.0], [1.0, 3.0, 2.0]) == 4.0
 
 

@@ -12,12 +12,6 @@ from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.references.reference import PROBEN1_REPORT, own_references
 
 
-def test_weights_have_the_shapes_of_the_layers_sources(iris):
-    classifier = RpropMLPClassifier((4, 2), shortcuts=True, max_epochs=5, random_state=0).fit(*iris)
-    assert [matrix.shape for matrix in classifier.coefs_] == [(4, 4), (8, 2), (10, 3)]
-    assert [vector.shape for vector in classifier.intercepts_] == [(4,), (2,), (3,)]
-
-
 def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
     """Different seeds, widths, projections and sizes, and sets without validation data."""
     X, y, X_val, y_val = iris
@@ -49,21 +43,6 @@ def test_probabilities_are_the_nearest_to_the_outputs(iris):
     classifier._weights = [np.array([[0.9, 0, 0, 0, 0], [0.5, 0, 0, 0, 0], [-0.3, 0, 0, 0, 0]])]
     assert_allclose(classifier.predict_proba(np.zeros((1, 4))), [[0.7, 0.3, 0.0]])
     assert_allclose(classifier.predict_log_proba(np.zeros((1, 4))), [[np.log(0.7), np.log(0.3), -np.inf]])
-
-
-def test_training_that_overflows_is_refused_with_its_cause(iris):
-    X, y, X_val, y_val = iris
-    with pytest.raises(ValueError, match=r"training of .* expected finite errors, got nan or infinity in epoch 5"):
-        RpropMLPClassifier((), random_state=0).fit(X, y, X_val * 1e200, y_val)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_validation_data_that_are_not_finite_are_refused(iris, bad):
-    X, y, X_val, y_val = iris
-    X_val = X_val.copy()
-    X_val[0, 0] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        RpropMLPClassifier().fit(X, y, X_val, y_val)
 
 
 def test_classifiers_with_different_parameters_are_not_fitted_together(iris):

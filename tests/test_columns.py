@@ -115,13 +115,9 @@ def test_both_meanings_of_a_comma_are_proposed_where_the_values_do_not_decide(va
     assert [way[2] for way in refusal(values).remedies if way[1] == "read"] == keys
 
 
-def test_odd_values_of_a_mixed_column_have_their_count_and_first_line(tmp_path):
-    with pytest.raises(
-        OwnDataError, match=r"1 numbers and 3 other values: 'na' \(2, first in line 3\), '-' \(line 4\)\."
-    ):
-        data_of(tmp_path, "x,y\n1,u\nna,v\n-,u\nna,v\n")
-    with pytest.raises(OwnDataError, match=r"'na' \(2, first in row 2\)"):
-        DataSet(pppca_bench.Table(pd.Series(["1", "na", "na"]), [0, 1, 0]).save("t", tmp_path / "t"))
+def test_odd_values_of_a_mixed_column_in_memory_have_their_count_and_first_row(tmp_path):
+    with pytest.raises(OwnDataError, match=r"1 numbers and 2 other values: 'na' \(2, first in row 2\)"):
+        in_memory(pd.Series(["1", "na", "na"]), [0, 1, 0], tmp_path)
 
 
 def test_dates_with_day_or_month_first_need_a_format(tmp_path):
@@ -243,9 +239,15 @@ def test_every_value_is_read_back_or_the_column_is_refused(values):
             assert column.text(value) == text.lstrip(" ")
 
 
-def data_of(folder: Path, content: str, *, target: str = "y", **settings) -> DataSet:
+def data_of(folder: Path, content: str, *target: str, **settings) -> DataSet:
+    """Return the data set of a CSV file, whose target is y by default."""
     (folder / "t.csv").write_text(content)
-    return DataSet(OwnData("csv", str(folder / "t.csv"), (target,), **settings))
+    return DataSet(OwnData("csv", str(folder / "t.csv"), target or ("y",), **settings))
+
+
+def in_memory(X, y, folder: Path, **keys) -> DataSet:
+    """Return the data set of rows in memory."""
+    return DataSet(pppca_bench.Table(X, y, **keys).save("t", folder / "t"))
 
 
 ROWS = "".join(f"{row},{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20))
@@ -302,14 +304,14 @@ def test_compressed_files_are_read(tmp_path, compression):
     assert DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",))).sha256 == plain.sha256
 
 
-def test_comments_are_none_within_quotes_and_a_blank_row_is_refused_where_it_counts(tmp_path):
+def test_comments_are_none_within_quotes(tmp_path):
+    text = 'a,b  # c\n"one\ntwo # three",5\'10"  # tall\n'
+    (tmp_path / "t.csv").write_text(text)
+    table = pppca_bench.read_table(tmp_path / "t.csv", comment="#")
+    assert table.iloc[0].str.strip().tolist() == ["one\ntwo # three", "5'10\""]
     text = "note,y  # of today\n" + "".join(f'"no #{row % 3}, left",{"uv"[row % 2]}  # {row}, n\n' for row in range(24))
     data = data_of(tmp_path, text, read_keys=(("comment", "#"),), duplicates="keep")
     assert data.feature_names == tuple(f"note = no #{number}, left" for number in range(3))
-    with pytest.raises(OwnDataError, match="0 in line 3"):
-        data_of(tmp_path, "z,x,y\n1,2,u\n\n3,4,v\n", read_keys=(("skip_blank_lines", False),))
-    with pytest.raises(OwnDataError, match="expected a column 'id' for index_col, got none"):
-        data_of(tmp_path, "z,x,y\n" + ROWS, read_keys=(("index_col", "id"),))
 
 
 def test_an_arff_file_has_dates(tmp_path):
@@ -323,7 +325,7 @@ def test_an_arff_file_has_dates(tmp_path):
 
 def test_sparse_columns_and_indicators_of_labels_are_read(tmp_path):
     X = pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1.5, 2] * 6), "b": range(24)})
-    data = DataSet(pppca_bench.Table(X, np.eye(2)[np.arange(24) % 2]).save("t", tmp_path / "t"))
+    data = in_memory(X, np.eye(2)[np.arange(24) % 2], tmp_path)
     assert data.frame["a"].tolist() == [0, 0, 1.5, 2] * 6
     assert data.notices[0].startswith("the 2 targets of 0 and 1 are approximated, not classified.")
 
@@ -372,10 +374,6 @@ def test_groups_stay_in_one_part_and_are_no_input(tmp_path):
     assert data.feature_names == ("x",)
     for one, other in itertools.combinations(data.rows(0), 2):
         assert not {row // 3 for row in one} & {row // 3 for row in other}
-    with pytest.raises(DataError, match=r"line 2, column 'patient': expected a group, got a gap and 2 more"):
-        data_of(tmp_path, text.replace("p0", ""), group="patient")
-    with pytest.raises(DataError, match="expected at least 4 groups"):
-        data_of(tmp_path, text.replace("p1", "p0"), group="y", target="x", task="approximation")
 
 
 def test_identifiers_and_sorted_rows_are_said_but_no_measurements_that_differ(tmp_path):
@@ -422,12 +420,12 @@ def test_the_word_none_as_a_gap_is_said_with_the_key_that_makes_it_a_category(tm
 )
 def test_tables_of_other_libraries_keep_their_names_and_none_is_the_default(X, tmp_path):
     keys = {"drop": [0], "categorical": None, "read": {"na_values": {"-"}, "thousands": None}, "group": None}
-    (column,) = DataSet(pppca_bench.Table(X, pa.array([0, 1] * 4), **keys).save("t", tmp_path / "t")).inputs
+    (column,) = in_memory(X, pa.array([0, 1] * 4), tmp_path, **keys).inputs
     assert (column.name, column.labels, column.has_gaps) == ("b", ("u", "v"), True)
 
 
 def test_sparse_inputs_are_read(tmp_path):
-    data = DataSet(pppca_bench.Table(csr_array(np.eye(8)), [0, 1] * 4).save("t", tmp_path / "t"))
+    data = in_memory(csr_array(np.eye(8)), [0, 1] * 4, tmp_path)
     np.testing.assert_array_equal(data.frame, np.eye(8))
 
 
@@ -442,15 +440,18 @@ def test_declared_dates_may_be_whole_numbers(days):
 @pytest.mark.parametrize("texts", [[None] * 8, ["one"] * 8, [*[None] * 7, "one"]])
 def test_columns_of_few_texts_or_none_become_inputs(texts, tmp_path):
     X = pd.DataFrame({"a": np.arange(8) % 5, "words": texts})
-    data = DataSet(pppca_bench.Table(X, [0, 1] * 4, text=["words"]).save("t", tmp_path / "t"))
+    data = in_memory(X, [0, 1] * 4, tmp_path, text=["words"])
     assert np.isfinite(data.problem().X_train).all()
 
 
 def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path):
     path = tmp_path / "auto.data"
-    path.write_text('18.0   8 "chevrolet malibu"\n15.0   8\t"buick skylark"\n')
+    path.write_text('18.0   8 "chevrolet malibu"\n15.0   6\'2"\t"buick ""skylark"""\n')
     rows = pppca_bench.read_table(path, sep=r"\s+", header=False)
-    assert rows.values.tolist() == [["18.0", "8", "chevrolet malibu"], ["15.0", "8", "buick skylark"]]
+    assert rows.values.tolist() == [["18.0", "8", "chevrolet malibu"], ["15.0", "6'2\"", 'buick "skylark"']]
+    path.write_text('18.0 8 "chevrolet\n15.0 8 buick\n')
+    with pytest.raises(OwnDataError, match="line 1: expected CSV, got an open quotation mark"):
+        pppca_bench.read_table(path, sep=r"\s+", header=False)
 
 
 @pytest.mark.parametrize("key", ["header", "index_col"])
@@ -485,8 +486,6 @@ def test_text_of_many_values_is_encoded_by_its_components(tmp_path, monkeypatch)
     words = ["red door", "blue window", "old chair", "small table"]
     notes = [f"{words[row % 4]} no {'abcdefghij'[row % 10]}{row}" for row in range(60)]
     text = "note,y\n" + "".join(f"{note},{'uv'[row % 2]}\n" for row, note in enumerate(notes))
-    with pytest.raises(DataError, match=r"expected at most 40 categories, .*`text: \[note\]`"):
-        data_of(tmp_path, text)
     problem = data_of(tmp_path, text, text=("note",)).problem()
     assert problem.feature_names[:2] == ("note 1", "note 2")
     assert (problem.X_train.min(), problem.X_train.max()) == (0.0, 1.0)

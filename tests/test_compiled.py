@@ -168,8 +168,8 @@ class TestCache:
     def test_a_damaged_file_is_replaced(self, copy):
         copy.call(loads=False)
         (code,) = copy.kept()
-        whole = code.read_bytes()
-        for content in (whole[:-9], whole[::-1], b""):
+        intact = code.read_bytes()
+        for content in (intact[:-9], intact[::-1], b""):
             code.write_bytes(content)
             copy.call(loads=False)
         copy.call(loads=True)

@@ -1,5 +1,7 @@
 """Contract of every classifier, reducer and engine: scikit-learn's checks, seeds, validation data and classes."""
 
+import re
+from doctest import DocTestFinder, DocTestRunner
 from inspect import signature
 
 import numpy as np
@@ -15,11 +17,12 @@ from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, StructureGAClas
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier, StumpClassifier
 from pppca_bench.engines import DGHA, GHA, NEpPCA
-from pppca_bench.engines.counterparts import DGHAWithoutRemoval, PCALikeDGHA, PCALikeNEpPCA
+from pppca_bench.engines.counterparts import DGHAWithoutRemoval, NotebookGHA, PCALikeDGHA, PCALikeNEpPCA
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
-from pppca_bench.parameters import ParameterError, check_parameters
+from pppca_bench.parameters import ParameterError
 from pppca_bench.reducers.filter_selection import FilterSelector
-from pppca_bench.reducers.linear_projection import ICA, LDA, AllFeatures, CovariancePCA, SingularValuePCA
+from pppca_bench.reducers.lda import LDA
+from pppca_bench.reducers.linear_projection import ICA, AllFeatures, CovariancePCA, SingularValuePCA
 from pppca_bench.reducers.nonlinear_projection import Autoencoder, GaussianKernelPCA
 from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
@@ -70,29 +73,46 @@ def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("estimator", [GHA, DGHA, NEpPCA, RpropMLPClassifier, RpropMLPRegressor, BackpropMLPClassifier])
+def test_examples_of_docstrings_run(estimator):
+    (example,) = DocTestFinder(recurse=False).find(estimator)
+    assert example.examples
+    assert DocTestRunner().run(example).failed == 0
+
+
 def named(estimator):
     return type(estimator).__name__
 
 
-@pytest.mark.parametrize(
-    ("estimator", "name", "expected"),
-    [
-        (RpropMLPClassifier(initial_step_range=(0.2, 0.1)), "initial_step_range", "two numbers, the first at most"),
-        (RpropMLPClassifier(step_min=2.0, step_max=1.0), "step_min", r"at most step_max \(1.0\), got 2.0"),
-    ],
-)
-def test_values_out_of_order_are_refused_by_name(estimator, name, expected):
-    with pytest.raises(ParameterError, match=rf"^{name} in {named(estimator)}: expected {expected}"):
-        check_parameters(estimator)
-
-
+BY_SPECTRUM = [CovariancePCA, SingularValuePCA, ICA, Autoencoder, GaussianKernelPCA]
+A_RULE = "an integer where variance_ratio and tau are null, got None."
 SIZED = [RFESVMClassifier, FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
+REFUSED = [
+    (GHA(decay_epochs=2.0, decay_samples=3.0), "decay_samples", "null where decay_epochs is given, got 3.0."),
+    (GHA(5), "n_components", "an integer from 1 to 4 or null, got 5."),
+    (NEpPCA(n_components=5), "n_components", "an integer from 1 to 4 or null, got 5."),
+    (NEpPCA(min_components=3, max_components=2), "min_components", "at most max_components (2), got 3."),
+    (NEpPCA(n_jobs=0), "n_jobs", "a number of threads, or -1 for all processors, got 0."),
+    (NotebookGHA(5), "component", "an integer from 1 to 4, got 5."),
+    (CovariancePCA(5), "n_components", "an integer from 1 to 4 or null, got 5."),
+    (LDA(3), "n_components", "an integer from 1 to 2 or null, got 3."),
+    *((make(), "n_components", A_RULE) for make in BY_SPECTRUM),
+    *((make(1, tau=5.0), "tau", "null where n_components is given, got 5.0.") for make in BY_SPECTRUM),
+    (ICA(variance_ratio=0.5, tau=5.0), "tau", "null where variance_ratio is given, got 5.0."),
+    *((make(n_features=5), "n_features", "an integer from 1 to 4 or null, got 5.") for make in SIZED),
+    (
+        RpropMLPClassifier(initial_step_range=(0.2, 0.1)),
+        "initial_step_range",
+        "two numbers, the first at most the second, got (0.2, 0.1).",
+    ),
+    (RpropMLPClassifier(step_min=2.0, step_max=1.0), "step_min", "at most step_max (1.0), got 2.0."),
+]
 
 
-@pytest.mark.parametrize("make", SIZED)
-def test_more_features_than_there_are_are_refused(iris, make):
-    with pytest.raises(ValueError, match=rf"n_features in {make.__name__}: expected an integer from 1 to 4 or null"):
-        make(n_features=5).fit(*iris)
+@pytest.mark.parametrize(("estimator", "name", "message"), REFUSED, ids=str)
+def test_values_out_of_range_or_in_contradiction_are_refused_by_name(iris, estimator, name, message):
+    with pytest.raises(ParameterError, match=f"^{re.escape(f'{name} in {named(estimator)}: expected {message}')}$"):
+        estimator.fit(*iris[:2])
 
 
 def outcome(estimator, data, seed):

@@ -1,8 +1,8 @@
 """NE-pPCA as an estimator: the evolution's invariants, exact PCA, published dimensions."""
 
+import naive
 import numpy as np
 import pytest
-import reference_evolution as reference
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -32,12 +32,6 @@ class TestResult:
         assert 1 < fitted.n_components_ < 13
         assert fitted.explained_variance_[0] <= 10.0 * fitted.explained_variance_[-1]
 
-    def test_all_nodes_invert_exactly_and_fewer_project(self, wine, fitted):
-        everything = NEpPCA(tau=1e9, n_generations=1, random_state=0).fit(wine)
-        assert_allclose(everything.inverse_transform(everything.transform(wine)), wine, atol=1e-12)
-        once = fitted.inverse_transform(fitted.transform(wine))
-        assert_allclose(fitted.inverse_transform(fitted.transform(once)), once, atol=1e-12)
-
     def test_the_first_component_turns_towards_the_first_eigenvector(self):
         X = load_iris().data
         ours = NEpPCA(tau=20.0, n_generations=300, random_state=0).fit(X).components_[0]
@@ -58,7 +52,7 @@ class TestEvolution:
     def test_the_first_generation_is_the_best_of_the_random_start(self, wine):
         model = NEpPCA(tau=10.0, population_size=4, n_generations=0, random_state=5).fit(wine)
         weights = np.random.default_rng(5).random((4, 13, 13))
-        rows, variances, fitness = max((reference.evaluated(W, wine, 10.0) for W in weights), key=lambda r: r[2])
+        rows, variances, fitness = max((naive.evaluated(W, wine, 10.0) for W in weights), key=lambda r: r[2])
         assert_allclose(model.components_, rows, atol=1e-9)
         assert_allclose(model.explained_variance_, variances, rtol=1e-9)
         assert model.fitness_ == pytest.approx(fitness, rel=1e-9)
@@ -142,12 +136,12 @@ class TestStagnation:
         assert {len(values) for values in model.history_.values()} == {5}
 
     def test_early_stopping_gives_the_start_of_the_full_evolution(self, wine):
-        whole = NEpPCA(tau=3.0, n_generations=200, random_state=0).fit(wine).history_
+        full = NEpPCA(tau=3.0, n_generations=200, random_state=0).fit(wine).history_
         model = NEpPCA(tau=3.0, n_generations=200, n_iter_no_change=3, tol=0.01, random_state=0).fit(wine)
         n = model.n_generations_ + 1
         assert 3 < n < 201
         for name, values in model.history_.items():
-            assert_array_equal(values, whole[name][:n])
+            assert_array_equal(values, full[name][:n])
         last, fitness = model.history_["dimensionality"][-4:], model.history_["fitness"][-4:]
         assert np.all(last == last[0])
         assert fitness.max() <= 1.01 * fitness[0]
@@ -155,7 +149,7 @@ class TestStagnation:
 
 class TestThreads:
     @pytest.mark.parametrize("least_work", [0.0, 1e4, 1e12])
-    @pytest.mark.parametrize("n_jobs", [2, 3, 50, -1])
+    @pytest.mark.parametrize("n_jobs", [3, -1])
     def test_threads_do_not_change_the_result(self, wine, n_jobs, least_work, monkeypatch):
         # Generations are shared all, until networks have lost nodes, or not at all.
         monkeypatch.setattr(population, "MIN_SHARED_OPERATIONS", least_work)
@@ -166,38 +160,8 @@ class TestThreads:
         for name, values in alone.history_.items():
             assert_array_equal(together.history_[name], values)
 
-    def test_threads_share_generations_until_networks_are_small(self, wine, monkeypatch):
-        made, make = [], population.Population._evolve_shares
-
-        def noted(self, uniforms, shares, **options):
-            made.append((len(uniforms), len(shares), self._n_operations()))
-            make(self, uniforms, shares, **options)
-
-        monkeypatch.setattr(population.Population, "_evolve_shares", noted)
-        monkeypatch.setattr(population, "MIN_SHARED_OPERATIONS", 1e4)
-        monkeypatch.setattr("os.cpu_count", lambda: 2)
-        NEpPCA(tau=3.0, n_generations=30, n_jobs=2, random_state=0).fit(wine)
-        *shared, rest = made
-        assert len(shared) > 1
-        assert {(n, n_shares) for n, n_shares, _ in shared} == {(1, 2)}
-        assert min(work for *_, work in shared) >= 1e4 > rest[2]
-        assert rest[:2] == (31 - len(shared), 1)
-
 
 class TestRefusal:
-    @pytest.mark.parametrize(
-        ("parameters", "message"),
-        [
-            ({"n_components": 14}, r"^n_components in NEpPCA: expected .*, got 14\."),
-            ({"n_jobs": -2}, r"^n_jobs in NEpPCA: expected .*, got -2\."),
-            ({"min_components": 3, "max_components": 2}, r"min_components .* at most max_components \(2\), got 3\.$"),
-            ({"n_jobs": 0}, r"^n_jobs in NEpPCA: expected a number of threads, or -1 for .*, got 0\.$"),
-        ],
-    )
-    def test_parameters_out_of_range_or_in_contradiction_are_refused_by_name(self, wine, parameters, message):
-        with pytest.raises(ValueError, match=message):
-            NEpPCA(**parameters).fit(wine)
-
     @pytest.mark.parametrize("value", [0.1, 3.0])
     def test_constant_features_are_refused(self, value):
         with pytest.raises(ValueError, match=r"expected a feature that varies, got 4 constant feature\(s\)"):
@@ -211,7 +175,7 @@ class TestRefusal:
 @pytest.mark.slow
 def test_dimensionalities_are_close_to_the_published_dimensionalities():
     numbers = next(one.numbers for one in own_references() if one.name == SLIDES)
-    published = {place: cell["dimensionality"].value for place, cell in numbers.items() if place[0] == "T1"}
+    published = {key: cell["dimensionality"].value for key, cell in numbers.items() if key[0] == "T1"}
     distances = []
     for (_, problem, column), expected in published.items():
         X, tau = load_problem(problem).X_train, float(column.removeprefix("tau="))

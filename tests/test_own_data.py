@@ -2,13 +2,13 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from command_line import pppca
 from sklearn.datasets import load_digits, load_iris
+from test_columns import data_of
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem, load_source, open_problem
@@ -28,19 +28,8 @@ NA,blue,True,7,b
 """
 
 
-def written(folder: Path, text: str, name: str = "own.csv") -> str:
-    path = folder / name
-    path.write_text(text)
-    return str(path)
-
-
-def data_set(folder: Path, text: str, *target: str, **settings: object) -> DataSet:
-    own = OwnData("csv", written(folder, text), target, **settings)
-    return DataSet(own)
-
-
 def test_columns_become_inputs_by_their_types(tmp_path):
-    data = data_set(tmp_path, MIXED, "kind")
+    data = data_of(tmp_path, MIXED, "kind")
     problem, (train, validation, test) = data.problem(), data.rows(0)
     assert problem.feature_names == (
         *("size", "works", "constant", "size missing", "works missing"),
@@ -71,7 +60,7 @@ def test_means_and_ranges_are_computed_from_the_training_rows_only(tmp_path):
         for value, word in zip((0, 4, 8, 100, -50, 2), 2 * ["train", "validation", "test"], strict=True)
     ]
     text = "\n".join(["x,fold,y", *rows, ",test,tr", "1,train,va"])
-    data = data_set(tmp_path, text, "y", rule=SplitRule(column="fold"))
+    data = data_of(tmp_path, text, rule=SplitRule(column="fold"))
     problem = data.problem()
     train = np.array([0.0, 100.0, 1.0])
     assert sorted(problem.X_train[:, 0]) == pytest.approx(sorted(train / 100))
@@ -85,15 +74,15 @@ def test_a_column_that_is_constant_in_the_training_rows_becomes_0_in_all(tmp_pat
         f"{n},{5 if fold == 'train' else 1e6},{fold},{n % 2}\n"
         for n, fold in enumerate(4 * ["train"] + 2 * ["validation", "test"])
     )
-    problem = data_set(tmp_path, text, "y", rule=SplitRule(column="fold")).problem()
+    problem = data_of(tmp_path, text, rule=SplitRule(column="fold")).problem()
     assert not problem.X_test[:, 1].any()
     assert not problem.X_train[:, 1].any()
 
 
 def test_numeric_codes_become_categories_on_request(tmp_path):
     text = "zip,y\n" + "".join(f"{code},{kind}\n" for code in (10115, 80331) for kind in "aabb")
-    assert data_set(tmp_path, text, "y").problem().feature_names == ("zip",)
-    problem = data_set(tmp_path, text, "y", categorical=("zip",)).problem()
+    assert data_of(tmp_path, text).problem().feature_names == ("zip",)
+    problem = data_of(tmp_path, text, categorical=("zip",)).problem()
     assert problem.feature_names == ("zip = 10115", "zip = 80331")
     np.testing.assert_array_equal(problem.X_train.sum(axis=1), 1.0)
 
@@ -112,14 +101,14 @@ def test_numeric_codes_become_categories_on_request(tmp_path):
 )
 def test_the_task_follows_from_the_type_of_the_target_unless_it_is_given(tmp_path, target, given, task):
     text = "x,y\n" + "".join(f"{row},{target[row % 2]}\n" for row in range(8))
-    data = data_set(tmp_path, text, "y", **({"categorical": ("y",)} if given == "categorical" else {"task": given}))
+    data = data_of(tmp_path, text, **({"categorical": ("y",)} if given == "categorical" else {"task": given}))
     problem = data.problem()
     assert (problem.task, problem.n_outputs) == (task, 2 if task == "classification" else 1)
 
 
 def test_targets_to_approximate_are_scaled_by_the_training_rows(tmp_path):
     text = "x,y,z\n" + "".join(f"{row},{row * 1.5},{100 - row}\n" for row in range(16))
-    data = data_set(tmp_path, text, "y", "z")
+    data = data_of(tmp_path, text, "y", "z")
     problem, (train, _, test) = data.problem(), data.rows(0)
     assert (problem.y_train.min(), problem.y_train.max(), problem.n_outputs) == (0.0, 1.0, 2)
     low, high = 1.5 * train.min(), 1.5 * train.max()
@@ -177,27 +166,33 @@ def test_the_digest_depends_on_content_and_settings_not_on_the_file_format(tmp_p
 
 
 def test_a_worker_loads_the_split_of_a_repeat_and_refuses_other_data(tmp_path):
-    path = written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(20)))
-    source, first = open_problem(OwnData("csv", path, ("y",), rule=SplitRule(splits=3)))
+    own = OwnData("csv", str(tmp_path / "t.csv"), ("y",), rule=SplitRule(splits=3))
+
+    def write(first: int) -> None:
+        rows = "".join(f"{row},{row % 2}\n" for row in range(first, first + 20))
+        (tmp_path / "t.csv").write_text(f"x,y\n{rows}")
+
+    write(0)
+    source, first = open_problem(own)
     assert [source.of_repeat(repeat).split for repeat in range(5)] == [0, 1, 2, 0, 1]
     np.testing.assert_array_equal(load_source(source.of_repeat(3)).X_train, first.X_train)
     other = load_source(source.of_repeat(1))
     assert (other.X_train != first.X_train).any()
     assert load_source(source.of_repeat(1)) is other
-    written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(2, 22)))
-    source, _ = open_problem(OwnData("csv", path, ("y",), rule=SplitRule(splits=3)))
-    written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(3, 23)))
-    with pytest.raises(DataError, match=r"own\.csv: expected the data that the runs were planned for"):
+    write(2)
+    source, _ = open_problem(own)
+    write(3)
+    with pytest.raises(DataError, match=r"t\.csv: expected the data that the runs were planned for"):
         load_source(source)
 
 
 def test_semicolons_tabs_quotes_and_blank_lines_are_read(tmp_path):
-    plain = data_set(tmp_path, 'a,"b, or c",y\n' + "1,2.5,k\n3,4.5,l\n" * 4, "y")
+    plain = data_of(tmp_path, 'a,"b, or c",y\n' + "1,2.5,k\n3,4.5,l\n" * 4)
     for separator in ";\t":
         text = (
             f"a{separator}b, or c{separator}y\n\n" + f"1{separator}2.5{separator}k\n3{separator} 4.5{separator}l\n" * 4
         )
-        assert data_set(tmp_path, text, "y", read_keys=(("sep", separator),)).sha256 == plain.sha256
+        assert data_of(tmp_path, text, read_keys=(("sep", separator),)).sha256 == plain.sha256
 
 
 def test_scikit_learn_data_sets_declare_their_targets():
@@ -258,7 +253,7 @@ def test_missing_values_of_every_type_are_read_from_parquet(tmp_path):
 @pytest.mark.parametrize("empty", ["", "None"])
 def test_an_empty_column_becomes_a_constant_and_an_indicator(tmp_path, empty):
     text = "x,void,y\n" + "".join(f"{row},{empty},{row % 2}\n" for row in range(8))
-    problem = data_set(tmp_path, text, "y").problem()
+    problem = data_of(tmp_path, text).problem()
     assert problem.feature_names == ("x", "void", "void missing")
     assert (set(problem.X_train[:, 1]), set(problem.X_test[:, 2])) == ({0.0}, {1.0})
 
@@ -268,7 +263,7 @@ def test_a_column_without_a_value_in_the_training_rows_becomes_0(tmp_path):
         f"{row},{'' if fold == 'train' else row},{fold},{row % 2}"
         for row, fold in enumerate(4 * ["train"] + 2 * ["validation", "test"])
     ]
-    problem = data_set(tmp_path, "\n".join(["x,late,fold,y", *rows]), "y", rule=SplitRule(column="fold")).problem()
+    problem = data_of(tmp_path, "\n".join(["x,late,fold,y", *rows]), rule=SplitRule(column="fold")).problem()
     assert not problem.X_test[:, 1].any()
 
 

@@ -14,8 +14,6 @@ from pppca_bench.problems import load_problem
 from pppca_bench.problems.bundled import draw_noisy_circle
 from pppca_bench.reporting.figure_data import portrait_panels, retained_percent
 
-CONFIGS = Path(__file__).parents[1] / "configs"
-
 
 def planned(problem: str = "iris", **method: object) -> list:
     document = {"name": "a", "problems": [problem], "repeats": 1, "seed": 1, "methods": [method]}
@@ -93,21 +91,12 @@ def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nowhere_else")
-def test_the_textbooks_examples_run_and_are_drawn():
-    configs = [str(CONFIGS / f"{name}.yaml") for name in ("iris_projections", "digits_components", "noisy_circle")]
-    printed("run", *configs, "--workers", "0")
+def test_the_textbooks_examples_run_and_an_autoencoder_retains_the_circle_that_pca_loses():
+    printed("run", "iris_projections", "digits_components", "noisy_circle", "--workers", "0", "--no-tables")
     drawn = printed("figures")
     assert not any(f"E{number}: not run" in drawn for number in (1, 2, 3))
-    found = {}
-    for name in ("E1", "E2", "E3"):
-        assert (Path("results/figures") / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        with (Path("results/figures") / f"{name}.csv").open() as file:
-            found[name] = {row["panel"] for row in csv.DictReader(file)}
-    assert found["E1"] == {"PCA", "LDA", "kernel PCA"}
-    assert {panel.split(":")[0] for panel in found["E2"]} == {
-        *("inputs", "2 components", "4 components", "8 components", "16 components", "32 components"),
-        "components 1 to 10",
-    }
-    shares = dict(panel.split(": ") for panel in found["E3"] if ":" in panel)
+    with Path("results/figures/E3.csv").open() as file:
+        panels = {row["panel"] for row in csv.DictReader(file)}
+    shares = dict(panel.split(": ") for panel in panels if ":" in panel)
     assert float(shares["PCA"].split()[0]) < 55.0
     assert float(shares["autoencoder"].split()[0]) > 95.0

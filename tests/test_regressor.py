@@ -62,16 +62,16 @@ def test_without_validation_data_a_share_is_held_out():
 
 
 @pytest.mark.parametrize(
-    ("n_outputs", "of_validation", "told"),
+    ("n_outputs", "of_validation", "message"),
     [
         (2, np.s_[:, :1], r"y_val of .*: expected as many outputs as y has, \(2,\), got \(1,\)"),
         (2, np.s_[:, 0], r"y_val of .*: expected as many outputs as y has, \(2,\), got \(\)"),
         (1, np.s_[:, None], r"y_val of .*: expected as many outputs as y has, \(\), got \(1,\)"),
     ],
 )
-def test_validation_targets_of_another_width_are_refused(n_outputs, of_validation, told):
+def test_validation_targets_of_another_width_are_refused(n_outputs, of_validation, message):
     X, y, X_val, y_val = approximation(n_outputs)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         RpropMLPRegressor().fit(X, y, X_val, y_val[of_validation])
 
 
@@ -80,11 +80,11 @@ def test_classes_are_refused():
         fit_together([RpropMLPRegressor()], [approximation(1)], classes=[0, 1])
 
 
-@pytest.mark.parametrize("place", [1, 3], ids=["training", "validation"])
+@pytest.mark.parametrize("index", [1, 3], ids=["training", "validation"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_targets_that_are_not_finite_are_refused(place, bad):
+def test_targets_that_are_not_finite_are_refused(index, bad):
     data = list(approximation(2))
-    data[place] = data[place].copy()
-    data[place][0, 1] = bad
+    data[index] = data[index].copy()
+    data[index][0, 1] = bad
     with pytest.raises(ValueError, match=r"NaN|infinity"):
         RpropMLPRegressor().fit(*data)

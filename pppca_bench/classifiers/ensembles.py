@@ -22,16 +22,17 @@ class _Ensemble(LargestOutputMixin, SplitEstimator):
 
     estimator: Any
     n_estimators: int
+    estimators_: list[Any]
 
-    def _learn(self, split: Split, rng: np.random.Generator) -> None:
-        self._train(split, rng)
-        if all(hasattr(member, "n_epochs_") for member in self.estimators_):
-            self.n_epochs_ = sum(member.n_epochs_ for member in self.estimators_)
-            self.best_epoch_ = sum(member.best_epoch_ for member in self.estimators_)
+    @property
+    def n_epochs_(self) -> int:
+        """Sum over the networks; missing if members have no epochs."""
+        return sum(member.n_epochs_ for member in self.estimators_)
 
-    @abstractmethod
-    def _train(self, split: Split, rng: np.random.Generator) -> None:
-        """Train the members and set ``estimators_``."""
+    @property
+    def best_epoch_(self) -> int:
+        """Sum over the networks; missing if members have no epochs."""
+        return sum(member.best_epoch_ for member in self.estimators_)
 
     @abstractmethod
     def _combine(self, outputs: list[Floats]) -> Floats:
@@ -104,7 +105,7 @@ class BaggingClassifier(_Ensemble):
     replace: bool = True
     random_state: Any = None
 
-    def _train(self, split: Split, rng: np.random.Generator) -> None:
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
         n_samples = len(split.X)
         size = max(round(self.sample_share * n_samples), 1)
         if self.replace:
@@ -156,7 +157,7 @@ class AdaBoostClassifier(_Ensemble):
     _: KW_ONLY
     random_state: Any = None
 
-    def _train(self, split: Split, rng: np.random.Generator) -> None:
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
         n_samples, n_classes = len(split.X), len(self.classes_)
         weights = np.full(n_samples, 1.0 / n_samples)
         self.estimators_, alphas = [], list[float]()

@@ -21,7 +21,7 @@ Expression = tuple[str | int | float, ...]
 Layers = list[list[Expression]]
 """Expressions of each layer, over the features in the first layer, then over the outputs of the previous layer."""
 
-Samples = tuple[Floats, Flags, Floats]
+ClassSamples = tuple[Floats, Flags, Floats]
 """Columns, (n_features, n_samples); whether each sample belongs to the class, (n_samples,); sample weights."""
 
 _LEAST_DIVISOR = 1e-6
@@ -201,7 +201,9 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
             columns, columns_val = (layer_outputs(layers[-1:], values) for values in (columns, columns_val))
         return layers
 
-    def _evolve(self, training: Samples, validation: Samples, rng: np.random.Generator) -> tuple[Expression, Floats]:
+    def _evolve(
+        self, training: ClassSamples, validation: ClassSamples, rng: np.random.Generator
+    ) -> tuple[Expression, Floats]:
         """Evolve a population; return its best function by validation, and the fitness curve in percent."""
 
         def fitness(expression: Expression) -> tuple[float, ...]:

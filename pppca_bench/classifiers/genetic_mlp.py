@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining
+from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Activation, connected_inputs, pack, uniform_per_weight, unpack, weight_masks
-from pppca_bench.classifiers.training import PopulationErrors, RpropLanes, Task, TrainedNet
+from pppca_bench.classifiers.training import TrainedNet, TrainingTask, population_errors
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, LayerSizes, PopulationSize, Positive, Probability
@@ -25,12 +25,12 @@ class _GeneticClassifier(MLPClassifier):
     tournament_size: int
     crossover_probability: float
 
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+    def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
         """Evolve each network separately; the networks of a generation share the lanes."""
         return [self._evolve(task) for task in tasks]
 
     @abstractmethod
-    def _evolve(self, task: Task) -> TrainedNet:
+    def _evolve(self, task: TrainingTask) -> TrainedNet:
         """Evolve a population until the least error has not fallen for `patience` generations."""
 
     @abstractmethod
@@ -120,10 +120,10 @@ class GAMLPClassifier(_GeneticClassifier):
         """Draw nothing: the evolution draws the first generation."""
         return [], []
 
-    def _evolve(self, task: Task) -> TrainedNet:
+    def _evolve(self, task: TrainingTask) -> TrainedNet:
         architecture = task.architecture
-        training_errors = PopulationErrors(architecture, task.X, task.targets)
-        validation_errors = PopulationErrors(architecture, task.X_val, task.targets_val)
+        training_errors = population_errors(architecture, task.X, task.targets)
+        validation_errors = population_errors(architecture, task.X_val, task.targets_val)
         curve, validation = list[Floats](), list[float]()
         least, best_generation, best_weights = np.inf, 0, list[Floats]()
         population = self._first_generation(task)
@@ -151,7 +151,7 @@ class GAMLPClassifier(_GeneticClassifier):
             history=history,
         )
 
-    def _first_generation(self, task: Task) -> Floats:
+    def _first_generation(self, task: TrainingTask) -> Floats:
         """Return random weights, trained by RPROP if `start` says so, float64 (population_size, n_weights)."""
         limit, architecture = self.initial_weight_range, task.architecture
         population = task.rng.uniform(-limit, limit, size=(self.population_size, architecture.n_weights))
@@ -166,12 +166,11 @@ class GAMLPClassifier(_GeneticClassifier):
             )
             for weights in population
         ]
-        nets = RpropLanes(tasks, trainer._rprop_rule(), trainer._stopping_rule()).train()
+        nets = train_by_rprop(tasks, trainer)
         return np.array([pack(net.weights, architecture, architecture) for net in nets])
 
     def _mutate(self, children: Floats, rng: np.random.Generator) -> Floats:
-        mutate(children, 1.0 / children.shape[1], self.mutation_scale, rng)
-        return children
+        return mutate(children, 1.0 / children.shape[1], self.mutation_scale, rng)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -224,14 +223,14 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
     patience: Count = 4
     max_epochs: Count = 500
 
-    def _make_task(self, split: Split, rng: np.random.Generator) -> Task:
+    def _make_task(self, split: Split, rng: np.random.Generator) -> TrainingTask:
         inner = hold_out(split, rng)
-        whole = super()._make_task(split, rng)
+        task = super()._make_task(split, rng)
         targets, targets_val = self._targets(inner.y), self._targets(inner.y_val)
-        selection = replace(whole, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
-        return replace(whole, selection=selection)
+        selection = replace(task, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
+        return replace(task, selection=selection)
 
-    def _evolve(self, task: Task) -> TrainedNet:
+    def _evolve(self, task: TrainingTask) -> TrainedNet:
         """Evolve strings, and train the network of the fittest string."""
         architecture = task.architecture
         length = architecture.n_inputs + sum(architecture.hidden_layer_sizes)
@@ -248,22 +247,21 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
                 break
             population = self._breed(population, errors, task.rng)
         kept = population[errors.argmin()].copy()
-        (net,) = RpropTraining._train(self, [task.masked(weight_masks(architecture, kept))])
+        (net,) = train_by_rprop([task.masked(weight_masks(architecture, kept))], self)
         return replace(net, kept=kept, history=_history(curve))
 
-    def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
+    def _errors(self, population: Flags, task: TrainingTask, known: dict[bytes, float]) -> Floats:
         """Return the held-out error of each string; train networks for new strings, add their errors to ``known``."""
         new = {string.tobytes(): string for string in population if string.tobytes() not in known}
         if new:
             masked = [task.masked(weight_masks(task.architecture, string)) for string in new.values()]
-            nets = RpropTraining._train(self, masked)
-            known.update(zip(new, map(least_error, nets), strict=True))
+            known.update(zip(new, map(least_error, train_by_rprop(masked, self)), strict=True))
         return np.array([known[string.tobytes()] for string in population])
 
     def _mutate(self, children: Flags, rng: np.random.Generator) -> Flags:
         return children ^ (rng.random(children.shape) < 1.0 / children.shape[1])
 
-    def _set_fitted(self, net: TrainedNet, task: Task) -> None:
+    def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         super()._set_fitted(net, task)
         self.kept_ = net.kept
         self.n_features_ = int(connected_inputs(task.architecture, weight_masks(task.architecture, net.kept)).sum())
@@ -302,10 +300,11 @@ def cross(first: Genes, second: Genes, probability: float, rng: np.random.Genera
     return children
 
 
-def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> None:
+def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> Floats:
     """Add Gaussian noise of standard deviation ``scale`` to each weight with ``probability``, in place."""
-    # Draw the number of mutations, then their places: a draw for each weight would cost more than the evaluation of
+    # Draw the number of mutations, then their indices: a draw for each weight would cost more than the evaluation of
     # the network.
     n_mutations = rng.binomial(children.size, probability)
-    places = rng.choice(children.size, size=n_mutations, replace=False, shuffle=False)
-    children.ravel()[places] += rng.normal(scale=scale, size=n_mutations)
+    mutated = rng.choice(children.size, size=n_mutations, replace=False, shuffle=False)
+    children.ravel()[mutated] += rng.normal(scale=scale, size=n_mutations)
+    return children

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.early_stopping import StoppingRule, generalisation_loss
+from pppca_bench.classifiers.early_stopping import generalisation_loss
 from pppca_bench.classifiers.network import (
     Architecture,
     nearest_probabilities,
@@ -18,8 +18,8 @@ from pppca_bench.classifiers.network import (
     squared_error_percent,
     uniform_per_weight,
 )
-from pppca_bench.classifiers.training import Task, TrainedNet
-from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, hold_out, one_hot
+from pppca_bench.classifiers.training import TrainedNet, TrainingTask
+from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, one_hot
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.samples import is_plain, validated_samples
 from pppca_bench.parameters import check_parameters
@@ -76,7 +76,7 @@ class MLP(SplitEstimator):
 
     @abstractmethod
     def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
-        """Train networks of the same `Task.shape` together, with the parameters of this network."""
+        """Train networks of the same `TrainingTask.shape` together, with the parameters of this network."""
 
     def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
         """Return the mean to subtract from inputs, and the scale by which to divide centred inputs."""
@@ -85,18 +85,14 @@ class MLP(SplitEstimator):
     def _scaled(self, X: Floats) -> Floats:
         return (X - self.mean_) / self.scale_
 
-    def _task(self, split: Split) -> Task:
-        """Return the training task of a split; validation data are held out from the training data if missing."""
-        return self._make_task(*self._prepared(split))
-
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         task = self._make_task(split, rng)
         (net,) = self._train([task])
         self._set_fitted(net, task)
 
-    def _make_task(self, split: Split, rng: np.random.Generator) -> Task:
+    def _make_task(self, split: Split, rng: np.random.Generator) -> TrainingTask:
         """Return the training task of a complete split, with a random initial state."""
-        targets, sizes = self._targets(split.y), tuple(int(size) for size in np.ravel(self.hidden_layer_sizes))
+        targets, sizes = self._targets(split.y), tuple(np.ravel(self.hidden_layer_sizes).astype(int).tolist())
         self._architecture = Architecture(
             split.X.shape[1],
             sizes,
@@ -108,24 +104,14 @@ class MLP(SplitEstimator):
         weights, steps = self._initial_state(rng)
         self.mean_, self.scale_ = self._scaling(split.X)
         X, X_val = self._scaled(split.X), self._scaled(split.X_val)
-        return Task(self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng)
+        return TrainingTask(self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng)
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
         """Draw the initial weights and, if the learning rule needs them, step sizes."""
         limit = self.initial_weight_range
         return uniform_per_weight(self._architecture, -limit, limit, rng), []
 
-    def _stopping_rule(self) -> StoppingRule:
-        return StoppingRule(
-            int(self.strip_length),
-            float(self.generalisation_loss),
-            float(self.training_progress),
-            int(self.max_epochs),
-            int(self.successive_increases),
-            float(self.progress_quotient),
-        )
-
-    def _set_fitted(self, net: TrainedNet, task: Task) -> None:
+    def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         """Set the fitted attributes; raise ValueError if the training diverged."""
         n_epochs, n_validations = len(net.training_curve), len(net.validation_curve)
         if net.stop_reason == "not_finite":
@@ -238,6 +224,8 @@ class MLPClassifier(LargestOutputMixin, MLP):
 class MLPRegressor(RegressorMixin, MLP):
     """Base of multi-layer perceptrons as regressors, for a single or several targets."""
 
+    _stratified = False
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -256,9 +244,6 @@ class MLPRegressor(RegressorMixin, MLP):
             shapes = y.shape[1:], y_val.shape[1:]
             raise ValueError(f"y_val of {self}: expected as many outputs as y has, {shapes[0]}, got {shapes[1]}")
 
-    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
-        return hold_out(split, rng, stratified=False)
-
     def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
         """Validate X and targets y as float64; with ``reset``, set ``n_features_in_``."""
         if is_plain(X) and is_plain(y) and len(X) == len(y):
@@ -271,12 +256,12 @@ class MLPRegressor(RegressorMixin, MLP):
         return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
 
 
-Network = TypeVar("Network", bound=MLP)
+AnyMLP = TypeVar("AnyMLP", bound=MLP)
 
 
 def fit_together(
-    networks: Sequence[Network], training_sets: Sequence[TrainingSet], *, classes: ArrayLike | None = None
-) -> list[Network]:
+    networks: Sequence[AnyMLP], training_sets: Sequence[TrainingSet], *, classes: ArrayLike | None = None
+) -> list[AnyMLP]:
     """Fit networks side by side, with the same results as `fit`, to the last bit.
 
     Networks with equal numbers of training samples, validation samples and outputs share vector registers; the number
@@ -307,7 +292,7 @@ def fit_together(
         )
     _check_alike(networks)
     pairs = zip(networks, training_sets, strict=True)
-    tasks = [network._task(network._validated(data, classes)) for network, data in pairs]
+    tasks = [network._make_task(*network._prepare(data, classes)) for network, data in pairs]
     groups: dict[Any, list[int]] = {}
     for index, task in enumerate(tasks):
         groups.setdefault(task.shape, []).append(index)

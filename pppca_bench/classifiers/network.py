@@ -53,9 +53,8 @@ class Architecture:
         """Number of weights, including biases."""
         return sum(n * m for n, m in zip(self.layer_sizes, self.n_sources, strict=True))
 
-    def layer_table(self) -> tuple[Indices, list[int]]:
-        """Return the table of layers for kernels, int64 (n_layers, 8), and the constant units; see `passes.Network`."""
-        constants: list[int] = []
+    def layer_table(self) -> Indices:
+        """Return the table of layers for kernels, int64 (n_layers, 8), see `passes.Network`."""
         rows: list[list[int]] = []
         start = weight = source = 0
         for k, (size, n_weights) in enumerate(zip(self.layer_sizes, self.n_sources, strict=True)):
@@ -63,14 +62,13 @@ class Architecture:
             n_sources = n_weights - n_inputs
             has_constant = not self.shortcuts and k > 0
             if not self.shortcuts and k < len(self.hidden_layer_sizes):
-                constants.append(start)
-                start += 1
+                start += 1  # a constant 1 before the units
             adds = self.shortcuts and k < len(self.hidden_layer_sizes)
             rows.append([n_inputs, source, n_sources, has_constant, start, size, weight, adds])
             source = 0 if self.shortcuts else start - 1
             start += size
             weight += size * n_weights
-        return np.array(rows, dtype=np.int64), constants
+        return np.array(rows, dtype=np.int64)
 
 
 def uniform_per_weight(architecture: Architecture, low: float, high: float, rng: np.random.Generator) -> list[Floats]:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pppca_bench.classifiers.gradient_mlp import RpropTraining
+from pppca_bench.classifiers.gradient_mlp import RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Architecture, connected_inputs
-from pppca_bench.classifiers.training import RpropLanes, Task, TrainedNet
+from pppca_bench.classifiers.training import TrainedNet, TrainingTask
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, NotNegative, OpenShare
 
@@ -70,24 +70,24 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     retrain_epochs: Count = 100
     training_progress: NotNegative = 0.1
 
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        masks = [[np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks]
+    def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
+        unpruned = ([np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks)
+        pending = dict(enumerate(zip(tasks, unpruned, strict=True)))
         rounds: list[list[TrainedNet]] = [[] for _ in tasks]
-        rule, active = self._stopping_rule(), list(range(len(tasks)))
-        while active:
-            starts = [replace(tasks[k], weights=rounds[k][-1].weights) if rounds[k] else tasks[k] for k in active]
-            masked = [start.masked(masks[k]) for k, start in zip(active, starts, strict=True)]
-            for k, net in zip(active, RpropLanes(masked, self._rprop_rule(), rule).train(), strict=True):
-                rounds[k].append(replace(net, kept=masks[k]))
-            last = {k: rounds[k][-1] for k in active if rounds[k][-1].stop_reason != "not_finite"}
-            active = [k for k, net in last.items() if n_connections(net.kept) > len(net.weights[-1])]
-            for k in active:
-                saliencies = optimal_brain_damage(tasks[k].architecture, last[k].weights, tasks[k].X, tasks[k].targets)
-                masks[k] = prune_masks(masks[k], saliencies, self.prune_fraction)
-            rule = rule._replace(max_epochs=int(self.retrain_epochs))
+        max_epochs = int(self.max_epochs)
+        while pending:
+            nets = train_by_rprop([task.masked(masks) for task, masks in pending.values()], self, max_epochs=max_epochs)
+            for (k, (task, masks)), net in zip([*pending.items()], nets, strict=True):
+                rounds[k].append(replace(net, kept=masks))
+                if net.stop_reason == "not_finite" or n_connections(masks) <= len(net.weights[-1]):
+                    del pending[k]
+                    continue
+                saliencies = optimal_brain_damage(task.architecture, net.weights, task.X, task.targets)
+                pending[k] = replace(task, weights=net.weights), prune_masks(masks, saliencies, self.prune_fraction)
+            max_epochs = int(self.retrain_epochs)
         return [_best(nets) for nets in rounds]
 
-    def _set_fitted(self, net: TrainedNet, task: Task) -> None:
+    def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         super()._set_fitted(net, task)
         self.n_weights_ = n_connections(net.kept)
         self.measures_["n_weights"] = self.n_weights_

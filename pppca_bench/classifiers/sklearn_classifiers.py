@@ -142,10 +142,9 @@ class RFESVMClassifier(ClassifierMixin, SplitEstimator):
                 machine = SVC(C=C, kernel="linear").fit(Z[:, support], split.y)
                 error = 100.0 * float(np.mean(machine.predict(Z_val[:, support]) != split.y_val))
                 candidates.append((C, support, machine, n_kept, error))
-        penalties, supports, machines, sizes, errors = zip(*candidates, strict=True)
+        penalties, _, _, sizes, errors = zip(*candidates, strict=True)
         best = choose_candidate(errors, sizes, len(split.X_val), self.size_rule)
-        self.C_, self.support_, self.n_features_ = penalties[best], supports[best], sizes[best]
-        self._machine = machines[best]
+        self.C_, self.support_, self._machine, self.n_features_, _ = candidates[best]
         self.measures_ = {"C": self.C_}
         self.history_ = {
             "C": np.array(penalties),

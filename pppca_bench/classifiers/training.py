@@ -4,9 +4,9 @@ Each network has a lane. When a network stops, its lane is assigned to the next 
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from pppca_bench.classifiers.network import Architecture, pack, unpack
 from pppca_bench.classifiers.passes import (
     EXACT_SOFTSIGN,
     LOGISTIC,
+    N_CONSTANT,
     N_UNITS,
+    SOURCE,
     UNIT,
     Block,
     Network,
@@ -26,6 +28,8 @@ from pppca_bench.classifiers.passes import (
     measure_networks,
 )
 from pppca_bench.compiled.arrays import Flags, Floats, aligned_zeros
+
+Rule = TypeVar("Rule")
 
 BLOCK_SAMPLES = 32
 """Number of samples in a block, a compromise between the overhead of a pass and the size of the cache."""
@@ -42,7 +46,7 @@ STOP_REASONS = {
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingTask:
     """Training task: architecture, data and initial state of a network.
 
     ``X``, ``X_val``: float64 (n_samples, n_inputs). ``targets``, ``targets_val``: float64 (n_samples, n_outputs).
@@ -66,7 +70,7 @@ class Task:
         """Sizes that networks in lanes must share: all except the number of inputs."""
         return replace(self.architecture, n_inputs=1), len(self.X), len(self.X_val)
 
-    def masked(self, masks: Sequence[Flags]) -> "Task":
+    def masked(self, masks: Sequence[Flags]) -> "TrainingTask":
         """Return the task with weights and step sizes of 0, which RPROP does not change, outside the masks.
 
         Each layer has a mask, bool (n_units, n_sources), with the column of biases first.
@@ -97,14 +101,14 @@ class TrainedNet:
 class Lanes:
     """Base of training in lanes; a subclass has the learning rule.
 
-    Tasks have the same `Task.shape`. Each network has the result of separate training, to the last bit.
+    Tasks have the same `TrainingTask.shape`. Each network has the result of separate training, to the last bit.
     """
 
     is_online = False
     training: Any
     state: Any
 
-    def __init__(self, tasks: Sequence[Task], stop: stopping.StoppingRule) -> None:
+    def __init__(self, tasks: Sequence[TrainingTask], stop: stopping.StoppingRule) -> None:
         n_inputs = max(task.architecture.n_inputs for task in tasks)
         self.tasks, self.stop = tasks, stop
         self.architecture = replace(tasks[0].architecture, n_inputs=n_inputs)
@@ -139,7 +143,7 @@ class Lanes:
                 stopping.reset_lane(self.progress, lane)
 
     @abstractmethod
-    def _load(self, lane: int, task: Task) -> None:
+    def _load(self, lane: int, task: TrainingTask) -> None:
         """Copy the training data and initial state of a network to a lane."""
 
     @abstractmethod
@@ -149,7 +153,7 @@ class Lanes:
     def _final_weights(self) -> Floats:
         return self.progress.best_weights
 
-    def _unload(self, lane: int, task: Task) -> TrainedNet:
+    def _unload(self, lane: int, task: TrainingTask) -> TrainedNet:
         """Return the result of the network in a lane, and clear the lane.
 
         A cleared lane computes with zero weights and zero data, which costs no time and cannot overflow.
@@ -175,13 +179,13 @@ class RpropLanes(Lanes):
     training: Samples
     state: rules.RpropState
 
-    def __init__(self, tasks: Sequence[Task], rule: rules.RpropRule, stop: stopping.StoppingRule) -> None:
+    def __init__(self, tasks: Sequence[TrainingTask], rule: rules.RpropRule, stop: stopping.StoppingRule) -> None:
         super().__init__(tasks, stop)
         self.rule = rule
         self.training = empty_samples(self.architecture, len(tasks[0].X))
         self.state = rules.RpropState(*(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4)))
 
-    def _load(self, lane: int, task: Task) -> None:
+    def _load(self, lane: int, task: TrainingTask) -> None:
         fill(self.training, lane, task.X, task.targets)
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.steps[:, lane] = pack(task.steps, task.architecture, self.architecture)
@@ -202,7 +206,7 @@ class BackpropLanes(Lanes):
     state: rules.BackpropState
 
     def __init__(
-        self, tasks: Sequence[Task], rule: rules.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
+        self, tasks: Sequence[TrainingTask], rule: rules.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
     ) -> None:
         super().__init__(tasks, stop)
         self.rule, self.keeps_best = rule, keeps_best
@@ -211,7 +215,7 @@ class BackpropLanes(Lanes):
         self.samples = empty_samples(self.architecture, 2)
         self.state = rules.BackpropState(aligned_zeros(self.architecture.n_weights, LANES), aligned_zeros(1, LANES))
 
-    def _load(self, lane: int, task: Task) -> None:
+    def _load(self, lane: int, task: TrainingTask) -> None:
         self.training.inputs[lane, :, 0] = 1.0
         self.training.inputs[lane, :, 1 : 1 + task.architecture.n_inputs] = task.X
         self.training.targets[lane] = task.targets
@@ -234,25 +238,28 @@ class BackpropLanes(Lanes):
         return self.progress.best_weights if self.keeps_best else self.state.weights
 
 
-class PopulationErrors:
-    """Squared error percentages on samples for networks of the same architecture."""
+def population_errors(architecture: Architecture, X: Floats, targets: Floats) -> Callable[[Floats], Floats]:
+    """Return a function from weights (n_networks, n_weights) to squared error percentages on the samples."""
+    network, block = network_and_block(architecture)
+    samples, weights = empty_samples(architecture, len(X)), aligned_zeros(architecture.n_weights, LANES)
+    for lane in range(LANES):
+        fill(samples, lane, X, targets)
 
-    def __init__(self, architecture: Architecture, X: Floats, targets: Floats) -> None:
-        self._network, self._block = network_and_block(architecture)
-        self._samples = empty_samples(architecture, len(X))
-        for lane in range(LANES):
-            fill(self._samples, lane, X, targets)
-        self._weights = aligned_zeros(architecture.n_weights, LANES)
-
-    def __call__(self, population: Floats) -> Floats:
-        """Return the error of each network, float64 (n_networks,), for weights (n_networks, n_weights)."""
+    def measure(population: Floats) -> Floats:
         errors = np.empty(len(population))
         for first in range(0, len(population), LANES):
             networks = population[first : first + LANES]
-            self._weights[:, : len(networks)] = networks.T
-            measure_networks(self._network, self._weights, self._samples, self._block)
-            errors[first : first + LANES] = self._block.percentage[: len(networks)]
+            weights[:, : len(networks)] = networks.T
+            measure_networks(network, weights, samples, block)
+            errors[first : first + LANES] = block.percentage[: len(networks)]
         return errors
+
+    return measure
+
+
+def rule_of(kind: type[Rule], network: object) -> Rule:
+    """Return the constants of a rule for kernels, each from the network's parameter of the same name."""
+    return kind(**{name: convert(getattr(network, name)) for name, convert in kind.__annotations__.items()})
 
 
 def network_and_block(architecture: Architecture, *, is_online: bool = False) -> tuple[Network, Block]:
@@ -260,11 +267,11 @@ def network_and_block(architecture: Architecture, *, is_online: bool = False) ->
 
     In online training each softsign has a division; otherwise four softsigns share one (`lanes.write_softsigns`).
     """
-    layers, constants = architecture.layer_table()
+    layers = architecture.layer_table()
     n_units = int(layers[-1, UNIT] + layers[-1, N_UNITS])
     values, errors = (aligned_zeros(BLOCK_SAMPLES * n_units, LANES) for _ in range(2))
     # The constant 1 of each sample, which kernels never overwrite.
-    for unit in constants:
+    for unit in layers[layers[:, N_CONSTANT] > 0, SOURCE]:
         values[unit::n_units] = 1.0
     codes = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN if is_online else SOFTSIGN}
     activations = codes[architecture.hidden_activation], codes[architecture.output_activation]

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,7 @@ class SplitEstimator(BaseEstimator):
     """
 
     random_state: Any
+    _stratified: ClassVar[bool] = True
 
     def fit(
         self,
@@ -85,7 +86,7 @@ class SplitEstimator(BaseEstimator):
             If a parameter is out of its range, the data are invalid, or the training diverges.
         """
         check_parameters(self)
-        self._learn(*self._prepared(self._validated((X, y, X_val, y_val), classes)))
+        self._learn(*self._prepare((X, y, X_val, y_val), classes))
         return self
 
     def __sklearn_tags__(self) -> Tags:
@@ -93,15 +94,19 @@ class SplitEstimator(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
-        """Validate the arguments of `fit` and set ``n_features_in_`` and the attributes of `_check_targets`."""
+    def _prepare(self, data: TrainingSet, classes: ArrayLike | None) -> tuple[Split, np.random.Generator]:
+        """Validate the arguments of `fit`, and return the split and the random generator.
+
+        Validation data are held out if missing. ``n_features_in_`` and the attributes of `_check_targets` are set.
+        """
         X, y, X_val, y_val = data
         if (X_val is None) != (y_val is None):
             raise ValueError(f"validation data of {self}: expected both X_val and y_val, or neither, got one")
         training = self._validated_pair(X, y, reset=True)
         validation = (training[0][:0], training[1][:0]) if X_val is None else self._validated_pair(X_val, y_val)
         self._check_targets(training[1], validation[1], classes)
-        return Split(*training, *validation)
+        split, rng = Split(*training, *validation), make_generator(self.random_state)
+        return split if len(split.X_val) else self._hold_out(split, rng), rng
 
     def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
         """Validate X as float64 and labels y; with ``reset``, set ``n_features_in_``."""
@@ -124,14 +129,9 @@ class SplitEstimator(BaseEstimator):
         if unknown.size:
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
 
-    def _prepared(self, split: Split) -> tuple[Split, np.random.Generator]:
-        """Return the split, with validation data held out if missing, and the random generator."""
-        rng = make_generator(self.random_state)
-        return split if len(split.X_val) else self._hold_out(split, rng), rng
-
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
         """Return a split with validation data from the training data."""
-        return hold_out(split, rng)
+        return hold_out(split, rng, stratified=self._stratified)
 
     @abstractmethod
     def _learn(self, split: Split, rng: np.random.Generator) -> None:

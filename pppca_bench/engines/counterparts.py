@@ -9,12 +9,12 @@ from sklearn.base import BaseEstimator
 
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import principal_components, second_moments
-from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import IN_PLACE, LITERAL
 from pppca_bench.engines.ne_ppca import NEpPCA
 from pppca_bench.parameters import Count, ParameterError, check_parameters
+from pppca_bench.projection import UnsupervisedMixin
 
 
 class _ExactComponents:
@@ -64,9 +64,7 @@ class DGHAWithoutRemoval(DGHA):
         """Fit DGHA to X, shape (n_samples, n_features), then again with the rows that it keeps; raises as DGHA."""
         kept = DGHA(**self.get_params()).fit(X, y).n_components_
         learnt = DGHA(**(self.get_params() | {"n_components": kept, "min_components": kept})).fit(X, y)
-        for name in vars(learnt).keys() - self.get_params().keys():
-            setattr(self, name, getattr(learnt, name))
-        self._first_parameters = check_parameters(self)
+        self.__dict__ |= vars(learnt) | self.get_params() | {"_first_parameters": check_parameters(self)}
         return self
 
 
@@ -86,7 +84,7 @@ class InPlaceGHA(GHA):
 
 
 @dataclass(eq=False, repr=False)
-class NotebookGHA(BaseEstimator):
+class NotebookGHA(UnsupervisedMixin, BaseEstimator):
     """Learn all components as in the notebook, and measure a row of W and the norm of X − Y W.
 
     Source: "Hebbian-Based Principal Component Analysis", `trainNetwork`: η = 1 / n_samples; the samples in their order,
@@ -117,14 +115,11 @@ class NotebookGHA(BaseEstimator):
     n_epochs: Count = 10_000
     random_state: Any = None
 
-    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn from X, shape (n_samples, n_features), n_samples >= 2; raises as `GHA.fit` does."""
-        check_parameters(self)
-        samples = validated_samples(self, X, reset=True, min_samples=2)
-        if self.component > samples.shape[1]:
-            expected = f"an integer from 1 to {samples.shape[1]}"
+    def _learn(self, X: Floats) -> None:
+        if self.component > X.shape[1]:
+            expected = f"an integer from 1 to {X.shape[1]}"
             raise ParameterError("component", expected, self.component, where=type(self).__name__)
-        samples = np.roll(samples, -1, axis=0)
+        samples = np.roll(X, -1, axis=0)
         rate = 1.0 / len(samples)
         # All passes except the last. With a single pass, a negligible rate leaves the initial rows unchanged.
         n_before, rate_before = (self.n_epochs - 1, rate) if self.n_epochs > 1 else (1, 1e-300)
@@ -140,4 +135,3 @@ class NotebookGHA(BaseEstimator):
         self.components_ = rows * np.where(largest < 0.0, -1.0, 1.0)
         weights = {f"weight_{i}": float(w) for i, w in enumerate(self.components_[self.component - 1], start=1)}
         self.measures_ = weights | {"residual_norm": self.residual_norm_}
-        return self

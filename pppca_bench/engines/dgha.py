@@ -4,7 +4,8 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import product
 from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import Rule
 from pppca_bench.engines.removal import Limits
@@ -94,6 +95,14 @@ class DGHA(GHA):
         As in GHA, after the check of each epoch; "optimality" is recorded before the check.
     explained_variance_, explained_variance_ratio_, mean_, n_epochs_, n_samples_seen_, learning_time_ms_
         As in GHA.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> dgha = DGHA(tau=5.0, random_state=0).fit(minmax_scale(load_wine().data))
+    >>> dgha.n_components_ < dgha.n_features_in_
+    True
     """
 
     tau: Tau = 10.0
@@ -109,6 +118,8 @@ class DGHA(GHA):
     initial_norm: Positive = 2.0
     first_check: NotNegativeCount = 3
 
+    _rate_is_of_epoch = True
+
     def check_agreement(self) -> None:
         """Raise ParameterError if both decays are given, or min_components exceeds max_components."""
         super().check_agreement()
@@ -116,40 +127,22 @@ class DGHA(GHA):
 
     def _draw_rows(self, X: Floats) -> None:
         super()._draw_rows(X)
-        # A schedule without epochs only records the variance w C wᵀ of each row.
-        history, *_ = self._make_epochs(X, self._schedule(len(X), 0))
-        self._rows = self._rows[np.argsort(-history.variances[0], kind="stable")]
+        variances = (product(self._rows, self._C) * self._rows).sum(axis=1)
+        self._rows = self._rows[np.argsort(-variances, kind="stable")]
 
     def _rule(self) -> Rule:
         """Return the rule for the next epochs."""
         n_kept = int(self.min_components)
-        if self._limits_vary and self._begins_with_check(np.array([self.n_epochs_]))[0]:
+        if self.min_variance_ratio > 0.0 and self.n_epochs_ >= self.first_check:
             n_kept = max(n_kept, self._n_rows_retaining())
         limits = Limits(float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0)
         return super()._rule()._replace(limits=limits)
-
-    @property
-    def _limits_vary(self) -> bool:
-        """Whether the minimum number of rows depends on the variances, hence on the epoch."""
-        return self.min_variance_ratio > 0.0
 
     def _n_rows_retaining(self) -> int:
         """Count the leading rows, in the order of a check, whose span retains `min_variance_ratio`."""
         variances = np.einsum("ji,ji->j", self._rows @ self._C, self._rows)
         ranked = self._rows[np.argsort(-self._per_direction(variances), kind="stable")]
         return count_rows_retaining(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
-
-    def _n_started(self, epochs: Indices) -> Indices:
-        return np.where(epochs < self.head_start, 1, self._n_initial_rows)
-
-    def _begins_with_check(self, epochs: Indices) -> Flags:
-        return epochs >= self.first_check
-
-    def _n_drawn(self, n_samples: int) -> int:
-        return max(1, int(n_samples * self.data_fraction / 100.0 + 0.5))
-
-    def _rate_divisor(self, n_samples: int) -> int:
-        return self._n_drawn(n_samples)
 
 
 def count_rows_retaining(rows: Floats, C: Floats, variance: float) -> int:

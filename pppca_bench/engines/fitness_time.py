@@ -1,27 +1,25 @@
 """Shares of NE-pPCA's time: fitness, Gram–Schmidt process, responses, breeding."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import second_moments
-from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.engines.evolution import Rules
 from pppca_bench.engines.evolution_literal import breed_literally, evaluate_literally, orthonormalise_literally
 from pppca_bench.engines.fitness import Networks
 from pppca_bench.engines.ne_ppca import NEpPCA
 from pppca_bench.engines.removal import Limits
-from pppca_bench.parameters import NotNegativeCount, Tau, check_parameters, make_generator
+from pppca_bench.parameters import NotNegativeCount, Tau, make_generator
+from pppca_bench.projection import UnsupervisedMixin
 
 
 @dataclass(eq=False, repr=False)
-class FitnessTime(BaseEstimator):
+class FitnessTime(UnsupervisedMixin, BaseEstimator):
     """Evolve networks by the slides' literal algorithm, and measure the time of its steps.
 
     The evolution is that of `NEpPCA` with the same parameters and seed up to rounding, which many generations may
@@ -57,15 +55,8 @@ class FitnessTime(BaseEstimator):
     timed: bool = True
     random_state: Any = None
 
-    def fit(self, X: NDArray[np.float64], y: Any = None) -> FitnessTime:  # noqa: ARG002 (scikit-learn's signature)
-        """Evolve networks on training inputs, shape (n_samples, n_features), n_samples >= 2; ``y`` is ignored.
-
-        Raises ValueError or TypeError if a parameter is out of its range, or X has fewer samples or other values than
-        finite numbers of the magnitudes that `NEpPCA` admits.
-        """
-        check_parameters(self)
-        samples = validated_samples(self, X, reset=True, min_samples=2)
-        samples = samples - samples.mean(axis=0)
+    def _learn(self, X: Floats) -> None:
+        samples = X - X.mean(axis=0)
         # By a power of two, without rounding, so that squares of variances neither overflow nor underflow.
         samples = np.ldexp(samples, -np.frexp(np.abs(samples).max())[1])
         (n_samples, m), like = samples.shape, NEpPCA()
@@ -109,4 +100,3 @@ class FitnessTime(BaseEstimator):
                 "breeding_time_percent": breeding,
                 "evolution_time_ms": 1e3 * times_s.sum(),
             }
-        return self

@@ -1,5 +1,6 @@
 """Generalized Hebbian algorithm (GHA)."""
 
+import math
 import time
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
@@ -8,9 +9,17 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
 
-from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
-from pppca_bench.engines.gha_epochs import DIVERGED_WEIGHT, FAST, History, Rule, Schedule, learn_epochs, make_workspace
+from pppca_bench.engines.gha_epochs import (
+    DIVERGED_WEIGHT,
+    FAST,
+    EpochHistory,
+    Rule,
+    Schedule,
+    learn_epochs,
+    make_workspace,
+)
 from pppca_bench.engines.incremental import IncrementalProjection
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, ParameterError, Positive, make_generator
@@ -89,6 +98,13 @@ class GHA(IncrementalProjection):
         removal. "direction_variances", of the same shape: wᵀ C w / ‖w‖², the variance along the row's direction.
         "optimality", shape (n_epochs_ + 1,), if tracked: variance of the span of the rows, divided by the largest
         variance of a span of the same dimension.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> gha = GHA(2, random_state=0).fit(load_iris().data)
+    >>> [round(float(share), 2) for share in gha.explained_variance_ratio_]
+    [0.92, 0.05]
     """
 
     n_components: Count | None = None
@@ -103,9 +119,16 @@ class GHA(IncrementalProjection):
     centre: bool = True
     random_state: Any = None
 
+    # Parameters of DGHA: GHA draws all samples, all rows learn, and no epoch begins with a check.
+    data_fraction = 100.0
+    head_start = 0
+    first_check = math.inf
+    min_variance_ratio = 0.0
+
     # Choice: larger than for exact PCA, since rows that have not converged may be nearly dependent.
     _relative_cut = 1e-6
     _update = FAST
+    _rate_is_of_epoch = False
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
         """Learn from X for `n_epochs` epochs.
@@ -127,8 +150,7 @@ class GHA(IncrementalProjection):
         ValueError, TypeError
             If a parameter or X is out of its range, or the rows diverge.
         """
-        samples = self._next_samples(X, first=True, min_samples=2)
-        self._learn_chunk(samples, first=True, n_epochs=self.n_epochs)
+        self._learn_chunk(self._next_samples(X, first=True, min_samples=2), self.n_epochs)
         return self
 
     def check_agreement(self) -> None:
@@ -136,23 +158,17 @@ class GHA(IncrementalProjection):
         if self.decay_epochs is not None and self.decay_samples is not None:
             raise ParameterError("decay_samples", "null where decay_epochs is given", self.decay_samples)
 
-    def _learn_chunk(self, X: Floats, *, first: bool, n_epochs: int = 1) -> None:
+    def _learn_chunk(self, X: Floats, n_epochs: int = 1) -> None:
         samples = np.asarray(X).view()
         # A read-only view as a plain array, since kernels reject memory maps.
         samples.flags.writeable = False
-        if first:
-            self._reset()
         self._update_moments(samples)
-        if first:
+        if self.n_epochs_ == 0:
             self._draw_rows(samples)
         self._learn_epochs(samples, n_epochs)
         self._set_fitted()
 
-    def _n_drawn(self, n_samples: int) -> int:
-        """Return the number of samples that an epoch draws."""
-        return n_samples
-
-    def _reset(self) -> None:
+    def _start(self) -> None:
         self._n_initial_rows = self._n_rows_at_start(self.n_features_in_)
         self._rng = make_generator(self.random_state)
         self.n_epochs_ = 0
@@ -164,7 +180,7 @@ class GHA(IncrementalProjection):
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
         self._largest_squared_norm = 0.0
         self._optimality: tuple[float, ...] = ()
-        self._records: tuple[History, ...] = ()
+        self._records: tuple[EpochHistory, ...] = ()
 
     def _update_moments(self, X: Floats) -> None:
         """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
@@ -185,37 +201,28 @@ class GHA(IncrementalProjection):
             self._max_variances = max_variances(self._C)
 
     def _draw_rows(self, X: Floats) -> None:
-        self._rows = self.initial_norm * self._initial_directions(X)
-        self.nodes_ = np.arange(self._n_initial_rows)
-
-    def _initial_directions(self, X: Floats) -> Floats:
-        """Return the initial rows, of unit norm."""
-        shape = self._n_initial_rows, self.n_features_in_
-        if self.initial_samples is not None:
-            return principal_directions(self._rng, X, self.initial_samples, shape[0], centre=self.centre)
-        return orthonormal(self._rng.standard_normal(shape))
+        n_rows = self._n_initial_rows
+        self.nodes_ = np.arange(n_rows)
+        if self.initial_samples is None:
+            directions = orthonormal(self._rng.standard_normal((n_rows, self.n_features_in_)))
+        else:
+            directions = principal_directions(self._rng, X, self.initial_samples, n_rows, centre=self.centre)
+        self._rows = self.initial_norm * directions
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
         """Learn epochs over X, in blocks whose sample orders fit into memory."""
-        one_by_one = self._limits_vary or self.track_optimality
+        one_by_one = self.min_variance_ratio > 0.0 or self.track_optimality
         block = 1 if one_by_one else max(1, _ORDERED_SAMPLES_PER_BLOCK // len(X))
         for first in range(0, n_epochs, block):
             if self.track_optimality:
                 self._optimality = *self._optimality, self._current_optimality()
-            schedule = self._schedule(len(X), min(block, n_epochs - first))
-            history, n_made, n_operations, time_ms = self._make_epochs(X, schedule)
-            self.learning_time_ms_ += time_ms
-            self.n_epochs_ += n_made
-            self._n_learnt += n_made * schedule.orders.shape[1]
-            self.n_operations_ += n_operations
-            self._records = *self._records, history
+            self._make_epochs(X, min(block, n_epochs - first))
             self._check_divergence(len(X))
 
-    def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[History, int, int, float]:
-        """Update the rows; return their history and the number of epochs, operations and milliseconds."""
-        n_records = len(schedule.orders) + 1
+    def _make_epochs(self, X: Floats, n_epochs: int) -> None:
+        schedule, n_records = self._schedule(len(X), n_epochs), n_epochs + 1
         empty = np.full((2, n_records, self._n_initial_rows), np.nan)
-        history = History(np.zeros(n_records, np.int64), empty[0], empty[1])
+        history = EpochHistory(np.zeros(n_records, np.int64), empty[0], empty[1])
         C = self._C
         if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
             # With fewer samples than features, the factor F of C = F Fᵀ is smaller than C.
@@ -224,25 +231,22 @@ class GHA(IncrementalProjection):
         work = make_workspace(len(self._rows), self.n_features_in_)
         start = time.perf_counter()
         n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, work)
-        time_ms = 1e3 * (time.perf_counter() - start)
+        self.learning_time_ms_ += 1e3 * (time.perf_counter() - start)
         self._rows, self.nodes_ = self._rows[:n_left], self.nodes_[:n_left]
-        return history, n_made, n_operations, time_ms
+        self.n_epochs_ += n_made
+        self._n_learnt += n_made * schedule.orders.shape[1]
+        self.n_operations_ += n_operations
+        self._records = *self._records, history
 
     def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
-        rates = self._rates(epochs, n_samples)
-        return Schedule(
-            self._orders(n_samples, n_epochs), *rates, self._n_started(epochs), self._begins_with_check(epochs)
-        )
+        rates, decays = self._rates(epochs, n_samples)
+        n_started = np.where(epochs < self.head_start, 1, self._n_initial_rows)
+        return Schedule(self._orders(n_samples, n_epochs), rates, decays, n_started, epochs >= self.first_check)
 
     def _rule(self) -> Rule:
         """Return the rule for the next epochs; GHA removes no rows."""
         return Rule(Limits(np.inf, 1, self._n_initial_rows, 0.0), self._update)
-
-    @property
-    def _limits_vary(self) -> bool:
-        """Whether the limits of removal depend on the epoch; epochs are then learnt singly."""
-        return False
 
     def _rates(self, epochs: Indices, n_samples: int) -> tuple[Floats, Floats]:
         """Return η and the decay of each epoch: sample s = 0, 1, … learns at η / (1 + decay s)."""
@@ -266,17 +270,13 @@ class GHA(IncrementalProjection):
         left = np.asarray(self.decay_samples + learnt, dtype=np.float64)
         return rates * (self.decay_samples / left), 1.0 / left
 
-    def _rate_divisor(self, n_samples: int) -> int:  # noqa: ARG002 - for subclasses
+    def _rate_divisor(self, n_samples: int) -> int:
         """Return learning_rate / η."""
-        return 1
+        return self._n_drawn(n_samples) if self._rate_is_of_epoch else 1
 
-    def _n_started(self, epochs: Indices) -> Indices:
-        """Return the number of leading rows that have started to learn by each epoch."""
-        return np.full(len(epochs), self._n_initial_rows)
-
-    def _begins_with_check(self, epochs: Indices) -> Flags:
-        """Return whether each epoch begins with a check that may remove rows; GHA has no checks."""
-        return np.zeros(len(epochs), bool)
+    def _n_drawn(self, n_samples: int) -> int:
+        """Return the number of samples that an epoch draws."""
+        return max(1, int(n_samples * self.data_fraction / 100.0 + 0.5))
 
     def _orders(self, n_samples: int, n_epochs: int) -> Indices:
         """Draw the sample indices of each epoch in the order of learning, shape (n_epochs, n_drawn)."""
@@ -311,8 +311,7 @@ class GHA(IncrementalProjection):
         self.components_ = self._rows.copy()
         self.n_components_ = len(self._rows)
         self.explained_variance_ = self._per_direction(self._records[-1].variances[-1, self.nodes_])
-        total = float(np.trace(self._C))
-        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
+        self.explained_variance_ratio_ = self.explained_variance_ / (np.trace(self._C) or 1.0)
 
     @property
     def history_(self) -> dict[str, Any]:
@@ -320,7 +319,7 @@ class GHA(IncrementalProjection):
         # Choice: collected on demand, since many small chunks would copy a long history again and again.
         history = {
             name: np.concatenate([*(values[:-1] for values in records[:-1]), records[-1]])
-            for name, records in zip(History._fields, zip(*self._records, strict=True), strict=True)
+            for name, records in zip(EpochHistory._fields, zip(*self._records, strict=True), strict=True)
         }
         if self.track_optimality:
             history["optimality"] = np.array([*self._optimality, self._current_optimality()])

@@ -41,7 +41,7 @@ class Rule(NamedTuple):
     update: int
 
 
-class History(NamedTuple):
+class EpochHistory(NamedTuple):
     """Records before each epoch, after the removal of rows, and at the end.
 
     dimensionality (n_epochs + 1,): number of rows; variances (n_epochs + 1, l): w C wᵀ of each row, in the column of
@@ -93,7 +93,7 @@ def learn_epochs(
     C: Floats2D,
     schedule: Schedule,
     rule: Rule,
-    history: History,
+    history: EpochHistory,
     work: Workspace,
 ) -> tuple[int, int, int]:
     """Learn epochs: remove rows if the epoch has a check, record the rows, update the rows that have started to learn.
@@ -112,7 +112,7 @@ def learn_epochs(
     C : float64 array, shape (m, m) or (m, n)
         Covariance or autocorrelation matrix, or a factor of it, see `quadratic_variances`.
     schedule, rule : Schedule, Rule
-    history : History
+    history : EpochHistory
         Filled; a schedule without epochs records the given rows.
     work : Workspace
         Overwritten.
@@ -205,7 +205,9 @@ def _has_diverged(rows: Floats2D, n_rows: int) -> bool:
 
 
 @subroutine
-def _record(history: History, epoch: int, rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int) -> None:
+def _record(
+    history: EpochHistory, epoch: int, rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int
+) -> None:
     history.dimensionality[epoch] = n_rows
     # NaN stays in the columns of removed rows.
     for j in range(history.variances.shape[1]):

@@ -63,15 +63,19 @@ class IncrementalProjection(LinearProjection):
             If a parameter or X is out of its range, or a parameter differs from its value for the first chunk.
         """
         first = not hasattr(self, "components_")
-        self._learn_chunk(self._next_samples(X, first=first), first=first)
+        self._learn_chunk(self._next_samples(X, first=first))
         return self
 
     @abstractmethod
-    def _learn_chunk(self, X: Floats, *, first: bool) -> None:
-        """Learn from validated samples, after a reset for the first chunk."""
+    def _start(self) -> None:
+        """Initialise the learned state."""
+
+    @abstractmethod
+    def _learn_chunk(self, X: Floats) -> None:
+        """Learn from validated samples."""
 
     def _next_samples(self, X: ArrayLike, *, first: bool, min_samples: int = 1) -> Floats:
-        """Validate parameters and samples, and make learned arrays writable.
+        """Validate parameters and samples, and initialise the learned state or make its arrays writable.
 
         Choice: a number may not replace None, nor None a number, since this changes the rule.
         """
@@ -79,6 +83,7 @@ class IncrementalProjection(LinearProjection):
         samples = validated_samples(self, X, reset=first, min_samples=min_samples)
         if first:
             self._first_parameters = parameters
+            self._start()
             return samples
         for name, value in parameters.items():
             before = self._first_parameters[name]

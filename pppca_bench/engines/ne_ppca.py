@@ -4,7 +4,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ from annotated_types import Ge, Le
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import second_moments
-from pppca_bench.compiled.samples import validated_samples
 from pppca_bench.engines.evolution import Rules
 from pppca_bench.engines.population import Population
 from pppca_bench.engines.removal import Limits
@@ -24,12 +23,9 @@ from pppca_bench.parameters import (
     Probability,
     Tau,
     check_order,
-    check_parameters,
     make_generator,
 )
-from pppca_bench.projection import LinearProjection, max_variances, optimality, principal_directions
-
-History = dict[str, npt.NDArray[Any]]
+from pppca_bench.projection import LinearProjection, UnsupervisedMixin, max_variances, optimality, principal_directions
 
 _UNIFORMS_PER_BLOCK = 2**18
 _LARGEST_SCALE = 1e100
@@ -37,7 +33,7 @@ _LARGEST_SCALE = 1e100
 
 
 @dataclass(eq=False, repr=False)
-class NEpPCA(LinearProjection):
+class NEpPCA(UnsupervisedMixin, LinearProjection):
     """Reduce the number of features by neuroevolutionary pseudo-PCA (NE-pPCA).
 
     A population of linear networks evolves towards orthonormal directions of large variance. Each evaluation of a
@@ -156,37 +152,15 @@ class NEpPCA(LinearProjection):
     centre: bool = True
     random_state: Any = None
 
-    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
-        """Evolve the networks on training inputs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), n_samples >= 2
-            Training samples.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a parameter is out of its range, X has fewer than two samples, values that are not finite or not from
-            1e-140 to 1e140, or only constant features (only zeros if not centred).
-        """
-        check_parameters(self)
-        samples = validated_samples(self, X, reset=True, min_samples=2)
-        self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
-        self.n_samples_seen_ = len(samples)
-        C = self._second_moments(samples)
+    def _learn(self, X: Floats) -> None:
+        self.mean_ = X.mean(axis=0) if self.centre else np.zeros(X.shape[1])
+        self.n_samples_seen_ = len(X)
+        C = self._second_moments(X)
         # Scale by a power of two, without rounding, so that squares of variances neither overflow nor underflow.
         _, exponent = np.frexp(np.trace(C))
         C = np.ldexp(C, -exponent)
         generator = make_generator(self.random_state)
-        weights = self._initial_weights(samples, generator)
+        weights = self._initial_weights(X, generator)
         seed = int(generator.integers(2**64, dtype=np.uint64))
         # More threads than processors would wait for each other.
         n_processors = os.cpu_count() or 1
@@ -196,7 +170,6 @@ class NEpPCA(LinearProjection):
             self._best = population.fittest()
             self._evolve(population, generator)
         self._set_fitted(population, C, exponent)
-        return self
 
     def check_agreement(self) -> None:
         """Raise ParameterError if n_jobs is 0, or min_components exceeds max_components."""
@@ -261,7 +234,9 @@ class NEpPCA(LinearProjection):
         self.fitness_ = float(np.ldexp(result.fitness, exponent))
         self.n_generations_ = population.n_generations
         history = population.history._asdict().items()
-        self.history_: History = {name: values[: self.n_generations_ + 1] for name, values in history}
+        self.history_: dict[str, npt.NDArray[Any]] = {
+            name: values[: self.n_generations_ + 1] for name, values in history
+        }
         # Σ_i Var(q̂_i) of the fittest network
         retained = np.nansum(self.history_["variances"], axis=1)
         self.history_["optimality"] = optimality(retained, self.history_["dimensionality"], max_variances(C))

@@ -83,7 +83,7 @@ class Population:
         # The calling thread gets the largest share, since the other threads must wake first.
         bounds = np.ceil(np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1)).astype(int).tolist()
         workspaces = [make_child_workspace(self.networks, len(self._moments.full)) for _ in bounds[1:]]
-        self._shares = [(*place, work) for place, work in zip(pairwise(bounds), workspaces, strict=True)]
+        self._shares = [(*ends, work) for ends, work in zip(pairwise(bounds), workspaces, strict=True)]
         # A generation without children evaluates the initial networks.
         self.evolve(np.zeros((1, 0, 1)))
 

@@ -69,6 +69,12 @@ class StreamingPCA(IncrementalProjection):
     track_optimality: bool = False
     random_state: Any = None
 
+    # Constants of the learning rule; some rules have them as parameters.
+    amnesia = 1.0
+    learning_rate = 0.0
+    decay_samples = 0.0
+
+    _rule: ClassVar[int]
     _samples_per_row: ClassVar[int] = 1
     """Smallest number of samples between the starts of two rows."""
 
@@ -87,7 +93,6 @@ class StreamingPCA(IncrementalProjection):
             If a parameter or X is out of its range.
         """
         samples = self._next_samples(X, first=True, min_samples=2)
-        self._start()
         rng, size = make_generator(self.random_state), len(samples)
         n = self.n_samples or size
         passes = [rng.permutation(size) for _ in range(0, n, size)]
@@ -96,14 +101,8 @@ class StreamingPCA(IncrementalProjection):
         self.history_ = dict(zip(names, np.transpose(records), strict=True)) if records else {}
         return self
 
-    def _learn_chunk(self, X: Floats, *, first: bool) -> None:
-        if first:
-            self._start()
+    def _learn_chunk(self, X: Floats) -> None:
         self._learn(X, np.arange(len(X)), track=False)
-
-    @abstractmethod
-    def _rule(self) -> tuple[int, float, float, float]:
-        """Return the learning rule, and amnesia, scale and delay of its `Rates`."""
 
     @abstractmethod
     def _directions(self) -> tuple[Floats, Floats]:
@@ -122,8 +121,9 @@ class StreamingPCA(IncrementalProjection):
 
     def _learn(self, X: Floats, order: Indices, *, track: bool) -> list[tuple[int, float, int]]:
         """Learn from samples, check rows after each power of two samples, and return the rows of ``history_``."""
-        rule, amnesia, scale, delay = self._rule()
-        rates = Rates(rule, amnesia, scale, delay, bool(self.centre), self._samples_per_row)
+        # η c / (t + c) at sample t
+        scale, delay = float(self.learning_rate * self.decay_samples), float(self.decay_samples)
+        rates = Rates(self._rule, float(self.amnesia), scale, delay, bool(self.centre), self._samples_per_row)
         records, done = list[tuple[int, float, int]](), 0
         C = second_moments(X, X.mean(axis=0) if self.centre else np.zeros(X.shape[1])) if track else np.eye(1)
         most = max_variances(C)
@@ -206,8 +206,7 @@ class CCIPCA(StreamingPCA):
 
     amnesia: NotNegative = 0.5
 
-    def _rule(self) -> tuple[int, float, float, float]:
-        return streaming_updates.CCIPCA, float(self.amnesia), 0.0, 0.0
+    _rule = streaming_updates.CCIPCA
 
     def _directions(self) -> tuple[Floats, Floats]:
         norms = np.sqrt(self._stream.variances[: self._n_started])
@@ -240,10 +239,7 @@ class EigenGame(StreamingPCA):
     learning_rate: Positive = 1.0
     decay_samples: Positive = 100.0
 
-    def _rule(self) -> tuple[int, float, float, float]:
-        # η c / (t + c)
-        scale = float(self.learning_rate * self.decay_samples)
-        return streaming_updates.EIGENGAME, 1.0, scale, float(self.decay_samples)
+    _rule = streaming_updates.EIGENGAME
 
     def _directions(self) -> tuple[Floats, Floats]:
         return self._stream.rows[: self._n_started].copy(), self._stream.variances[: self._n_started].copy()
@@ -281,8 +277,10 @@ class FastSimilarityMatching(_Subspace):
     η = 2 / (t + 5), by default in the source's code. Parameters and attributes are those of `StreamingPCA`.
     """
 
-    def _rule(self) -> tuple[int, float, float, float]:
-        return streaming_updates.SIMILARITY, 0.0, 2.0, 5.0
+    _rule = streaming_updates.SIMILARITY
+    amnesia = 0.0
+    learning_rate = 0.4
+    decay_samples = 5.0
 
     def _initialise_stream(self, rows: Floats, variances: Floats) -> None:
         super()._initialise_stream(rows * variances[:, np.newaxis], variances)
@@ -299,8 +297,7 @@ class AdaOja(_Subspace):
     `StreamingPCA`.
     """
 
-    def _rule(self) -> tuple[int, float, float, float]:
-        return streaming_updates.ADAOJA, 1.0, 0.0, 0.0
+    _rule = streaming_updates.ADAOJA
 
 
 def _make_stream(n_rows: int, depth: int) -> Stream:

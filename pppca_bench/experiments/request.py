@@ -19,7 +19,7 @@ from pppca_bench.problems.problem import ProblemInfo
 from pppca_bench.runs import Plan, RunSpec, by_cell
 
 OpenProblem = tuple[ProblemSource, Problem]
-Entry = str | OwnData
+Requested = str | OwnData
 
 MAX_RUNS = 200_000
 """Largest number of runs of a command. Choice: ten times the runs of all configs of this repository."""
@@ -86,7 +86,7 @@ def read_request(
         If a config is invalid, two configs have the same name, there are too many runs, no run matches the filters, or
         data are missing or damaged.
     """
-    asked = parse_filter(only)
+    filters = parse_filter(only)
     new, configs = _read_configs(documents, *parse_changes(changes), given or {}, seed)
     first: dict[str, Path] = {}
     for source, config in configs:
@@ -97,11 +97,11 @@ def read_request(
         # A config is also expanded at its own repeats, since completed runs stay in its tables.
         counts = {source.path: max(count_runs(own), count_runs(own, repeats=repeats)) for source, own in configs}
         _check_run_count(counts)
-    plans, problems, opened = [], dict[tuple[str, str], OpenProblem](), dict[Entry, OpenProblem]()
+    plans, problems, opened = [], dict[tuple[str, str], OpenProblem](), dict[Requested, OpenProblem]()
     for source, config in configs:
         files = _find_files(source, config)
         for entry in files.values():
-            is_needed = entry not in registered() or (not only_plan and asked.matches_problem(str(entry)))
+            is_needed = entry not in registered() or (not only_plan and filters.matches_problem(str(entry)))
             if is_needed and entry not in opened:
                 opened[entry] = open_problem(entry, data_dir, only_local=only_plan)
         identities = _identities(source, config, files, opened)
@@ -111,13 +111,13 @@ def read_request(
         all_repeats = tuple(expand(config, identities))
         specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
         plans.append(Plan(changed_name(config.name, new), source.sha256, source.text, specs, all_repeats))
-    if asked.wanted:
-        asked.check(by_cell(spec for plan in plans for spec in plan.specs))
-        plans = [asked.apply(plan) for plan in plans]
+    if filters.wanted:
+        filters.check(by_cell(spec for plan in plans for spec in plan.specs))
+        plans = [filters.apply(plan) for plan in plans]
     return Request(tuple(plan for plan in plans if plan.specs), problems)
 
 
-def problems_of(path: Path) -> list[Entry]:
+def problems_of(path: Path) -> list[Requested]:
     """Return the problems of a config, with paths relative to the working directory."""
     _, ((source, config),) = _read_configs([path], {}, {}, {})
     return list(_find_files(source, config).values())
@@ -164,12 +164,12 @@ def _check_run_count(counts: Mapping[Path, int]) -> None:
         )
 
 
-def _find_files(source: YamlSource, config: Config) -> dict[Entry, Entry]:
+def _find_files(source: YamlSource, config: Config) -> dict[Requested, Requested]:
     """Return, for each problem as written in a config, the problem with its path relative to the config's folder.
 
     Raises ConfigError for missing files.
     """
-    files: dict[Entry, Entry] = {}
+    files: dict[Requested, Requested] = {}
     for index, entry in enumerate(config.problems):
         try:
             files[entry] = entry
@@ -183,10 +183,10 @@ def _find_files(source: YamlSource, config: Config) -> dict[Entry, Entry]:
 
 
 def _identities(
-    source: YamlSource, config: Config, files: Mapping[Entry, Entry], opened: Mapping[Entry, OpenProblem]
-) -> dict[Entry, Identity]:
+    source: YamlSource, config: Config, files: Mapping[Requested, Requested], opened: Mapping[Requested, OpenProblem]
+) -> dict[Requested, Identity]:
     """Return the identity of each problem in a config; raise ConfigError for problems that do not fit its methods."""
-    labels, identities = _labels(source, files), dict[Entry, Identity]()
+    labels, identities = _labels(source, files), dict[Requested, Identity]()
     for index, (entry, file) in enumerate(files.items()):
         label = labels[entry]
         data = opened[file][1] if file in opened else registered()[label]
@@ -196,7 +196,7 @@ def _identities(
     return identities
 
 
-def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
+def _labels(source: YamlSource, entries: Iterable[Requested]) -> dict[Requested, str]:
     """Return the label of each problem: the file name, or the path if files of a config have the same name.
 
     Raises ConfigError for a table with the label of another problem.
@@ -214,7 +214,7 @@ def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
     return labels
 
 
-def _check_fit(place: str, entry: Entry, data: Problem | ProblemInfo, config: Config) -> None:
+def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config: Config) -> None:
     """Raise ConfigError unless a problem has the targets and examples that the methods of a config need.
 
     ``place`` begins the message. Methods that only measure just need training examples. Problems of the registry have

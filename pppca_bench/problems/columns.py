@@ -154,20 +154,20 @@ def infer(series: Series, reading: Reading, declared: ColumnKind | None = None, 
     name = str(series.name)
     kind = declared or None
     values = _plain(series, reading, kind)
-    there, labels = values.dropna(), tuple[str, ...]()
-    if kind is None and isinstance(series.dtype, pd.CategoricalDtype) and not there.isin(list(_BOOLEANS)).all():
+    present, labels = values.dropna(), tuple[str, ...]()
+    if kind is None and isinstance(series.dtype, pd.CategoricalDtype) and not present.isin(list(_BOOLEANS)).all():
         kind = "category"
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         kind, form = "date", ""
     elif kind is None and pd.api.types.is_numeric_dtype(values.dtype):
         kind = "number"
     elif kind is None:
-        kind, form = _decide(name, there, reading)
+        kind, form = _decide(name, present, reading)
     elif kind == "date" and not form:
-        form = _date_format(name, there, is_declared=True)
+        form = _date_format(name, present, is_declared=True)
     if kind == "category":
-        labels = _labels(there, reading)
-    column = Column(name, kind, labels, form, has_gaps=len(there) < len(values))
+        labels = _labels(present, reading)
+    column = Column(name, kind, labels, form, has_gaps=len(present) < len(values))
     return column, _converted(column, values, reading)
 
 
@@ -294,13 +294,13 @@ def check_none(wrong: Series, expected: str, *remedies: Remedy) -> None:
         raise ColumnError(expected, f"{got}{more}", *remedies, at=place_of(wrong, 0))
 
 
-def _decide(name: str, there: Series, reading: Reading) -> tuple[ColumnKind, str]:
+def _decide(name: str, present: Series, reading: Reading) -> tuple[ColumnKind, str]:
     """Return the type of texts, and the format of dates; raise ColumnError for a mixture."""
     import pandas as pd
 
-    if len(there) and there.isin(list(_BOOLEANS)).all():
+    if len(present) and present.isin(list(_BOOLEANS)).all():
         return "boolean", ""
-    texts: Series = pd.Series(there.unique(), dtype=object)
+    texts: Series = pd.Series(present.unique(), dtype=object)
     numbers = _to_numbers(texts, reading)
     is_number = ~np.isnan(numbers)
     if is_number.all():
@@ -312,13 +312,13 @@ def _decide(name: str, there: Series, reading: Reading) -> tuple[ColumnKind, str
     # Beside other texts, bounds (<5, >7, normal) are categories; amounts (5 kg, 7 kg, unknown) are not.
     if not (is_like.any() or is_amount.mean() > 0.5 or (is_amount | is_bound).all()):
         return "category", ""
-    raise _mixed(name, there, texts, numbers, reading)
+    raise _mixed(name, present, texts, numbers, reading)
 
 
-def _mixed(name: str, there: Series, texts: Series, numbers: NDArray[np.float64], reading: Reading) -> ColumnError:
+def _mixed(name: str, present: Series, texts: Series, numbers: NDArray[np.float64], reading: Reading) -> ColumnError:
     """Return the error of a mixed column, with its most frequent other values and the keys that read it."""
     others = texts[np.isnan(numbers)]
-    odd = there[there.isin(others)]
+    odd = present[present.isin(others)]
     counts = odd.value_counts()
     shown = ", ".join(
         f"{str(text)[:40]!r} ({f'{n}, first in ' if n > 1 else ''}{place_of(odd[odd == text], 0)})"
@@ -333,7 +333,7 @@ def _mixed(name: str, there: Series, texts: Series, numbers: NDArray[np.float64]
     if len(plain) and len(others) <= 3 and is_marker.all():
         keys.append({"na_values": tuple(counts.index)})
     remedies: list[Remedy] = [("read it by", "read", key) for key in keys] or ["correct the values"]
-    got = f"{len(there) - len(odd)} numbers and {len(odd)} other values: {shown}"
+    got = f"{len(present) - len(odd)} numbers and {len(odd)} other values: {shown}"
     return ColumnError(
         "numbers, dates of one format or text", got, *remedies, ("take it for categories,", "categorical", [name])
     )
@@ -362,14 +362,14 @@ def _date_format(name: str, texts: Series, *, is_declared: bool = False) -> str:
     raise ColumnError("one format of dates", got, *(remedies or ways))
 
 
-def _labels(there: Series, reading: Reading) -> tuple[str, ...]:
+def _labels(present: Series, reading: Reading) -> tuple[str, ...]:
     """Return the labels of a category: numbers in their order if float64 represents them, or sorted texts.
 
     Raises ColumnError for labels that only differ in spaces or Unicode form.
     """
     import pandas as pd
 
-    texts: Series = pd.Series(there.unique(), dtype=object).map(str)
+    texts: Series = pd.Series(present.unique(), dtype=object).map(str)
     numbers = _to_numbers(texts, reading)
     has_codes = texts.str.match(_LEADING_ZERO).any() or (np.abs(numbers) >= EXACT).any()
     if not (np.isnan(numbers).any() or has_codes or texts.isin(list(_BOOLEANS)).all()):
@@ -378,6 +378,6 @@ def _labels(there: Series, reading: Reading) -> tuple[str, ...]:
     for label in sorted(texts):
         other = first.setdefault(" ".join(unicodedata.normalize("NFC", label).split()), label)
         if other != label:
-            rows = there[there.map(str) == label]
+            rows = present[present.map(str) == label]
             raise ColumnError(f"one spelling of {other!a}", ascii(label), "correct one of them", at=place_of(rows, 0))
     return tuple(sorted(texts))

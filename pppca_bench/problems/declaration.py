@@ -180,7 +180,7 @@ def read_key(**keys: object) -> str:
 
 def _in_config(keys: Mapping[str, object]) -> str:
     """Return keys as a line of YAML, with escapes if it has characters that cannot be seen."""
-    options: dict[str, Any] = {"default_flow_style": True, "width": math.inf}
+    options: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": math.inf}
     text: str = yaml.safe_dump(keys, allow_unicode=True, **options)
     if not text.strip().isprintable():
         text = yaml.safe_dump(keys, **options)

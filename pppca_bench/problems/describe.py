@@ -44,13 +44,13 @@ def own_data_of(text: str, **declared: Any) -> str | OwnData:
 
 
 def describe_problem(
-    asked: str | OwnData, data_dir: Path | None = None, *, page: Path | None = None
+    requested: str | OwnData, data_dir: Path | None = None, *, page: Path | None = None
 ) -> tuple[Facts, Columns, list[str], str]:
     """Return facts about a problem, such as ``("task", "classification")``, and the columns of a table.
 
     Parameters
     ----------
-    asked : str or OwnData
+    requested : str or OwnData
     data_dir : Path, optional
         First folder to look for Proben1 files and downloads.
     page : Path, optional
@@ -67,21 +67,21 @@ def describe_problem(
     str
         Errors of an unusable table, a line for each column; "" for a usable table.
     """
-    if isinstance(asked, str):
-        source, problem = open_problem(asked, data_dir)
+    if isinstance(requested, str):
+        source, problem = open_problem(requested, data_dir)
         return _facts(source.name, problem), [], [], ""
-    table = read_raw(asked, data_dir)
+    table = read_raw(requested, data_dir)
     if page is not None:
         _report(table, page)
     columns = [_described(name, typed) for name, typed in table.columns.items()]
-    facts = [("problem", asked.label), ("rows", str(len(table.frame)))]
-    if not (asked.target or table.targets):
+    facts = [("problem", requested.label), ("rows", str(len(table.frame)))]
+    if not (requested.target or table.targets):
         return [*facts, ("target", "unknown: name it with --target")], columns, [], ""
     try:
-        data = DataSet(asked, table)
+        data = DataSet(requested, table)
     except OwnDataError as error:
         return facts, columns, [], str(error)
-    return _facts(asked.label, data.problem(), data), columns, data.notices, ""
+    return _facts(requested.label, data.problem(), data), columns, data.notices, ""
 
 
 def _report(table: RawTable, page: Path) -> None:
@@ -121,20 +121,20 @@ def _described(name: str, typed: Typed | ColumnError) -> tuple[str, str, str, st
     if isinstance(typed, ColumnError):
         return printable(name), "mixed", "", printable(typed.got)
     column, values = typed
-    there = values.dropna()
+    present = values.dropna()
     if column.kind == "category":
         content = ", ".join(map(printable, column.labels[:_SHOWN_LABELS]))
         n_more = len(column.labels) - _SHOWN_LABELS
         content += f" and {n_more} more" if n_more > 0 else ""
     elif column.kind == "boolean":
         content = "False, True"
-    elif not len(there):
+    elif not len(present):
         content = "empty"
     elif column.kind == "text":
-        content = f"{there.nunique()} different texts"
+        content = f"{present.nunique()} different texts"
     else:
         low, high = (
-            value.isoformat() if column.kind == "date" else f"{value:g}" for value in (there.min(), there.max())
+            value.isoformat() if column.kind == "date" else f"{value:g}" for value in (present.min(), present.max())
         )
         content = f"{low}, constant" if low == high else f"{low} to {high}"
-    return printable(name), column.kind, str(len(values) - len(there) or ""), content
+    return printable(name), column.kind, str(len(values) - len(present) or ""), content

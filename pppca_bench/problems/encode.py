@@ -130,7 +130,7 @@ def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[st
     if column.kind == "text":
         width = max(1, min(N_TEXT_INPUTS, len(values) // 4))  # half as many as training rows, at most
         encoder = StringEncoder(n_components=width, random_state=0)
-        return encoder, [f"{column.name} {place + 1}" for place in range(width)]
+        return encoder, [f"{column.name} {index + 1}" for index in range(width)]
     encoder = DatetimeEncoder(
         resolution="second" if (values.dropna() != values.dropna().dt.normalize()).any() else "day"
     )

@@ -98,7 +98,7 @@ class ProblemSource:
 
 
 def open_problem(
-    asked: str | OwnData, data_dir: Path | None = None, *, only_local: bool = False
+    requested: str | OwnData, data_dir: Path | None = None, *, only_local: bool = False
 ) -> tuple[ProblemSource, Problem]:
     """Return the source and the first split of a known problem, a .dt file or a table.
 
@@ -106,13 +106,13 @@ def open_problem(
     the source are absolute. Raises DataError as `load_problem` and `DataSet` do.
     """
     folder = absolute_path(data_dir) if data_dir is not None else None
-    if isinstance(asked, str):
-        problem = load_problem(asked, data_dir)
-        name = str(absolute_path(asked)) if asked.endswith(".dt") else asked
+    if isinstance(requested, str):
+        problem = load_problem(requested, data_dir)
+        name = str(absolute_path(requested)) if requested.endswith(".dt") else requested
         return ProblemSource(name, folder, problem.sha256), problem
-    data = DataSet(asked, read_raw(asked, data_dir, only_local=only_local))
-    own = replace(asked, place=str(absolute_path(asked.place))) if asked.is_file else asked
-    return ProblemSource(asked.label, folder, data.sha256, own, notices=tuple(data.notices)), data.problem()
+    data = DataSet(requested, read_raw(requested, data_dir, only_local=only_local))
+    own = replace(requested, place=str(absolute_path(requested.place))) if requested.is_file else requested
+    return ProblemSource(requested.label, folder, data.sha256, own, notices=tuple(data.notices)), data.problem()
 
 
 @lru_cache(maxsize=_N_CACHED)

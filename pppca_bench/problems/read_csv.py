@@ -72,7 +72,7 @@ def read_csv(
     if not (lines.get("skiprows") or lines.get("comment")):
         is_single = all(len(fields) == 1 for _, fields in records)
         _check_first_line(path, text.partition("\n")[0].strip(), sep, is_single=is_single)
-    names = list(names) or (first if n_before else [f"x{place + 1}" for place in range(len(first))])
+    names = list(names) or (first if n_before else [f"x{index + 1}" for index in range(len(first))])
     has_row_names = index_col is not None and index_col is not False
     rows = records[n_before:]
     _check_fields(path, rows, len(names), n_before, has_row_names=has_row_names)
@@ -133,29 +133,51 @@ def _records(
     skip_blank_lines: bool = True,
 ) -> Iterator[Record]:
     """Yield the records of a text."""
-    skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
-    lines = ("\n" if place in skipped else line for place, line in enumerate(io.StringIO(text, newline="")))
     quote = re.escape(quotechar)
-    if comment:
-        shown = re.compile(rf"({quote}[^{quote}]*{quote})|{re.escape(comment)}.*")
-        lines = (shown.sub(r"\1", line) for line in lines)
     try:
-        if len(sep) == 1:
-            reader = csv.reader(lines, delimiter=sep, quotechar=quotechar, skipinitialspace=True)
-            yield from ((reader.line_num, fields) for fields in reader if fields or not skip_blank_lines)
-            return
-        # As in pandas, quotation marks hold a field together among spaces, but not among other expressions.
-        quoted, split = re.compile(rf"(?:{quote}[^{quote}]*{quote}|\S)+"), re.compile(sep)
-    except csv.Error as error:
-        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+        separator = re.compile(re.escape(sep) if len(sep) == 1 else sep)
     except re.error as error:
         expected = "a character or a regular expression as sep"
         raise OwnDataError(f"{path}: expected {expected}, got {sep!r}: {error}. Correct it.") from None
+    if skiprows:
+        skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
+        numbered = enumerate(io.StringIO(text, newline=""))
+        text = "".join(re.sub(r"[^\r\n]", "", line) if index in skipped else line for index, line in numbered)
+    if comment:
+        quoted = rf"(?:^|[\r\n]|{separator.pattern}) *{quote}[^{quote}]*{quote}"
+        text = re.sub(rf"({quoted})|{re.escape(comment)}[^\r\n]*", r"\1", text)
+    lines = list(io.StringIO(text, newline=""))
+    if len(sep) > 1:
+        yield from _records_by_expression(path, lines, separator, quotechar)
+        return
+    reader = csv.reader(lines, delimiter=sep, quotechar=quotechar, skipinitialspace=True)
+    try:
+        for fields in reader:
+            is_blank = not fields or (fields == [""] and lines[reader.line_num - 1].isspace())
+            if not (is_blank and skip_blank_lines):
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+
+
+def _records_by_expression(
+    path: str | Path, lines: Sequence[str], separator: re.Pattern[str], quotechar: str
+) -> Iterator[Record]:
+    """Yield the records of lines whose separator is a regular expression.
+
+    As in pandas, quotation marks around a field hold it together among spaces, but not among other expressions.
+    """
+    quote = re.escape(quotechar)
+    field = re.compile(rf"{quote}((?:[^{quote}]|{quote}{quote})*){quote}(\S*)|(\S+)")
     for number, line in enumerate(map(str.strip, lines), 1):
-        if line and sep == r"\s+":
-            yield number, [re.sub(quote, "", field) for field in quoted.findall(line)]
+        if line and separator.pattern != r"\s+":
+            yield number, separator.split(line)
         elif line:
-            yield number, split.split(line)
+            parts = field.findall(line)
+            if any(plain.startswith(quotechar) for *_, plain in parts):
+                got = "an open quotation mark"
+                raise OwnDataError(f"{path}, line {number}: expected CSV, got {got}. Correct the line.")
+            yield number, [inner.replace(2 * quotechar, quotechar) + rest + plain for inner, rest, plain in parts]
 
 
 def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool) -> None:
@@ -200,7 +222,7 @@ def _check_header(path: str | Path, names: Sequence[str], frame: pd.DataFrame) -
     def is_number(texts: Any) -> bool:
         return bool(pd.to_numeric(texts, errors="coerce").notna().all())
 
-    numeric = [name for place, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, place])]
+    numeric = [name for index, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, index])]
     if numeric and is_number(pd.Series(numeric, dtype=object)):
         raise OwnDataError(
             f"{path}, line 1: expected the columns' names, got values as in other rows, {', '.join(names[:3])}. Set"

@@ -110,11 +110,11 @@ def _problem(name: str, content: bytes) -> Problem:
     are_classes = bool_out > 0 and (n_outputs > 1 or table[0, -1] in (0, 1))
     is_bool = (places < bool_in) | ((places >= n_inputs) & are_classes)
     is_right = np.where(is_bool, np.isin(table, (0, 1)), np.abs(table) <= _REAL_LIMIT)  # NaN compares as False
-    for row, place in np.argwhere(~is_right)[:1].tolist():
-        expected = "0 or 1 (declared bool)" if is_bool[place] else f"a number within [-{_REAL_LIMIT}, {_REAL_LIMIT}]"
-        expected = expected if math.isfinite(table[row, place]) else "a finite decimal number"
-        got = _shown(lines[before + row].split()[place])
-        _check(False, before + row + 1, f"as value {place + 1} {expected}", got)
+    for row, index in np.argwhere(~is_right)[:1].tolist():
+        expected = "0 or 1 (declared bool)" if is_bool[index] else f"a number within [-{_REAL_LIMIT}, {_REAL_LIMIT}]"
+        expected = expected if math.isfinite(table[row, index]) else "a finite decimal number"
+        got = _shown(lines[before + row].split()[index])
+        _check(False, before + row + 1, f"as value {index + 1} {expected}", got)
     is_right = outputs.sum(axis=1) == 1 if n_outputs > 1 else np.isin(outputs[:, 0], (0, 1)) == are_classes
     if bool_out and not is_right.all():
         row = int(is_right.argmin())

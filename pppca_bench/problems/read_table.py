@@ -117,9 +117,9 @@ def read_raw(own: OwnData, data_dir: str | Path | None = None, *, only_local: bo
     names = pd.Index([str(name).strip() for name in frame.columns], dtype=object)
     with own.explained():
         if "" in names:
-            place = names.tolist().index("")
-            remedy = "name it" if place else f"name it; or, if it has names of rows, set {read_key(index_col=0)}"
-            raise ColumnError("a name for each column", f"none for column {place + 1}", remedy)
+            index = names.tolist().index("")
+            remedy = "name it" if index else f"name it; or, if it has names of rows, set {read_key(index_col=0)}"
+            raise ColumnError("a name for each column", f"none for column {index + 1}", remedy)
         twice = "".join(names[names.duplicated()][:1])
         check(not twice, "each column's name once", f"{twice!r} again", "rename one of them")
         got = f"{len(frame)} rows of {len(names)} columns"
@@ -182,9 +182,9 @@ def read_arff(path: str) -> Rows:
         raise OwnDataError(f"{path}: expected ARFF, got {first_line(error)}. Correct the file.") from None
     attributes = document["attributes"]
     frame = pd.DataFrame(document["data"], columns=[name for name, _ in attributes])
-    for place, (_, kind) in enumerate(attributes):
+    for index, (_, kind) in enumerate(attributes):
         if isinstance(kind, list):
-            frame.isetitem(place, pd.Categorical(frame.iloc[:, place], kind))
+            frame.isetitem(index, pd.Categorical(frame.iloc[:, index], kind))
     return frame, ()
 
 
@@ -216,8 +216,8 @@ def read_proben1(family: str) -> Rows:
     problem = load_proben1(problem_info(f"{family}1"))
     X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])
     y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
-    targets = ("class",) if y.ndim == 1 else tuple(f"out{place + 1}" for place in range(y.shape[1]))
-    frame = pd.DataFrame(X, columns=[f"in{place + 1}" for place in range(X.shape[1])])
+    targets = ("class",) if y.ndim == 1 else tuple(f"out{index + 1}" for index in range(y.shape[1]))
+    frame = pd.DataFrame(X, columns=[f"in{index + 1}" for index in range(X.shape[1])])
     frame[list(targets)] = y.reshape(len(y), -1)
     return frame, targets
 

@@ -102,7 +102,7 @@ def split_at_random(
     made = folds(rule.n_parts, shuffle=True, random_state=_SEED + partition)
     parts = [part for _, part in made.split(np.zeros(len(y)), y if stratified else None, groups)]
     validation = (test + 1) % rule.n_parts
-    train = np.concatenate([part for place, part in enumerate(parts) if place not in (test, validation)])
+    train = np.concatenate([part for index, part in enumerate(parts) if index not in (test, validation)])
     return _shuffled([train, parts[validation], parts[test]], _SEED + number)
 
 

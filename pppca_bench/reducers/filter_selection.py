@@ -91,8 +91,8 @@ def discretise(column: Floats, n_bins: int) -> Indices:
     # A value that fills an interval is a repeated edge, and has an interval of its own; empty intervals are removed.
     edges = np.quantile(column, np.arange(n_bins + 1) / n_bins)
     full = np.unique(edges[1:][edges[1:] == edges[:-1]])
-    places = np.searchsorted(np.unique(edges[1:-1]), column, side="right") + np.searchsorted(full, column)
-    return np.unique(places, return_inverse=True)[1]
+    intervals = np.searchsorted(np.unique(edges[1:-1]), column, side="right") + np.searchsorted(full, column)
+    return np.unique(intervals, return_inverse=True)[1]
 
 
 def contingency_table(*codes: Indices) -> Floats:
@@ -106,23 +106,23 @@ def mutual_information(counts: Floats) -> float:
     """Return Σ P(x, y) log (P(x, y) / (P(x) P(y))) for a table of two features, in nats."""
     joint = counts / counts.sum()
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    there = joint > 0.0
+    positive = joint > 0.0
     # Rounding: the information of independent features is 0, not -3e-17 or 2e-16.
-    return max(0.0, round(float(np.sum(joint[there] * np.log(joint[there] / independent[there]))), 12))
+    return max(0.0, round(float(np.sum(joint[positive] * np.log(joint[positive] / independent[positive]))), 12))
 
 
 def conditional_mutual_information(counts: Floats) -> float:
     """Return I(X, Y | Z) = Σ P(z) I(X, Y | Z = z) for a table (x, y, z), in nats."""
     sizes = counts.sum(axis=(0, 1))
-    there = [k for k in range(len(sizes)) if sizes[k] > 0.0]
-    return round(sum(sizes[k] / sizes.sum() * mutual_information(counts[:, :, k]) for k in there), 12)
+    slices = np.flatnonzero(sizes)
+    return round(sum(sizes[k] / sizes.sum() * mutual_information(counts[:, :, k]) for k in slices), 12)
 
 
 def chi_squared(counts: Floats) -> float:
     """Return Pearson's statistic Σ (observed − expected)² / expected for a table of two features."""
     expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / counts.sum()
-    there = expected > 0.0
-    return float(np.sum((counts - expected)[there] ** 2 / expected[there]))
+    positive = expected > 0.0
+    return float(np.sum((counts - expected)[positive] ** 2 / expected[positive]))
 
 
 def accuracy(counts: Floats) -> float:

@@ -17,7 +17,8 @@ from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import principal_components, product, rounded
 from pppca_bench.compiled.samples import unit_of, validated_projections
 from pppca_bench.parameters import Count, Positive, Positives, make_generator
-from pppca_bench.reducers.linear_projection import SpectrumReducer, UnsupervisedReducer, covariance
+from pppca_bench.projection import UnsupervisedMixin
+from pppca_bench.reducers.linear_projection import SpectrumReducer, covariance
 from pppca_bench.reducers.wrapper_selection import candidate_classifier, validation_errors
 
 _MEMORY = 10
@@ -26,7 +27,7 @@ Objective = Callable[[Floats], tuple[float, Floats]]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Autoencoder(UnsupervisedReducer):
+class Autoencoder(UnsupervisedMixin, SpectrumReducer):
     """Reduce features to the middle layer of a network that is trained to reproduce its inputs.
 
     Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights, the M middle nodes, linear or not, span the
@@ -125,8 +126,8 @@ class Autoencoder(UnsupervisedReducer):
         # ∂E/∂net ← (∂E/∂net Wᵀ) (1 − values²) with tanh.
         slope, gradients = error / error.size, list[Floats]()
         for number in reversed(range(len(layers))):
-            own = product(values[number].T, slope)
-            gradients.append(np.concatenate([own.ravel(), slope.sum(axis=0)]))
+            of_weights = product(values[number].T, slope)
+            gradients.append(np.concatenate([of_weights.ravel(), slope.sum(axis=0)]))
             if number:
                 slope = product(slope, layers[number][:-1].T)
                 if self._is_nonlinear(number - 1, len(layers)):

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -115,16 +115,11 @@ def fit_candidates(classifiers: Sequence[Any], candidates: Sequence[Candidate], 
     return clones
 
 
-def class_error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
-    """Return the share of misclassified samples, in percent."""
-    return 100.0 * float(np.mean(classifier.predict(X_val) != y_val))
-
-
 def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: Split) -> Floats:
     """Return the validation error of each candidate in percent, float64 (n_candidates,)."""
     fitted = fit_candidates([classifier] * len(candidates), candidates, split)
     pairs = zip(fitted, candidates, strict=True)
-    return np.array([class_error_percent(network, X_val, split.y_val) for network, (_, X_val) in pairs])
+    return np.array([100.0 * float(np.mean(network.predict(X_val) != split.y_val)) for network, (_, X_val) in pairs])
 
 
 def subset(split: Split, features: Sequence[int] | Indices) -> Candidate:

@@ -17,7 +17,7 @@ from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, c
 from pppca_bench.reporting.document import NO_ANSWERS, Answers, Document, environment, number_text
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, to_images
-from pppca_bench.reporting.index_page import figure_notes, headline, not_run
+from pppca_bench.reporting.index_page import headline, not_run
 from pppca_bench.reporting.own_tables import FIT_TIMES
 from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
@@ -189,11 +189,7 @@ def render_report(
         n_runs=sum(runs.n_done for runs in cells.values()),
         findings=answers.claims,
         tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
-        figures=[
-            (figure, to_images(draw, figure, for_page=True), figure_notes(figure))
-            for figure in figures
-            if figure.panels
-        ],
+        figures=[(figure, to_images(draw, figure, for_page=True)) for figure in figures if figure.panels],
         rankings=rankings,
         counts=counts,
         scores=text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),

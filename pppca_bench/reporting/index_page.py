@@ -63,12 +63,6 @@ def render_index(
     return text.rstrip("\n") + "\n"
 
 
-def figure_notes(figure: Figure) -> list[str]:
-    """Return the source of a figure and the parts that were not run; the drawing has its other notes."""
-    source = [f"Source: {figure.place}."] if figure.place else []
-    return source + ([f"Not run: {'; '.join(figure.missing)}."] if figure.missing else [])
-
-
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:
     """Return a line for each published table or figure with missing runs."""
     nothing = [table for table in tables if isinstance(table, Table) and table.reference and not table.has_runs]

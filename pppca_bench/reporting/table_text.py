@@ -24,6 +24,7 @@ from pppca_bench.reporting.document import (
     true_minus,
 )
 from pppca_bench.reporting.statistics import Summary
+from pppca_bench.reporting.summary import CellSource
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import grouped
@@ -81,9 +82,9 @@ def _further_grids(table: Table, grid: Callable[..., Grid]) -> Iterator[Grid]:
 
 def records(table: Table) -> list[dict[str, object]]:
     """Return a record for each number of a table; None for missing values."""
-    listed, names = [], ("config", "selection", "versions", "data_sha256")
+    listed, unknown = [], dict.fromkeys(CellSource._fields)
     for cell in table.cells.values():
-        source = {name.replace("selection", "only"): getattr(cell.source, name, None) for name in names}
+        source = cell.source._asdict() | {"only": cell.source.selection} if cell.source else unknown
         for quantity in (*cell.shows, *table.also, *table.notes):
             ours, published = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
             if ours.n or published or cell.runs.n_planned:
