@@ -304,7 +304,7 @@ def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: 
         first.setdefault(key, name)
         learners.append((learner, described))
     choice = {key[len(CHOOSE) :]: value for key, value in group.constant.items() if key.startswith(CHOOSE)}
-    quantities = {name for runs in group.cells.values() for name in runs.quantities}
+    quantities = {name for runs in group.cells.values() for name in runs.numbers}
     sentences: Any = _environment().get_template("rules.txt").module
     points = _parse_points(POINTS.values(), sentences.of_group(group, learners, choice, problems, quantities))
     return {title: own or ["Nothing is set."] for title, own in points.items()}

@@ -60,17 +60,17 @@ class CellRuns:
         return values if self.n_done == self.n_planned else values[self._is_done]  # a million runs are not copied
 
     @cached_property
-    def _numbers(self) -> Mapping[str, NDArray[np.float64]]:
-        """Numbers of the done runs, by name; nan where a run has no such number."""
+    def numbers(self) -> Mapping[str, NDArray[np.float64]]:
+        """Numbers of the done runs, by the name of each quantity that any of them has; nan where a run has none."""
         numbers = {name: self.of_done(name) for name in QUANTITIES if name in self.columns}
         measures = list(map(read_measures, self.of_done("measures")))
         for name in sorted(set().union(*measures)):
             numbers[name] = np.array([own.get(name, np.nan) for own in measures], dtype=float)
-        return numbers
+        return {name: column for name, column in numbers.items() if not np.isnan(column).all()}
 
     def values(self, quantity: str) -> dict[int, float]:
         """Return the values of a quantity in the done runs that have it, by repeat."""
-        if (numbers := self._numbers.get(quantity)) is None:
+        if (numbers := self.numbers.get(quantity)) is None:
             return {}
         known = ~np.isnan(numbers)
         return dict(zip(self.of_done("repeat")[known].tolist(), numbers[known].tolist(), strict=True))
@@ -78,7 +78,7 @@ class CellRuns:
     @cached_property
     def quantities(self) -> Mapping[str, Summary]:
         """Summary of each quantity over the done runs that have it."""
-        return summarise_values({name: self.values(name) for name in self._numbers})
+        return summarise_values({name: self.values(name) for name in self.numbers})
 
     def mean(self, quantity: str) -> float | None:
         """Return the mean of a quantity, None if no run has it."""
