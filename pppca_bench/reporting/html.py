@@ -52,12 +52,11 @@ class CellView(NamedTuple):
 
 
 class RowView(NamedTuple):
-    """Row of a table; ``id`` is "" if the cells have ids, and ``source`` is shared by all cells."""
+    """Row of a table; ``id`` is "" if the cells have ids."""
 
     label: str
     cells: Sequence[CellView]
-    id: str = ""
-    source: tuple[str, str] | None = None
+    id: str
 
 
 class TableView(NamedTuple):
@@ -81,12 +80,9 @@ def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
     """Return the view of a table of means, with the verdicts of `comparison.compare`."""
     document, rows = document_of(table, sd=table.spread or table.is_list, paired=False), []
     for key, (label, *texts) in zip(table.row_labels, document.rows, strict=True):
-        of_row = [table.cells.get((key, column)) for column in table.column_labels]
-        views = [_cell(table, cell, text, compared) for cell, text in zip(of_row, texts, strict=True)]
-        sources = {view.source for view in views if view.source}
-        shared = sources.pop() if len(sources) == 1 else None
-        views = [view._replace(source=None) for view in views] if shared else views
-        rows.append(RowView(label, views, anchor(table.id, key) if table.is_list else "", shared))
+        cells = [table.cells.get((key, column)) for column in table.column_labels]
+        views = [_cell(table, cell, text, compared) for cell, text in zip(cells, texts, strict=True)]
+        rows.append(RowView(label, views, anchor(table.id, key) if table.is_list else ""))
     is_compared = any(table_id == table.id for table_id, *_ in compared)
     return TableView(document, f"Ours; below it, published: {table.place}" if is_compared else "", rows)
 
