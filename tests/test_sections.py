@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from builders import config_of
 
+from pppca_bench.base.parameters import Count, LayerSizes, Positive
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.protocol import constructor_arguments, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.parameters import Count, LayerSizes, Positive
 
 ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]
 DOCUMENT = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1}

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pppca_bench.parameters import Count
+from pppca_bench.base.parameters import Count
 
 
 class RandomProjection:
@@ -42,7 +42,7 @@ CLASSIFIER = '''
 
 import numpy as np
 
-from pppca_bench.parameters import Probability
+from pppca_bench.base.parameters import Probability
 
 
 class NearestMean:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pppca_bench.documents import Section, read_yaml
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading
 from pppca_bench.paper.fitness_times import MEAN, mean_shares
 from pppca_bench.paper.lines import Line
@@ -22,6 +21,8 @@ from pppca_bench.reporting.document import SIGNED, Finding, environment, listed,
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.statistics import holm, summarise
 from pppca_bench.runs import grouped
+from pppca_bench.yaml_files.section import Section
+from pppca_bench.yaml_files.source import read_yaml
 
 _ROUNDING = 1e-6
 _ONE_PASS = "one pass", "subspace in one pass", "dynamical"
