@@ -436,7 +436,7 @@ SCORE = {"name": "a", "tables": ["A1"], "quantity": "b"}
 
 
 class TestMalformedDocuments:
-    """Rules that only references have; keys, types and ranges are those of any document (`test_documents`)."""
+    """Rules that only references have; keys, types and ranges are those of any document (`test_refusals`)."""
 
     def refusal(self, folder: Path, document: object) -> str:
         with pytest.raises(DataError) as caught:
