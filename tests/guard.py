@@ -27,9 +27,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
+from builders import expanded
 from command_line import pppca
 from matplotlib.figure import Figure
-from planning import expanded
 
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.shipped import shipped_experiments, shipped_folder

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from builders import expanded
 from full_results import REFERENCES, full_runs, tables_of
-from planning import expanded
 
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.errors import StoreError

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from builders import write_dt
 from command_line import pppca
-from planning import write_dt
 from test_problems_dt import CLASSES
 
 from pppca_bench.config.experiment import TableSection

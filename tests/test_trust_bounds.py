@@ -4,8 +4,8 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from builders import write_dt
 from command_line import printed
-from planning import write_dt
 
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.plan import Identity, count_runs, expand
