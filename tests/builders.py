@@ -17,10 +17,10 @@ from sklearn.datasets import load_iris
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
-from pppca_bench.documents import to_source
 from pppca_bench.experiments.runner import OpenProblems
 from pppca_bench.problems import open_problem
 from pppca_bench.runs import Plan, RunResult, RunSpec
+from pppca_bench.yaml_files.source import to_source
 
 
 def config_of(document: Mapping[str, Any]) -> Config:

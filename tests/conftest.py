@@ -1,6 +1,5 @@
 """Fixtures shared by all tests."""
 
-import gc
 import os
 import shutil
 import sys
@@ -75,8 +74,7 @@ def register(monkeypatch):
     """Return a function that puts an entry into the registry, for the time of a test and in this process alone."""
 
     def put(entry):
-        (entries,) = gc.get_referents(METHODS if isinstance(entry, Method) else CLASSIFIERS)  # behind a read-only view
-        monkeypatch.setitem(entries, entry.name, entry)
+        monkeypatch.setitem(METHODS if isinstance(entry, Method) else CLASSIFIERS, entry.name, entry)
         return entry
 
     return put

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from planning import small, specs_of
+from builders import small, specs_of
 
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem

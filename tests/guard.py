@@ -27,14 +27,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
+from builders import expanded
 from command_line import pppca
 from matplotlib.figure import Figure
-from planning import expanded
 
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.shipped import shipped_experiments, shipped_folder
-from pppca_bench.documents import read_yaml
 from pppca_bench.store.columns import pack, unpack
+from pppca_bench.yaml_files.source import read_yaml
 
 ROOT = Path(__file__).parents[1]
 ARCHIVE = ROOT / "tests" / "golden" / "guard.tar.xz"

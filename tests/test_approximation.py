@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planning import small, specs_of
+from builders import small, specs_of
 from test_cell import SHORT
 
 from pppca_bench.classifiers import RpropMLPRegressor

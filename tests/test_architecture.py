@@ -23,22 +23,22 @@ MAY_IMPORT = {
     "compiled": "files",
     "problems": "errors files",
     "store": "errors runs quantities",
-    "documents": "errors parameters",
-    "references": "errors runs documents",
-    "projection": "parameters compiled",
-    "engines": "parameters keep_rules compiled projection",
-    "classifiers": "parameters compiled",
-    "reducers": "parameters keep_rules compiled projection classifiers",
-    "methods": "errors parameters",
-    "config": "errors runs parameters documents problems references methods",
-    "experiments": "errors files runs quantities version compiled problems store references engines classifiers"
-    " reducers methods documents config projection",
+    "base": "compiled",
+    "yaml_files": "errors base",
+    "references": "errors runs yaml_files",
+    "engines": "base compiled",
+    "classifiers": "base compiled",
+    "reducers": "base compiled classifiers",
+    "methods": "errors base",
+    "config": "errors runs base yaml_files problems references methods",
+    "experiments": "errors files runs quantities version compiled base problems store references engines"
+    " classifiers reducers methods yaml_files config",
     "reporting": "errors files runs quantities version store references methods",
-    "paper": "runs quantities documents store references methods reporting",
-    "cli": "errors files runs quantities version documents problems store references methods config experiments"
+    "paper": "runs quantities yaml_files store references methods reporting",
+    "cli": "errors files runs quantities version yaml_files problems store references methods config experiments"
     " reporting",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "keep_rules", "version", "quantities")
+LEAVES = ("errors", "files", "runs", "version", "quantities")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "paper", "cli")

@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from builders import expanded
 from full_results import REFERENCES, full_runs, tables_of
-from planning import expanded
 
 from pppca_bench.config.experiment import parse_config
-from pppca_bench.documents import read_yaml
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting.baseline import RecordedCell, record
 from pppca_bench.reporting.changes import Change, changes, render_changes
 from pppca_bench.reporting.comparison import Place, compare
 from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Selector, StoredRun, grouped
+from pppca_bench.yaml_files.source import read_yaml
 
 RUNS = [run for run in full_runs(10) if run[0].cell.problem in ("cancer1", "glass1")]
 Recorded = dict[Place, RecordedCell]

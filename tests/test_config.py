@@ -13,12 +13,12 @@ from test_refusals import BASE
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.sections import variants
-from pppca_bench.documents import parse_yaml, read_yaml
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.cell import make_classifier, make_method
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import OwnData, SplitRule
+from pppca_bench.yaml_files.source import parse_yaml, read_yaml
 
 SHIPPED = sorted((Path(__file__).parents[1] / "configs").glob("*.yaml"))
 RPROP = {key: (one.default,) for key, one in section_of(CLASSIFIERS["rprop"]).items()} | {"rule": ("rprop",)}

@@ -10,6 +10,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from pppca_bench.base.parameters import ParameterError
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
 from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
 from pppca_bench.classifiers.flgp import FLGPClassifier
@@ -19,7 +20,6 @@ from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier, StumpC
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.engines.counterparts import DGHAWithoutRemoval, NotebookGHA, PCALikeDGHA, PCALikeNEpPCA
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
-from pppca_bench.parameters import ParameterError
 from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.lda import LDA
 from pppca_bench.reducers.linear_projection import ICA, AllFeatures, CovariancePCA, SingularValuePCA

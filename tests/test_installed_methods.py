@@ -140,5 +140,5 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
             assert words(gone.stdout) == words(renamed)
     refused = machine.pppca("run", "own.yaml")
     assert refused.returncode == 2
-    assert "own.yaml:6: methods[0]: expected method to be one of gha, " in refused.stderr
-    assert "; if a package gave this name, install it." in refused.stderr
+    assert "own.yaml:6: methods[0].method: expected a name that `pppca methods` prints, " in refused.stderr
+    assert "got 'every_other'; if a package gave it, install it." in refused.stderr

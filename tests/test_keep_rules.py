@@ -8,8 +8,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import scale
 
-from pppca_bench import keep_rules
-from pppca_bench.parameters import ParameterError
+from pppca_bench.base import keep_rules
+from pppca_bench.base.parameters import ParameterError
 from pppca_bench.reducers.linear_projection import CovariancePCA, SingularValuePCA
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from pppca_bench.base.projection import max_variances, optimality, variance_of_span
 from pppca_bench.engines import DGHA, GHA, NEpPCA
-from pppca_bench.projection import max_variances, optimality, variance_of_span
 
 SEEDS = range(3)
 

@@ -6,11 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from pppca_bench.classifiers import RpropMLPRegressor
-from pppca_bench.engines import DGHA, GHA
-from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.parameters import (
+from pppca_bench.base.parameters import (
     REQUIRED,
     Count,
     LayerSizes,
@@ -25,6 +21,10 @@ from pppca_bench.parameters import (
     make_generator,
     parameters_of,
 )
+from pppca_bench.classifiers import RpropMLPRegressor
+from pppca_bench.engines import DGHA, GHA
+from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 
 class Estimator:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import specs_of
 from command_line import printed
 from numpy.testing import assert_allclose, assert_array_equal
-from planning import specs_of
 
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem

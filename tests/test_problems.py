@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planning import write_dt
+from builders import write_dt
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import (

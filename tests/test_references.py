@@ -429,7 +429,7 @@ class TestReading:
 
 
 def refuse_document(folder: Path, changes: dict) -> str:
-    """Rules that only references have; keys, types and ranges are those of any document (`test_documents`)."""
+    """Rules that only references have; keys, types and ranges are those of any document (`test_refusals`)."""
     figures = [{**FIGURE, **own} for own in changes.get("figures", ())]
     written(folder, {**MINIMAL, **changes, "figures": figures})
     return "reference.yaml"

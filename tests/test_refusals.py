@@ -7,14 +7,14 @@ import pytest
 import yaml
 from builders import small, write_config
 from pydantic import StringConstraints
-from test_documents import Whole
+from test_yaml_files import Whole
 
 from pppca_bench import parameters
+from pppca_bench.base.parameters import Parameter, ParameterError
 from pppca_bench.config.experiment import parse_config
-from pppca_bench.documents import read_yaml
 from pppca_bench.errors import PppcaError
 from pppca_bench.experiments.request import read_request
-from pppca_bench.parameters import Parameter, ParameterError
+from pppca_bench.yaml_files.source import read_yaml
 
 REFUSALS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
 BASE = REFUSALS.pop("base")

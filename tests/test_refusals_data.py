@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 import yaml
+from builders import write_dt
 from command_line import pppca
-from planning import write_dt
 from test_problems_dt import CLASSES
 
 from pppca_bench.config.experiment import TableSection
-from pppca_bench.documents import with_sequences
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.request import read_request
 from pppca_bench.problems import DataSet, SplitRule, read_dt
+from pppca_bench.yaml_files.source import with_sequences
 
 TEXTS = {
     "good": "x,y\n" + "1,a\n2,b\n" * 5,

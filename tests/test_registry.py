@@ -1,13 +1,16 @@
-"""Registry of methods and classifiers, and the protocol of their estimators."""
+"""Registry of methods and classifiers, the protocol of their estimators, and sections of configs from constructors."""
 
 import re
+from typing import Any
 
 import pytest
+from builders import config_of
 
+from pppca_bench.base.parameters import Count, LayerSizes, Positive
 from pppca_bench.compiled.cache import FAMILIES
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.entry import Classifier, Method
-from pppca_bench.methods.protocol import contract_of, import_estimator, section_of
+from pppca_bench.methods.protocol import constructor_arguments, contract_of, import_estimator, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 
 ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]
@@ -19,6 +22,10 @@ def test_every_entry_is_described_and_its_class_follows_the_protocol(entry):
     assert all((entry.title, entry.does, entry.source))
     assert entry.version >= 1
     assert contract_of(entry).estimator.__name__ == entry.estimator.partition(":")[2]
+    for key, parameter in section_of(entry).items():
+        assert parameter.name == key
+        assert "a value" not in parameter.expected
+        assert parameter.checked(parameter.default) == parameter.default
 
 
 def test_names_and_titles_of_entries_are_unique():
@@ -43,52 +50,43 @@ def test_the_default_rule_is_a_single_network():
     assert not CLASSIFIERS[DEFAULT_RULE].is_ensemble
 
 
-class Learns:
-    """A class with the necessary methods and no optional argument."""
-
-    def fit(self, X, y):
-        pass
+def fit(self, X, y): ...
 
 
-class Reduces(Learns):
-    def transform(self, X):
-        pass
+def apply(self, X): ...
 
 
-class Predicts(Learns):
-    def predict(self, X):
-        pass
+def make(name: str, **members: object) -> type:
+    """Return a class of this module, which a dotted path names."""
+    globals()[name] = type(name, (), {"__module__": __name__, **members})
+    return globals()[name]
+
+
+Learns, NeverLearns = make("Learns", fit=fit), make("NeverLearns", transform=apply)
+HasWordsForMethods = make("HasWordsForMethods", fit=None, transform=apply)
+Reduces, Predicts = make("Reduces", fit=fit, transform=apply), make("Predicts", fit=fit, predict=apply)
 
 
 class Asks:
     """A class with all optional arguments."""
 
-    def __init__(self, estimator, random_state=None):
-        pass
+    def __init__(self, estimator, random_state=None): ...
 
-    def fit(self, X, y, X_val, y_val, *, classes):
-        pass
+    def fit(self, X, y, X_val, y_val, *, classes): ...
 
-    transform = predict = Reduces.transform
+    transform = predict = apply
 
 
-class NeverLearns:
-    def transform(self, X):
-        pass
+class TakesHalf:
+    def fit(self, X, y, X_val=None): ...
+
+    transform = apply
 
 
-class HasWordsForMethods(Reduces):
-    fit = None
+class IsNamedAsAKey:
+    def __init__(self, rule=2): ...
 
-
-class TakesHalf(Reduces):
-    def fit(self, X, y, X_val=None):
-        pass
-
-
-class IsNamedAsAKey(Reduces, Predicts):
-    def __init__(self, rule=2):
-        pass
+    fit, predict = fit, apply
 
 
 def method(estimator: object, makes: str = "features") -> Method:
@@ -151,3 +149,87 @@ def test_a_path_to_no_class_is_refused_with_the_reason(path, got):
 
 def test_the_families_of_kernels_are_those_of_the_entries():
     assert {family for entry in ENTRIES for family in entry.kernels} == FAMILIES.keys()
+
+
+DOCUMENT = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1}
+
+
+class Toy:
+    def __init__(
+        self,
+        rate: Positive,
+        *,
+        hidden_layer_sizes: LayerSizes = (3,),
+        n_steps: Count = 5,
+        unstated=None,
+        random_state: Any = None,
+        estimator: Any = None,
+        validation_fraction: Any = None,
+    ) -> None: ...
+
+    fit, transform, predict = fit, apply, apply
+
+
+@pytest.fixture
+def toy(register):
+    return register(
+        Method(name="toy", title="", does="", source="", estimator=f"{__name__}:Toy", defaults={"n_steps": 7})
+    )
+
+
+def test_a_section_is_read_from_the_annotations_of_a_constructor(toy):
+    section = section_of(toy)
+    assert {key: parameter.expected for key, parameter in section.items()} == {
+        "rate": "a number > 0",
+        "hidden": "'pivot' or a list of at most 5 integers from 1 to 1000",
+        "n_steps": "an integer from 1 to 1000000",
+        "unstated": "a value",
+    }
+    assert section["n_steps"].default == 7, "of the entry, not of the constructor"
+    assert section["hidden"].default == (3,)
+
+
+def test_a_sections_values_are_given_to_the_constructor_by_its_own_names():
+    class Other:
+        def __init__(self, hidden: Count = 3) -> None: ...
+
+    given = constructor_arguments(Toy, {"rate": 1.0, "hidden": (2,), "n_steps": 1})
+    assert given == {"rate": 1.0, "hidden_layer_sizes": (2,), "n_steps": 1}
+    assert constructor_arguments(Other, {"hidden": 3}) == {"hidden": 3}
+
+
+def methods_of(**section: object):
+    return config_of(DOCUMENT | {"methods": [{"method": "toy", **section}]}).methods
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_parameter_without_a_default_has_to_be_given():
+    (method,) = methods_of(rate=0.5)
+    assert method.grid == {"rate": (0.5,), "hidden": ((3,),), "n_steps": (7,), "unstated": (None,)}
+    with pytest.raises(ConfigError, match=r"^a\.yaml:\d+: methods\[0\]\.rate: expected a value, got none\."):
+        methods_of()
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize("value", [{"a": 1}, [{"a": 1}], [[[1, 2]]]])
+def test_a_parameter_without_annotation_takes_storable_values_only(value):
+    with pytest.raises(ConfigError, match=r"unstated.*: expected a number, text, true, false, null or a list, got "):
+        methods_of(rate=1, unstated=value)
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize(
+    ("given", "values"), [("x", ("x",)), (None, (None,)), ([1, 2.5], (1, 2.5)), ([[1, 2]], ((1, 2),))]
+)
+def test_a_storable_value_of_a_parameter_without_annotation_is_kept(given, values):
+    (method,) = methods_of(rate=1, unstated=given)
+    assert method.grid["unstated"] == values
+
+
+def test_a_classifiers_section_is_read_from_its_constructor(register):
+    entry = register(Classifier(name="toy", title="", does="", source="", estimator=f"{__name__}:Toy"))
+    (method,) = config_of(
+        DOCUMENT | {"methods": ["all_features"], "classifier": {"rule": "toy", "rate": [1, 2]}}
+    ).methods
+    defaults = {key: (one.default,) for key, one in section_of(entry).items()}
+    assert method.classifier == defaults | {"rule": ("toy",), "rate": (1.0, 2.0)}

@@ -10,9 +10,9 @@ from report_runs import FACTS, TOPOLOGIES, network_runs, search_runs
 from stored_runs import cell_of, results_by_config, run_of, runs_by_cell
 
 import pppca_bench
+from pppca_bench.base.parameters import REQUIRED
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.parameters import REQUIRED
 from pppca_bench.reporting.document import listed
 from pppca_bench.reporting.report_card import POINTS, build_card, describe_entry, group_runs, render_card
 from pppca_bench.runs import Cell, RunResult

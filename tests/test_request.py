@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from planning import write_dt
+from builders import write_dt
 
 from pppca_bench import problems as rooms_problems
 from pppca_bench.errors import ConfigError

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from pppca_bench.compiled import samples
-from pppca_bench.compiled.samples import is_plain, validated_samples
+from pppca_bench.base import samples
+from pppca_bench.base.samples import is_plain, validated_samples
 
 X = np.random.default_rng(0).normal(size=(6, 3))
 

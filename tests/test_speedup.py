@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from pppca_bench.base.parameters import ParameterError, parameters_of
 from pppca_bench.engines import DGHA, GHA
 from pppca_bench.engines.counterparts import LiteralDGHA
 from pppca_bench.experiments import speedup
 from pppca_bench.experiments.speedup import N_ROUNDS, Speedup
-from pppca_bench.parameters import ParameterError, parameters_of
 
 X = np.zeros((3, 2))
 # Times in ms of the rounds. Medians of the first three: 12 and 3, then 8 and 6.

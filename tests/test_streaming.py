@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from pppca_bench.base.projection import max_variances, variance_of_span
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
-from pppca_bench.projection import max_variances, variance_of_span
 
 RULES = [CCIPCA(), FastSimilarityMatching(), AdaOja(), EigenGame()]
 over_rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)

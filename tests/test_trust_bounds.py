@@ -4,15 +4,15 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from builders import write_dt
 from command_line import printed
-from planning import write_dt
 
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.plan import Identity, count_runs, expand
-from pppca_bench.documents import read_yaml
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import request
 from pppca_bench.problems import read_dt
+from pppca_bench.yaml_files.source import read_yaml
 
 CONFIG = """\
 name: many

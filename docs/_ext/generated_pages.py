@@ -16,11 +16,11 @@ from numpydoc.docscrape import ClassDoc
 from sphinx.application import Sphinx
 
 import pppca_bench
+from pppca_bench.base.parameters import REQUIRED, Parameter, Tau
 from pppca_bench.config.experiment import Config
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.protocol import constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.parameters import REQUIRED, Parameter, Tau
 
 _ABSOLUTE = re.compile(r"\|(\w+)\|")
 _LEARNED = re.compile(r"(?<![`\w])([A-Za-z]\w*)_(?=[\s,.;:)\]+]|$)")

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from pppca_bench.base.parameters import Count, Share
+from pppca_bench.base.samples import validated_samples
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin
 from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot
 from pppca_bench.compiled.arrays import Floats, Indices
-from pppca_bench.compiled.samples import validated_samples
-from pppca_bench.parameters import Count, Share
 
 
 class _Ensemble(LargestOutputMixin, SplitEstimator):

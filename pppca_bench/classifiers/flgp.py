@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from pppca_bench.base.parameters import Count, PopulationSize, Probability
+from pppca_bench.base.samples import validated_samples
 from pppca_bench.classifiers.mlp import LargestOutputMixin
 from pppca_bench.classifiers.training_data import Split, SplitEstimator
 from pppca_bench.compiled.arrays import Flags, Floats
-from pppca_bench.compiled.samples import validated_samples
-from pppca_bench.parameters import Count, PopulationSize, Probability
 
 Expression = tuple[str | int | float, ...]
 """Tree in prefix order: name in `OPERATORS` before its two operands, int for a feature, float for a constant."""

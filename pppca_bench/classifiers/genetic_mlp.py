@@ -7,13 +7,13 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from pppca_bench.base.parameters import Count, LayerSizes, PopulationSize, Positive, Probability
 from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Activation, connected_inputs, pack, uniform_per_weight, unpack, weight_masks
 from pppca_bench.classifiers.training import TrainedNet, TrainingTask, population_errors
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.parameters import Count, LayerSizes, PopulationSize, Positive, Probability
 
 Genes = TypeVar("Genes", Floats, Flags)
 """Strings of real numbers or of bits."""

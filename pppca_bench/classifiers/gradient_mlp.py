@@ -8,14 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Gt
 
-from pppca_bench.classifiers.early_stopping import StoppingRule
-from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
-from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
-from pppca_bench.classifiers.network import Activation, uniform_per_weight
-from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, TrainedNet, TrainingTask, rule_of
-from pppca_bench.classifiers.training_data import Split
-from pppca_bench.compiled.arrays import Floats
-from pppca_bench.parameters import (
+from pppca_bench.base.parameters import (
     FINITE,
     Count,
     LayerSizes,
@@ -28,6 +21,13 @@ from pppca_bench.parameters import (
     PositivePair,
     check_order,
 )
+from pppca_bench.classifiers.early_stopping import StoppingRule
+from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
+from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
+from pppca_bench.classifiers.network import Activation, uniform_per_weight
+from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, TrainedNet, TrainingTask, rule_of
+from pppca_bench.classifiers.training_data import Split
+from pppca_bench.compiled.arrays import Floats
 
 
 @dataclass(eq=False, repr=False)

@@ -10,6 +10,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pppca_bench.base.parameters import check_parameters
+from pppca_bench.base.samples import is_plain, validated_samples
 from pppca_bench.classifiers.early_stopping import generalisation_loss
 from pppca_bench.classifiers.network import (
     Architecture,
@@ -21,8 +23,6 @@ from pppca_bench.classifiers.network import (
 from pppca_bench.classifiers.training import TrainedNet, TrainingTask
 from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, one_hot
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.samples import is_plain, validated_samples
-from pppca_bench.parameters import check_parameters
 
 
 class MLP(SplitEstimator):

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pppca_bench.base.parameters import Count, NotNegative, OpenShare
 from pppca_bench.classifiers.gradient_mlp import RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Architecture, connected_inputs
 from pppca_bench.classifiers.training import TrainedNet, TrainingTask
 from pppca_bench.compiled.arrays import Flags, Floats
-from pppca_bench.parameters import Count, NotNegative, OpenShare
 
 Masks = list[Flags]
 """Masks of remaining weights: (n_units, n_sources) for each layer; the first column, for biases, is all true."""

@@ -15,9 +15,9 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from pppca_bench.base.parameters import Count, Positives, check_limit, check_parameters, make_generator
+from pppca_bench.base.samples import validated_samples
 from pppca_bench.classifiers.training_data import Labels, SizeRule, Split, SplitEstimator, choose_candidate
-from pppca_bench.compiled.samples import validated_samples
-from pppca_bench.parameters import Count, Positives, check_limit, check_parameters, make_generator
 
 
 class MajorityClassifier(DummyClassifier):

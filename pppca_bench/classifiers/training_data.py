@@ -11,9 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from pppca_bench.base.parameters import check_parameters, make_generator
+from pppca_bench.base.samples import check_scale, is_plain, validated_samples
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.samples import check_scale, is_plain, validated_samples
-from pppca_bench.parameters import check_parameters, make_generator
 
 Labels = NDArray[Any]
 TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]

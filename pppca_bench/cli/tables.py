@@ -193,9 +193,9 @@ def rules(config: str, results: Path, form: CardFormat) -> None:
     The text follows the eight points of the Proben1 report's checklist for authors. CONFIG is the name of a config that
     was run, or the path of its file.
     """
-    from pppca_bench.documents import read_yaml
     from pppca_bench.reporting.report_card import build_card, render_card
     from pppca_bench.reporting.summary import Results, split_by_cell
+    from pppca_bench.yaml_files.source import read_yaml
 
     if config.endswith((".yaml", ".yml")):
         document = read_yaml(Path(config)).value

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
+from pppca_bench.base.parameters import REQUIRED, Parameter, Percent, Tau
 from pppca_bench.config.sections import (
     By,
     ClassifierSection,
@@ -32,12 +33,12 @@ from pppca_bench.config.sections import (
     read_method,
     read_thresholds,
 )
-from pppca_bench.documents import Section, YamlSource, broken_rule, optional_field, parse_yaml, yaml_text
 from pppca_bench.errors import ConfigError, nearest
-from pppca_bench.parameters import REQUIRED, Parameter, Percent, Tau
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
 from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates
 from pppca_bench.runs import CHOOSE
+from pppca_bench.yaml_files.section import Section, broken_rule, optional_field, yaml_text
+from pppca_bench.yaml_files.source import YamlSource, parse_yaml
 
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import as_mapping
-from pppca_bench.documents import YamlSource, dump_yaml, parse_yaml, yaml_text
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.runs import Cell, Names, Plan, written
+from pppca_bench.yaml_files.section import yaml_text
+from pppca_bench.yaml_files.source import YamlSource, dump_yaml, parse_yaml
 
 MAX_NAME_LENGTH = 120  # characters of a changed config's name, which names a folder of tables
 

@@ -12,16 +12,16 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationInfo, create_model
 
-from pppca_bench.documents import Section, broken_rule, expected_but_got, yaml_text
+from pppca_bench.base.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
 from pppca_bench.errors import ConfigError, UnknownNameError
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import PORTRAIT, PREDICTIONS, constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.third_party import check_not_shadowed, is_path
-from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
 from pppca_bench.problems import OwnData
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
+from pppca_bench.yaml_files.section import Section, broken_rule, expected_but_got, yaml_text
 
 MAX_VARIANTS = 10_000
 """Largest number of combinations of values in a section. Choice: listing them takes a second."""

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from pppca_bench.base.parameters import Count, ParameterError, check_parameters
+from pppca_bench.base.projection import UnsupervisedMixin
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import principal_components, second_moments
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import IN_PLACE, LITERAL
 from pppca_bench.engines.ne_ppca import NEpPCA
-from pppca_bench.parameters import Count, ParameterError, check_parameters
-from pppca_bench.projection import UnsupervisedMixin
 
 
 class _ExactComponents:

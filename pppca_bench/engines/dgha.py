@@ -4,12 +4,12 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from pppca_bench.base.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import product
 from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import Rule
 from pppca_bench.engines.removal import Limits
-from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
 
 # Share of a row's norm below which its residual after projections on earlier rows is rounding error.
 _DEPENDENT_BELOW = 1e-10

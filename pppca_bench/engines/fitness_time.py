@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from pppca_bench.base.parameters import NotNegativeCount, Tau, make_generator
+from pppca_bench.base.projection import UnsupervisedMixin
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import second_moments
 from pppca_bench.engines.evolution import Rules
@@ -14,8 +16,6 @@ from pppca_bench.engines.evolution_literal import breed_literally, evaluate_lite
 from pppca_bench.engines.fitness import Networks
 from pppca_bench.engines.ne_ppca import NEpPCA
 from pppca_bench.engines.removal import Limits
-from pppca_bench.parameters import NotNegativeCount, Tau, make_generator
-from pppca_bench.projection import UnsupervisedMixin
 
 
 @dataclass(eq=False, repr=False)

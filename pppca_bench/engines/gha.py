@@ -9,6 +9,8 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
 
+from pppca_bench.base.parameters import Count, ParameterError, Positive, make_generator
+from pppca_bench.base.projection import max_variances, optimality, principal_directions, variance_of_span
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
 from pppca_bench.engines.gha_epochs import (
@@ -22,8 +24,6 @@ from pppca_bench.engines.gha_epochs import (
 )
 from pppca_bench.engines.incremental import IncrementalProjection
 from pppca_bench.engines.removal import Limits
-from pppca_bench.parameters import Count, ParameterError, Positive, make_generator
-from pppca_bench.projection import max_variances, optimality, principal_directions, variance_of_span
 
 # Factors of the default rate η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²).
 _SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pppca_bench.base.parameters import check_parameters
+from pppca_bench.base.projection import LinearProjection
+from pppca_bench.base.samples import validated_samples
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.samples import validated_samples
-from pppca_bench.parameters import check_parameters
-from pppca_bench.projection import LinearProjection
 
 _ADJUSTABLE = frozenset(
     {

@@ -10,12 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
 
-from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.linear_algebra import second_moments
-from pppca_bench.engines.evolution import Rules
-from pppca_bench.engines.population import Population
-from pppca_bench.engines.removal import Limits
-from pppca_bench.parameters import (
+from pppca_bench.base.parameters import (
     Count,
     NotNegative,
     NotNegativeCount,
@@ -25,7 +20,18 @@ from pppca_bench.parameters import (
     check_order,
     make_generator,
 )
-from pppca_bench.projection import LinearProjection, UnsupervisedMixin, max_variances, optimality, principal_directions
+from pppca_bench.base.projection import (
+    LinearProjection,
+    UnsupervisedMixin,
+    max_variances,
+    optimality,
+    principal_directions,
+)
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import second_moments
+from pppca_bench.engines.evolution import Rules
+from pppca_bench.engines.population import Population
+from pppca_bench.engines.removal import Limits
 
 _UNIFORMS_PER_BLOCK = 2**18
 _LARGEST_SCALE = 1e100

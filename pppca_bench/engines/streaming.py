@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pppca_bench.base.keep_rules import count_by_tau
+from pppca_bench.base.parameters import Count, NotNegative, Positive, Tau, make_generator
+from pppca_bench.base.projection import max_variances, optimality, variance_of_span
 from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
 from pppca_bench.compiled.linear_algebra import flip_signs, padded, principal_components, product, second_moments
 from pppca_bench.engines import streaming_updates
 from pppca_bench.engines.incremental import IncrementalProjection
 from pppca_bench.engines.streaming_updates import Rates, Stream, learn_stream
-from pppca_bench.keep_rules import count_by_tau
-from pppca_bench.parameters import Count, NotNegative, Positive, Tau, make_generator
-from pppca_bench.projection import max_variances, optimality, variance_of_span
 
 _SAMPLES_PER_ROW = 4
 """Number of samples per row before the first check."""

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from pppca_bench.base.projection import max_variances
 from pppca_bench.classifiers import squared_error_percent
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.problems import Problem
-from pppca_bench.projection import max_variances
 from pppca_bench.quantities import MEASURES, QUANTITIES
 from pppca_bench.runs import RunResult, RunSpec, failed_result
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS

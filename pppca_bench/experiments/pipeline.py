@@ -16,7 +16,6 @@ from sklearn.utils.metaestimators import available_if
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.config.plan import algorithms_of
-from pppca_bench.documents import parse_yaml
 from pppca_bench.errors import ConfigError, DataError, StoreError
 from pppca_bench.experiments.cell import fit_run
 from pppca_bench.experiments.choosing import with_choice
@@ -32,6 +31,7 @@ from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import find_run
+from pppca_bench.yaml_files.source import parse_yaml
 
 
 def pipeline(

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.overrides import apply_changes, as_options, changed_name, parse_changes, parse_filter, with_seed
 from pppca_bench.config.plan import Identity, count_runs, expand
-from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.methods.lookup import refresh
 from pppca_bench.methods.third_party import extend_sys_path
 from pppca_bench.problems import OwnData, Problem, ProblemSource, find_user_file, open_problem, registered
 from pppca_bench.problems.problem import ProblemInfo
 from pppca_bench.runs import Plan, RunSpec, by_cell
+from pppca_bench.yaml_files.source import YamlSource, read_yaml
 
 OpenProblem = tuple[ProblemSource, Problem]
 Requested = str | OwnData

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pppca_bench.config.experiment import NAME
-from pppca_bench.documents import YamlSource, read_yaml, to_source
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.executors import check_main_guard
@@ -21,6 +20,7 @@ from pppca_bench.problems.given import Table
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import load_results
+from pppca_bench.yaml_files.source import YamlSource, read_yaml, to_source
 
 if TYPE_CHECKING:
     import pandas as pd

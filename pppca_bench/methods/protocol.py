@@ -32,11 +32,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from pppca_bench.base.parameters import REQUIRED, Parameter, checkable, parameters_of
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.registry import NETWORKS
-from pppca_bench.parameters import REQUIRED, Parameter, checkable, parameters_of
 
 RUNNER_PARAMETERS = frozenset({"random_state", "estimator", "validation_fraction"})
 """Parameters that the runner sets, not configs."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
-from pppca_bench.documents import Section, read_yaml
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_lines
 from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
 from pppca_bench.paper.today import MEAN, mean_shares
@@ -22,6 +21,8 @@ from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.statistics import holm, summarise
 from pppca_bench.runs import grouped
+from pppca_bench.yaml_files.section import Section
+from pppca_bench.yaml_files.source import read_yaml
 
 _ROUNDING = 1e-6
 _ONE_PASS = "one pass", "subspace in one pass", "dynamical"

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pppca_bench.documents import Section, read_yaml
 from pppca_bench.paper.losses import (
     MARGINS,
     ONE_POINT,
@@ -34,6 +33,8 @@ from pppca_bench.reporting.pairs import ALPHA, by_split
 from pppca_bench.reporting.statistics import corrected_t
 from pppca_bench.reporting.summary import NO_RUNS, CellRuns, Results
 from pppca_bench.runs import Facts, Names, Selector, grouped
+from pppca_bench.yaml_files.section import Section
+from pppca_bench.yaml_files.source import read_yaml
 
 ENDINGS = ("", "_losses", "_tests", "_margins", "_matrix")
 """Ends of the identifiers of an experiment's tables."""

@@ -9,9 +9,9 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
+from pppca_bench.base.parameters import Count
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats, Indices
-from pppca_bench.parameters import Count
 from pppca_bench.reducers.wrapper_selection import PathSelector, Step, subset, validation_errors
 
 Criterion = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]

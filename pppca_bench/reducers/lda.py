@@ -10,10 +10,10 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from pppca_bench.base.parameters import Count, check_limit, check_parameters
+from pppca_bench.base.samples import check_scale
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import MAX_JACOBI_FEATURES, flip_signs, product, rounded
-from pppca_bench.compiled.samples import check_scale
-from pppca_bench.parameters import Count, check_limit, check_parameters
 from pppca_bench.reducers.linear_projection import LinearReducer, principal_axes
 
 _NARROW = 1e-4

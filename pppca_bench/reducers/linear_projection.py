@@ -9,6 +9,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pppca_bench.base.keep_rules import (
+    KeepRule,
+    count_by_broken_stick,
+    count_by_cross_validation,
+    count_by_hard_threshold,
+    count_by_likelihood,
+    count_by_permutations,
+    count_by_tau,
+    count_by_variance,
+)
+from pppca_bench.base.parameters import Count, ParameterError, Positive, Share, Tau, check_limit, make_generator
+from pppca_bench.base.projection import LinearProjection, Projection, UnsupervisedMixin
+from pppca_bench.base.samples import validated_projections, validated_samples
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import (
     MAX_JACOBI_FEATURES,
@@ -19,19 +32,6 @@ from pppca_bench.compiled.linear_algebra import (
     rounded,
     second_moments,
 )
-from pppca_bench.compiled.samples import validated_projections, validated_samples
-from pppca_bench.keep_rules import (
-    KeepRule,
-    count_by_broken_stick,
-    count_by_cross_validation,
-    count_by_hard_threshold,
-    count_by_likelihood,
-    count_by_permutations,
-    count_by_tau,
-    count_by_variance,
-)
-from pppca_bench.parameters import Count, ParameterError, Positive, Share, Tau, check_limit, make_generator
-from pppca_bench.projection import LinearProjection, Projection, UnsupervisedMixin
 
 
 class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -180,7 +180,7 @@ class CovariancePCA(_ExactPCA):
     n_components, variance_ratio, tau
         As in `SpectrumReducer`; without ``keep``, exactly one is given.
     keep : str or None, default=None
-        Rule for the number of components, see `pppca_bench.keep_rules`: "tau" and "variance", which need tau or
+        Rule for the number of components, see `pppca_bench.base.keep_rules`: "tau" and "variance", which need tau or
         variance_ratio, "mle", "parallel", "broken_stick", "gavish_donoho" or "cross_validation". Parameters
         that the rule does not need have no effect.
 

@@ -12,12 +12,12 @@ from scipy.spatial.distance import pdist
 from sklearn.decomposition import KernelPCA
 from sklearn.utils.validation import check_is_fitted
 
+from pppca_bench.base.parameters import Count, Positive, Positives, make_generator
+from pppca_bench.base.projection import UnsupervisedMixin
+from pppca_bench.base.samples import unit_of, validated_projections
 from pppca_bench.classifiers.training_data import Split, SplitEstimator
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import principal_components, product, rounded
-from pppca_bench.compiled.samples import unit_of, validated_projections
-from pppca_bench.parameters import Count, Positive, Positives, make_generator
-from pppca_bench.projection import UnsupervisedMixin
 from pppca_bench.reducers.linear_projection import SpectrumReducer, covariance
 from pppca_bench.reducers.wrapper_selection import candidate_classifier, validation_errors
 

@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from pppca_bench.base.parameters import Count, check_limit
+from pppca_bench.base.samples import unit_of, validated_projections
 from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.training_data import SizeRule, Split, SplitEstimator, choose_candidate
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.compiled.samples import unit_of, validated_projections
-from pppca_bench.parameters import Count, check_limit
 
 Candidate = tuple[Floats, Floats]
 """Training and validation inputs after the reduction by a candidate."""

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Self
 from annotated_types import Ge, Lt, MinLen
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from pppca_bench.documents import Section, broken_rule, raise_errors, yaml_text
 from pppca_bench.runs import Names, Selector
+from pppca_bench.yaml_files.section import Section, broken_rule, raise_errors, yaml_text
 
 Text = Annotated[str, MinLen(1)]
 Texts = tuple[Text, ...]

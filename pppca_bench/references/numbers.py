@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from annotated_types import Ge
 
-from pppca_bench.documents import Section
 from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.references.layout import Layout, NotNegative, Texts, are_named
+from pppca_bench.yaml_files.section import Section
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 

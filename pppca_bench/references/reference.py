@@ -13,7 +13,6 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from pppca_bench.documents import Section, raise_errors, read_yaml
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
 from pppca_bench.references.layout import (
     CurveLayout,
@@ -29,6 +28,8 @@ from pppca_bench.references.layout import (
 )
 from pppca_bench.references.numbers import Number, Published, Rule, read_numbers
 from pppca_bench.runs import Cell, Scalar, Selector
+from pppca_bench.yaml_files.section import Section, raise_errors
+from pppca_bench.yaml_files.source import read_yaml
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
 HEBBIAN_IRIS, TEXTBOOKS, TODAY = "hebbian_iris", "textbooks", "today"

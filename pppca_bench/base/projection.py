@@ -9,10 +9,10 @@ from scipy.linalg import qr
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pppca_bench.base.parameters import check_limit, check_parameters
+from pppca_bench.base.samples import validated_projections, validated_samples
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, principal_components, project, second_moments
-from pppca_bench.compiled.samples import validated_projections, validated_samples
-from pppca_bench.parameters import check_limit, check_parameters
 
 
 class UnsupervisedMixin:

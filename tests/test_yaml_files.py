@@ -1,4 +1,4 @@
-"""YAML documents: plain values with their lines, and validation errors."""
+"""YAML files: plain values with their lines, texts and numbers; `test_refusals` has the validation errors."""
 
 import math
 from pathlib import Path
@@ -9,18 +9,9 @@ import yaml
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field, model_validator
 
-from pppca_bench.documents import (
-    MAX_BYTES,
-    MAX_DEPTH,
-    Section,
-    YamlSource,
-    broken_rule,
-    dump_yaml,
-    parse_yaml,
-    raise_errors,
-    read_yaml,
-)
 from pppca_bench.errors import ConfigError
+from pppca_bench.yaml_files.section import Section, broken_rule, raise_errors
+from pppca_bench.yaml_files.source import MAX_BYTES, MAX_DEPTH, YamlSource, dump_yaml, parse_yaml, read_yaml
 
 
 def read(text: str) -> YamlSource:

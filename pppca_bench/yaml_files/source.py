@@ -1,26 +1,20 @@
-"""YAML documents: plain values with line numbers, and validation errors that name file, line and key."""
+"""YAML files: plain values with line numbers."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Self, get_args, get_origin
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from pppca_bench.errors import ConfigError, nearest
-from pppca_bench.parameters import REQUIRED, describe, kind_of, shown
+from pppca_bench.errors import ConfigError
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20  # levels of nesting: configs have three, and far more would exhaust the stack
-
-_RULE = "rule"
-"""Type of validation errors with a complete message."""
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {
@@ -67,117 +61,6 @@ class YamlSource:
         """Return file, line and key, such as ``"a.yaml:3: methods[0].tau"``, the beginning of a message."""
         key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
         return f"{self.path}:{self.line(location)}: {key.removeprefix('.') or 'config'}"
-
-
-class Section(BaseModel):
-    """Base of models of mappings in documents: unknown keys are errors, and values are not converted."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    @classmethod
-    def known_keys(cls) -> list[str]:
-        """Return the keys that the mapping may have."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
-
-    @classmethod
-    def hint(cls, key: str) -> str:
-        """Return a hint, the end of the message about an unknown key."""
-        return nearest(key, cls.known_keys())
-
-    @classmethod
-    def read(cls, source: YamlSource, *, context: Any = None) -> Self:
-        """Validate a document; ``context`` is passed to the validators of the model.
-
-        Raises ConfigError with a line for each validation error: file, line, key, expected rule and given value.
-        """
-        try:
-            return cls.model_validate(source.value, context=context)
-        except ValidationError as error:
-            in_order = sorted(error.errors(include_context=False), key=lambda detail: source.line(detail["loc"]))
-            raise ConfigError("\n".join(f"{source.where(one['loc'])}: {one['msg']}." for one in in_order)) from None
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _explain_errors(cls, value: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        """Replace pydantic's messages, except messages of nested sections, which are complete."""
-        try:
-            return validate(value)
-        except ValidationError as error:
-            errors = error.errors(include_context=False)
-            # Invalid items do not count towards the length of their list.
-            lists = {detail["loc"][:end] for detail in errors for end in range(len(detail["loc"]))}
-            first: dict[Location, str] = {}
-            for detail in errors:
-                if detail["type"] != "too_short" or detail["loc"] not in lists:
-                    first.setdefault(*cls._explained(value, dict(detail)))
-            raise_errors(first.items())
-
-    @classmethod
-    def _explained(cls, value: Any, error: Mapping[str, Any]) -> tuple[Location, str]:
-        """Return the location of a pydantic error, and a message with the complete rule and the given value."""
-        location, kind = error["loc"], error["type"]
-        if kind == _RULE:
-            return location, error["msg"]
-        if not location:
-            got = "nothing" if value is None else yaml_text(value)
-            return (), f"expected a mapping with the keys {', '.join(cls.known_keys())}, got {got}"
-        if kind == "missing":
-            return location, f"expected a value, got none. Add the key `{location[0]}`"
-        if kind == "extra_forbidden":
-            key = str(location[0])
-            return location, f"unknown key, expected one of {', '.join(cls.known_keys())}{cls.hint(key)}"
-        fields = {field.alias or name: field for name, field in cls.model_fields.items()}
-        annotation, value, depth = fields[str(location[0])].rebuild_annotation(), value[location[0]], 1
-        for part in location[1:]:
-            container = kind_of(annotation)
-            if get_origin(container) not in (tuple, dict):  # an alternative of a union, which has a single rule
-                break
-            annotation = get_args(container)[isinstance(part, str)]
-            value, depth = value[part], depth + 1
-        return location[:depth], expected_but_got(describe(annotation, value), value)
-
-
-def optional_field(**options: Any) -> Any:
-    """Return the pydantic field of an optional key without default, whose value is `REQUIRED` if absent."""
-    return Field(default_factory=lambda: REQUIRED, **options)
-
-
-def broken_rule(text: str, *location: str | int) -> ValidationError:
-    """Return the error for a validator to raise if a value breaks a rule: ``"expected ..., got ..."``.
-
-    ``location`` is that of the wrong value within the validated value.
-    """
-    return _rule_errors([(location, text)])
-
-
-def raise_errors(errors: Iterable[tuple[Location, str]]) -> NoReturn:
-    """Raise a single ValidationError for all errors in a value, by location within the value."""
-    raise _rule_errors(errors)
-
-
-def _rule_errors(errors: Iterable[tuple[Location, str]]) -> ValidationError:
-    details: list[InitErrorDetails] = [
-        {"type": PydanticCustomError(_RULE, text), "loc": location, "input": None} for location, text in errors
-    ]
-    return ValidationError.from_exception_data("", details)
-
-
-def expected_but_got(expected: str, value: object) -> str:
-    """Return the rule and the given value as a message, with the remedy for text that YAML reads as another value."""
-    is_unquoted = isinstance(value, bool | int | float) and re.search(r"\btext\b", expected)
-    remedy = ". If it is text, put it in quotation marks" if is_unquoted else ""
-    return f"expected {expected}, got {yaml_text(value)}{remedy}"
-
-
-def yaml_text(value: object) -> str:
-    """Return a value of a document as text for a message."""
-    return shown(_with_lists(value))
-
-
-def _with_lists(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _with_lists(item) for key, item in value.items()}
-    return list(map(_with_lists, value)) if isinstance(value, list | tuple) else value
 
 
 class _Loader(yaml.SafeLoader):

@@ -1,0 +1,1 @@
+"""What estimators share: parameters, checks of samples, projections, rules for the number of components."""

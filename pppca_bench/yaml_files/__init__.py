@@ -1,0 +1,1 @@
+"""YAML files: plain values with line numbers, and models that validate them."""

@@ -1,3 +1,0 @@
-"""Old name of `builders`."""
-
-from builders import *  # noqa: F403
