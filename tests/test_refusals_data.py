@@ -10,7 +10,7 @@ from planning import write_dt
 from test_problems_dt import CLASSES
 
 from pppca_bench.config.experiment import TableSection
-from pppca_bench.documents import with_sequences
+from pppca_bench.documents import to_source
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.request import read_request
 from pppca_bench.problems import DataSet, SplitRule, read_dt
@@ -27,7 +27,7 @@ TEXTS = {
 def refuse_table(text: str, keys: dict[str, object]) -> None:
     Path("own.csv").write_text(text.format(**TEXTS), encoding="utf-8")
     keys = {key: value for key, value in ({"csv": "own.csv", "target": "y"} | keys).items() if value is not None}
-    own = TableSection.model_validate(with_sequences(keys, tuple)).problem(SplitRule())
+    own = TableSection.model_validate(to_source(keys, Path("own.yaml")).value).problem(SplitRule())
     DataSet(own)
 
 
