@@ -9,7 +9,7 @@ from builders import small, write_config
 from pydantic import StringConstraints
 from test_yaml_files import Whole
 
-from pppca_bench import parameters
+from pppca_bench.base import parameters
 from pppca_bench.base.parameters import Parameter, ParameterError
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.errors import PppcaError
