@@ -79,7 +79,7 @@ class Workers:
         self.n_workers = 1 if timeout and not n_workers else n_workers
         self.timeout = timeout
         self._size = self.n_workers
-        self._new_executor = new_executor or (_Processes if self.n_workers else _InProcess)
+        self._new_executor = new_executor or _Processes
         self._executor: Executor | None = None
 
     def __enter__(self) -> Self:
@@ -109,6 +109,10 @@ class Workers:
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Submit a call."""
+        if not self.n_workers:
+            here: Future[Any] = Future()
+            here.set_result(call(*arguments))
+            return here
         self._executor = self._executor or self._new_executor(self._size)
         return self._executor.submit(call, *arguments)
 
@@ -128,16 +132,6 @@ class Workers:
         if self._executor is not None:
             self._executor.shutdown()
         self._executor = None
-
-
-class _InProcess(Executor):
-    def __init__(self, _n_workers: int) -> None:
-        pass
-
-    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(call(*arguments, **named))
-        return future
 
 
 class _Processes(Executor):

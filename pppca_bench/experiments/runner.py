@@ -42,8 +42,6 @@ class Outcome:
         Runs asked for, already in the store, computed now, and failed now.
     first_error : str or None
         Last line of the first failed run's traceback, after the run's description.
-    n_left : int
-        Runs that were not tried because another run had failed.
     """
 
     n_planned: int
@@ -51,7 +49,11 @@ class Outcome:
     n_done: int
     n_failed: int
     first_error: str | None
-    n_left: int = 0
+
+    @property
+    def n_left(self) -> int:
+        """Number of runs that were not tried because another run had failed."""
+        return self.n_planned - self.n_reused - self.n_done - self.n_failed
 
 
 def run(
@@ -130,8 +132,7 @@ def run(
     store.release()
     first_error = f"{_described(by_key[failures[0].key])}: {cause_of(failures[0].error)}" if failures else None
     n_reused = len(specs) - len(missing) + queue.n_done_meanwhile
-    n_done, n_left = n_finished - len(failures), len(specs) - n_reused - n_finished
-    return Outcome(len(specs), n_reused, n_done, len(failures), first_error, n_left)
+    return Outcome(len(specs), n_reused, n_finished - len(failures), len(failures), first_error)
 
 
 def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProblems) -> list[RunSpec]:
