@@ -43,7 +43,7 @@ def check_main_guard() -> None:
     path = getattr(main, "__file__", None)
     lines = [
         line
-        for frame, line in traceback.walk_stack(None)
+        for frame, line in traceback.walk_stack(sys._getframe(1))
         if frame.f_globals is vars(main) and frame.f_code.co_name == "<module>"
     ]
     if not lines or path is None or not Path(path).is_file():
