@@ -287,7 +287,8 @@ CELL = st.text(st.sampled_from("ab ,;\"'\n\r#\t1é"), max_size=5)
 
 @settings(max_examples=100, deadline=None)
 @given(rows=st.lists(st.tuples(CELL, CELL), min_size=1, max_size=6), sep=st.sampled_from([",", ";", "\t"]))
-def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(tmp_path_factory, rows, sep):
+def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(tmp_path_factory, monkeypatch, rows, sep):
+    monkeypatch.setattr("pppca_bench.problems.read_csv._N_AT_ONCE", 2)
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     frame = pd.DataFrame(rows, columns=["first", "second"])
     frame.to_csv(path, sep=sep, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     """Number of the last line, and fields."""
 
 _SEPARATORS = ",;\t|"
+_N_AT_ONCE = 100_000
+"""Number of records to turn into columns at once, since lists of texts need far more memory."""
 
 
 def read_csv(
@@ -63,23 +66,31 @@ def read_csv(
     is_inferred = header == "infer" and not names
     n_before = 1 if is_inferred else 0 if header in ("infer", None) or header is False else header + 1
     text = text_of(path, encoding, compression)
-    records = list(_records(path, text, sep, **lines))
-    first = records[max(n_before - 1, 0)][1] if len(records) >= max(n_before, 1) else []
+    records = _records(path, text, sep, **lines)
+    before = list(itertools.islice(records, n_before))
+    numbers, counts, parts = list[int](), list[int](), list[pd.DataFrame]()
+    while chunk := list(itertools.islice(records, _N_AT_ONCE)):
+        numbers += [line for line, _ in chunk]
+        counts += [len(fields) for _, fields in chunk]
+        rows = [fields for _, fields in chunk if len(fields) == counts[0]]
+        parts.append(pd.DataFrame(rows, columns=range(counts[0]), dtype=str))
+    if n_before:
+        first = before[-1][1] if len(before) == n_before else []
+    else:
+        first = [f"x{index + 1}" for index in range(max(counts[:1], default=0))]
     if not first:
         raise OwnDataError(
             f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
         )
     if not (lines.get("skiprows") or lines.get("comment")):
-        is_single = all(len(fields) == 1 for _, fields in records)
+        is_single = {*counts, *(len(fields) for _, fields in before)} == {1}
         _check_first_line(path, text.partition("\n")[0].strip(), sep, is_single=is_single)
-    names = list(names) or (first if n_before else [f"x{index + 1}" for index in range(len(first))])
-    has_row_names = index_col is not None and index_col is not False
-    rows = records[n_before:]
-    _check_fields(path, rows, len(names), n_before, has_row_names=has_row_names)
-    if rows and len(rows[0][1]) > len(names):
+    names, has_row_names = list(names) or first, index_col is not None and index_col is not False
+    _check_fields(path, numbers, counts, len(names), n_before, has_row_names=has_row_names)
+    if counts and counts[0] > len(names):
         names = ["", *names]
-    index = pd.Index([line for line, _ in rows], name="line")
-    frame = pd.DataFrame([fields for _, fields in rows], index, range(len(names)), dtype=str)
+    frame = pd.concat(parts or [pd.DataFrame(columns=range(len(names)))])
+    frame = frame.set_axis(pd.Index(numbers, name="line"), axis=0)
     if has_row_names:
         places = names if isinstance(index_col, str) else range(len(names))
         if index_col not in places:
@@ -146,14 +157,21 @@ def _records(
     if comment:
         quoted = rf"(?:^|[\r\n]|{separator.pattern}) *{quote}[^{quote}]*{quote}"
         text = re.sub(rf"({quoted})|{re.escape(comment)}[^\r\n]*", r"\1", text)
-    lines = list(io.StringIO(text, newline=""))
+    lines = io.StringIO(text, newline="")
     if len(sep) > 1:
         yield from _records_by_expression(path, lines, separator, quotechar)
         return
-    reader = csv.reader(lines, delimiter=sep, quotechar=quotechar, skipinitialspace=True)
+    line = ""
+
+    def followed() -> Iterator[str]:
+        nonlocal line
+        for line in lines:  # noqa: UP028 the last line is needed below
+            yield line
+
+    reader = csv.reader(followed(), delimiter=sep, quotechar=quotechar, skipinitialspace=True)
     try:
         for fields in reader:
-            is_blank = not fields or (fields == [""] and lines[reader.line_num - 1].isspace())
+            is_blank = not fields or (fields == [""] and line.isspace())
             if not (is_blank and skip_blank_lines):
                 yield reader.line_num, fields
     except csv.Error as error:
@@ -161,7 +179,7 @@ def _records(
 
 
 def _records_by_expression(
-    path: str | Path, lines: Sequence[str], separator: re.Pattern[str], quotechar: str
+    path: str | Path, lines: Iterable[str], separator: re.Pattern[str], quotechar: str
 ) -> Iterator[Record]:
     """Yield the records of lines whose separator is a regular expression.
 
@@ -197,21 +215,20 @@ def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool)
 
 
 def _check_fields(
-    path: str | Path, rows: Sequence[Record], n_names: int, n_before: int, *, has_row_names: bool
+    path: str | Path, lines: Sequence[int], counts: Sequence[int], n_names: int, n_before: int, *, has_row_names: bool
 ) -> None:
     """Raise OwnDataError for rows whose number of fields differs from the number of names."""
-    counts = {len(fields) for _, fields in rows}
-    if counts <= {n_names} or (has_row_names and counts == {n_names + 1}):
+    if set(counts) <= {n_names} or (has_row_names and set(counts) == {n_names + 1}):
         return
-    if len(counts) == 1:
-        got = f"{max(counts)} in each of the {len(rows)} rows"
+    if len(set(counts)) == 1:
+        got = f"{counts[0]} in each of the {len(counts)} rows"
         remedy = f"If the names are in the next line, set {read_key(header=n_before)}."
-        if counts == {n_names + 1}:
+        if counts[0] == n_names + 1:
             remedy = f"If the first field is the name of the row, set {read_key(index_col=0)}."
     else:
-        wrong = [f"{len(fields)} in line {line}" for line, fields in rows if len(fields) != n_names]
+        wrong = [f"{n} in line {line}" for line, n in zip(lines, counts, strict=True) if n != n_names]
         shown = ", ".join(wrong[:3]) + (" …" if len(wrong) > 3 else "")
-        got, remedy = f"another number in {len(wrong)} of {len(rows)} rows: {shown}", "Correct the lines."
+        got, remedy = f"another number in {len(wrong)} of {len(counts)} rows: {shown}", "Correct the lines."
     raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
 
 
