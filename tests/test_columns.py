@@ -23,7 +23,6 @@ import pppca_bench
 from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.problems import DataSet, OwnData
 from pppca_bench.problems.columns import ColumnError, Reading, convert, infer
-from pppca_bench.problems.read_table import read_raw
 
 BIG = 2**53
 MARKERS = ["", "?", "NA", "None", "null"]
@@ -275,9 +274,9 @@ def test_a_file_that_looks_otherwise_is_refused_with_the_key_that_reads_it(tmp_p
     read = {}
     for _ in range(remedies):
         with pytest.raises(OwnDataError) as refused:
-            read_raw(OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())))
+            OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())).read()
         read |= yaml.safe_load(str(refused.value).split("`")[1])["read"]
-    table = read_raw(OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())))
+    table = OwnData("csv", str(tmp_path / "t.csv"), read_keys=tuple(read.items())).read()
     assert len(table.frame) == 20
     assert table.frame.iloc[:, -1].tolist() == ["u", "v"] * 10
 
@@ -292,7 +291,7 @@ def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(tmp_pa
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     frame = pd.DataFrame(rows, columns=["first", "second"])
     frame.to_csv(path, sep=sep, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    read = read_raw(OwnData.declared("csv", str(path), read={"sep": sep, "header": 0})).frame
+    read = OwnData.declared("csv", str(path), read={"sep": sep, "header": 0}).read().frame
     assert read.to_numpy().tolist() == frame.to_numpy().tolist()
     lines = np.cumsum([1, *(1 + len(re.findall("\r\n|\r|\n", "|".join(row))) for row in rows)])[1:]
     assert read.index.tolist() == lines.tolist()

@@ -12,7 +12,6 @@ from test_columns import data_of
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem, load_source, open_problem
-from pppca_bench.problems.read_table import read_raw
 from pppca_bench.problems.splits import split_at_random
 
 MIXED = """\
@@ -210,7 +209,7 @@ def test_unreadable_files_are_refused(tmp_path):
         ("csv", "none.csv", r": expected a readable file, got No such file or directory\."),
     ):
         with pytest.raises(DataError, match=re.escape(name) + said):
-            read_raw(OwnData(source, str(tmp_path / name)))
+            OwnData(source, str(tmp_path / name)).read()
 
 
 @pytest.mark.parametrize(("asked", "code"), [("own.csv", 2), ("none.dt", 2), ("cancer1", 1)])
@@ -279,4 +278,4 @@ def test_a_proben1_family_has_all_examples_of_its_permutations():
         assert np.array_equal(
             rows[np.lexsort(rows.T)], data.table.frame.to_numpy()[np.lexsort(data.table.frame.to_numpy().T)]
         )
-    assert read_raw(OwnData("proben1", "flare")).targets == ("out1", "out2", "out3")
+    assert OwnData("proben1", "flare").read().targets == ("out1", "out2", "out3")

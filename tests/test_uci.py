@@ -10,7 +10,6 @@ from command_line import printed
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import DataSet, OwnData, SplitRule
-from pppca_bench.problems.read_table import read_raw
 from pppca_bench.problems.uci import find_uci, uci_sets
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +38,7 @@ def test_a_set_has_the_registered_sizes_no_copies_and_no_gaps_and_splits_into_te
 
 @pytest.mark.parametrize(("name", "column"), [("contraceptive", "husband_occupation"), ("vowel", "speaker")])
 def test_nominal_numbers_are_categories(name, column):
-    assert read_raw(OwnData("uci", name)).columns[column][0].kind == "category"
+    assert OwnData("uci", name).read().columns[column][0].kind == "category"
 
 
 def test_a_file_with_another_digest_and_a_missing_file_are_refused(tmp_path, monkeypatch):
@@ -47,13 +46,13 @@ def test_a_file_with_another_digest_and_a_missing_file_are_refused(tmp_path, mon
     monkeypatch.setattr("pppca_bench.problems.proben1._FOLDERS", (tmp_path,))
     expected = f"^{re.escape(str(path))}: expected SHA-256 {VEHICLE.sha256}, got "
     with pytest.raises(DataError, match=rf"{expected}No such file or directory\. Install pppca-bench again\.$"):
-        read_raw(OwnData("uci", "vehicle"))
+        OwnData("uci", "vehicle").read()
     path.parent.mkdir()
     shutil.copy(ROOT / "data" / "uci" / path.name, path)
     assert find_uci(VEHICLE) == path
     path.write_bytes(lzma.compress(lzma.decompress(path.read_bytes()).replace(b"van", b"bus", 1)))
     with pytest.raises(DataError, match=rf"{expected}[0-9a-f]{{64}}\. Install"):
-        read_raw(OwnData("uci", "vehicle"))
+        OwnData("uci", "vehicle").read()
 
 
 def test_the_commands_list_and_describe_the_sets():

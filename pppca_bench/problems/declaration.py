@@ -39,7 +39,7 @@ _EXCLUSIVE = (
 
 
 @dataclass(frozen=True, slots=True)
-class OwnData:
+class Declaration:
     """Declaration of a table, and of the problem from this table.
 
     Attributes

@@ -10,12 +10,12 @@ import numpy as np
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, printable
 from pppca_bench.files import atomic_write
 from pppca_bench.problems.columns import ColumnError
-from pppca_bench.problems.declaration import NAMED, OwnData, Source
+from pppca_bench.problems.declaration import NAMED, Source
 from pppca_bench.problems.load import open_problem
 from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import find_user_file
 from pppca_bench.problems.problem import Problem, registered, suggest
-from pppca_bench.problems.read_table import RawTable, format_of, read_raw
+from pppca_bench.problems.read_table import OwnData, RawTable, format_of
 
 if TYPE_CHECKING:
     from pppca_bench.problems.columns import Typed
@@ -70,7 +70,7 @@ def describe_problem(
     if isinstance(requested, str):
         source, problem = open_problem(requested, data_dir)
         return _facts(source.name, problem), [], [], ""
-    table = read_raw(requested, data_dir)
+    table = requested.read(data_dir)
     if page is not None:
         _report(table, page)
     columns = [_described(name, typed) for name, typed in table.columns.items()]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, OwnData, names_of
+from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, names_of
 from pppca_bench.problems.problem import Task
+from pppca_bench.problems.read_table import OwnData
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.problems.bundled import load_bundled
-from pppca_bench.problems.declaration import OwnData
 from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import absolute_path, find_user_file, load_proben1
 from pppca_bench.problems.problem import Problem, problem_info
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.read_table import read_raw
+from pppca_bench.problems.read_table import OwnData
 
 _N_CACHED = 4
 """Number of problems, or splits of tables, that a process caches: few, since runs on a problem are successive."""
@@ -110,7 +109,7 @@ def open_problem(
         problem = load_problem(requested, data_dir)
         name = str(absolute_path(requested)) if requested.endswith(".dt") else requested
         return ProblemSource(name, folder, problem.sha256), problem
-    data = DataSet(requested, read_raw(requested, data_dir, only_local=only_local))
+    data = DataSet(requested, requested.read(data_dir, only_local=only_local))
     own = replace(requested, place=str(absolute_path(requested.place))) if requested.is_file else requested
     return ProblemSource(requested.label, folder, data.sha256, own, notices=tuple(data.notices)), data.problem()
 
@@ -131,7 +130,7 @@ def load_data_set(source: ProblemSource) -> DataSet | None:
     """Load the table of a source of split 0, once per process; None without a table. Raise DataError if it changed."""
     if source.own is None:
         return None
-    data = DataSet(source.own, read_raw(source.own, source.data_dir, only_local=True))
+    data = DataSet(source.own, source.own.read(source.data_dir, only_local=True))
     _check_same(source, data.sha256)
     return data
 

@@ -23,9 +23,8 @@ from pppca_bench.problems.columns import (
     check_none,
     infer,
 )
-from pppca_bench.problems.declaration import OwnData
 from pppca_bench.problems.problem import Problem, Targets, Task
-from pppca_bench.problems.read_table import RawTable, read_raw
+from pppca_bench.problems.read_table import OwnData, RawTable
 from pppca_bench.problems.splits import SPLITS, Indices, split_at_random, split_by_column
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class DataSet:
 
         from pppca_bench.problems.encode import make_encoder
 
-        self.own, self.table = own, read_raw(own) if table is None else table
+        self.own, self.table = own, own.read() if table is None else table
         self.targets = own.target or self.table.targets
         self.notices: list[str] = []
         self.classes: tuple[str, ...] = ()

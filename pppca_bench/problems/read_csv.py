@@ -68,12 +68,7 @@ def read_csv(
     text = text_of(path, encoding, compression)
     records = _records(path, text, sep, **lines)
     before = list(itertools.islice(records, n_before))
-    numbers, counts, parts = list[int](), list[int](), list[pd.DataFrame]()
-    while chunk := list(itertools.islice(records, _N_AT_ONCE)):
-        numbers += [line for line, _ in chunk]
-        counts += [len(fields) for _, fields in chunk]
-        rows = [fields for _, fields in chunk if len(fields) == counts[0]]
-        parts.append(pd.DataFrame(rows, columns=range(counts[0]), dtype=str))
+    numbers, counts, frame = _frame_of(records)
     if n_before:
         first = before[-1][1] if len(before) == n_before else []
     else:
@@ -89,8 +84,7 @@ def read_csv(
     _check_fields(path, numbers, counts, len(names), n_before, has_row_names=has_row_names)
     if counts and counts[0] > len(names):
         names = ["", *names]
-    frame = pd.concat(parts or [pd.DataFrame(columns=range(len(names)))])
-    frame = frame.set_axis(pd.Index(numbers, name="line"), axis=0)
+    frame = frame.reindex(columns=range(len(names))).set_axis(pd.Index(numbers, name="line"), axis=0)
     if has_row_names:
         places = names if isinstance(index_col, str) else range(len(names))
         if index_col not in places:
@@ -100,6 +94,19 @@ def read_csv(
     if is_inferred:
         _check_header(path, names, frame)
     return frame.set_axis(names, axis=1)
+
+
+def _frame_of(records: Iterator[Record]) -> tuple[list[int], list[int], pd.DataFrame]:
+    """Return the numbers of the lines and of the fields of records, and a data frame of as many fields as the first."""
+    import pandas as pd
+
+    numbers, counts, parts = list[int](), list[int](), [pd.DataFrame()]
+    while chunk := list(itertools.islice(records, _N_AT_ONCE)):
+        numbers += [line for line, _ in chunk]
+        counts += [len(fields) for _, fields in chunk]
+        rows = [fields for _, fields in chunk if len(fields) == counts[0]]
+        parts.append(pd.DataFrame(rows, columns=range(counts[0]), dtype=str))
+    return numbers, counts, pd.concat(parts[1:] or parts)
 
 
 def text_of(path: str | Path, encoding: str = "utf-8", compression: Any = "infer") -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, listed, nearest
 from pppca_bench.files import atomic_write
 from pppca_bench.problems.columns import ColumnError, ColumnKind, check, infer
-from pppca_bench.problems.declaration import VALUE_KEYS, OwnData, Source, read_key
+from pppca_bench.problems.declaration import VALUE_KEYS, Declaration, Source, read_key
 from pppca_bench.problems.proben1 import load_proben1, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
 from pppca_bench.problems.read_csv import first_line, read_csv, text_of
@@ -99,34 +99,38 @@ def format_of(path: str | Path) -> Source | None:
     return _FORMATS.get(path.suffix.lower())
 
 
-def read_raw(own: OwnData, data_dir: str | Path | None = None, *, only_local: bool = False) -> RawTable:
-    """Read the table of a declaration.
+@dataclass(frozen=True, slots=True)
+class OwnData(Declaration):
+    """Declaration of a table that can be read; see `Declaration` for its attributes."""
 
-    ``data_dir`` is the first folder to look for downloads; ``only_local`` downloads nothing. Raises OwnDataError if
-    there is no row or no column, or column names are missing or repeated; see the readers for other exceptions.
-    """
-    import pandas as pd
+    def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> RawTable:
+        """Read the table.
 
-    if own.source == "openml":
-        frame, targets = read_openml(own.place, data_dir, only_local=only_local)
-    elif own.source == "csv":
-        keys = {key: value for key, value in own.read_keys if key not in (*VALUE_KEYS, "dtype")}
-        frame, targets = read_csv(own.place, **keys), ()
-    else:
-        frame, targets = _READERS[own.source](own.place)
-    names = pd.Index([str(name).strip() for name in frame.columns], dtype=object)
-    with own.explained():
-        if "" in names:
-            index = names.tolist().index("")
-            remedy = "name it" if index else f"name it; or, if it has names of rows, set {read_key(index_col=0)}"
-            raise ColumnError("a name for each column", f"none for column {index + 1}", remedy)
-        twice = "".join(names[names.duplicated()][:1])
-        check(not twice, "each column's name once", f"{twice!r} again", "rename one of them")
-        got = f"{len(frame)} rows of {len(names)} columns"
-        check(not frame.empty, "at least one row and one column", got, "Is it the right data?")
-    if own.source != "csv":
-        frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"), axis=0)
-    return RawTable(own, frame.set_axis(names, axis=1), targets)
+        ``data_dir`` is the first folder to look for downloads; ``only_local`` downloads nothing. Raises OwnDataError if
+        there is no row or no column, or column names are missing or repeated; see the readers for other exceptions.
+        """
+        import pandas as pd
+
+        if self.source == "openml":
+            frame, targets = read_openml(self.place, data_dir, only_local=only_local)
+        elif self.source == "csv":
+            keys = {key: value for key, value in self.read_keys if key not in (*VALUE_KEYS, "dtype")}
+            frame, targets = read_csv(self.place, **keys), ()
+        else:
+            frame, targets = _READERS[self.source](self.place)
+        names = pd.Index([str(name).strip() for name in frame.columns], dtype=object)
+        with self.explained():
+            if "" in names:
+                index = names.tolist().index("")
+                remedy = "name it" if index else f"name it; or, if it has names of rows, set {read_key(index_col=0)}"
+                raise ColumnError("a name for each column", f"none for column {index + 1}", remedy)
+            twice = "".join(names[names.duplicated()][:1])
+            check(not twice, "each column's name once", f"{twice!r} again", "rename one of them")
+            got = f"{len(frame)} rows of {len(names)} columns"
+            check(not frame.empty, "at least one row and one column", got, "Is it the right data?")
+        if self.source != "csv":
+            frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"), axis=0)
+        return RawTable(self, frame.set_axis(names, axis=1), targets)
 
 
 def read_table(path: str | Path, **read: Any) -> pd.DataFrame:
@@ -149,7 +153,7 @@ def read_table(path: str | Path, **read: Any) -> pd.DataFrame:
     OwnDataError
         If the file cannot be read, or the number of fields in a line differs from the header.
     """
-    return read_raw(OwnData.declared(format_of(path) or "csv", str(path), read=read)).frame
+    return OwnData.declared(format_of(path) or "csv", str(path), read=read).read().frame
 
 
 def read_parquet(path: str) -> Rows:
