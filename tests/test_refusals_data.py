@@ -13,7 +13,7 @@ from pppca_bench.config.experiment import TableSection
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.request import read_request
 from pppca_bench.problems import DataSet, SplitRule, read_dt
-from pppca_bench.yaml_files.source import with_sequences
+from pppca_bench.yaml_files.source import to_source
 
 TEXTS = {
     "good": "x,y\n" + "1,a\n2,b\n" * 5,
@@ -27,7 +27,7 @@ TEXTS = {
 def refuse_table(text: str, keys: dict[str, object]) -> None:
     Path("own.csv").write_text(text.format(**TEXTS), encoding="utf-8")
     keys = {key: value for key, value in ({"csv": "own.csv", "target": "y"} | keys).items() if value is not None}
-    own = TableSection.model_validate(with_sequences(keys, tuple)).problem(SplitRule())
+    own = TableSection.model_validate(to_source(keys, Path("own.yaml")).value).problem(SplitRule())
     DataSet(own)
 
 
