@@ -130,17 +130,17 @@ def distinguish(settings: Sequence[Mapping[str, Any]], names: Sequence[str] = ()
         for own, value in zip(chosen, values, strict=True):
             if usual != [value]:
                 own[name] = value
-    every = list(range(len(settings)))
+    every, passed_over = list(range(len(settings))), object()  # `ABSENT` may be given as a value
     groups = [(every, every)]  # items, and all items with the same values of the names so far
     for name in names:
-        values, split = [item.get(name, ABSENT) for item in settings], []
+        values, split = [item.get(name, passed_over) for item in settings], []
         for items, rivals in (group for group in groups if len(group[1]) > 1):
             alike = grouped(rivals, values.__getitem__)
             for value, members in grouped(items, values.__getitem__).items():
-                if value is not ABSENT and len(alike[value]) < len(rivals):
+                if value is not passed_over and len(alike[value]) < len(rivals):
                     for item in members:
                         chosen[item][name] = value
-                split.append((members, rivals if value is ABSENT else alike[value]))
+                split.append((members, rivals if value is passed_over else alike[value]))
         groups = split
     return chosen
 

@@ -193,6 +193,8 @@ def test_classifiers_of_settings_are_named_if_there_are_several():
         ("GHA", "rprop, hidden = 16, shortcuts = true"),
         ("RFESVM", ""),
     ]
+    scaled = [run(classifier=rprop((8,), **own)) for own in ({}, {"input_scaling": True})]
+    assert [classifier for _, classifier in names(scaled)] == ["no input_scaling", "input_scaling = true"]
     assert names(runs[:1]) == [("GHA", "")], "the only one needs no name"
 
 
