@@ -66,6 +66,7 @@ COMMANDS = {
     "compare.json": "compare --format json",
     "rank.txt": "rank permutations",
     "rank.json": "rank permutations --format json",
+    "rank_of_all.json": "rank --format json",
     "pairs.txt": "rank permutations --within cancer1",
     "rules.md": "rules cancer1",
     "rules.tex": "rules proben1_pivot --format latex",
