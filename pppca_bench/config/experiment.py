@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self, cast, get_args
 
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import (
@@ -35,7 +35,7 @@ from pppca_bench.config.sections import (
 )
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
-from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates
+from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, Source
 from pppca_bench.runs import CHOOSE
 from pppca_bench.yaml_files.section import Section, broken_rule, optional_field, yaml_text
 from pppca_bench.yaml_files.source import YamlSource, parse_yaml
@@ -50,7 +50,7 @@ _Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 _Character = Annotated[str, MinLen(1), MaxLen(1)]
 _Marker = str | int | float
 
-_SOURCES = ("csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "dt")
+_SOURCES = (*(source for source in get_args(Source) if source != "given"), "dt")
 """Keys for the location of a table; each table has exactly one of these keys."""
 
 
