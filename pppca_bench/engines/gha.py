@@ -267,8 +267,8 @@ class GHA(IncrementalProjection):
         if self.decay_samples is None:
             return rates, np.zeros(len(epochs))
         learnt = self._n_learnt + self._n_drawn(n_samples) * (epochs - self.n_epochs_)
-        left = np.asarray(self.decay_samples + learnt, dtype=np.float64)
-        return rates * (self.decay_samples / left), 1.0 / left
+        n_plus_c = np.asarray(learnt + self.decay_samples, dtype=np.float64)
+        return rates * (self.decay_samples / n_plus_c), 1.0 / n_plus_c
 
     def _rate_divisor(self, n_samples: int) -> int:
         """Return learning_rate / η."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import pandas as pd
 
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.paper.experiment import experiments, summaries_of
+from pppca_bench.paper.experiment import experiments, runs_of_method
 from pppca_bench.paper.losses import Line
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import MARGIN
@@ -60,8 +60,8 @@ class Evidence(NamedTuple):
 
     def by_data_set(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
         """Return a role's means in the comparison of methods by data set, the average of its permutations."""
-        summaries = summaries_of(self.results, self.role(role, reading), self.configs)
-        means = {problem: mean for problem, own in summaries.items() if (mean := own.mean(quantity)) is not None}
+        runs = runs_of_method(self.results, self.role(role, reading), self.configs)
+        means = {problem: mean for problem, own in runs.items() if (mean := own.mean(quantity)) is not None}
         families = grouped(means, lambda problem: self.facts[problem].family if problem in self.facts else problem)
         return {family: fmean(means[problem] for problem in problems) for family, problems in families.items()}
 

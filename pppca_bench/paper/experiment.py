@@ -172,22 +172,22 @@ def experiment_figure(experiment: Experiment, results: Results, facts: Facts) ->
     return Figure(f"{experiment.id}_matrix", title, "", "", "", panels, note, basis="Means over the folds.")
 
 
-def summaries_of(results: Results, selected: Mapping[str, Any], configs: Names) -> dict[str, CellRuns]:
-    """Return the runs of a method with some settings in configs, by problem; none without a method."""
+def runs_of_method(results: Results, selected: Mapping[str, Any], configs: Names) -> dict[str, CellRuns]:
+    """Return, by problem, the runs in configs of the method and settings in ``selected``; {} if it has no method."""
     settings = dict(selected)
     method = settings.pop("method", None)
     of_method = (cell for cell in results.cells if cell.method == method)
-    summaries = {
+    runs = {
         name: results.summary(Selector(name, str(method), tuple(settings.items())), configs)
         for name in dict.fromkeys(cell.problem for cell in of_method)
     }
-    return {name: summary for name, summary in summaries.items() if summary.n_planned}
+    return {name: own for name, own in runs.items() if own.n_planned}
 
 
 def _summaries(experiment: Experiment, results: Results) -> Summaries:
     """Return the runs of each method by problem; the methods are in the order of the tables."""
     methods = experiment.methods().items()
-    return {name: summaries_of(results, settings, experiment.configs) for name, settings in methods}
+    return {name: runs_of_method(results, settings, experiment.configs) for name, settings in methods}
 
 
 def _losses(experiment: Experiment, summaries: Summaries, facts: Facts) -> Iterator[Record]:

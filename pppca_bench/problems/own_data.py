@@ -159,7 +159,7 @@ class DataSet:
         return clone(self._encoder).fit(self.frame.iloc[self.rows(number)[0]])
 
     def row_encoder(self, number: int, *, unseen: str = "refuse") -> RowEncoder:
-        """Return the encoder of raw rows by the statistics of a split; ``unseen`` is that of `RowEncoder`."""
+        """Return the encoder of raw rows by the statistics of split ``number``; `RowEncoder` describes ``unseen``."""
         from pppca_bench.problems.encode import RowEncoder
 
         return RowEncoder(self.inputs, self.encoder(number), self.own.reading(), unseen=unseen)

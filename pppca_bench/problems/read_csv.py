@@ -64,13 +64,13 @@ def read_csv(
         if isinstance(value, list | tuple):
             raise OwnDataError(f"{path}: expected a single {key}, got {list(value)}. Name one of them.")
     is_inferred = header == "infer" and not names
-    n_before = 1 if is_inferred else 0 if header in ("infer", None) or header is False else header + 1
+    n_header = 1 if is_inferred else 0 if header in ("infer", None) or header is False else header + 1
     text = text_of(path, encoding, compression)
     records = _records(path, text, sep, **lines)
-    before = list(itertools.islice(records, n_before))
-    numbers, counts, frame = _frame_of(records)
-    if n_before:
-        first = before[-1][1] if len(before) == n_before else []
+    header_records = list(itertools.islice(records, n_header))
+    line_numbers, counts, frame = _frame_of(records)
+    if n_header:
+        first = header_records[-1][1] if len(header_records) == n_header else []
     else:
         first = [f"x{index + 1}" for index in range(max(counts[:1], default=0))]
     if not first:
@@ -78,18 +78,18 @@ def read_csv(
             f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
         )
     if not (lines.get("skiprows") or lines.get("comment")):
-        is_single = {*counts, *(len(fields) for _, fields in before)} == {1}
+        is_single = {*counts, *(len(fields) for _, fields in header_records)} == {1}
         _check_first_line(path, text.partition("\n")[0].strip(), sep, is_single=is_single)
     names, has_row_names = list(names) or first, index_col is not None and index_col is not False
-    _check_fields(path, numbers, counts, len(names), n_before, has_row_names=has_row_names)
+    _check_fields(path, line_numbers, counts, len(names), n_header, has_row_names=has_row_names)
     if counts and counts[0] > len(names):
-        names = ["", *names]
-    frame = frame.reindex(columns=range(len(names))).set_axis(pd.Index(numbers, name="line"), axis=0)
+        names = ["", *names]  # row names, a column without a name
+    frame = frame.reindex(columns=range(len(names))).set_axis(pd.Index(line_numbers, name="line"), axis=0)
     if has_row_names:
-        places = names if isinstance(index_col, str) else range(len(names))
-        if index_col not in places:
+        candidates = names if isinstance(index_col, str) else range(len(names))
+        if index_col not in candidates:
             raise OwnDataError(f"{path}: expected a column {index_col!r} for index_col, got none. Correct the name.")
-        dropped = places.index(index_col)
+        dropped = candidates.index(index_col)
         frame, names = frame.drop(columns=dropped), [*names[:dropped], *names[dropped + 1 :]]
     if is_inferred:
         _check_header(path, names, frame)

@@ -128,7 +128,7 @@ class Score(NamedTuple):
     """Distance of a group of cells from the published numbers."""
 
     name: str
-    n_cells: int  # informative cells (`Tolerance.is_informative`)
+    n_cells: int  # informative cells, see `score_group`
     n_run: int
     score: float | None  # mean distance over the cells that were run
     worst: float | None
@@ -154,9 +154,9 @@ def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[
     groups = [score_group(group, tables) for reference in references.values() for group in reference.scored]
     for agreement in (document.agreement for document in documents if document.agreement):
         run = [same for same in agreement.same if same is not None]
+        score = Score(agreement.name, len(agreement.same), len(run), score=None, worst=None, unit="same", target=None)
         share = sum(run) / len(run) if run else None
-        counts = len(agreement.same), len(run)
-        groups.append(Score(agreement.name, *counts, None, None, "same", None, share, agreement.target))
+        groups.append(score._replace(share=share, share_target=agreement.target))
     return groups
 
 
@@ -244,7 +244,7 @@ def _verdicts(comparisons: Iterable[Comparison]) -> str:
 
 
 def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Document] = ()) -> str:
-    """Render the scores of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
+    """Render the results of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
     scored = scores(tables, documents)
     if form == "json":
         return in_json(score._asdict() for score in scored)

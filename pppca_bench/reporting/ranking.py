@@ -219,6 +219,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _explanation(ranking: Ranking) -> str:
+    """Return the sentences below a ranking: its size, Friedman's test, and the meaning and limit of pairwise tests."""
     n_data_sets, n_methods = ranking.errors.shape
     sizes = f"{n_methods} methods on {n_data_sets} data sets"
     if ranking.n_problems > n_data_sets:
