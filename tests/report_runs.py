@@ -45,9 +45,9 @@ def cell_of(problem: str, hidden: object, output: str = "linear", *, shortcuts: 
     return Cell(problem, "a" * 64, "all_features", (), parameters, (("all_features", 1), ("rprop", 1)))
 
 
-def search_runs(problems: Sequence[str], seed: int = 0) -> Iterator[StoredRun]:
+def search_runs(problems: Sequence[str]) -> Iterator[StoredRun]:
     """Yield the runs of a search: twelve topologies, two with linear outputs and one with the others."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     for problem in problems:
         for hidden in TOPOLOGIES:
             for output, repeats in (("linear", 2), ("softsign", 1)):
@@ -56,9 +56,9 @@ def search_runs(problems: Sequence[str], seed: int = 0) -> Iterator[StoredRun]:
                     yield run_of(cell, repeat, **_values(problem, rng))
 
 
-def network_runs(config: str, problems: Sequence[str], n_repeats: int = 12, seed: int = 0) -> Iterator[StoredRun]:
+def network_runs(config: str, problems: Sequence[str], n_repeats: int = 12) -> Iterator[StoredRun]:
     """Yield the runs of one of the configs that train a network for each problem."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     for problem in problems:
         hidden = () if config == "proben1_linear" else "pivot"
         cell = cell_of(problem, hidden, "pivot", shortcuts=config != "proben1_no_shortcuts")

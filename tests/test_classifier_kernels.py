@@ -101,9 +101,9 @@ def rprop_state(weight, step):
     return state
 
 
-def follow(rule, gradients, weight=1.0, step=0.1):
+def follow(rule, gradients):
     """Return weight and step size after each of the given gradients."""
-    state = rprop_state(weight, step)
+    state = rprop_state(1.0, 0.1)
     path = []
     for gradient in gradients:
         state.gradient[:] = gradient

@@ -60,8 +60,8 @@ def run_gram_schmidt(W):
     return rows[:n_nodes][~lost]
 
 
-def limits(tau, min_components=1, max_components=99, min_variance=0.0):
-    return removal.Limits(tau, min_components, max_components, min_variance)
+def limits(tau, min_components=1):
+    return removal.Limits(tau, min_components, 99, 0.0)
 
 
 def evaluate_networks(networks, moments, rule, first, last):

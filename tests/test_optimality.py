@@ -15,9 +15,9 @@ def covariance(seed: int, m: int = 6) -> np.ndarray:
     return factor @ factor.T
 
 
-def inputs(seed: int = 0, n: int = 80, m: int = 5) -> np.ndarray:
+def inputs(seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return rng.standard_normal((n, m)) @ (rng.standard_normal((m, m)) * np.geomspace(1.0, 0.1, m)[:, None])
+    return rng.standard_normal((80, 5)) @ (rng.standard_normal((5, 5)) * np.geomspace(1.0, 0.1, 5)[:, None])
 
 
 class TestByHand:

@@ -29,10 +29,11 @@ def mine(tmp_path):
     return folder
 
 
-def change(folder: Path, old: str, new: str, file: str = "reference.yaml") -> None:
-    text = (folder / file).read_text()
+def change(folder: Path, old: str, new: str) -> None:
+    file = folder / "reference.yaml"
+    text = file.read_text()
     assert old in text
-    (folder / file).write_text(text.replace(old, new, 1))
+    file.write_text(text.replace(old, new, 1))
 
 
 def verdicts(results: Path, *arguments: object) -> dict[tuple[str, str], str]:

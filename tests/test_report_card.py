@@ -22,9 +22,9 @@ ADDRESSES = dict.fromkeys(FACTS, "Proben1 (an address)")
 CHECKLIST = ["Problem", "Data sets", *POINTS.values(), "Runs", "Software"]
 
 
-def card_of(config: str, runs: list, form: str = "markdown") -> str:
+def card_of(config: str, runs: list) -> str:
     origins = [("all_features", "done", PROVENANCE, len(runs))]
-    return render_card(build_card(config, results_by_config({config: runs}), FACTS, ADDRESSES, origins), form)
+    return render_card(build_card(config, results_by_config({config: runs}), FACTS, ADDRESSES, origins), "markdown")
 
 
 def usual(entry) -> tuple:
