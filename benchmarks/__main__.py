@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 # Before NumPy, PyTorch and JAX start their threads.
-os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+os.environ.update(
+    dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+)
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
@@ -16,7 +18,17 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import backprop, evolution, hebbian, large_pca, limits, processor, rprop, scale, whole_run
+from benchmarks import (
+    backprop,
+    evolution,
+    hebbian,
+    large_pca,
+    limits,
+    processor,
+    rprop,
+    scale,
+    whole_run,
+)
 from benchmarks.measuring import Row
 from benchmarks.report import RESULTS, Kept, Topic, load, render, rows_of, save, table
 
@@ -78,8 +90,12 @@ def topics(kept: Kept) -> list[Topic]:
 def main() -> None:
     """Measure the parts and save each at once, so that a stopped command can be repeated with the remaining names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], metavar="PART", help=" ".join(PARTS))
-    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of the Proben1 files")
+    parser.add_argument(
+        "parts", nargs="*", choices=[[], *PARTS], metavar="PART", help=" ".join(PARTS)
+    )
+    parser.add_argument(
+        "--data", type=Path, default=Path("data"), help="folder of the Proben1 files"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
     for part in options.parts or [part for part in PARTS if part not in ON_DEMAND]:
@@ -87,7 +103,10 @@ def main() -> None:
         rows = list(PARTS[part](options.data))
         kept = save(part, rows)
         (RESULTS / "benchmarks.md").write_text(render(kept, topics(kept)), encoding="utf-8")
-        print(f"\n{part} ({time.perf_counter() - start:.0f} s)\n\n{table({'': rows}, 'simple')}", flush=True)
+        print(
+            f"\n{part} ({time.perf_counter() - start:.0f} s)\n\n{table({'': rows}, 'simple')}",
+            flush=True,
+        )
     short = [row for row in rows_of(load(), processor.name(), list(PARTS)) if row.is_short]
     print("\nShort of their targets:", *(f"  {row.what}, {row.peer}" for row in short), sep="\n")
 

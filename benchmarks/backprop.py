@@ -37,7 +37,9 @@ def settings() -> dict[str, Any]:
     return dict(find_classifier("slides_mlp").defaults)
 
 
-def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: int) -> list[TrainingTask]:
+def nets_of_a_cell(
+    X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: int
+) -> list[TrainingTask]:
     """Return nets to train on standardised inputs, each with a rotation of its own and its own order of samples."""
     rng = np.random.default_rng(0)
     spread = X.std(axis=0)
@@ -46,11 +48,22 @@ def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: 
     limit = settings()["initial_weight_range"]
     tasks = []
     for k in range(n_nets):
-        inputs = np.ascontiguousarray(standardised @ np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0])
+        inputs = np.ascontiguousarray(
+            standardised @ np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
+        )
         weights = uniform_per_weight(architecture, -limit, limit, rng)
         source = np.random.default_rng(k)
         tasks.append(
-            TrainingTask(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps=[], rng=source)
+            TrainingTask(
+                architecture,
+                inputs,
+                targets,
+                inputs[:8],
+                targets[:8],
+                weights,
+                steps=[],
+                rng=source,
+            )
         )
     return tasks
 
@@ -80,14 +93,20 @@ def jax_trainer(tasks: Sequence[TrainingTask], n_epochs: int) -> Callable[[], li
     from benchmarks.jax_peers import backprop
 
     sources = [np.random.default_rng(k) for k in range(len(tasks))]
-    orders = np.array([[rng.permutation(len(tasks[0].X)) for _ in range(n_epochs)] for rng in sources])
+    orders = np.array(
+        [[rng.permutation(len(tasks[0].X)) for _ in range(n_epochs)] for rng in sources]
+    )
     rates = {name: settings()[name] for name in ("learning_rate", "decay_epochs")}
     return backprop(*stacked(tasks), orders, **rates)
 
 
 def train_c(tasks: Sequence[TrainingTask], n_epochs: int) -> list[list[Floats]]:
     """Train the nets one after another by the C loop; return their matrices."""
-    learn, rate, decay = load_c("backprop_loop").learn, settings()["learning_rate"], settings()["decay_epochs"]
+    learn, rate, decay = (
+        load_c("backprop_loop").learn,
+        settings()["learning_rate"],
+        settings()["decay_epochs"],
+    )
     trained = []
     for k, task in enumerate(tasks):
         rng, layers = np.random.default_rng(k), [matrix.copy() for matrix in task.weights]
@@ -104,10 +123,15 @@ def rows(data: Path) -> Iterator[Row]:
     for problem in PROBLEMS:
         theirs, tasks = jax_trainer(cell(problem, data), 1)(), cell(problem, data)
         check_agreement("JAX", theirs, train_ours(tasks, 1), 1e-6)
-        in_c = [np.stack(matrices) for matrices in zip(*train_c(cell(problem, data), 1), strict=True)]
+        in_c = [
+            np.stack(matrices) for matrices in zip(*train_c(cell(problem, data), 1), strict=True)
+        ]
         check_agreement("C loop", in_c, train_ours(cell(problem, data), 1), 1e-6)
         n_epochs = epochs_of_a_turn(tasks)
-        calls = {"C loop": partial(train_c, tasks, n_epochs), "JAX, float64": jax_trainer(tasks, n_epochs)}
+        calls = {
+            "C loop": partial(train_c, tasks, n_epochs),
+            "JAX, float64": jax_trainer(tasks, n_epochs),
+        }
         ours = Contestant(partial(train_ours, tasks, n_epochs), N_NETS * n_epochs)
         peers = {name: (Contestant(call, N_NETS * n_epochs), None) for name, call in calls.items()}
         what = f"Backpropagation, {problem}, {'+'.join(map(str, tasks[0].architecture.hidden_layer_sizes))}"

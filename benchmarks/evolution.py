@@ -39,18 +39,26 @@ def rows(data: Path) -> Iterator[Row]:
         X = load_problem(name, data).X_train
         ours = Contestant(partial(NEpPCA(tau=TAU, random_state=0).fit, X), 1)
         peer = Contestant(partial(evolve, X, tau=TAU, seed=0, **defaults()), 1)
-        yield from compare(f"NE-pPCA, {name}", ours, {"NumPy, responses of all samples": (peer, target)})
+        yield from compare(
+            f"NE-pPCA, {name}", ours, {"NumPy, responses of all samples": (peer, target)}
+        )
 
 
 def thread_rows(_data: Path) -> Iterator[Row]:
     """Measure two threads against one without removal of nodes."""
     for n_features, target in THREADS.items():
-        X = np.random.default_rng(0).standard_normal((300, n_features)) * 0.99 ** np.arange(n_features)
+        X = np.random.default_rng(0).standard_normal((300, n_features)) * 0.99 ** np.arange(
+            n_features
+        )
         one, two = (
-            Contestant(partial(NEpPCA(tau=1e9, n_generations=20, n_jobs=n_jobs, random_state=0).fit, X), 1)
+            Contestant(
+                partial(NEpPCA(tau=1e9, n_generations=20, n_jobs=n_jobs, random_state=0).fit, X), 1
+            )
             for n_jobs in (1, 2)
         )
-        yield from compare(f"NE-pPCA, m = {n_features}, two threads", two, {"one thread": (one, target)})
+        yield from compare(
+            f"NE-pPCA, m = {n_features}, two threads", two, {"one thread": (one, target)}
+        )
 
 
 def fitness_rows(data: Path) -> Iterator[Row]:
@@ -58,7 +66,12 @@ def fitness_rows(data: Path) -> Iterator[Row]:
     for name in FITNESS:
         X = load_problem(name, data).X_train
         shares, totals_s = zip(*(_fitness_share(X) for _ in range(ROUNDS)), strict=True)
-        yield Row(f"Fitness in NumPy, {name}", "evolution in NumPy", median(shares), time_text(median(totals_s)))
+        yield Row(
+            f"Fitness in NumPy, {name}",
+            "evolution in NumPy",
+            median(shares),
+            time_text(median(totals_s)),
+        )
 
 
 def _fitness_share(X: np.ndarray) -> tuple[float, float]:

@@ -86,7 +86,9 @@ def c_components(X: Floats) -> Floats:
     """Return the rows of CCIPCA's C loop."""
     rows, mean = np.zeros((N_ROWS, X.shape[1])), np.zeros(X.shape[1])
     sizes = (ctypes.c_long(size) for size in (len(X), *rows.shape))
-    load_c("ccipca_loop").learn(*(address(array) for array in (rows, mean, X)), *sizes, ctypes.c_double(AMNESIA))
+    load_c("ccipca_loop").learn(
+        *(address(array) for array in (rows, mean, X)), *sizes, ctypes.c_double(AMNESIA)
+    )
     return rows
 
 

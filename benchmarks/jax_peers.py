@@ -18,7 +18,13 @@ Matrices = list[Any]
 
 
 def rprop(
-    layers: Sequence[Floats], X: Floats, targets: Floats, *, shortcuts: bool, first_step: float, n_epochs: int
+    layers: Sequence[Floats],
+    X: Floats,
+    targets: Floats,
+    *,
+    shortcuts: bool,
+    first_step: float,
+    n_epochs: int,
 ) -> Callable[[], list[Floats]]:
     """Return a call that trains nets by RPROP, see `rprop.together`."""
     train = partial(_train_rprop, shortcuts=shortcuts, first_step=first_step, n_epochs=n_epochs)
@@ -42,7 +48,9 @@ def backprop(
     return _together(partial(_train_online, rates=jnp.asarray(rates)), layers, X, targets, orders)
 
 
-def _together(train: Callable[..., Matrices], layers: Sequence[Floats], *arrays: Floats) -> Callable[[], list[Floats]]:
+def _together(
+    train: Callable[..., Matrices], layers: Sequence[Floats], *arrays: Floats
+) -> Callable[[], list[Floats]]:
     given = [jnp.asarray(matrices) for matrices in layers], *map(jnp.asarray, arrays)
     compiled = jax.jit(jax.vmap(train))
     return lambda: [np.asarray(matrices) for matrices in compiled(*given)]
@@ -98,7 +106,9 @@ def _train_online(weights: Matrices, X: Any, targets: Any, orders: Any, *, rates
     def learn(weights: Matrices, sample: tuple[Any, Any]) -> tuple[Matrices, None]:
         place, rate = sample
         gradients = jax.grad(_online_error)(weights, X[place], targets[place])
-        return [matrix - rate * gradient for matrix, gradient in zip(weights, gradients, strict=True)], None
+        return [
+            matrix - rate * gradient for matrix, gradient in zip(weights, gradients, strict=True)
+        ], None
 
     places = orders.ravel(), jnp.repeat(rates, orders.shape[1])
     trained, _ = jax.lax.scan(learn, weights, places)

@@ -84,7 +84,9 @@ def contestants(n_samples: int) -> Iterator[tuple[str, str, Any]]:
     kept = {"n_components": N_NODES, "min_components": N_NODES}
     per_epoch = HEBBIAN | {"learning_rate": n_samples // 10 * HEBBIAN["learning_rate"]}
     for n in (10, 20, 40):
-        model = DGHA(n_epochs=n, data_fraction=10.0, initial_norm=1.0, head_start=0, **kept, **per_epoch)
+        model = DGHA(
+            n_epochs=n, data_fraction=10.0, initial_norm=1.0, head_start=0, **kept, **per_epoch
+        )
         yield OURS[1], f"{n} epochs", model
     yield OURS[2], "270 generations", NEpPCA(n_generations=270, random_state=0, **kept)
 
@@ -107,7 +109,9 @@ def rows(_data: Path) -> Iterator[Row]:
     points = measure(N_SAMPLES, N_FEATURES)
     peer = first_to_reach(points, PEER)
     if peer is None:
-        raise RuntimeError(f"{PEER}: expected an angle of at most {ANGLE:g} degrees, got more. Check the samples.")
+        raise RuntimeError(
+            f"{PEER}: expected an angle of at most {ANGLE:g} degrees, got more. Check the samples."
+        )
     for method in OURS:
         yield described(method, points, peer)
 
@@ -116,10 +120,14 @@ def described(method: str, points: Sequence[Point], peer: Point) -> Row:
     """Describe the cheapest fit of a method that reaches the angle, or else the nearest."""
     reached = first_to_reach(points, method)
     if reached is None:
-        nearest = min((point for point in points if point.method == method), key=lambda point: point.angle)
+        nearest = min(
+            (point for point in points if point.method == method), key=lambda point: point.angle
+        )
         missed = f"{nearest.angle:.3g}° after {nearest.setting}, {time_text(nearest.seconds)}"
         return Row(method, PEER, None, missed)
-    ours = f"{time_text(reached.seconds)}, {reached.setting}; {peer.setting} {time_text(peer.seconds)}"
+    ours = (
+        f"{time_text(reached.seconds)}, {reached.setting}; {peer.setting} {time_text(peer.seconds)}"
+    )
     return Row(method, PEER, peer.seconds / reached.seconds, ours)
 
 

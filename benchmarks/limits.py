@@ -10,7 +10,14 @@ from time import process_time
 from benchmarks import backprop, evolution
 from benchmarks.hebbian import SIZES, learn_passes, our_epoch, random_case
 from benchmarks.measuring import Contestant, Row, alternate
-from benchmarks.operations import Peak, largest_share, load_peak, measure_places, net_multiply_adds, sample_operations
+from benchmarks.operations import (
+    Peak,
+    largest_share,
+    load_peak,
+    measure_places,
+    net_multiply_adds,
+    sample_operations,
+)
 from benchmarks.rprop import CASES, N_NETS, cell, train_ours
 from pppca_bench.classifiers.training import BLOCK_SAMPLES
 from pppca_bench.engines import NEpPCA
@@ -42,11 +49,18 @@ def rows(data: Path) -> Iterator[Row]:
     for size, (n_samples, _) in SIZES.items():
         n_passes = max(1, 100_000 // size**2)
         learn = partial(learn_passes, our_epoch, random_case(size, n_samples), n_passes)
-        yield _row(f"GHA, l = m = {size}", share_of(peak, learn, n_passes * n_samples * 3 * size**2), GHA.get(size))
+        yield _row(
+            f"GHA, l = m = {size}",
+            share_of(peak, learn, n_passes * n_samples * 3 * size**2),
+            GHA.get(size),
+        )
     for name in evolution.TARGETS:
         X = load_problem(name, data).X_train
         model = NEpPCA(tau=evolution.TAU, random_state=0).fit(X)
-        yield _row(f"NE-pPCA, {name}", share_of(peak, partial(model.fit, X), evolution_multiply_adds(model)))
+        yield _row(
+            f"NE-pPCA, {name}",
+            share_of(peak, partial(model.fit, X), evolution_multiply_adds(model)),
+        )
 
 
 def _row(what: str, share: float, target: float | None = None, ours: str = "") -> Row:

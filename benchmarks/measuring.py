@@ -53,7 +53,10 @@ def seconds(call: Callable[[], object], clock: Callable[[], float] = time.perf_c
 
 
 def alternate(
-    contestants: Mapping[str, Contestant], *, budget_s: float = 2.0, clock: Callable[[], float] = time.perf_counter
+    contestants: Mapping[str, Contestant],
+    *,
+    budget_s: float = 2.0,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Time the contestants in turns, after a warm-up turn; return seconds per unit.
 
@@ -80,9 +83,13 @@ def median_ratio(peer: list[float], ours: list[float]) -> float:
     return median(theirs / own for theirs, own in zip(peer, ours, strict=True))
 
 
-def compare(what: str, ours: Contestant, peers: Mapping[str, tuple[Contestant, float | None]]) -> Iterator[Row]:
+def compare(
+    what: str, ours: Contestant, peers: Mapping[str, tuple[Contestant, float | None]]
+) -> Iterator[Row]:
     """Measure our code against peers with their targets; yield a row for each peer."""
-    times = alternate({"ours": ours} | {name: peer for name, (peer, _) in peers.items()}, budget_s=4.0)
+    times = alternate(
+        {"ours": ours} | {name: peer for name, (peer, _) in peers.items()}, budget_s=4.0
+    )
     own = time_text(median(times["ours"]))
     for name, (_, target) in peers.items():
         yield Row(what, name, median_ratio(times[name], times["ours"]), own, target)

@@ -18,7 +18,13 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-SETTINGS = ("population_size", "n_generations", "tournament_size", "crossover_probability", "mutation_scale")
+SETTINGS = (
+    "population_size",
+    "n_generations",
+    "tournament_size",
+    "crossover_probability",
+    "mutation_scale",
+)
 """Parameters of `pppca_bench.engines.NEpPCA` that `evolve` takes by the same names."""
 
 
@@ -62,14 +68,21 @@ def evolve(
     samples = samples - samples.mean(axis=0)
     rng = np.random.default_rng(seed)
     n_features = samples.shape[1]
-    population = [evaluate(nodes, samples, tau) for nodes in rng.random((population_size, n_features, n_features))]
+    population = [
+        evaluate(nodes, samples, tau)
+        for nodes in rng.random((population_size, n_features, n_features))
+    ]
     history: dict[str, list[float]] = {"dimensionality": [], "fitness": []}
     _record(population, history)
     for _ in range(n_generations):
         offspring = []
         for _ in range(population_size):
             first, second = (_win_tournament(population, tournament_size, rng) for _ in range(2))
-            child = cross(first, second) if rng.random() < crossover_probability else _fitter(first, second).nodes
+            child = (
+                cross(first, second)
+                if rng.random() < crossover_probability
+                else _fitter(first, second).nodes
+            )
             offspring.append(child + mutation_scale * rng.standard_normal(child.shape))
         population = [evaluate(nodes, samples, tau) for nodes in offspring]
         _record(population, history)
@@ -122,7 +135,9 @@ def cross(first: Network, second: Network) -> FloatArray:
     # The step away from the node that does not lead: the difference turns round with the leader.
     signed = (v_i - v_j) / (v_i + v_j) / np.where(distance > 0.0, distance, 1.0)
     child = longer.nodes.copy()
-    child[:n_common] = np.where(leads, child[:n_common], shorter.nodes) + signed[:, np.newaxis] * difference
+    child[:n_common] = (
+        np.where(leads, child[:n_common], shorter.nodes) + signed[:, np.newaxis] * difference
+    )
     return child
 
 

@@ -48,7 +48,9 @@ def net_multiply_adds(architecture: Architecture, n_samples: int) -> int:
     weights = architecture.n_weights
     passed_back = sum(
         n_units * size
-        for n_units, size in zip(architecture.layer_sizes[1:], architecture.hidden_layer_sizes, strict=True)
+        for n_units, size in zip(
+            architecture.layer_sizes[1:], architecture.hidden_layer_sizes, strict=True
+        )
     )
     return n_samples * (2 * weights + passed_back)
 
@@ -100,7 +102,9 @@ class Peak:
     def multiply_adds(self) -> Contestant:
         """Return multiply-adds alone, a millisecond or two; the units are millions."""
         n_loops = 10 * LOOPS
-        return Contestant(self.loops("multiply_add", n_loops), n_loops * self.sums * self.numbers / 1e6)
+        return Contestant(
+            self.loops("multiply_add", n_loops), n_loops * self.sums * self.numbers / 1e6
+        )
 
 
 def load_peak() -> Peak:
@@ -115,12 +119,18 @@ def measure_places(peak: Peak) -> dict[str, float]:
     contestants = {name: Contestant(peak.loops(name, LOOPS), LOOPS * peak.sums) for name in names}
     times = alternate(contestants, budget_s=4.0, clock=time.process_time)
     # Medians of the rounds' ratios: one round at a higher clock would shift the costs of all operations.
-    longer = {name: median_ratio(times[name], times["multiply_add"]) - 1.0 for name in OTHERS_A_LOOP}
+    longer = {
+        name: median_ratio(times[name], times["multiply_add"]) - 1.0 for name in OTHERS_A_LOOP
+    }
     return {name: max(0.0, longer[name]) * peak.sums / n for name, n in OTHERS_A_LOOP.items()}
 
 
 def largest_share(counts: Operations, places: Mapping[str, float], n_nets: int) -> float:
     """Return the largest possible share of multiply-adds: of all places, in lanes with a net."""
     others = (field.name for field in fields(counts) if field.name in places)
-    taken = counts.multiply_adds + counts.squares + sum(places[name] * getattr(counts, name) for name in others)
+    taken = (
+        counts.multiply_adds
+        + counts.squares
+        + sum(places[name] * getattr(counts, name) for name in others)
+    )
     return counts.multiply_adds / taken * n_nets / (LANES * -(-n_nets // LANES))

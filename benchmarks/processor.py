@@ -15,10 +15,14 @@ from pppca_bench.compiled.operation import REGISTERS
 def lscpu() -> dict[str, str]:
     """Return the processor's properties by the names of lscpu; none where there is no lscpu."""
     try:
-        listed = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout.splitlines()
+        listed = subprocess.run(
+            ["lscpu"], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
     except FileNotFoundError:
         return {}
-    return {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in listed)}
+    return {
+        name.strip(): value.strip() for name, _, value in (line.partition(":") for line in listed)
+    }
 
 
 def name() -> str:

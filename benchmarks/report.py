@@ -56,9 +56,15 @@ def save(part: str, rows: Sequence[Row]) -> Kept:
     own = kept.setdefault(processor.name(), {"parts": {}})
     own["machine"] = machine()
     # Other processes limit the reliability of times.
-    origin = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "code": code_version(), "load": round(os.getloadavg()[1], 1)}
+    origin = {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "code": code_version(),
+        "load": round(os.getloadavg()[1], 1),
+    }
     own["parts"][part] = origin | {"rows": [asdict(row) for row in rows]}
-    (RESULTS / "benchmarks.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (RESULTS / "benchmarks.json").write_text(
+        json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     return kept
 
 
@@ -83,20 +89,27 @@ def _described(letter: str, name: str, measured: Mapping[str, Any]) -> str:
     parts = measured["parts"].values()
     dates, codes = ([*dict.fromkeys(part[key] for part in parts)] for key in ("date", "code"))
     load = max(part["load"] for part in parts)
-    lines = [*measured["machine"], f"measured {', '.join(dates)}; version {', '.join(codes)}; load up to {load}"]
+    lines = [
+        *measured["machine"],
+        f"measured {', '.join(dates)}; version {', '.join(codes)}; load up to {load}",
+    ]
     return "\n".join([f"- **{letter}**: {name}", *(f"  - {line}" for line in lines)])
 
 
 def table(columns: Mapping[str, Sequence[Row]], form: str = "github") -> str:
     """Return rows as a table, with a column for each processor."""
-    cells = {letter: {(row.what, row.peer): row for row in rows} for letter, rows in columns.items()}
+    cells = {
+        letter: {(row.what, row.peer): row for row in rows} for letter, rows in columns.items()
+    }
     every = {place: row for own in reversed(cells.values()) for place, row in own.items()}
     lines = [
         [*place, "" if row.target is None else _ratio(row.target)]
         + [_cell(own[place]) if place in own else "" for own in cells.values()]
         for place, row in every.items()
     ]
-    return tabulate(lines, ["what", "against", "target", *cells], tablefmt=form, disable_numparse=True)
+    return tabulate(
+        lines, ["what", "against", "target", *cells], tablefmt=form, disable_numparse=True
+    )
 
 
 def _cell(row: Row) -> str:
@@ -112,9 +125,13 @@ def _ratio(value: float) -> str:
 def machine() -> list[str]:
     """Describe the machine and the software in lines."""
     lscpu = processor.lscpu()
-    caches = ", ".join(f"{name} {lscpu[name]}" for name in ("L1d cache", "L2 cache", "L3 cache") if name in lscpu)
+    caches = ", ".join(
+        f"{name} {lscpu[name]}" for name in ("L1d cache", "L2 cache", "L3 cache") if name in lscpu
+    )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    gcc = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
+    gcc = subprocess.run(
+        ["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     return [
         f"{os.cpu_count()} cores; {caches}; memory {memory:.0f} GiB",
         f"{platform.system()} {platform.release()}, Python {platform.python_version()}, gcc {gcc}, "

@@ -64,7 +64,11 @@ def nets_of_a_cell(
         inputs = X @ np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
         weights = uniform_per_weight(architecture, -0.5, 0.5, rng)
         steps = [np.full_like(matrix, FIRST_STEP) for matrix in weights]
-        tasks.append(TrainingTask(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps, rng))
+        tasks.append(
+            TrainingTask(
+                architecture, inputs, targets, inputs[:8], targets[:8], weights, steps, rng
+            )
+        )
     return tasks
 
 
@@ -83,8 +87,13 @@ def train_ours(tasks: list[TrainingTask], n_epochs: int) -> list[list[Floats]]:
 
 def stacked(tasks: Sequence[TrainingTask], dtype: Any = np.float64) -> tuple[list[Any], Any, Any]:
     """Return what peers train: matrices of each layer (n_nets, n_units, 1 + n_sources), X and targets of all nets."""
-    layers = [np.stack(matrices, dtype=dtype) for matrices in zip(*(task.weights for task in tasks), strict=True)]
-    X, targets = (np.stack([getattr(task, name) for task in tasks], dtype=dtype) for name in ("X", "targets"))
+    layers = [
+        np.stack(matrices, dtype=dtype)
+        for matrices in zip(*(task.weights for task in tasks), strict=True)
+    ]
+    X, targets = (
+        np.stack([getattr(task, name) for task in tasks], dtype=dtype) for name in ("X", "targets")
+    )
     return layers, X, targets
 
 
@@ -100,7 +109,9 @@ def together(
     return call
 
 
-def check_agreement(peer: str, theirs: Sequence[Floats], ours: Sequence[Sequence[Floats]], step: float) -> None:
+def check_agreement(
+    peer: str, theirs: Sequence[Floats], ours: Sequence[Sequence[Floats]], step: float
+) -> None:
     """Raise unless a peer moves all nets' weights as ours do, but for a hundredth: those whose gradient is nearly zero.
 
     ``theirs`` has the matrices of all nets by layers, ``ours`` by nets; moves may differ by a third of a step.
@@ -108,19 +119,25 @@ def check_agreement(peer: str, theirs: Sequence[Floats], ours: Sequence[Sequence
     layers = zip(theirs, zip(*ours, strict=True), strict=True)
     apart = np.concatenate([np.abs(matrices - np.stack(own)).ravel() for matrices, own in layers])
     if not np.mean(apart < 0.3 * step) > 0.99:
-        raise ValueError(f"{peer}: expected the weights of our first epoch, got some {apart.max():g} apart")
+        raise ValueError(
+            f"{peer}: expected the weights of our first epoch, got some {apart.max():g} apart"
+        )
 
 
 def rows(data: Path) -> Iterator[Row]:
     """Measure nets without shortcuts, in both precisions of the peers, and with shortcuts in ours."""
     for case in CASES:
-        yield from _rows_of(f"RPROP, {case.described}", case, cell(case, data, shortcuts=False), DTYPES)
+        yield from _rows_of(
+            f"RPROP, {case.described}", case, cell(case, data, shortcuts=False), DTYPES
+        )
     for case in CASES:
         tasks = cell(case, data, shortcuts=True)
         yield from _rows_of(f"RPROP with shortcuts, {case.described}", case, tasks, DTYPES[:1])
 
 
-def _rows_of(what: str, case: Case, tasks: list[TrainingTask], dtypes: Sequence[Any]) -> Iterator[Row]:
+def _rows_of(
+    what: str, case: Case, tasks: list[TrainingTask], dtypes: Sequence[Any]
+) -> Iterator[Row]:
     """Time the peers and ours on all nets of the cell."""
     n, expected = N_NETS * case.n_epochs, train_ours(tasks, 1)
     peers: dict[str, tuple[Contestant, float | None]] = {}

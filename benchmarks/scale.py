@@ -96,7 +96,9 @@ def plan(n_runs: int, folder: Path) -> dict[str, float]:
     with Store(folder / "results.sqlite") as store:
         store.plan(request.plans[0])
         for start in range(0, len(specs), 20_000):
-            store.record([replace(result(spec), history={}) for spec in specs[start : start + 20_000]], "{}")
+            store.record(
+                [replace(result(spec), history={}) for spec in specs[start : start + 20_000]], "{}"
+            )
     with Store(folder / "results.sqlite") as store:
         done, lookup_s = timed(lambda: store.done(spec.key for spec in specs))
     if len(done) != n_runs:
@@ -126,7 +128,9 @@ def record(n_runs: int, folder: Path) -> dict[str, float]:
     request = read_request([write_config(n_runs, folder)], force=True)
     with Store(folder / "recorded.sqlite") as store:
         store.plan(request.plans[0])
-        outcome, taken_s = timed(lambda: run(request.specs, store, request.problems, workers=Workers(2, AtOnce)))
+        outcome, taken_s = timed(
+            lambda: run(request.specs, store, request.problems, workers=Workers(2, AtOnce))
+        )
     return {"runs_a_second": outcome.n_done / taken_s}
 
 
@@ -151,12 +155,19 @@ def rows(_data: Path) -> Iterator[Any]:
     measured: dict[str, float] = {}
     for step in STEPS:
         n_runs = N_RECORDED if step == "record" else N_RUNS
-        measured |= json.loads(watch([sys.executable, "-m", "benchmarks.scale", step, str(n_runs)]).output)
+        measured |= json.loads(
+            watch([sys.executable, "-m", "benchmarks.scale", step, str(n_runs)]).output
+        )
     for name, title in TITLES.items():
         yield time_row(f"{title}, a million runs", LIMITS_S[name], measured[name])
     yield memory_row("Memory of expansion", MEMORY_LIMIT_MB, measured["expand_mb"])
     yield Row("Memory of tables", "", None, f"{measured['tables_mb']:.0f} MB")
-    yield Row("Recording, two workers that return at once", "", None, f"{measured['runs_a_second']:.0f} runs/s")
+    yield Row(
+        "Recording, two workers that return at once",
+        "",
+        None,
+        f"{measured['runs_a_second']:.0f} runs/s",
+    )
 
 
 def _main() -> None:

@@ -13,7 +13,13 @@ Floats = NDArray[Any]
 
 
 def rprop(
-    layers: Sequence[Floats], X: Floats, targets: Floats, *, shortcuts: bool, first_step: float, n_epochs: int
+    layers: Sequence[Floats],
+    X: Floats,
+    targets: Floats,
+    *,
+    shortcuts: bool,
+    first_step: float,
+    n_epochs: int,
 ) -> Callable[[], list[Floats]]:
     """Return a call that trains nets at once, see `rprop.together`."""
     start = [torch.from_numpy(matrices) for matrices in layers]
@@ -21,8 +27,12 @@ def rprop(
 
     def train() -> list[Floats]:
         biases = [matrix[:, None, :, 0].clone().requires_grad_() for matrix in start]
-        weights = [matrix[:, :, 1:].transpose(1, 2).contiguous().requires_grad_() for matrix in start]
-        optimiser = torch.optim.Rprop(biases + weights, lr=first_step, etas=(0.5, 1.2), step_sizes=(0.0, 50.0))
+        weights = [
+            matrix[:, :, 1:].transpose(1, 2).contiguous().requires_grad_() for matrix in start
+        ]
+        optimiser = torch.optim.Rprop(
+            biases + weights, lr=first_step, etas=(0.5, 1.2), step_sizes=(0.0, 50.0)
+        )
         for _ in range(n_epochs):
             optimiser.zero_grad()
             sources = inputs

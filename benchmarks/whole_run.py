@@ -52,7 +52,10 @@ def command_rows(data: Path) -> Iterator[Row]:
 
     def config_s() -> float:
         shutil.rmtree(results, ignore_errors=True)
-        config, folders = str(CONFIGS / "cancer1.yaml"), ("--data", str(data), "--results", str(results))
+        config, folders = (
+            str(CONFIGS / "cancer1.yaml"),
+            ("--data", str(data), "--results", str(results)),
+        )
         return python("-m", "pppca_bench", "run", config, *folders).seconds
 
     shutil.rmtree(kernels, ignore_errors=True)
@@ -60,14 +63,18 @@ def command_rows(data: Path) -> Iterator[Row]:
     yield time_row("`pppca run cancer1`, with kept kernels", WARM_LIMIT_S, median(warm_s))
     yield time_row("`pppca run cancer1`, nothing kept", COLD_LIMIT_S, cold_s)
     shutil.rmtree(kernels)
-    yield time_row("Compilation of all kernels", COMPILATION_LIMIT_S, json.loads(python("-c", COMPILE).output))
+    yield time_row(
+        "Compilation of all kernels", COMPILATION_LIMIT_S, json.loads(python("-c", COMPILE).output)
+    )
 
 
 def tables_rows(data: Path) -> Iterator[Row]:
     """Measure time and memory of `make tables`."""
     results = BUILD / "tables"
     shutil.rmtree(results, ignore_errors=True)
-    configs = [str(path) for path in sorted(CONFIGS.glob("*.yaml")) if path.stem not in NOT_IN_TABLES]
+    configs = [
+        str(path) for path in sorted(CONFIGS.glob("*.yaml")) if path.stem not in NOT_IN_TABLES
+    ]
     program, folder = (sys.executable, "-m", "pppca_bench"), ("--results", str(results))
     run = watch([*program, "run", *configs, "--data", str(data), *folder, "--no-tables", "--quiet"])
     yield time_row("`pppca run`, every config", TABLES_LIMIT_S, run.seconds)

@@ -45,4 +45,6 @@ plt.show()
 # DGHA learns from every sample in each of its 36 epochs.
 dgha = DGHA(tau=15, random_state=0).fit(X)
 for name, fitted in (("CCIPCA, one pass", ccipca), ("DGHA, 36 epochs", dgha)):
-    print(f"{name}: {fitted.n_components_} components, optimality {optimality(fitted.components_):.4f}")
+    print(
+        f"{name}: {fitted.n_components_} components, optimality {optimality(fitted.components_):.4f}"
+    )

@@ -68,7 +68,12 @@ search.optimize(distance, n_trials=12)
 values = [trial.value for trial in search.trials]
 figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
 axes.plot(values, "o", label="trial")
-axes.step(range(len(values)), [min(values[: n + 1]) for n in range(len(values))], where="post", label="best so far")
+axes.step(
+    range(len(values)),
+    [min(values[: n + 1]) for n in range(len(values))],
+    where="post",
+    label="best so far",
+)
 axes.set(xlabel="trial", ylabel="mean |ln(ours / published)|", ylim=(0, None))
 axes.legend()
 plt.show()

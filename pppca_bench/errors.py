@@ -79,7 +79,9 @@ def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None
         if name not in known:
             expected = listed(known, name) or "none yet"
             hint = nearest(name, known)
-            raise UnknownNameError(f"no {kind} {name!r} in these results: expected one of {expected}{hint}.")
+            raise UnknownNameError(
+                f"no {kind} {name!r} in these results: expected one of {expected}{hint}."
+            )
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -22,14 +22,18 @@ class Quantity:
     form: str = ".2f"
     is_count: bool = False  # whether values are integers
     more_is_better: bool = False
-    is_timing: bool = False  # whether values depend on the speed of the machine, and never repeat exactly
+    is_timing: bool = (
+        False  # whether values depend on the speed of the machine, and never repeat exactly
+    )
     short: str = ""  # shorter title; "" for the title
     meaning: str = ""  # explanation of the title; may be ""
 
 
 _GROUPS = {
     group: {name: Quantity(**own) for name, own in quantities.items()}
-    for group, quantities in tomllib.loads(Path(__file__).with_name("quantities.toml").read_text("utf-8")).items()
+    for group, quantities in tomllib.loads(
+        Path(__file__).with_name("quantities.toml").read_text("utf-8")
+    ).items()
 }
 
 QUANTITIES = _GROUPS["quantities"]

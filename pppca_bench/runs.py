@@ -48,7 +48,9 @@ class Cell:
     method: str
     parameters: Parameters  # with all defaults, the threshold ``tau`` and ``data_fraction`` (percent) among them
     classifier: Parameters  # ``rule`` and parameters with all defaults; empty if no classifier follows the method
-    algorithms: tuple[tuple[str, int | str], ...] = ()  # versions by name; texts for third-party algorithms
+    algorithms: tuple[
+        tuple[str, int | str], ...
+    ] = ()  # versions by name; texts for third-party algorithms
 
     @property
     def is_third_party(self) -> bool:
@@ -58,7 +60,9 @@ class Cell:
     @property
     def settings(self) -> dict[str, Scalar]:
         """Return all parameters by name, and parameters of the classifier as ``classifier.<name>``."""
-        return dict(self.parameters) | {f"classifier.{name}": value for name, value in self.classifier}
+        return dict(self.parameters) | {
+            f"classifier.{name}": value for name, value in self.classifier
+        }
 
 
 def candidates(cell: Cell) -> list[Parameters]:
@@ -85,8 +89,12 @@ class RunSpec:
     cell: Cell
     repeat: int  # from 0
     seed: int  # in [0, 2**63); the same for all settings of a method in a repeat
-    changed: tuple[str, ...] = ()  # names of settings that differ from defaults, for labels; not in the key
-    place: int = field(default=0, compare=False)  # number of the cell in the config, for the order of tables
+    changed: tuple[
+        str, ...
+    ] = ()  # names of settings that differ from defaults, for labels; not in the key
+    place: int = field(
+        default=0, compare=False
+    )  # number of the cell in the config, for the order of tables
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
@@ -115,7 +123,9 @@ ABSENT: Any = object()
 """Value of a setting that an item does not have."""
 
 
-def distinguish(settings: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> list[dict[str, Any]]:
+def distinguish(
+    settings: Sequence[Mapping[str, Any]], names: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """Return the settings that distinguish each item from the others.
 
     Given names, they are the first settings, in the order of the names, that distinguish an item from all others; a
@@ -150,7 +160,9 @@ def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
     selected: dict[Cell, dict[str, str]] = {}
     for (problem, method), group in grouped(cells, PROBLEM_AND_METHOD).items():
         settings, first = [cell.settings for cell in group], ("tau", "data_fraction")
-        names = sorted({name for own in settings for name in own}, key=lambda name: (name not in first, name))
+        names = sorted(
+            {name for own in settings for name in own}, key=lambda name: (name not in first, name)
+        )
         for cell, own in zip(group, distinguish(settings, names), strict=True):
             texts = {name: written(value) for name, value in own.items()}
             selected[cell] = {"problem": problem, "method": method} | texts
@@ -165,7 +177,9 @@ class Plan:
     sha256: str
     text: str
     specs: tuple[RunSpec, ...]  # of this command
-    all_repeats: tuple[RunSpec, ...] = ()  # at the config's own repeats; completed runs among them stay in its tables
+    all_repeats: tuple[
+        RunSpec, ...
+    ] = ()  # at the config's own repeats; completed runs among them stay in its tables
     left_out: tuple[RunSpec, ...] = ()  # runs that this command omits; earlier plans for them stay
 
 
@@ -176,9 +190,13 @@ class RunResult:
     key: str  # of its `RunSpec`
     status: Literal["done", "failed"]
     error: str | None = None  # traceback or cause of a failed run
-    values: Mapping[str, float] = field(default_factory=dict)  # by name in `QUANTITIES` or of the method
+    values: Mapping[str, float] = field(
+        default_factory=dict
+    )  # by name in `QUANTITIES` or of the method
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]  # a value or row a step
-    origin: str = field(default="", compare=False)  # provenance of a stored result (`provenance.describe`), as JSON
+    origin: str = field(
+        default="", compare=False
+    )  # provenance of a stored result (`provenance.describe`), as JSON
 
 
 _FOLDERS = re.compile(r"""(?<=["'])/([^"'/\n]+/)+|(?<![\w.:/…])/([^\s"'/]+/)+""")
@@ -193,7 +211,11 @@ def failed_result(spec: RunSpec, cause: str) -> RunResult:
     """Return the result of a failed run; its cause is stored as valid UTF-8, without folders of absolute paths."""
     error = _FOLDERS.sub("…/", cause).encode("utf-8", "backslashreplace")
     if (n_more := len(error) - MAX_ERROR) > 0:
-        error = error[: MAX_ERROR // 2] + f"\n… {n_more} bytes more …\n".encode() + error[-MAX_ERROR // 2 :]
+        error = (
+            error[: MAX_ERROR // 2]
+            + f"\n… {n_more} bytes more …\n".encode()
+            + error[-MAX_ERROR // 2 :]
+        )
     return RunResult(spec.key, "failed", error=error.decode("utf-8", "ignore"))
 
 
@@ -241,7 +263,9 @@ class ProblemFacts:
     n_validation: int
     n_test: int
     n_splits: int = 1  # of user-defined data: repeat r uses split r modulo this number; sizes differ by a few examples
-    classes: tuple[str | int | float | bool, ...] = ()  # labels in the order of their numbers; () for numbers alone
+    classes: tuple[
+        str | int | float | bool, ...
+    ] = ()  # labels in the order of their numbers; () for numbers alone
 
     @property
     def test_ratio(self) -> float:

@@ -31,32 +31,46 @@ def config_of(document: Mapping[str, Any]) -> Config:
 def write_config(folder: Path, document: Mapping[str, Any]) -> Path:
     """Write a document as NAME.yaml, and return its path."""
     path = folder / f"{document['name']}.yaml"
-    path.write_text(yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True), encoding="utf-8")
+    path.write_text(
+        yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True), encoding="utf-8"
+    )
     return path
 
 
 def small(*methods: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     """Return a document of methods on iris, with two repeats and a small classifier, and with changes."""
-    document = {"name": "a", "problems": ["iris"], "repeats": 2, "seed": 1, "methods": list(methods)}
+    document = {
+        "name": "a",
+        "problems": ["iris"],
+        "repeats": 2,
+        "seed": 1,
+        "methods": list(methods),
+    }
     return document | {"classifier": {"hidden": [4], "max_epochs": 20}} | changes
 
 
 def expanded(config: Config, *, repeats: int | None = None) -> list[RunSpec]:
     """Return a config's runs on data that nobody opens."""
     labels = {entry: entry if isinstance(entry, str) else entry.label for entry in config.problems}
-    identities = {entry: Identity(label, f"data of {label}", label) for entry, label in labels.items()}
+    identities = {
+        entry: Identity(label, f"data of {label}", label) for entry, label in labels.items()
+    }
     return expand(config, identities, repeats=repeats)
 
 
 def specs_of(document: Mapping[str, Any]) -> list[RunSpec]:
     """Return the runs that a document asks for, of the bundled problems as they are."""
     config = config_of(document)
-    return expand(config, {name: Identity(name, _opened(name)[0].sha256, name) for name in config.problems})
+    return expand(
+        config, {name: Identity(name, _opened(name)[0].sha256, name) for name in config.problems}
+    )
 
 
 def plan_of(specs: Sequence[RunSpec], name: str = "a", **others: Any) -> Plan:
     """Return the plan of a config that asks for runs."""
-    return Plan(name, **{"sha256": "c" * 64, "text": f"name: {name}\n", "specs": tuple(specs)} | others)
+    return Plan(
+        name, **{"sha256": "c" * 64, "text": f"name: {name}\n", "specs": tuple(specs)} | others
+    )
 
 
 def done(spec: RunSpec, history: Mapping[str, Any] | None = None, **values: float) -> RunResult:
@@ -71,7 +85,11 @@ def failed(spec: RunSpec, error: str = "ValueError: no") -> RunResult:
 
 def opened(names: Sequence[str] = ("iris", "wine")) -> OpenProblems:
     """Return bundled problems as the runner wants them."""
-    return {(name, source.sha256): (source, problem) for name in names for source, problem in [_opened(name)]}
+    return {
+        (name, source.sha256): (source, problem)
+        for name in names
+        for source, problem in [_opened(name)]
+    }
 
 
 _opened = cache(open_problem)
@@ -80,7 +98,9 @@ _opened = cache(open_problem)
 def flowers() -> pd.DataFrame:
     """Return iris with columns of text and of truth values, gaps, and the names of the classes as the column kind."""
     iris = load_iris(as_frame=True)
-    X = iris.data.assign(stem=np.where(iris.target > 1, "long", "short"), wild=np.arange(150) % 2 == 0)
+    X = iris.data.assign(
+        stem=np.where(iris.target > 1, "long", "short"), wild=np.arange(150) % 2 == 0
+    )
     X = X.mask(np.arange(150)[:, np.newaxis] % 29 == np.arange(6))
     return X.assign(kind=iris.target_names[iris.target])
 
@@ -102,7 +122,9 @@ OF_THEIR_MOMENT = frozenset({"finished_at", "fit_time_ms", "classifier_time_ms",
 """Columns of runs that differ each time they are computed."""
 
 
-def stored_rows(database: Path, *, aside: Collection[str] = OF_THEIR_MOMENT) -> dict[str, dict[str, Any]]:
+def stored_rows(
+    database: Path, *, aside: Collection[str] = OF_THEIR_MOMENT
+) -> dict[str, dict[str, Any]]:
     """Return the done runs of a database that is whole, with cells and curves, by key in their order."""
     with closing(sqlite3.connect(database)) as connection:
         connection.row_factory = sqlite3.Row
@@ -111,4 +133,7 @@ def stored_rows(database: Path, *, aside: Collection[str] = OF_THEIR_MOMENT) -> 
             "SELECT * FROM runs JOIN cells ON cells.id = cell LEFT JOIN histories USING (key) WHERE status = 'done'"
             " ORDER BY runs.rowid"
         ).fetchall()
-    return {row["key"]: {name: row[name] for name in row.keys() if name not in aside} for row in rows}  # noqa: SIM118
+    return {
+        row["key"]: {name: value for name, value in dict(row).items() if name not in aside}
+        for row in rows
+    }

@@ -35,4 +35,6 @@ def printed(*arguments: object, code: int = 0) -> str:
 def pppca_process(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own."""
     command = [sys.executable, "-m", "pppca_bench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)  # type: ignore[call-overload]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, **options
+    )  # type: ignore[call-overload]

@@ -23,7 +23,9 @@ ROOT = Path(__file__).parents[1]
 
 # The same examples each time, however slow the machine; what an example writes to a folder, the next one overwrites.
 NOT_CHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-settings.register_profile("tests", deadline=None, derandomize=True, suppress_health_check=NOT_CHECKED)
+settings.register_profile(
+    "tests", deadline=None, derandomize=True, suppress_health_check=NOT_CHECKED
+)
 settings.load_profile("tests")
 
 
@@ -74,7 +76,9 @@ def register(monkeypatch):
     """Return a function that puts an entry into the registry, for the time of a test and in this process alone."""
 
     def put(entry):
-        monkeypatch.setitem(METHODS if isinstance(entry, Method) else CLASSIFIERS, entry.name, entry)
+        monkeypatch.setitem(
+            METHODS if isinstance(entry, Method) else CLASSIFIERS, entry.name, entry
+        )
         return entry
 
     return put
@@ -85,9 +89,13 @@ def stand_in(register, monkeypatch):
     """Return a function that lets a class take the place of a method's or classifier's, in this process alone."""
 
     def put(name, estimator, **changes):
-        monkeypatch.setattr(sys.modules[estimator.__module__], estimator.__name__, estimator, raising=False)
+        monkeypatch.setattr(
+            sys.modules[estimator.__module__], estimator.__name__, estimator, raising=False
+        )
         entry = METHODS[name] if name in METHODS else CLASSIFIERS[name]
-        return register(replace(entry, estimator=f"{estimator.__module__}:{estimator.__name__}", **changes))
+        return register(
+            replace(entry, estimator=f"{estimator.__module__}:{estimator.__name__}", **changes)
+        )
 
     return put
 

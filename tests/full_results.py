@@ -74,8 +74,12 @@ def published_sizes(problem: str) -> ProblemFacts:
     """Return a problem's sizes as the slides print them; made up where they print none."""
     places = {"n_features": "features", "n_outputs": "classes"}
     places |= dict.fromkeys(("n_train", "n_validation", "n_test"), "sizes")
-    numbers = {quantity: published("T0", problem, column, quantity) for quantity, column in places.items()}
-    sizes = {quantity: 9 if number is None else int(number.value) for quantity, number in numbers.items()}
+    numbers = {
+        quantity: published("T0", problem, column, quantity) for quantity, column in places.items()
+    }
+    sizes = {
+        quantity: 9 if number is None else int(number.value) for quantity, number in numbers.items()
+    }
     return ProblemFacts(problem, "a", "classification", problem.rstrip("123"), **sizes)
 
 
@@ -90,9 +94,13 @@ def selected_cell(selector: Selector) -> Cell:
     return cell_of(selector.problem, selector.method, settings, {**PIVOT, **classifier})
 
 
-def tables_of(runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None) -> list[Table]:
+def tables_of(
+    runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None
+) -> list[Table]:
     """Return the filled tables of runs that configs of the references ask for."""
-    return Snapshot(results_by_config(plans_of(runs)), FACTS if facts is None else facts, REFERENCES).of_means
+    return Snapshot(
+        results_by_config(plans_of(runs)), FACTS if facts is None else facts, REFERENCES
+    ).of_means
 
 
 def tables_and_figures(
@@ -128,15 +136,22 @@ def full_runs(n_repeats: int) -> list[StoredRun]:
     ]
 
 
-def _values(cell: Cell, centre: Mapping[str, float], spread: float, rng: np.random.Generator) -> dict[str, float]:
+def _values(
+    cell: Cell, centre: Mapping[str, float], spread: float, rng: np.random.Generator
+) -> dict[str, float]:
     usual = {"test_error_percent": 5.0, "dimensionality": 5.0}
     drawn = {
-        name: value * rng.normal(1.0, spread) for name, value in (usual | dict(centre)).items() if name != "correlation"
+        name: value * rng.normal(1.0, spread)
+        for name, value in (usual | dict(centre)).items()
+        if name != "correlation"
     }
     if cell.method == "dgha_speedup":
         return {"speedup": 1.1 * drawn["speedup"], "speedup_operations": drawn["speedup"]}
     drawn["test_error_percent"] = round(drawn["test_error_percent"] / ERROR_STEP) * ERROR_STEP
-    return {name: max(1, round(value)) if described(name).is_count else value for name, value in drawn.items()}
+    return {
+        name: max(1, round(value)) if described(name).is_count else value
+        for name, value in drawn.items()
+    }
 
 
 def full_tables(n_repeats: int) -> list[Table]:

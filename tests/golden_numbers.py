@@ -26,7 +26,11 @@ CLASSIFIER = {"hidden": [4], "max_epochs": 30, "input_scaling": "given"}
 PLANS = {
     "methods": [
         {"method": "gha", "n_epochs": 10},
-        {"method": "gha", "n_epochs": 10, "classifier": {"rule": "backprop", "hidden": [4], "max_epochs": 10}},
+        {
+            "method": "gha",
+            "n_epochs": 10,
+            "classifier": {"rule": "backprop", "hidden": [4], "max_epochs": 10},
+        },
         {"method": "dgha", "n_epochs": 10, "data_fraction": [100, 50]},
         {"method": "all_features"},
         {"method": "pca"},
@@ -57,7 +61,12 @@ def installed_versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
 
 
 def planned(name: str) -> list[RunSpec]:
-    settings = {"problems": ["iris", "wine"], "seed": 2012, "tau": [5, 20], "classifier": CLASSIFIER}
+    settings = {
+        "problems": ["iris", "wine"],
+        "seed": 2012,
+        "tau": [5, 20],
+        "classifier": CLASSIFIER,
+    }
     return specs_of(small(*PLANS[name], **settings))
 
 
@@ -74,20 +83,33 @@ def computed(name: str) -> list[dict[str, Any]]:
     return [
         _numbers(spec, result)
         for group in cells.values()
-        for spec, result in zip(group, run_group(group, load_problem(group[0].cell.problem)), strict=True)
+        for spec, result in zip(
+            group, run_group(group, load_problem(group[0].cell.problem)), strict=True
+        )
     ]
 
 
 def _numbers(spec: RunSpec, result: RunResult) -> dict[str, Any]:
     identity = {"problem": spec.cell.problem, "method": spec.cell.method}
-    identity |= {name: spec.cell.settings.get(name) for name in ("tau", "data_fraction")} | {"repeat": spec.repeat}
+    identity |= {name: spec.cell.settings.get(name) for name in ("tau", "data_fraction")} | {
+        "repeat": spec.repeat
+    }
     others = {name: value for name, value in sorted(result.values.items()) if "time" not in name}
-    return {**identity, "status": result.status, **{name: others.pop(name, None) for name in NUMBERS}, **others}
+    return {
+        **identity,
+        "status": result.status,
+        **{name: others.pop(name, None) for name in NUMBERS},
+        **others,
+    }
 
 
 def write(name: str) -> None:
     """Pin today's numbers of a plan."""
-    document = {"versions": installed_versions(), "algorithms": algorithms_of(name), "runs": computed(name)}
+    document = {
+        "versions": installed_versions(),
+        "algorithms": algorithms_of(name),
+        "runs": computed(name),
+    }
     path_of(name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

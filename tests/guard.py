@@ -95,7 +95,9 @@ N_SAMPLES = 20
 def compute() -> None:
     """Compute the databases, remove curves that no figure shows, and pack the databases."""
     apart = {*EXPERIMENTS, *REPORT.split(), FAILING, "glass1"}
-    others = [name for name in shipped_experiments() if name not in apart and not name.endswith("_large")]
+    others = [
+        name for name in shipped_experiments() if name not in apart and not name.endswith("_large")
+    ]
     with TemporaryDirectory() as name:
         folder = Path(name)
         _run(folder, " ".join(others), f"--repeats 2 --only {PROBLEMS}")
@@ -113,7 +115,16 @@ def compute() -> None:
 def _run(folder: Path, configs: str, options: str) -> None:
     """Run shipped configs; runs that fail are stored, too."""
     files = [f"configs/{name}.yaml" for name in configs.split()]
-    command = [sys.executable, "-m", "pppca_bench", "run", *files, "--no-tables", "--results", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pppca_bench",
+        "run",
+        *files,
+        "--no-tables",
+        "--results",
+        str(folder),
+    ]
     if subprocess.run([*command, *options.split()], cwd=ROOT, check=False).returncode > 1:
         sys.exit(f"{configs}: expected runs, got an error.")
 
@@ -138,10 +149,14 @@ def write(folder: Path) -> None:
         archive.extractall(folder / "results", filter="data")
     with contextlib.chdir(folder), patch.object(Figure, "savefig", _save_vectors):
         for experiment in EXPERIMENTS:
-            _printed(f"tables --format csv --results results/{experiment} --out results/{experiment}/tables")
+            _printed(
+                f"tables --format csv --results results/{experiment} --out results/{experiment}/tables"
+            )
         _printed("figures --results results/experiment2")
         Path("verdicts.md").write_text("<!-- verdict_shares -->\n" * 2, encoding="utf-8")
-        Path("results/benchmarks.md").write_text("**When is each the right tool?** Always.\n", encoding="utf-8")
+        Path("results/benchmarks.md").write_text(
+            "**When is each the right tool?** Always.\n", encoding="utf-8"
+        )
         _printed("render --findings findings.md --verdicts verdicts.md")
         _printed("report --out report.html")
         for name, command in COMMANDS.items():
@@ -167,14 +182,20 @@ def _printed(command: str) -> str:
 def outputs(folder: Path) -> dict[str, str]:
     """Return the digest of each output, by its path in the folder that `write` fills."""
     write(folder)
-    kept = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in (".sqlite", ".png")]
+    kept = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix not in (".sqlite", ".png")
+    ]
     return {path.relative_to(folder).as_posix(): _digest(path.read_bytes()) for path in kept}
 
 
 def planned_runs() -> dict[str, list[Any]]:
     """Return the number of runs of each shipped config, and the digest of their keys and seeds in order."""
     folder = shipped_folder()
-    return {path.relative_to(folder).as_posix(): _runs(path) for path in sorted(folder.rglob("*.yaml"))}
+    return {
+        path.relative_to(folder).as_posix(): _runs(path) for path in sorted(folder.rglob("*.yaml"))
+    }
 
 
 def _runs(path: Path) -> list[Any]:

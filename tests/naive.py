@@ -85,9 +85,14 @@ def crossed_node(w_i, w_j, v_i, v_j):
 
 def child_of(first, second):
     """Return the child of two (rows, variances) parents, as long as the longer parent."""
-    (rows, variances), (others, other_variances) = sorted((first, second), key=lambda parent: -len(parent[0]))
+    (rows, variances), (others, other_variances) = sorted(
+        (first, second), key=lambda parent: -len(parent[0])
+    )
     n = len(others)
-    crossed = [crossed_node(*pair) for pair in zip(rows[:n], others, variances[:n], other_variances, strict=True)]
+    crossed = [
+        crossed_node(*pair)
+        for pair in zip(rows[:n], others, variances[:n], other_variances, strict=True)
+    ]
     return np.vstack([*crossed, *rows[n:]])
 
 
@@ -134,7 +139,10 @@ def forward(matrices, x, shortcuts, output, hidden="softsign"):
 
 def squared_error(matrices, X, targets, *network):
     """Return Σ (o − t)² over samples and outputs."""
-    return sum(((forward(matrices, x, *network)[-1][1] - t) ** 2).sum() for x, t in zip(X, targets, strict=True))
+    return sum(
+        ((forward(matrices, x, *network)[-1][1] - t) ** 2).sum()
+        for x, t in zip(X, targets, strict=True)
+    )
 
 
 def percentage(matrices, data, *network):
@@ -185,7 +193,15 @@ class Training:
     stop_reason: str
 
 
-def train_by_rprop(task, max_epochs, *, loss_limit=5.0, n_increases=0, quotient_limit=None, weight_backtracking=True):
+def train_by_rprop(
+    task,
+    max_epochs,
+    *,
+    loss_limit=5.0,
+    n_increases=0,
+    quotient_limit=None,
+    weight_backtracking=True,
+):
     """Train until the Proben1 report's rule stops it (section 3.3), or that of its search (section 3.3.2)."""
     network = task.architecture.shortcuts, task.architecture.output_activation
     data, validation = (task.X, task.targets), (task.X_val, task.targets_val)
@@ -195,7 +211,9 @@ def train_by_rprop(task, max_epochs, *, loss_limit=5.0, n_increases=0, quotient_
     for epoch in range(1, max_epochs + 1):
         run.training_curve.append(percentage(W, data, *network))
         stepped = zip(W, steps, gradient(W, *data, *network), before, strict=True)
-        W, steps, before = zip(*[rprop_step(*layer, weight_backtracking) for layer in stepped], strict=True)
+        W, steps, before = zip(
+            *[rprop_step(*layer, weight_backtracking) for layer in stepped], strict=True
+        )
         if epoch % 5 and epoch < max_epochs:
             continue
         error = percentage(W, validation, *network)
@@ -207,7 +225,9 @@ def train_by_rprop(task, max_epochs, *, loss_limit=5.0, n_increases=0, quotient_
         progress = 1000 * (sum(strip) / len(strip) / min(strip) - 1)
         latest = run.validation_curve[-n_increases - 1 :]
         has_lost |= loss > loss_limit
-        has_risen |= len(latest) == n_increases + 1 and all(a < b for a, b in itertools.pairwise(latest))
+        has_risen |= len(latest) == n_increases + 1 and all(
+            a < b for a, b in itertools.pairwise(latest)
+        )
         has_slowed |= quotient_limit is None or loss / progress > quotient_limit
         if has_lost and has_risen and has_slowed:
             run.stop_reason = "generalisation_loss"
@@ -317,7 +337,11 @@ def adaoja(X, n_rows, batch):
             Q, G = directions.T * np.sign(np.diagonal(factors))[:, np.newaxis], np.zeros_like(G)
         if starts(residual, Q, n_rows) and 2 * len(Q) <= t:
             norm = np.linalg.norm(residual)
-            Q, G, squares = np.vstack([Q, residual / norm]), np.vstack([G, np.zeros_like(x)]), np.append(squares, 0.0)
+            Q, G, squares = (
+                np.vstack([Q, residual / norm]),
+                np.vstack([G, np.zeros_like(x)]),
+                np.append(squares, 0.0),
+            )
             M = block_diag(M, weight * norm**2)
     return turned(Q, M)
 

@@ -13,10 +13,14 @@ def make_task(architecture, seed, n_samples=6):
     rng = np.random.default_rng(seed)
     sizes = (n_samples, n_samples // 2 + 1)
     X, X_val = (rng.normal(size=(n, architecture.n_inputs)) for n in sizes)
-    targets, targets_val = (np.eye(architecture.n_outputs)[rng.integers(architecture.n_outputs, size=n)] for n in sizes)
+    targets, targets_val = (
+        np.eye(architecture.n_outputs)[rng.integers(architecture.n_outputs, size=n)] for n in sizes
+    )
     weights = uniform_per_weight(architecture, -0.7, 0.7, rng)
     steps = uniform_per_weight(architecture, 0.05, 0.2, rng)
-    return TrainingTask(architecture, X, targets, X_val, targets_val, weights, steps, np.random.default_rng(seed))
+    return TrainingTask(
+        architecture, X, targets, X_val, targets_val, weights, steps, np.random.default_rng(seed)
+    )
 
 
 def check_together(networks, sets):

@@ -8,7 +8,20 @@ from stored_runs import run_of
 from pppca_bench.paper.networks import published_searches
 from pppca_bench.runs import Cell, ProblemFacts, StoredRun
 
-TOPOLOGIES = ((2,), (4,), (8,), (16,), (24,), (32,), (2, 2), (4, 2), (4, 4), (8, 4), (8, 8), (16, 8))
+TOPOLOGIES = (
+    (2,),
+    (4,),
+    (8,),
+    (16,),
+    (24,),
+    (32,),
+    (2, 2),
+    (4, 2),
+    (4, 4),
+    (8, 4),
+    (8, 8),
+    (16, 8),
+)
 SIZES = {
     "building": (14, 3),
     "cancer": (9, 2),
@@ -37,12 +50,25 @@ def facts_of(problem: str) -> ProblemFacts:
 FACTS = {problem: facts_of(problem) for problem in published_searches()}
 
 
-def cell_of(problem: str, hidden: object, output: str = "linear", *, shortcuts: bool = True) -> Cell:
+def cell_of(
+    problem: str, hidden: object, output: str = "linear", *, shortcuts: bool = True
+) -> Cell:
     """Return a cell of one network on all features."""
-    classifier = {"rule": "rprop", "hidden": hidden, "output_activation": output, "shortcuts": shortcuts}
-    classifier |= {"initial_weight_range": 0.1, "generalisation_loss": 2.0, "training_progress": 0.1}
+    classifier = {
+        "rule": "rprop",
+        "hidden": hidden,
+        "output_activation": output,
+        "shortcuts": shortcuts,
+    }
+    classifier |= {
+        "initial_weight_range": 0.1,
+        "generalisation_loss": 2.0,
+        "training_progress": 0.1,
+    }
     parameters = tuple(sorted(classifier.items()))
-    return Cell(problem, "a" * 64, "all_features", (), parameters, (("all_features", 1), ("rprop", 1)))
+    return Cell(
+        problem, "a" * 64, "all_features", (), parameters, (("all_features", 1), ("rprop", 1))
+    )
 
 
 def search_runs(problems: Sequence[str]) -> Iterator[StoredRun]:

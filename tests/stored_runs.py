@@ -10,7 +10,9 @@ from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, Scalar, StoredRun
 from pppca_bench.store.columns import PLANNED, split_measures
 from pppca_bench.store.database import Store
 
-PIVOT: Mapping[str, Scalar] = MappingProxyType({"hidden": "pivot", "rule": "rprop", "shortcuts": True})
+PIVOT: Mapping[str, Scalar] = MappingProxyType(
+    {"hidden": "pivot", "rule": "rprop", "shortcuts": True}
+)
 NOTHING: Mapping[str, Scalar] = MappingProxyType({})
 
 
@@ -34,7 +36,9 @@ def run_of(cell: Cell, repeat: int = 0, changed: Sequence[str] = (), **values: f
     return spec, RunResult(spec.key, "done", values=values) if values else None
 
 
-def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> dict[Cell, CellRuns]:
+def runs_by_cell(
+    runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None
+) -> dict[Cell, CellRuns]:
     """Return records by cell, in columns, as a database returns its runs.
 
     Parameters
@@ -52,19 +56,40 @@ def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]]
     for spec, result in runs:
         changed[spec.cell] = spec.changed
         number = numbers.setdefault(spec.cell, len(numbers))
-        row = {"key": spec.key, "cell": number, "repeat": spec.repeat, "seed": spec.seed, "status": PLANNED}
-        row |= {"error": None, "measures": "{}", "origin": None, "configs": "\n".join(asking.get(spec.key, ()))}
+        row = {
+            "key": spec.key,
+            "cell": number,
+            "repeat": spec.repeat,
+            "seed": spec.seed,
+            "status": PLANNED,
+        }
+        row |= {
+            "error": None,
+            "measures": "{}",
+            "origin": None,
+            "configs": "\n".join(asking.get(spec.key, ())),
+        }
         if result is not None:
             known, measures = split_measures(result.values)
             origin = result.origin or None
-            row |= {"status": result.status, "error": result.error, "origin": origin, "measures": measures, **known}
+            row |= {
+                "status": result.status,
+                "error": result.error,
+                "origin": origin,
+                "measures": measures,
+                **known,
+            }
         rows.append(row)
     if not rows:
         return {}
-    return split_by_cell(pd.DataFrame(rows), {number: (cell, changed[cell]) for cell, number in numbers.items()})
+    return split_by_cell(
+        pd.DataFrame(rows), {number: (cell, changed[cell]) for cell, number in numbers.items()}
+    )
 
 
-def results_of(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
+def results_of(
+    runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None
+) -> Results:
     """Return the results of records."""
     return Results(runs_by_cell(runs, plans))
 

@@ -11,7 +11,9 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import load_problem
 
 LINEAR = {"hidden": [], "max_epochs": 20}
-APPROXIMATING = [name for name, entry in METHODS.items() if entry.makes == "features" and not entry.needs_classes]
+APPROXIMATING = [
+    name for name, entry in METHODS.items() if entry.makes == "features" and not entry.needs_classes
+]
 
 
 def test_errors_of_an_approximation_problem_are_squared_errors_in_percent():
@@ -26,8 +28,15 @@ def test_errors_of_an_approximation_problem_are_squared_errors_in_percent():
         values = [result.values[f"{name}_squared_error_percent"] for name in ("validation", "test")]
         assert values == pytest.approx(errors)
         assert network.measures_.items() <= result.values.items()
-        assert not [name for name in result.values if name.endswith("_error_percent") and "squared" not in name]
-    assert results[0].values["test_squared_error_percent"] != results[1].values["test_squared_error_percent"]
+        assert not [
+            name
+            for name in result.values
+            if name.endswith("_error_percent") and "squared" not in name
+        ]
+    assert (
+        results[0].values["test_squared_error_percent"]
+        != results[1].values["test_squared_error_percent"]
+    )
 
 
 def test_its_pivot_architecture_has_the_outputs_of_the_report():

@@ -67,7 +67,9 @@ def imports(path: Path) -> frozenset[str]:
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) + 1 - node.level] if node.level else []
-            names.update(".".join([*base, *filter(None, [node.module]), alias.name]) for alias in node.names)
+            names.update(
+                ".".join([*base, *filter(None, [node.module]), alias.name]) for alias in node.names
+            )
     return frozenset(names)
 
 
@@ -85,7 +87,9 @@ def third_party(path: Path) -> set[str]:
 @cache
 def calls(path: Path) -> frozenset[str]:
     """Return the dotted names of the functions that a module calls."""
-    return frozenset(ast.unparse(node.func) for node in ast.walk(tree(path)) if isinstance(node, ast.Call))
+    return frozenset(
+        ast.unparse(node.func) for node in ast.walk(tree(path)) if isinstance(node, ast.Call)
+    )
 
 
 def reachable(part: str) -> set[str]:
@@ -116,7 +120,11 @@ def test_the_allowed_imports_have_one_direction():
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
 def test_the_modules_of_a_part_import_each_other_in_one_direction(part):
-    paths = {f"pppca_bench.{name_of(path)[:-3].replace('/', '.')}": path for path in modules() if part_of(path) == part}
+    paths = {
+        f"pppca_bench.{name_of(path)[:-3].replace('/', '.')}": path
+        for path in modules()
+        if part_of(path) == part
+    }
     graph = {}
     for module, path in paths.items():
         used = {name for each in imports(path) for name in (each, each.rpartition(".")[0])}
@@ -133,15 +141,37 @@ def test_each_part_has_only_allowed_imports(path):
     assert own_parts(path) <= may_import(part_of(path))
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if part_of(path) in ALONE], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if part_of(path) in ALONE], ids=name_of
+)
 def test_estimators_have_no_configs_files_stores_or_logging(path):
-    of_python = {"abc", "collections", "concurrent", "contextlib", "copy", "dataclasses", "functools", "itertools"}
+    of_python = {
+        "abc",
+        "collections",
+        "concurrent",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "functools",
+        "itertools",
+    }
     of_python |= {"math", "numbers", "os", "time", "types", "typing", "warnings"}
-    assert third_party(path) - of_python <= {"numpy", "numba", "llvmlite", "scipy", "sklearn", "annotated_types"}
+    assert third_party(path) - of_python <= {
+        "numpy",
+        "numba",
+        "llvmlite",
+        "scipy",
+        "sklearn",
+        "annotated_types",
+    }
     assert {"open", "input", "print"}.isdisjoint(calls(path))
 
 
-KERNELS = [path for path in modules() if any(name.startswith("pppca_bench.compiled.jit") for name in imports(path))]
+KERNELS = [
+    path
+    for path in modules()
+    if any(name.startswith("pppca_bench.compiled.jit") for name in imports(path))
+]
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=name_of)
@@ -161,13 +191,19 @@ def test_kernels_import_numpy_numba_and_other_kernels_alone(path):
 
 def test_kernels_are_recognised():
     names = set(map(name_of, KERNELS))
-    assert {"engines/gha_literal.py", "engines/evolution.py", "classifiers/learning_rules.py"} <= names
+    assert {
+        "engines/gha_literal.py",
+        "engines/evolution.py",
+        "classifiers/learning_rules.py",
+    } <= names
 
 
 @pytest.mark.parametrize("name", ["config/plan.py", "config/experiment.py", "runs.py"])
 def test_plans_are_made_without_input_or_output(name):
     path = PACKAGE / name
-    assert third_party(path).isdisjoint({"os", "io", "time", "datetime", "random", "secrets", "subprocess", "sqlite3"})
+    assert third_party(path).isdisjoint(
+        {"os", "io", "time", "datetime", "random", "secrets", "subprocess", "sqlite3"}
+    )
     assert {"open", "print", "input"}.isdisjoint(calls(path))
 
 
@@ -184,7 +220,9 @@ def test_reachable_parts_include_indirect_imports():
     assert reachable("errors") == set()
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if part_of(path) != "cli"], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if part_of(path) != "cli"], ids=name_of
+)
 def test_only_the_command_line_prints_and_exits(path):
     assert {"print", "input", "exit", "quit", "sys.exit"}.isdisjoint(calls(path))
     assert third_party(path).isdisjoint({"click", "tqdm", "rich"})
@@ -196,7 +234,9 @@ def test_times_are_of_a_clock_that_stands_still_while_the_machine_is_suspended()
     used = {name for path in modules() for name in calls(path) if name.startswith("time.")}
     assert used <= {"time.perf_counter", "time.sleep"}
     if sys.platform == "linux":
-        assert time.get_clock_info("perf_counter").implementation == "clock_gettime(CLOCK_MONOTONIC)"
+        assert (
+            time.get_clock_info("perf_counter").implementation == "clock_gettime(CLOCK_MONOTONIC)"
+        )
 
 
 def test_nothing_imports_the_command_line():
@@ -211,18 +251,30 @@ def test_matplotlib_is_imported_by_drawing_modules_alone():
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_no_module_executes_stored_data(path):
     # Tables of a caller go to workers as pickles in a private temporary folder of the process, which deletes it.
-    of_own_process = {"pickle"} if name_of(path) in ("problems/given.py", "problems/read_table.py") else set()
+    of_own_process = (
+        {"pickle"} if name_of(path) in ("problems/given.py", "problems/read_table.py") else set()
+    )
     forbidden_modules = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
     assert third_party(path).isdisjoint(forbidden_modules - of_own_process)
     assert {name for name in imports(path) if name.startswith("joblib")} <= {"joblib.cpu_count"}
-    forbidden = {"eval", "exec", "compile", "yaml.load", "yaml.unsafe_load", "yaml.full_load", "__import__"}
+    forbidden = {
+        "eval",
+        "exec",
+        "compile",
+        "yaml.load",
+        "yaml.unsafe_load",
+        "yaml.full_load",
+        "__import__",
+    }
     assert forbidden.isdisjoint(calls(path))
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
             assert ast.unparse(node.value) == "False"
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if name_of(path) != "methods/registry.py"], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if name_of(path) != "methods/registry.py"], ids=name_of
+)
 def test_methods_and_classifiers_are_named_in_the_registry_alone(path):
     nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)]
     texts = {node.value for node in nodes if isinstance(node.value, str)}
@@ -231,26 +283,55 @@ def test_methods_and_classifiers_are_named_in_the_registry_alone(path):
         assert texts.isdisjoint(entry.title for entry in (*METHODS.values(), *CLASSIFIERS.values()))
 
 
-TAKEN_APART = {"split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "strip", "group", "groups"}
+TAKEN_APART = {
+    "split",
+    "rsplit",
+    "partition",
+    "rpartition",
+    "removeprefix",
+    "removesuffix",
+    "strip",
+    "group",
+    "groups",
+}
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if part_of(path) in AFTER_THE_STORE], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if part_of(path) in AFTER_THE_STORE], ids=name_of
+)
 def test_no_label_is_parsed_back_into_numbers(path):
     """Values travel as values: after the store no number is read from a text."""
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("float", "int"):
-            assert TAKEN_APART.isdisjoint(part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute))
+            assert TAKEN_APART.isdisjoint(
+                part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)
+            )
 
 
-HEAVY = ("numpy", "numba", "scipy", "pandas", "matplotlib", "sklearn", "pydantic", "pooch", "tqdm", "yaml", "sqlite3")
+HEAVY = (
+    "numpy",
+    "numba",
+    "scipy",
+    "pandas",
+    "matplotlib",
+    "sklearn",
+    "pydantic",
+    "pooch",
+    "tqdm",
+    "yaml",
+    "sqlite3",
+)
 
 
 @pytest.mark.parametrize(
-    "module", [f"pppca_bench{name}" for name in ("", ".cli.main", ".errors", ".runs", ".methods.registry")]
+    "module",
+    [f"pppca_bench{name}" for name in ("", ".cli.main", ".errors", ".runs", ".methods.registry")],
 )
 def test_light_modules_import_no_heavy_package(module):
     program = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY})))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "\n"
 
 
@@ -259,19 +340,25 @@ def test_the_help_imports_no_heavy_package():
         "import sys\nfrom pppca_bench.cli.main import main\nsys.argv = ['pppca', 'run', '--help']\ntry:\n main()\n"
         f"except SystemExit:\n print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY})))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.startswith("Usage: pppca run")
     assert done.stdout.splitlines()[-1] == ""
 
 
 def test_the_dependencies_are_the_imported_packages():
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *extras["dask"], *extras["tables"]]
     stated = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in lines}
     owners = packages_distributions()
     imported = (
-        set().union(*map(third_party, modules())) - sys.stdlib_module_names - {"llvmlite", "pydantic_core"}
+        set().union(*map(third_party, modules()))
+        - sys.stdlib_module_names
+        - {"llvmlite", "pydantic_core"}
     )  # of numba and pydantic
     assert {owners[name][0].lower().replace("-", "_") for name in imported} == stated
 

@@ -12,9 +12,13 @@ from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, f
 def test_outputs_after_training_are_those_that_the_training_measured(iris, activations):
     X, y, X_val, y_val = iris
     names = dict(zip(("hidden_activation", "output_activation"), activations, strict=True))
-    classifier = BackpropMLPClassifier((4, 3), **names, standardise=True, max_epochs=12, random_state=3)
+    classifier = BackpropMLPClassifier(
+        (4, 3), **names, standardise=True, max_epochs=12, random_state=3
+    )
     classifier.fit(X * [1, 10, 100, 1000] + 5, y, X_val * [1, 10, 100, 1000] + 5, y_val)
-    error = np.mean((classifier.decision_function(X_val * [1, 10, 100, 1000] + 5) - np.eye(3)[y_val]) ** 2)
+    error = np.mean(
+        (classifier.decision_function(X_val * [1, 10, 100, 1000] + 5) - np.eye(3)[y_val]) ** 2
+    )
     assert 100 * error == pytest.approx(classifier.validation_curve_[-1], rel=1e-10)
     assert all(np.all(intercepts != 0) for intercepts in classifier.intercepts_)
 
@@ -22,7 +26,10 @@ def test_outputs_after_training_are_those_that_the_training_measured(iris, activ
 def test_standardised_features_make_the_scale_of_the_data_indifferent(iris):
     X, y, X_val, y_val = iris
     shift, factor = np.array([3.0, -1.0, 0.0, 10.0]), np.array([0.1, 5.0, 2.0, 30.0])
-    one, other = (BackpropMLPClassifier((4,), standardise=True, max_epochs=5, random_state=0) for _ in range(2))
+    one, other = (
+        BackpropMLPClassifier((4,), standardise=True, max_epochs=5, random_state=0)
+        for _ in range(2)
+    )
     one.fit(X, y, X_val, y_val)
     other.fit(X * factor + shift, y, X_val * factor + shift, y_val)
     assert_allclose(weights_of(one), weights_of(other), rtol=1e-9, atol=1e-12)
@@ -31,7 +38,9 @@ def test_standardised_features_make_the_scale_of_the_data_indifferent(iris):
 
 def test_constant_feature_is_only_shifted():
     X = np.column_stack([np.full(20, 0.1), np.arange(20.0)])
-    classifier = BackpropMLPClassifier((), standardise=True, max_epochs=2, random_state=0).fit(X, np.arange(20) > 9)
+    classifier = BackpropMLPClassifier((), standardise=True, max_epochs=2, random_state=0).fit(
+        X, np.arange(20) > 9
+    )
     assert_allclose(classifier.scale_, [1.0, X[:, 1].std()])
 
 
@@ -62,10 +71,15 @@ def test_a_share_is_held_out_where_the_validation_error_decides(iris, rule):
 
 def test_training_that_overflows_is_refused_with_its_cause(iris):
     X, y, X_val, y_val = iris
-    with pytest.raises(ValueError, match=r"training of .* expected finite errors, .* lower learning_rate \(now 0.1\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"training of .* expected finite errors, .* lower learning_rate \(now 0.1\)",
+    ):
         BackpropMLPClassifier((), random_state=0).fit(X * 1e130, y, X_val, y_val)
 
 
 def test_classifiers_of_different_classes_are_not_fitted_together(iris):
-    with pytest.raises(ValueError, match=r"expected BackpropMLPClassifier only, got RpropMLPClassifier"):
+    with pytest.raises(
+        ValueError, match=r"expected BackpropMLPClassifier only, got RpropMLPClassifier"
+    ):
         fit_together([BackpropMLPClassifier(), RpropMLPClassifier()], [iris, iris])

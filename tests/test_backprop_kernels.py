@@ -18,17 +18,26 @@ from pppca_bench.classifiers.training import BackpropLanes
 from pppca_bench.compiled.arrays import aligned_zeros
 
 HIDDEN = [(), (3,), (4, 2), (2, 3, 2)]
-NAMES = [("logistic", "linear"), ("logistic", "logistic"), ("softsign", "linear"), ("softsign", "logistic")]
+NAMES = [
+    ("logistic", "linear"),
+    ("logistic", "logistic"),
+    ("softsign", "linear"),
+    ("softsign", "logistic"),
+]
 
 
 def online_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2, names=("logistic", "linear")):
-    return make_task(Architecture(n_inputs, hidden, n_outputs, False, *names[::-1]), seed, n_samples)
+    return make_task(
+        Architecture(n_inputs, hidden, n_outputs, False, *names[::-1]), seed, n_samples
+    )
 
 
 def train(*tasks, max_epochs=7, keeps_best=False, loss=math.inf, **rule):
     constants = {"learning_rate": 0.2, "decay_epochs": math.inf} | rule
     stopping = StoppingRule(3, loss, 0.0, max_epochs)
-    return BackpropLanes(tasks, kernels.BackpropRule(**constants), stopping, keeps_best=keeps_best).train()
+    return BackpropLanes(
+        tasks, kernels.BackpropRule(**constants), stopping, keeps_best=keeps_best
+    ).train()
 
 
 def draw_orders(seed, n_epochs, n_samples=6):
@@ -74,7 +83,11 @@ def test_training_agrees_with_plain_loops(hidden, names, rule):
 def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoch():
     task = online_task((3,), 3)
     (net,) = train(task)
-    names, data, held_out = ("logistic", "linear"), (task.X, task.targets), (task.X_val, task.targets_val)
+    names, data, held_out = (
+        ("logistic", "linear"),
+        (task.X, task.targets),
+        (task.X_val, task.targets_val),
+    )
     expected = []
     for n_epochs in (3, 6, 7):
         weights, _ = naive.train_online(task.weights, data, draw_orders(3, n_epochs), *names)

@@ -14,7 +14,13 @@ from full_results import REFERENCES, full_runs, tables_of, with_values
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.errors import StoreError
 from pppca_bench.quantities import SIZES, described
-from pppca_bench.reporting.baseline import RecordedCell, differences, read_baseline, record, write_baseline
+from pppca_bench.reporting.baseline import (
+    RecordedCell,
+    differences,
+    read_baseline,
+    record,
+    write_baseline,
+)
 from pppca_bench.reporting.changes import Change, changes, render_changes
 from pppca_bench.reporting.comparison import Place, compare
 from pppca_bench.runs import PROBLEM_AND_METHOD, RunSpec, Selector, StoredRun, grouped
@@ -45,14 +51,20 @@ def some() -> Recorded:
 
 
 CELL = ("glass1", "ne_ppca", 5)
-ERROR, FEATURES = (("T1", "glass1", "tau=5", name) for name in ("test_error_percent", "dimensionality"))
+ERROR, FEATURES = (
+    ("T1", "glass1", "tau=5", name) for name in ("test_error_percent", "dimensionality")
+)
 
 
-def edited(change: Callable[[RunSpec, dict[str, float]], dict[str, float] | None]) -> list[StoredRun]:
+def edited(
+    change: Callable[[RunSpec, dict[str, float]], dict[str, float] | None],
+) -> list[StoredRun]:
     """Return the runs with other values in `CELL`, without the runs for which the change returns None."""
     runs = []
     for spec, result in SOME:
-        values = change(spec, dict(result.values)) if place_of(spec) == CELL else dict(result.values)
+        values = (
+            change(spec, dict(result.values)) if place_of(spec) == CELL else dict(result.values)
+        )
         if values is not None:
             runs.append((spec, replace(result, values=values)))
     return runs
@@ -71,8 +83,14 @@ class TestDifferences:
     @pytest.mark.parametrize(
         ("runs", "expected"),
         [
-            (moved("test_error_percent", lambda n: (-50.0, 50.0)[n % 2]), {ERROR: ", and 9 other repeats"}),
-            (moved("test_error_percent", lambda n: 1e-6 * (n == 7)), {ERROR: "in repeat 7, recorded was"}),
+            (
+                moved("test_error_percent", lambda n: (-50.0, 50.0)[n % 2]),
+                {ERROR: ", and 9 other repeats"},
+            ),
+            (
+                moved("test_error_percent", lambda n: 1e-6 * (n == 7)),
+                {ERROR: "in repeat 7, recorded was"},
+            ),
             (moved("dimensionality", lambda n: n == 4), {FEATURES: "in repeat 4, recorded was"}),
             (
                 edited(lambda spec, values: None if spec.repeat in (2, 9) else values),
@@ -94,11 +112,15 @@ class TestDifferences:
         }
         tables = tables_of(edited(lambda _spec, values: values))
         assert differences(tables, known, 5) == {}
-        assert all("which was not recorded" in reason for reason in differences(tables, known).values())
+        assert all(
+            "which was not recorded" in reason for reason in differences(tables, known).values()
+        )
 
     def test_a_cell_without_a_record_is_named(self, some):
         known = {place: cell for place, cell in some.items() if place != ERROR}
-        assert differences(tables_of(edited(lambda _spec, values: values)), known) == {ERROR: "was not recorded"}
+        assert differences(tables_of(edited(lambda _spec, values: values)), known) == {
+            ERROR: "was not recorded"
+        }
 
     def test_differences_within_the_tolerance_are_rounding(self, some):
         tables = tables_of(moved("test_error_percent", lambda _: 1e-6))
@@ -106,16 +128,25 @@ class TestDifferences:
         assert differences(tables, some, tolerance=1e-9).keys() == {ERROR}
 
     def test_other_times_at_the_same_operations_pass(self, some):
-        slower = [(s, with_values(r, speedup=99.0) if "speedup" in r.values else r) for s, r in SOME]
+        slower = [
+            (s, with_values(r, speedup=99.0) if "speedup" in r.values else r) for s, r in SOME
+        ]
         assert differences(tables_of(slower), some) == {}
 
     def test_a_cell_with_failed_runs_fails_though_the_others_pass(self, some):
         keys = [s.key for s, _ in SOME if place_of(s) == CELL][:2]
         runs = [(s, replace(r, status="failed") if s.key in keys else r) for s, r in SOME]
-        assert differences(tables_of(runs), some) == dict.fromkeys((ERROR, FEATURES), "has 2 failed runs")
+        assert differences(tables_of(runs), some) == dict.fromkeys(
+            (ERROR, FEATURES), "has 2 failed runs"
+        )
 
-    def test_a_cell_with_other_settings_than_recorded_fails_though_its_numbers_are_the_same(self, some):
-        runs = [(in_cells(s, classifier=(("hidden", (7,)),)) if place_of(s) == CELL else s, r) for s, r in SOME]
+    def test_a_cell_with_other_settings_than_recorded_fails_though_its_numbers_are_the_same(
+        self, some
+    ):
+        runs = [
+            (in_cells(s, classifier=(("hidden", (7,)),)) if place_of(s) == CELL else s, r)
+            for s, r in SOME
+        ]
         reason = "was run with other settings, or on other data, than recorded"
         assert differences(tables_of(runs), some) == dict.fromkeys((ERROR, FEATURES), reason)
 
@@ -142,20 +173,30 @@ class TestRecord:
         ratios = [
             result.values["speedup_operations"]
             for spec, result in RUNS
-            if place_of(spec) == ("cancer1", "dgha_speedup", 5) and ("data_fraction", 100) in spec.cell.parameters
+            if place_of(spec) == ("cancer1", "dgha_speedup", 5)
+            and ("data_fraction", 100) in spec.cell.parameters
         ]
         assert list(synthetic["T4", "cancer1, 100%", "tau=5", "speedup"].values.values()) == ratios
 
 
-def unobstructed(runs: list[StoredRun], baseline: Recorded, n_repeats: int | None = None) -> list[Change]:
-    return [change for change in changes(tables_of(runs), baseline, n_repeats) if not change.obstacle]
+def unobstructed(
+    runs: list[StoredRun], baseline: Recorded, n_repeats: int | None = None
+) -> list[Change]:
+    return [
+        change for change in changes(tables_of(runs), baseline, n_repeats) if not change.obstacle
+    ]
 
 
 class TestChanges:
     def test_the_recorded_verdicts_are_those_of_the_recorded_runs(self, some):
         compared = compare(tables_of(SOME))
-        found, judged = unobstructed(SOME, some), {item.place: item for item in compared if item.is_result}
-        assert {before.place for before, _ in found} == {place for place, item in judged.items() if item.n}
+        found, judged = (
+            unobstructed(SOME, some),
+            {item.place: item for item in compared if item.is_result},
+        )
+        assert {before.place for before, _ in found} == {
+            place for place, item in judged.items() if item.n
+        }
         assert all(before == now for before, now in found)
         # Timed speed-ups are recorded as operation counts.
         assert {now.table for _, now in found if now != judged[now.place]} == {"T4"}
@@ -164,13 +205,24 @@ class TestChanges:
     def test_a_changed_verdict_is_listed_with_both_means_and_counted(self, some):
         every = changes(tables_of(moved(ERROR[3], lambda _: 50.0)), some)
         ((before, now),) = [change for change in every if change.direction != "unchanged"]
-        assert (now.place, now.verdict, now.mean) == (ERROR, "differs", pytest.approx(before.mean + 50.0))
+        assert (now.place, now.verdict, now.mean) == (
+            ERROR,
+            "differs",
+            pytest.approx(before.mean + 50.0),
+        )
         text, n = render_changes(every, "terminal"), sum(not change.obstacle for change in every)
-        means = rf"{before.published:g} +{before.mean:.2f} +{now.mean:.2f} +{before.verdict} +differs$"
+        means = (
+            rf"{before.published:g} +{before.mean:.2f} +{now.mean:.2f} +{before.verdict} +differs$"
+        )
         assert re.search(rf"^T1 +glass1 +tau=5 +test_error_percent +{means}", text, re.MULTILINE)
         differences = [now.difference for _, now in every if now.place[::3] == ERROR[::3] and now.n]
-        mean, n_below = math.fsum(differences) / 12, sum(difference < 0 for difference in differences)
-        assert re.search(rf"^T1 +test_error_percent +12 +1 +0 +11 +\+{mean:.2f} +{n_below}$", text, re.MULTILINE)
+        mean, n_below = (
+            math.fsum(differences) / 12,
+            sum(difference < 0 for difference in differences),
+        )
+        assert re.search(
+            rf"^T1 +test_error_percent +12 +1 +0 +11 +\+{mean:.2f} +{n_below}$", text, re.MULTILINE
+        )
         assert f"\n1 of {n} verdicts change: 1 fell, 0 rose." in text
         back = render_changes([Change(now, before) for before, now in every], "markdown")
         assert f"\n1 of {n} verdicts change: 0 fell, 1 rose." in back
@@ -188,30 +240,45 @@ class TestChanges:
             ({"settings": "b"}, "recorded with other settings, on other data, or not at all"),
         ],
     )
-    def test_a_number_with_other_repeats_or_settings_is_left_out_with_the_reason(self, some, known, reason):
-        text = render_changes(changes(tables_of(SOME), some | {ERROR: some[ERROR]._replace(**known)}), "terminal")
+    def test_a_number_with_other_repeats_or_settings_is_left_out_with_the_reason(
+        self, some, known, reason
+    ):
+        text = render_changes(
+            changes(tables_of(SOME), some | {ERROR: some[ERROR]._replace(**known)}), "terminal"
+        )
         assert re.search(
-            rf"Not compared: 1 numbers {reason}[^,]*(, or not at all)?, such as {', '.join(ERROR)}\.", text
+            rf"Not compared: 1 numbers {reason}[^,]*(, or not at all)?, such as {', '.join(ERROR)}\.",
+            text,
         )
 
     def test_numbers_that_were_not_run_are_counted(self, some):
         others = [run for run in SOME if place_of(run[0]) != CELL]
         assert ERROR not in {now.place for _, now in unobstructed(others, some)}
         text = render_changes(changes(tables_of(others), some), "terminal")
-        assert re.search(r"Not compared: \d+ numbers without runs, or with too few, such as T1, ", text)
+        assert re.search(
+            r"Not compared: \d+ numbers without runs, or with too few, such as T1, ", text
+        )
 
     def test_fewer_repeats_are_compared_with_the_recorded_ones_as_the_message_proposes(self, some):
         fewer = [run for run in SOME if run[0].repeat < 4]
-        with pytest.raises(StoreError, match=r"of our runs, got none\. .*`--repeats N` takes the first N of them"):
+        with pytest.raises(
+            StoreError, match=r"of our runs, got none\. .*`--repeats N` takes the first N of them"
+        ):
             render_changes(changes(tables_of(fewer), some), "terminal")
-        assert {(before.n, before == now) for before, now in unobstructed(fewer, some, 4)} == {(4, True)}
+        assert {(before.n, before == now) for before, now in unobstructed(fewer, some, 4)} == {
+            (4, True)
+        }
 
 
-WHOLE = dict(zip(("table", "row", "column", "quantity"), ERROR, strict=True), settings="", values={"0": 1})
+WHOLE = dict(
+    zip(("table", "row", "column", "quantity"), ERROR, strict=True), settings="", values={"0": 1}
+)
 
 
 class TestFile:
-    def test_a_baseline_has_a_line_per_cell_and_is_read_back_to_the_last_digit(self, synthetic, tmp_path):
+    def test_a_baseline_has_a_line_per_cell_and_is_read_back_to_the_last_digit(
+        self, synthetic, tmp_path
+    ):
         path = tmp_path / "baseline.json"
         write_baseline(synthetic, path)
         assert read_baseline(path) == synthetic
@@ -219,13 +286,18 @@ class TestFile:
 
     def test_a_missing_file_is_an_error(self, tmp_path):
         with pytest.raises(
-            StoreError, match=r"none\.json: the baseline cannot be read \(No such file or directory\)\. "
+            StoreError,
+            match=r"none\.json: the baseline cannot be read \(No such file or directory\)\. ",
         ):
             read_baseline(tmp_path / "none.json")
 
     @pytest.mark.parametrize("cells", [3, [{}], [WHOLE | {"values": {"0": float("nan")}}]], ids=str)
     def test_a_damaged_cell_is_an_error(self, tmp_path, cells):
-        self.refused(tmp_path, json.dumps({"format": 4, "cells": cells}), r"a baseline, got something else \(.+\)")
+        self.refused(
+            tmp_path,
+            json.dumps({"format": 4, "cells": cells}),
+            r"a baseline, got something else \(.+\)",
+        )
 
     def test_a_file_that_is_no_baseline_is_an_error(self, tmp_path):
         self.refused(tmp_path, "", r"a baseline, got something else \(.+\)")
@@ -234,13 +306,17 @@ class TestFile:
     def refused(self, folder: Path, text: str, expected: str) -> None:
         path = folder / "baseline.json"
         path.write_text(text)
-        with pytest.raises(StoreError, match=rf"expected {expected}\. Delete it, and write it again with"):
+        with pytest.raises(
+            StoreError, match=rf"expected {expected}\. Delete it, and write it again with"
+        ):
             read_baseline(path)
 
 
 def test_reseed_runs_every_published_number_of_slides_and_report():
     root = Path(__file__).parents[1]
-    (names,) = re.findall(r"^RESEEDED := .*%.yaml,([^)]+)\)", (root / "Makefile").read_text(), re.MULTILINE)
+    (names,) = re.findall(
+        r"^RESEEDED := .*%.yaml,([^)]+)\)", (root / "Makefile").read_text(), re.MULTILINE
+    )
     specs = [
         spec
         for name in names.replace("\\", "").split()

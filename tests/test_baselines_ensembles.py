@@ -30,7 +30,11 @@ def test_members_have_different_seeds_and_their_epochs_add_up_and_the_base_is_un
 
 
 def test_majority_is_counted_by_hand():
-    outputs = [np.array([[0.9, 0.0, 0.0]]), np.array([[0.3, 0.2, 0.4]]), np.array([[0.0, 0.1, 0.2]])]
+    outputs = [
+        np.array([[0.9, 0.0, 0.0]]),
+        np.array([[0.3, 0.2, 0.4]]),
+        np.array([[0.0, 0.1, 0.2]]),
+    ]
     assert_allclose(BaggingClassifier(vote="majority")._combine(outputs), [[1 / 3, 0.0, 2 / 3]])
     assert_allclose(BaggingClassifier()._combine(outputs), [[0.4, 0.1, 0.2]])
 
@@ -39,7 +43,9 @@ def test_majority_is_counted_by_hand():
 def drawn(iris, monkeypatch):
     """Return a function that returns the training samples of fifty members."""
     sets = []
-    monkeypatch.setattr(BaggingClassifier, "_fit_members", lambda _self, _split, samples, _rng: sets.extend(samples))
+    monkeypatch.setattr(
+        BaggingClassifier, "_fit_members", lambda _self, _split, samples, _rng: sets.extend(samples)
+    )
 
     def draw(**settings):
         BaggingClassifier(n_estimators=50, random_state=0, **settings).fit(*iris)
@@ -51,7 +57,9 @@ def drawn(iris, monkeypatch):
 def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(drawn):
     samples = drawn()
     assert {len(rows) for rows in samples} == {90}
-    assert np.mean([1 - len(np.unique(rows)) / 90 for rows in samples]) == pytest.approx(np.exp(-1), abs=0.02)
+    assert np.mean([1 - len(np.unique(rows)) / 90 for rows in samples]) == pytest.approx(
+        np.exp(-1), abs=0.02
+    )
 
 
 def test_subagging_draws_half_of_the_data_without_replacement(drawn):
@@ -65,13 +73,20 @@ def test_members_learn_from_the_labels_of_their_samples_and_share_the_validation
     X, y, X_val, y_val = iris
     (member,) = BaggingClassifier(SMALL, 1, random_state=0).fit(*iris).estimators_
     rows = np.random.default_rng(0).integers(90, size=90)
-    assert_array_equal(weights_of(member), weights_of(clone(member).fit(X[rows], y[rows], X_val, y_val)))
+    assert_array_equal(
+        weights_of(member), weights_of(clone(member).fit(X[rows], y[rows], X_val, y_val))
+    )
 
 
 def test_a_sample_is_never_empty():
     X, y = np.arange(12.0)[:, None], np.arange(12) % 2
     assert (
-        len(BaggingClassifier(StumpClassifier(), 3, sample_share=0.01, random_state=0).fit(X, y, X, y).estimators_) == 3
+        len(
+            BaggingClassifier(StumpClassifier(), 3, sample_share=0.01, random_state=0)
+            .fit(X, y, X, y)
+            .estimators_
+        )
+        == 3
     )
 
 
@@ -146,7 +161,9 @@ def test_boosting_of_ten_samples_by_hand(monkeypatch):
     [([[0], []], [9, 19]), ([[0], [0]], [9]), ([[0, 1, 2, 3, 4, 5]], [np.e])],
     ids=["no errors have a finite vote", "chance is dropped", "the first is kept"],
 )
-def test_a_network_without_errors_or_no_better_than_chance_ends_the_boosting(monkeypatch, wrong, votes):
+def test_a_network_without_errors_or_no_better_than_chance_ends_the_boosting(
+    monkeypatch, wrong, votes
+):
     ensemble, _ = boosted(monkeypatch, wrong)
     assert_allclose(ensemble.estimator_weights_, np.log(votes))
 
@@ -154,7 +171,9 @@ def test_a_network_without_errors_or_no_better_than_chance_ends_the_boosting(mon
 def test_a_sample_with_more_than_half_of_the_weight_ends_the_boosting():
     X, y = np.arange(30.0)[:, None] // 10, np.arange(30) // 10
     y[0] = 2  # the only mistake of a network that knows the others; its share becomes (K − 1) / K
-    first = AdaBoostClassifier(RpropMLPClassifier((4,), initial_weight_range=0.5, random_state=0), 9, random_state=0)
+    first = AdaBoostClassifier(
+        RpropMLPClassifier((4,), initial_weight_range=0.5, random_state=0), 9, random_state=0
+    )
     assert len(first.fit(X, y, X, y).estimators_) == 1
 
 

@@ -70,7 +70,9 @@ def test_the_fittest_of_a_generation_never_gets_worse():
     def fitness(expression):
         return (float(-np.abs(evaluate(expression, np.array([[0.3], [0.7]]))[0] - 2.0)),)
 
-    classifier = FLGPClassifier(population_size=30, n_generations=15, tournament_size=3, max_nodes=15)
+    classifier = FLGPClassifier(
+        population_size=30, n_generations=15, tournament_size=3, max_nodes=15
+    )
     found = list(classifier._generations(fitness, 2, np.random.default_rng(0)))
     assert len(found) == 15
     assert all(before[1] <= after[1] for before, after in itertools.pairwise(found))
@@ -82,9 +84,16 @@ def test_no_child_is_larger_than_the_limit():
     def fitness(expression):
         return (float(len(expression)),)
 
-    settings = {"population_size": 60, "n_generations": 6, "tournament_size": 2, "mutation_probability": 0.5}
+    settings = {
+        "population_size": 60,
+        "n_generations": 6,
+        "tournament_size": 2,
+        "mutation_probability": 0.5,
+    }
     for limit in (31, 3):
-        evolved = FLGPClassifier(max_nodes=limit, **settings)._generations(fitness, 3, np.random.default_rng(0))
+        evolved = FLGPClassifier(max_nodes=limit, **settings)._generations(
+            fitness, 3, np.random.default_rng(0)
+        )
         sizes = [len(tree) for tree, _ in evolved]
         # The first generation is not bounded; no child is larger than its parents or the limit.
         assert max(sizes) == max(limit, sizes[0])
@@ -94,7 +103,9 @@ def test_balanced_accuracy_of_the_sign_equals_the_hand_worked_value():
     columns = np.array([[-1.0, 2.0, 3.0, 0.0]])
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     # The signs give no, yes, yes, no: the second and the fourth are wrong.
-    assert share_correct((0,), columns, np.array([False, False, True, True]), weights) == pytest.approx(0.4)
+    assert share_correct(
+        (0,), columns, np.array([False, False, True, True]), weights
+    ) == pytest.approx(0.4)
 
 
 def test_features_are_traced_through_the_layers():
@@ -114,7 +125,9 @@ def product():
 
 @pytest.fixture(scope="module")
 def found(product):
-    return FLGPClassifier(n_layers=2, population_size=100, tournament_size=5, random_state=1).fit(*product)
+    return FLGPClassifier(n_layers=2, population_size=100, tournament_size=5, random_state=1).fit(
+        *product
+    )
 
 
 def test_a_product_of_two_features_is_learnt_and_the_others_are_dropped(product, found):

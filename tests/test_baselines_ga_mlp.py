@@ -17,13 +17,17 @@ from pppca_bench.classifiers.training import population_errors
 @pytest.mark.parametrize("shortcuts", [False, True])
 @pytest.mark.parametrize("activation", ["linear", "softsign"])
 @pytest.mark.parametrize("n_networks", [1, 8, 11])
-def test_errors_of_a_population_are_those_of_the_reference(hidden, shortcuts, activation, n_networks):
+def test_errors_of_a_population_are_those_of_the_reference(
+    hidden, shortcuts, activation, n_networks
+):
     architecture = Architecture(4, hidden, 3, shortcuts, activation)
     rng = np.random.default_rng(1)
     X, targets = rng.normal(size=(37, 4)), rng.uniform(size=(37, 3))
     population = rng.normal(size=(n_networks, architecture.n_weights))
     expected = [
-        100.0 / targets.size * squared_error(unpack(w, architecture, architecture), X, targets, shortcuts, activation)
+        100.0
+        / targets.size
+        * squared_error(unpack(w, architecture, architecture), X, targets, shortcuts, activation)
         for w in population
     ]
     assert_allclose(population_errors(architecture, X, targets)(population), expected, rtol=1e-12)
@@ -65,8 +69,12 @@ def test_mutation_adds_gaussian_noise_to_the_share_of_the_weights():
     assert changed.mean() == pytest.approx(0.0, abs=0.03)
 
 
-def test_history_is_of_the_training_errors_of_every_generation_and_the_fittest_never_gets_worse(iris):
-    classifier = GAMLPClassifier((3,), mutation_scale=2.0, max_generations=23, random_state=0).fit(*iris)
+def test_history_is_of_the_training_errors_of_every_generation_and_the_fittest_never_gets_worse(
+    iris,
+):
+    classifier = GAMLPClassifier((3,), mutation_scale=2.0, max_generations=23, random_state=0).fit(
+        *iris
+    )
     assert (np.diff(classifier.history_["best_error"]) <= 0).all()
     assert classifier.n_epochs_ == 23
     assert {len(curve) for curve in classifier.history_.values()} == {23}
@@ -86,9 +94,13 @@ def test_result_is_the_fittest_network_of_the_generation_of_the_least_validation
     assert training == pytest.approx(classifier.history_["best_error"][classifier.best_epoch_ - 1])
 
 
-@pytest.mark.parametrize(("patience", "limit", "reason"), [(20, 2000, "patience"), (500, 32, "max_generations")])
+@pytest.mark.parametrize(
+    ("patience", "limit", "reason"), [(20, 2000, "patience"), (500, 32, "max_generations")]
+)
 def test_evolution_ends_by_patience_or_at_the_last_generation(iris, patience, limit, reason):
-    classifier = GAMLPClassifier((3,), patience=patience, max_generations=limit, random_state=1).fit(*iris)
+    classifier = GAMLPClassifier(
+        (3,), patience=patience, max_generations=limit, random_state=1
+    ).fit(*iris)
     assert classifier.stop_reason_ == reason
     if reason == "patience":
         assert classifier.n_epochs_ == classifier.best_epoch_ + 20
@@ -104,7 +116,18 @@ def test_inputs_that_overflow_are_refused(iris):
 
 
 def test_first_generation_may_be_trained_networks(iris):
-    settings = {"max_generations": 5, "population_size": 2, "initial_weight_range": 0.01, "random_state": 5}
-    random, trained = (GAMLPClassifier((3,), start=start, **settings).fit(*iris) for start in ("random", "trained"))
+    settings = {
+        "max_generations": 5,
+        "population_size": 2,
+        "initial_weight_range": 0.01,
+        "random_state": 5,
+    }
+    random, trained = (
+        GAMLPClassifier((3,), start=start, **settings).fit(*iris) for start in ("random", "trained")
+    )
     alone = RpropMLPClassifier((3,), random_state=5).fit(*iris)
-    assert trained.training_curve_[0] < 1.2 * alone.training_curve_.min() < 0.5 * random.training_curve_[0]
+    assert (
+        trained.training_curve_[0]
+        < 1.2 * alone.training_curve_.min()
+        < 0.5 * random.training_curve_[0]
+    )

@@ -23,12 +23,18 @@ def noisy():
 
 
 def test_masks_by_hand():
-    kept = np.array([True, False, True, True, False, True])  # inputs 0 and 2 of 3, node 0 of 2, node 0 of 1
-    first, second, last = weight_masks(Architecture(3, (2, 1), 2, shortcuts=False, output_activation="linear"), kept)
+    kept = np.array(
+        [True, False, True, True, False, True]
+    )  # inputs 0 and 2 of 3, node 0 of 2, node 0 of 1
+    first, second, last = weight_masks(
+        Architecture(3, (2, 1), 2, shortcuts=False, output_activation="linear"), kept
+    )
     assert_array_equal(first, [[1, 1, 0, 1], [0, 0, 0, 0]])
     assert_array_equal(second, [[1, 1, 0]])
     assert_array_equal(last, [[1, 1], [1, 1]])
-    *_, last = weight_masks(Architecture(3, (2, 1), 2, shortcuts=True, output_activation="linear"), kept)
+    *_, last = weight_masks(
+        Architecture(3, (2, 1), 2, shortcuts=True, output_activation="linear"), kept
+    )
     assert_array_equal(last, [[1, 1, 0, 1, 1, 0, 1]] * 2)
 
 
@@ -46,11 +52,17 @@ def test_result_is_the_network_that_rprop_gives_without_those_nodes(noisy):
     net = StructureGAClassifier((), random_state=4, **TINY).fit(*noisy)
     kept = net.kept_
     X, X_val = noisy[0][:, kept], noisy[2][:, kept]
-    full, small = StructureGAClassifier((), random_state=4, **TINY), RpropMLPClassifier((), max_epochs=30)
+    full, small = (
+        StructureGAClassifier((), random_state=4, **TINY),
+        RpropMLPClassifier((), max_epochs=30),
+    )
     of_full = full._make_task(*full._prepare(noisy, None))
     of_small = small._make_task(*small._prepare((X, noisy[1], X_val, noisy[3]), None))
     columns = np.concatenate([[True], kept])
-    of_small.weights[0][:], of_small.steps[0][:] = of_full.weights[0][:, columns], of_full.steps[0][:, columns]
+    of_small.weights[0][:], of_small.steps[0][:] = (
+        of_full.weights[0][:, columns],
+        of_full.steps[0][:, columns],
+    )
     (trained,) = train_by_rprop([of_small], small)
     assert_allclose(net._weights[0][:, columns], trained.weights[0], atol=1e-12)
     assert_allclose(net.validation_curve_, trained.validation_curve, rtol=1e-9)
@@ -66,7 +78,9 @@ def test_informative_inputs_are_kept(noisy):
 def test_strings_are_judged_without_the_validation_data(noisy):
     X, y, X_val, y_val = noisy
     one = StructureGAClassifier((3,), random_state=0, **TINY).fit(X, y, X_val, y_val)
-    other = StructureGAClassifier((3,), random_state=0, **TINY).fit(X, y, X_val[::-1] ** 2, 1 - y_val)
+    other = StructureGAClassifier((3,), random_state=0, **TINY).fit(
+        X, y, X_val[::-1] ** 2, 1 - y_val
+    )
     assert_array_equal(one.kept_, other.kept_)
     assert_array_equal(one.history_["best_error"], other.history_["best_error"])
 

@@ -13,7 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.experiments.measures import measure_reconstruction
 from pppca_bench.reducers.lda import LDA
-from pppca_bench.reducers.linear_projection import ICA, CovariancePCA, SingularValuePCA, independent_rotation
+from pppca_bench.reducers.linear_projection import (
+    ICA,
+    CovariancePCA,
+    SingularValuePCA,
+    independent_rotation,
+)
 from pppca_bench.reducers.nonlinear_projection import GaussianKernelPCA, median_distance
 
 EXACT = [CovariancePCA, SingularValuePCA]
@@ -68,7 +73,9 @@ def test_few_samples_of_many_features_have_the_components_of_their_gram_matrix()
     ours, expected = CovariancePCA(variance_ratio=1.0).fit(X), PCA(9).fit(X)
     assert ours.n_components_ == 9
     assert_allclose(ours.eigenvalues_, expected.explained_variance_ * 0.9)
-    assert_allclose(ours.components_, aligned(expected.components_.T, ours.components_.T).T, atol=1e-9)
+    assert_allclose(
+        ours.components_, aligned(expected.components_.T, ours.components_.T).T, atol=1e-9
+    )
     measures = measure_reconstruction(ours, X, ours.transform(X))
     assert measures["optimality_percent"] == pytest.approx(100.0)
 
@@ -77,7 +84,11 @@ def mixtures(n_samples=400):
     """Return mixtures of a square wave, a saw tooth and a uniform source, and the sources."""
     t = np.arange(n_samples)
     sources = np.column_stack(
-        [np.sign(np.sin(0.1 * t)), (t % 37) / 18.0 - 1.0, np.random.default_rng(0).uniform(-1.0, 1.0, n_samples)]
+        [
+            np.sign(np.sin(0.1 * t)),
+            (t % 37) / 18.0 - 1.0,
+            np.random.default_rng(0).uniform(-1.0, 1.0, n_samples),
+        ]
     )
     return sources @ [[1.0, 0.5, 0.2], [0.3, 1.0, -0.5], [-0.2, 0.4, 1.0]], sources
 
@@ -96,7 +107,10 @@ def aligned(features, others):
 
 
 def test_ica_equals_scikit_learns():
-    Z, start = PCA(whiten=True).fit_transform(mixtures()[0]), np.random.default_rng(5).normal(size=(3, 3))
+    Z, start = (
+        PCA(whiten=True).fit_transform(mixtures()[0]),
+        np.random.default_rng(5).normal(size=(3, 3)),
+    )
     ours, n_iter = independent_rotation(Z, start, 1000, 1e-4)
     expected = FastICA(whiten=False, w_init=start, max_iter=1000).fit(Z)
     assert_allclose(ours, expected.components_, atol=1e-9)
@@ -116,12 +130,16 @@ def test_ica_keeps_to_the_rank_of_the_samples():
 
 
 def test_ica_needs_a_feature_that_varies():
-    with pytest.raises(ValueError, match=r"X in ICA: expected a feature that varies, got constants\."):
+    with pytest.raises(
+        ValueError, match=r"X in ICA: expected a feature that varies, got constants\."
+    ):
         ICA(n_components=1).fit(np.ones((5, 2)))
 
 
 def within_class_covariance(outputs, y):
-    return sum(np.cov(outputs[y == label].T, bias=True) * np.mean(y == label) for label in np.unique(y))
+    return sum(
+        np.cov(outputs[y == label].T, bias=True) * np.mean(y == label) for label in np.unique(y)
+    )
 
 
 def test_discriminants_are_those_of_scikit_learn_of_unit_variance_within_classes():
@@ -129,7 +147,9 @@ def test_discriminants_are_those_of_scikit_learn_of_unit_variance_within_classes
     expected = LinearDiscriminantAnalysis().fit(X, y).transform(X)
     lda = LDA().fit(X, y)
     ours = lda.transform(X)
-    expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))  # its divisor depends on its version
+    expected /= np.sqrt(
+        np.diag(within_class_covariance(expected, y))
+    )  # its divisor depends on its version
     assert_allclose(ours, aligned(expected, ours), atol=1e-12)
     assert_allclose(within_class_covariance(ours, y), np.eye(2), atol=1e-12)
     assert_array_equal(LDA(1).fit(X, y).transform(X), ours[:, :1])
@@ -148,7 +168,10 @@ def test_units_of_features_leave_the_outputs_of_discriminants(powers, offset):
 def test_discriminants_of_more_features_than_jacobi_rotates_are_scikit_learns(n):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n, 300)) * rng.uniform(1e-3, 1e3, 300), np.arange(n) % 4
-    expected, ours = LinearDiscriminantAnalysis().fit(X, y).transform(X), LDA().fit(X, y).transform(X)
+    expected, ours = (
+        LinearDiscriminantAnalysis().fit(X, y).transform(X),
+        LDA().fit(X, y).transform(X),
+    )
     expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))
     assert_allclose(ours, aligned(expected, ours), atol=1e-6)
 
@@ -168,7 +191,9 @@ def test_features_that_are_constant_within_classes_have_no_weight():
     ],
 )
 def test_discriminants_need_classes_that_vary_and_differ(x, y, got):
-    with pytest.raises(ValueError, match=rf"X in LDA: expected .*, got {got}\. Leave out the reduction\."):
+    with pytest.raises(
+        ValueError, match=rf"X in LDA: expected .*, got {got}\. Leave out the reduction\."
+    ):
         LDA().fit(np.array(x)[:, None], y)
 
 
@@ -184,13 +209,17 @@ def test_median_distance_leaves_equal_samples_out():
 def test_components_are_those_of_scikit_learn_at_the_chosen_width(iris):
     X, _, X_val, _ = iris
     kernel_pca = GaussianKernelPCA(3, estimator=SMALL, random_state=0).fit(*iris)
-    expected = KernelPCA(3, kernel="rbf", gamma=1 / (2 * kernel_pca.width_**2)).fit(X).transform(X_val)
+    expected = (
+        KernelPCA(3, kernel="rbf", gamma=1 / (2 * kernel_pca.width_**2)).fit(X).transform(X_val)
+    )
     assert_allclose(np.abs(kernel_pca.transform(X_val)), np.abs(expected), atol=1e-8)
 
 
 def test_width_has_the_least_validation_error_of_the_grid(iris):
     factors = (0.1, 1.0, 10.0)
-    kernel_pca = GaussianKernelPCA(2, width_factors=factors, estimator=LogisticRegression()).fit(*iris)
+    kernel_pca = GaussianKernelPCA(2, width_factors=factors, estimator=LogisticRegression()).fit(
+        *iris
+    )
     errors = []
     for factor in factors:
         width = factor * median_distance(iris[0])
@@ -215,5 +244,7 @@ def test_never_more_components_than_features(iris):
 def test_circles_are_separated_by_one_component():
     # Marsland, figure 6.10: linear PCA does not separate concentric circles, a Gaussian kernel does by one component.
     X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
-    kernel_pca = GaussianKernelPCA(1, estimator=LogisticRegression()).fit(X[:100], y[:100], X[100:], y[100:])
+    kernel_pca = GaussianKernelPCA(1, estimator=LogisticRegression()).fit(
+        X[:100], y[:100], X[100:], y[100:]
+    )
     assert kernel_pca.history_["validation_error_percent"].min() == 0.0

@@ -10,7 +10,12 @@ from numpy.testing import assert_array_equal
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.network import Architecture, connected_inputs, uniform_per_weight
-from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, prune_masks
+from pppca_bench.classifiers.pruned_mlp import (
+    PrunedMLPClassifier,
+    n_connections,
+    optimal_brain_damage,
+    prune_masks,
+)
 
 ARCHITECTURES = [
     Architecture(3, hidden, 2, shortcuts, activation)
@@ -39,7 +44,9 @@ def test_saliencies_are_those_of_finite_differences(architecture):
                 errors.append(squared_error(matrices, *how))
             matrix[weight] = w
             second_derivative = 0.5 * np.diff(errors, 2)[0] / h**2
-            assert saliency[weight] == pytest.approx(0.5 * second_derivative * w**2, rel=1e-5, abs=1e-5)
+            assert saliency[weight] == pytest.approx(
+                0.5 * second_derivative * w**2, rel=1e-5, abs=1e-5
+            )
 
 
 @settings(max_examples=60)
@@ -47,7 +54,9 @@ def test_saliencies_are_those_of_finite_differences(architecture):
 def test_inputs_are_connected_where_a_path_leads_to_an_output(architecture, seed, share):
     rng = np.random.default_rng(seed)
     masks = [draws < share for draws in uniform_per_weight(architecture, 0.0, 1.0, rng)]
-    assert connected_inputs(architecture, masks).tolist() == paths_to_outputs(masks, 3, architecture.shortcuts)
+    assert connected_inputs(architecture, masks).tolist() == paths_to_outputs(
+        masks, 3, architecture.shortcuts
+    )
 
 
 def test_the_least_salient_of_the_remaining_weights_go_and_biases_stay():
@@ -78,7 +87,10 @@ def test_features_are_those_that_change_the_outputs():
     y = (X[:, 2] > 0).astype(int)
     classifier = PrunedMLPClassifier((2,), random_state=0).fit(X[:120], y[:120], X[120:], y[120:])
     outputs = classifier.decision_function(X)
-    changes = [not np.array_equal(classifier.decision_function(X + np.eye(6)[i]), outputs) for i in range(6)]
+    changes = [
+        not np.array_equal(classifier.decision_function(X + np.eye(6)[i]), outputs)
+        for i in range(6)
+    ]
     assert classifier.n_features_ == sum(changes) < 6
     assert changes[2]
 
@@ -92,7 +104,11 @@ def test_first_round_is_the_training_of_the_unpruned_network(iris):
 
 
 def test_each_round_deletes_the_fraction_until_there_are_no_more_weights_than_outputs(iris):
-    path = PrunedMLPClassifier((4,), prune_fraction=0.5, random_state=3).fit(*iris).history_["n_weights"]
+    path = (
+        PrunedMLPClassifier((4,), prune_fraction=0.5, random_state=3)
+        .fit(*iris)
+        .history_["n_weights"]
+    )
     assert_array_equal(path, [28, 14, 7, 3])
 
 
@@ -117,6 +133,12 @@ def test_rounds_after_the_first_are_no_longer_than_retraining_may_be(iris):
 
 
 def test_fitting_together_gives_the_same_bits_as_fitting_alone_also_with_other_features(iris):
-    networks = [PrunedMLPClassifier((4, 2), max_epochs=60, retrain_epochs=15, random_state=seed) for seed in range(10)]
+    networks = [
+        PrunedMLPClassifier((4, 2), max_epochs=60, retrain_epochs=15, random_state=seed)
+        for seed in range(10)
+    ]
     X, y, X_val, y_val = iris
-    check_together(networks, [(X[:, :n].copy(), y, X_val[:, :n].copy(), y_val) for n in (4, 4, 4, 3, 3, 4, 2, 4, 4, 4)])
+    check_together(
+        networks,
+        [(X[:, :n].copy(), y, X_val[:, :n].copy(), y_val) for n in (4, 4, 4, 3, 3, 4, 2, 4, 4, 4)],
+    )

@@ -45,16 +45,26 @@ def test_each_size_drops_the_least_weight_of_the_machine_one_larger(n_features):
     X[y == 1, :3] += [1.0, 0.5, 0.2]
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     classifier = RFESVMClassifier(C=[0.5], n_features=n_features).fit(X, y, X, y)
-    assert set(np.flatnonzero(classifier.support_)) == set(eliminated_one_by_one(Z, y, 0.5)[-n_features:])
+    assert set(np.flatnonzero(classifier.support_)) == set(
+        eliminated_one_by_one(Z, y, 0.5)[-n_features:]
+    )
 
 
-def test_choice_is_the_least_validation_error_then_the_fewest_features_then_the_smallest_penalty(two_of_five):
+def test_choice_is_the_least_validation_error_then_the_fewest_features_then_the_smallest_penalty(
+    two_of_five,
+):
     classifier = RFESVMClassifier(C=(1.0, 0.1)).fit(*two_of_five)
     history = classifier.history_
-    rows = list(zip(history["validation_error_percent"], history["n_features"], history["C"], strict=True))
+    rows = list(
+        zip(history["validation_error_percent"], history["n_features"], history["C"], strict=True)
+    )
     assert len(rows) == 2 * 5
     assert classifier.measures_ == {"C": classifier.C_}
-    assert min(rows) == (100 - 100 * classifier.score(*two_of_five[2:]), classifier.n_features_, classifier.C_)
+    assert min(rows) == (
+        100 - 100 * classifier.score(*two_of_five[2:]),
+        classifier.n_features_,
+        classifier.C_,
+    )
 
 
 def test_the_machine_has_seen_the_training_data_alone(two_of_five):

@@ -60,7 +60,9 @@ def errors_by_size(selector):
 # Eight samples of two classes. Feature 0 is the class; of feature 1 (value, class) counts are 3, 1; 1, 3; feature 2 is
 # constant; feature 3 is independent of the class.
 HAND_Y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-HAND_X = np.column_stack([HAND_Y, [0, 0, 0, 1, 1, 1, 1, 0], np.full(8, 0.3), [0, 1, 0, 1, 0, 1, 0, 1]]).astype(float)
+HAND_X = np.column_stack(
+    [HAND_Y, [0, 0, 0, 1, 1, 1, 1, 0], np.full(8, 0.3), [0, 1, 0, 1, 0, 1, 0, 1]]
+).astype(float)
 LITTLE = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
 
 
@@ -76,7 +78,9 @@ LITTLE = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
     ],
 )
 def test_scores_of_tables_by_hand(criterion, expected):
-    selector = FilterSelector(1, criterion=criterion, estimator=SMALL).fit(HAND_X, HAND_Y, HAND_X, HAND_Y)
+    selector = FilterSelector(1, criterion=criterion, estimator=SMALL).fit(
+        HAND_X, HAND_Y, HAND_X, HAND_Y
+    )
     assert_allclose(selector.scores_, expected, atol=1e-12)
     assert selector.ranking_[0] == 1
     assert list(selector.get_support()) == [True, False, False, False]
@@ -92,13 +96,20 @@ def test_values_are_counted_as_they_are_or_in_intervals_of_equally_many_samples(
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 4))
-def test_mutual_information_and_the_statistic_of_independence_are_those_of_others(seed, n_bins, n_classes):
+def test_mutual_information_and_the_statistic_of_independence_are_those_of_others(
+    seed, n_bins, n_classes
+):
     rng = np.random.default_rng(seed)
-    column, y = rng.normal(size=90), np.append(rng.integers(n_classes, size=90 - n_classes), np.arange(n_classes))
+    column, y = (
+        rng.normal(size=90),
+        np.append(rng.integers(n_classes, size=90 - n_classes), np.arange(n_classes)),
+    )
     codes = discretise(column, n_bins)
     counts = contingency_table(codes, y)
     assert mutual_information(counts) == pytest.approx(mutual_info_score(codes, y), abs=1e-12)
-    assert chi_squared(counts) == pytest.approx(chi2_contingency(counts, correction=False).statistic)
+    assert chi_squared(counts) == pytest.approx(
+        chi2_contingency(counts, correction=False).statistic
+    )
 
 
 @settings(max_examples=40)
@@ -107,7 +118,9 @@ def test_conditional_information_keeps_the_chain_rule(seed):
     """I(X, Z; Y) = I(Z; Y) + I(X; Y | Z), and information is not negative."""
     x, y, z = (np.random.default_rng(seed).integers(size, size=60) for size in (4, 3, 5))
     conditional = conditional_mutual_information(contingency_table(x, y, z))
-    assert conditional == pytest.approx(mutual_info_score(5 * x + z, y) - mutual_info_score(z, y), abs=1e-12)
+    assert conditional == pytest.approx(
+        mutual_info_score(5 * x + z, y) - mutual_info_score(z, y), abs=1e-12
+    )
     assert conditional > -1e-12
 
 
@@ -119,7 +132,8 @@ def test_conditional_scores_are_the_least_gain_over_the_features_before(iris):
     for n, feature in enumerate(order[1:], start=1):
         gains = {
             other: min(
-                conditional_mutual_information(contingency_table(codes[other], y, codes[kept])) for kept in order[:n]
+                conditional_mutual_information(contingency_table(codes[other], y, codes[kept]))
+                for kept in order[:n]
             )
             for other in order[n:]
         }
@@ -141,7 +155,9 @@ def test_ratio_of_a_feature_that_is_the_class_is_infinite_and_that_of_a_constant
     # Of feature 1: between the classes 8 / 4² = 1/2, within them 4 · 3/16 · 2 = 3/2.
     assert_allclose(ratios, [np.inf, (1 / 2) / (3 / 2 / 6), np.nan, 0.0])
     assert df == (1, 6)
-    selector = FilterSelector(1, criterion="t_test", estimator=SMALL).fit(HAND_X, HAND_Y, HAND_X, HAND_Y)
+    selector = FilterSelector(1, criterion="t_test", estimator=SMALL).fit(
+        HAND_X, HAND_Y, HAND_X, HAND_Y
+    )
     assert_array_equal(selector.ranking_, [1, 2, 4, 3])
 
 
@@ -175,7 +191,9 @@ def test_size_is_the_smallest_of_the_least_validation_error(noisy, make):
     least = min(errors.values())
     assert selector.n_features_ == min(size for size, error in errors.items() if error == least)
     assert selector.get_support().sum() == selector.n_features_
-    assert (selector.ranking_[selector.support_].max() <= selector.n_features_) or make is BackwardSelector
+    assert (
+        selector.ranking_[selector.support_].max() <= selector.n_features_
+    ) or make is BackwardSelector
 
 
 @pytest.mark.parametrize("make", SELECTORS)
@@ -190,7 +208,9 @@ def test_left_out_features_are_restored_by_their_mean(noisy, make):
 def errors_of_subsets(split, subsets):
     """Return the error of the nearest neighbours in percent with each subset of the features, by a plain loop."""
     X, y, X_val, y_val = split
-    predictions = [KNeighborsClassifier(5).fit(X[:, kept], y).predict(X_val[:, kept]) for kept in subsets]
+    predictions = [
+        KNeighborsClassifier(5).fit(X[:, kept], y).predict(X_val[:, kept]) for kept in subsets
+    ]
     return [100 * np.mean(predicted != y_val) for predicted in predictions]
 
 
@@ -210,7 +230,9 @@ def test_backward_search_is_the_greedy_one(iris):
     selector = BackwardSelector(estimator=KNeighborsClassifier(5), patience=None).fit(*iris)
     kept = [0, 1, 2, 3]
     for rank in (4, 3, 2):
-        errors = errors_of_subsets(iris, [[other for other in kept if other != feature] for feature in kept])
+        errors = errors_of_subsets(
+            iris, [[other for other in kept if other != feature] for feature in kept]
+        )
         worst = kept[np.argmin(errors)]
         assert selector.ranking_[worst] == rank
         assert errors_by_size(selector)[rank - 1] == pytest.approx(min(errors))
@@ -219,7 +241,12 @@ def test_backward_search_is_the_greedy_one(iris):
 
 @pytest.mark.parametrize(
     ("errors", "patience", "n_steps"),
-    [([5, 4, 4, 4, 1], 2, 4), ([5, 4, 4, 4, 1], 3, 5), ([5, 4, 4, 4, 1], None, 5), ([3, 2, 1], 1, 3)],
+    [
+        ([5, 4, 4, 4, 1], 2, 4),
+        ([5, 4, 4, 4, 1], 3, 5),
+        ([5, 4, 4, 4, 1], None, 5),
+        ([3, 2, 1], 1, 3),
+    ],
 )
 def test_patience_counts_steps_without_a_better_subset(errors, patience, n_steps):
     steps = [Step(tuple(range(size)), float(error)) for size, error in enumerate(errors, start=1)]
@@ -250,7 +277,9 @@ def test_saliency_counts_shortcuts(iris):
 
 
 def test_elimination_needs_a_network(iris):
-    expected = r"estimator in NetworkRFE: expected a network with coefs_ after fit, got LogisticRegression"
+    expected = (
+        r"estimator in NetworkRFE: expected a network with coefs_ after fit, got LogisticRegression"
+    )
     with pytest.raises(ValueError, match=expected):
         NetworkRFE(estimator=LogisticRegression()).fit(*iris)
 
@@ -259,7 +288,10 @@ def test_elimination_averages_its_networks(noisy):
     X_val, y_val = noisy[2:]
     selector = NetworkRFE(n_networks=3, estimator=SMALL, random_state=2).fit(*noisy)
     seeds = np.random.default_rng(2).integers(2**31, size=4)[1:]
-    networks = [RpropMLPClassifier((3,), max_epochs=30, random_state=int(seed)).fit(*noisy) for seed in seeds]
+    networks = [
+        RpropMLPClassifier((3,), max_epochs=30, random_state=int(seed)).fit(*noisy)
+        for seed in seeds
+    ]
     errors = [np.mean(network.predict(X_val) != y_val) for network in networks]
     assert errors_by_size(selector)[5] == pytest.approx(100 * np.mean(errors))
     weakest = np.mean([weight_saliency(network) for network in networks], axis=0).argmin()
@@ -274,7 +306,12 @@ def test_classifier_keeps_a_seed_of_its_own():
     assert candidate_classifier(None, rng).hidden_layer_sizes == (16,)
 
 
-@given(st.sampled_from(["least", "greatest"]), st.integers(2, 20), st.floats(0.55, 0.95), st.integers(0, 1000))
+@given(
+    st.sampled_from(["least", "greatest"]),
+    st.integers(2, 20),
+    st.floats(0.55, 0.95),
+    st.integers(0, 1000),
+)
 def test_a_value_that_most_samples_have_is_an_interval_of_its_own(end, n_bins, share, seed):
     rng = np.random.default_rng(seed)
     rare = np.arange(200) >= round(200 * share)
@@ -315,12 +352,16 @@ def test_of_sizes_with_as_many_errors_of_all_networks_the_least_is_chosen(by_siz
     """In other orders, means of 100 k / 7 differ in the last digit."""
     _Wrong.counts = iter(itertools.chain(*by_size))
     X = np.eye(7, 3)
-    rfe = NetworkRFE(n_networks=len(by_size[0]), estimator=_Wrong()).fit(X, np.arange(7) % 2, X, np.zeros(7, dtype=int))
+    rfe = NetworkRFE(n_networks=len(by_size[0]), estimator=_Wrong()).fit(
+        X, np.arange(7) % 2, X, np.zeros(7, dtype=int)
+    )
     assert rfe.n_features_ == 1
     assert len(set(rfe.history_["validation_error_percent"])) == 1
 
 
-@pytest.mark.parametrize("criterion", ["t_test", "chi_squared", "mutual_information", "conditional_mutual_information"])
+@pytest.mark.parametrize(
+    "criterion", ["t_test", "chi_squared", "mutual_information", "conditional_mutual_information"]
+)
 def test_a_feature_in_another_unit_has_the_same_rank(criterion):
     for seed in range(20):
         rng = np.random.default_rng(seed)

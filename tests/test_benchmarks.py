@@ -38,11 +38,17 @@ def assert_equal_nets(stacked, nets, atol):
 
 
 @pytest.mark.parametrize("shortcuts", [False, True])
-@pytest.mark.parametrize(("peer", "module", "n_epochs"), [("JAX", "jax", 20), ("PyTorch", "torch", 1)])
+@pytest.mark.parametrize(
+    ("peer", "module", "n_epochs"), [("JAX", "jax", 20), ("PyTorch", "torch", 1)]
+)
 def test_epochs_of_rprop_agree_with_those_of_the_peers(peer, module, n_epochs, shortcuts):
-    pytest.importorskip(module)  # PyTorch's rule does not take back a step, which the first epoch never does.
+    pytest.importorskip(
+        module
+    )  # PyTorch's rule does not take back a step, which the first epoch never does.
     nets = small_nets(shortcuts)
-    assert_equal_nets(rprop.together(peer, nets, n_epochs)(), rprop.train_ours(nets, n_epochs), 1e-10)
+    assert_equal_nets(
+        rprop.together(peer, nets, n_epochs)(), rprop.train_ours(nets, n_epochs), 1e-10
+    )
     in_float32 = rprop.together(peer, nets, 1, np.float32)()
     assert {matrices.dtype for matrices in in_float32} == {np.dtype(np.float32)}
     assert_equal_nets(in_float32, rprop.train_ours(nets, 1), 1e-6)
@@ -51,7 +57,9 @@ def test_epochs_of_rprop_agree_with_those_of_the_peers(peer, module, n_epochs, s
 def test_epochs_of_backpropagation_agree_with_jax():
     pytest.importorskip("jax")
     rng = np.random.default_rng(3)
-    tasks = backprop.nets_of_a_cell(rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)], (4,), 3)
+    tasks = backprop.nets_of_a_cell(
+        rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)], (4,), 3
+    )
     theirs = backprop.jax_trainer(tasks, 2)()
     assert_equal_nets(theirs, backprop.train_ours(tasks, 2), 1e-10)
 
@@ -78,8 +86,12 @@ def test_the_largest_share_leaves_room_for_all_other_operations_and_empty_lanes(
 
 def test_a_share_above_one_is_refused(monkeypatch):
     monkeypatch.setattr(Peak, "multiply_adds", lambda _: None)
-    monkeypatch.setattr(limits, "alternate", lambda *_, **__: {"ours": [1.0, 2.0], "peak": [4.4, 5.0]})
-    with pytest.raises(ValueError, match=r"expected at most the peak of the machine, got 4\.40 times"):
+    monkeypatch.setattr(
+        limits, "alternate", lambda *_, **__: {"ours": [1.0, 2.0], "peak": [4.4, 5.0]}
+    )
+    with pytest.raises(
+        ValueError, match=r"expected at most the peak of the machine, got 4\.40 times"
+    ):
         limits.share_of(Peak(None, 1, 1), lambda: None, 1e6)
 
 
@@ -88,12 +100,16 @@ def test_a_peer_that_computes_something_else_is_refused():
     ours, start = rprop.train_ours(nets, 1), rprop.stacked(nets)[0]
     with pytest.raises(ValueError, match="JAX: expected the weights of our first epoch, got some"):
         rprop.check_agreement("JAX", start, ours, rprop.FIRST_STEP)
-    rprop.check_agreement("JAX", [np.stack(matrices) for matrices in zip(*ours, strict=True)], ours, rprop.FIRST_STEP)
+    rprop.check_agreement(
+        "JAX", [np.stack(matrices) for matrices in zip(*ours, strict=True)], ours, rprop.FIRST_STEP
+    )
 
 
 def test_contestants_take_turns_after_a_warm_up_and_the_ratio_is_the_median_of_the_rounds():
     calls = []
-    times = alternate({name: Contestant(lambda name=name: calls.append(name), 4) for name in "ab"}, budget_s=0.0)
+    times = alternate(
+        {name: Contestant(lambda name=name: calls.append(name), 4) for name in "ab"}, budget_s=0.0
+    )
     assert calls == ["a", "b"] * 6
     assert [len(taken) for taken in times.values()] == [5, 5]
     assert median_ratio([2.0, 30.0, 8.0], [1.0, 3.0, 2.0]) == 4.0
@@ -101,16 +117,28 @@ def test_contestants_take_turns_after_a_warm_up_and_the_ratio_is_the_median_of_t
 
 def test_the_report_has_a_column_for_each_processor():
     def part(*rows):
-        return {"date": "2026-11-25", "code": "1", "load": 0.5, "rows": [asdict(row) for row in rows]}
+        return {
+            "date": "2026-11-25",
+            "code": "1",
+            "load": 0.5,
+            "rows": [asdict(row) for row in rows],
+        }
 
     both, alone = Row("GHA", "C loop", 1.5, "2 µs", 2.0), Row("DGHA", "C loop", 12.3, "3 µs")
     kept = {
         "one": {"machine": ["2 cores"], "parts": {"gha": part(both, alone)}},
-        "two": {"machine": ["4 cores"], "parts": {"gha": part(Row("GHA", "C loop", 2.5, "1 µs", 2.0))}},
+        "two": {
+            "machine": ["4 cores"],
+            "parts": {"gha": part(Row("GHA", "C loop", 2.5, "1 µs", 2.0))},
+        },
     }
     page = render(kept, [Topic("Learning", ("gha", "limits"), "In brackets our time.")])
     assert "- **B**: two\n  - 4 cores\n  - measured 2026-11-25; version 1; load up to 0.5" in page
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")]
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in page.splitlines()
+        if line.startswith("|")
+    ]
     assert lines[0] == ["what", "against", "target", "A", "B"]
     assert lines[2:] == [
         ["GHA", "C loop", "2.00", "1.50 (2 µs), short", "2.50 (1 µs)"],
@@ -131,6 +159,8 @@ def test_large_data_are_measured_and_described(monkeypatch):
 
 @pytest.mark.slow
 def test_plans_of_any_size_are_looked_up_recorded_and_tabulated(tmp_path):
-    measured = scale.plan(1000, tmp_path) | scale.tables(1000, tmp_path) | scale.record(1000, tmp_path)
+    measured = (
+        scale.plan(1000, tmp_path) | scale.tables(1000, tmp_path) | scale.record(1000, tmp_path)
+    )
     assert measured["n_tables"] > 0
     assert min(measured.values()) > 0.0

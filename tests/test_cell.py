@@ -27,9 +27,14 @@ SYSTEMS = {
     "rfe_svm": {"C": [0.1, 1.0]},
 }
 LINES = ("majority_class",)
-REDUCING = [name for name in METHODS if METHODS[name].makes != "measures" and name not in (*SYSTEMS, *LINES)]
+REDUCING = [
+    name for name in METHODS if METHODS[name].makes != "measures" and name not in (*SYSTEMS, *LINES)
+]
 SHORT = {name: {} for name in METHODS} | SYSTEMS
-SHORT |= {name: {"n_epochs": 20} for name in ("gha", "dgha", "pca_like_dgha", "dgha_without_removal", "dgha_speedup")}
+SHORT |= {
+    name: {"n_epochs": 20}
+    for name in ("gha", "dgha", "pca_like_dgha", "dgha_without_removal", "dgha_speedup")
+}
 SHORT |= {name: {"n_generations": 5} for name in ("ne_ppca", "pca_like_ne_ppca", "ne_ppca_times")}
 SHORT |= {"hebbian_pca": {"n_epochs": 5}, "autoencoder": {"max_iter": 30}, "rfe": {"n_networks": 2}}
 
@@ -38,7 +43,12 @@ def planned(method: str, *, repeats: int = 3, tau: float = 20.0, **parameters) -
     """Return the runs of one cell."""
     classifier = {"hidden": [4], "max_epochs": 30, "initial_weight_range": 0.5}
     return specs_of(
-        small({"method": method, **SHORT[method], **parameters}, repeats=repeats, tau=tau, classifier=classifier)
+        small(
+            {"method": method, **SHORT[method], **parameters},
+            repeats=repeats,
+            tau=tau,
+            classifier=classifier,
+        )
     )
 
 
@@ -46,7 +56,11 @@ def without_times(results: Sequence[RunResult]) -> list[dict[str, object]]:
     """Return results without their times; curves as nested lists, nan as None, so that they can be compared."""
 
     def plain(curve):
-        return [plain(value) for value in curve] if np.ndim(curve) else (None if np.isnan(curve) else float(curve))
+        return (
+            [plain(value) for value in curve]
+            if np.ndim(curve)
+            else (None if np.isnan(curve) else float(curve))
+        )
 
     return [
         {
@@ -80,21 +94,32 @@ def test_grouped_runs_equal_single_runs_bit_for_bit(iris, method):
     assert all(record["status"] == "done" for record in together), together[0]["error"]
 
 
-@pytest.mark.parametrize(("method", "n_left_out"), [("dgha", 0), ("all_features", 5), ("pruned_mlp", 5)])
+@pytest.mark.parametrize(
+    ("method", "n_left_out"), [("dgha", 0), ("all_features", 5), ("pruned_mlp", 5)]
+)
 def test_grouped_runs_on_other_data_equal_single_runs(iris, method, n_left_out):
     other = replace(
-        iris, X_train=iris.X_train[n_left_out:][::-1].copy(), y_train=iris.y_train[n_left_out:][::-1].copy()
+        iris,
+        X_train=iris.X_train[n_left_out:][::-1].copy(),
+        y_train=iris.y_train[n_left_out:][::-1].copy(),
     )
     specs, problems = planned(method), [iris, other, iris]
     together = without_times(run_group(specs, problems))
-    assert together == without_times([run_group([spec], one)[0] for spec, one in zip(specs, problems, strict=True)])
+    assert together == without_times(
+        [run_group([spec], one)[0] for spec, one in zip(specs, problems, strict=True)]
+    )
     assert together[1] != without_times(run_group(specs[1:2], iris))[0]
 
 
 @pytest.mark.parametrize(("other_size", "expected"), [([2], [2]), ([3, 2], [1, 1])])
-def test_networks_train_together_but_for_those_of_different_sizes(iris, monkeypatch, other_size, expected):
+def test_networks_train_together_but_for_those_of_different_sizes(
+    iris, monkeypatch, other_size, expected
+):
     """As the pivot networks of a problem's permutations may be."""
-    one, other = (planned("all_features", repeats=1, classifier={"hidden": hidden})[0] for hidden in ([2], other_size))
+    one, other = (
+        planned("all_features", repeats=1, classifier={"hidden": hidden})[0]
+        for hidden in ([2], other_size)
+    )
     alone = without_times([run_group([spec], iris)[0] for spec in (one, other)])
     sizes = []
 
@@ -104,7 +129,10 @@ def test_networks_train_together_but_for_those_of_different_sizes(iris, monkeypa
 
     original = experiment.fit_together
     monkeypatch.setattr(experiment, "fit_together", fit_together)
-    assert without_times(run_group([one, replace(other, key="another")], iris))[1] == {**alone[1], "key": "another"}
+    assert without_times(run_group([one, replace(other, key="another")], iris))[1] == {
+        **alone[1],
+        "key": "another",
+    }
     assert sizes == expected
 
 
@@ -122,8 +150,13 @@ def test_repeats_differ_by_their_seeds_alone(iris, method):
 @pytest.mark.parametrize("method", [*REDUCING, *SYSTEMS])
 def test_the_test_split_changes_test_errors_alone(iris, method):
     rng = np.random.default_rng(0)
-    other = replace(iris, X_test=rng.uniform(size=iris.X_test.shape), y_test=rng.permutation(iris.y_test))
-    before, after = (without_times(run_group(planned(method, repeats=1), problem))[0] for problem in (iris, other))
+    other = replace(
+        iris, X_test=rng.uniform(size=iris.X_test.shape), y_test=rng.permutation(iris.y_test)
+    )
+    before, after = (
+        without_times(run_group(planned(method, repeats=1), problem))[0]
+        for problem in (iris, other)
+    )
     assert taken_out(before) != taken_out(after)
     assert before == after
 
@@ -132,7 +165,9 @@ def test_an_ensemble_takes_the_place_of_the_network(iris):
     classifier = {"rule": "bagging", "n_estimators": 3, "base": {"hidden": [4], "max_epochs": 60}}
     specs = planned("gha", repeats=2, classifier=classifier)
     results = run_group(specs, iris)
-    assert without_times(results) == without_times([result for spec in specs for result in run_group([spec], iris)])
+    assert without_times(results) == without_times(
+        [result for spec in specs for result in run_group([spec], iris)]
+    )
     assert [result.status for result in results] == ["done", "done"], results[0].error
     assert 60 < results[0].values["total_epochs"] <= 180
     assert results[0].values["test_error_percent"] < 50
@@ -158,14 +193,19 @@ def test_a_failed_network_does_not_change_other_runs_of_the_group(iris, monkeypa
         original(networks, data, classes=classes)
 
     monkeypatch.setattr(experiment, "fit_together", fit_together)
-    _check_that_the_second_alone_failed(run_group(specs, iris), expected, "ValueError: this network fails")
+    _check_that_the_second_alone_failed(
+        run_group(specs, iris), expected, "ValueError: this network fails"
+    )
 
 
 class _Spy:
     """A method that keeps the first two features and remembers what it was shown."""
 
     seen: ClassVar[list[np.ndarray]] = []
-    history_: ClassVar = {"variances": np.arange(36.0).reshape(3, 12), "dimensionality": np.arange(12)}
+    history_: ClassVar = {
+        "variances": np.arange(36.0).reshape(3, 12),
+        "dimensionality": np.arange(12),
+    }
     n_epochs_ = 7
 
     def __init__(self, random_state: int) -> None:
@@ -192,7 +232,18 @@ class _ByFirstFeature:
 def tiny() -> Problem:
     X = np.array([[0.0, 5.0, 1.0], [1.0, 6.0, 2.0], [0.2, 7.0, 3.0], [0.9, 8.0, 4.0]])
     wrong = [np.array(classes) for classes in ([0, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 1])]
-    return Problem("tiny", "classification", X, wrong[0], X, wrong[1], X, wrong[2], n_classes=2, sha256="c" * 64)
+    return Problem(
+        "tiny",
+        "classification",
+        X,
+        wrong[0],
+        X,
+        wrong[1],
+        X,
+        wrong[2],
+        n_classes=2,
+        sha256="c" * 64,
+    )
 
 
 @pytest.fixture
@@ -245,7 +296,9 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
     results = run_group(planned("dgha", repeats=2, n_components=5), iris)
     assert [result.status for result in results] == ["failed", "failed"]
     assert results[0].error.startswith("Traceback (most recent call last):")
-    assert "n_components in DGHA: expected an integer from 1 to 4 or null, got 5." in results[0].error
+    assert (
+        "n_components in DGHA: expected an integer from 1 to 4 or null, got 5." in results[0].error
+    )
     assert results[0].values == {}
 
 
@@ -260,7 +313,9 @@ def test_a_failed_method_does_not_change_other_runs_of_the_group(iris, stand_in)
             return super().fit(X, y)
 
     stand_in("ne_ppca", FailsOnce)
-    _check_that_the_second_alone_failed(run_group(specs, iris), expected, "FloatingPointError: overflow in the run")
+    _check_that_the_second_alone_failed(
+        run_group(specs, iris), expected, "FloatingPointError: overflow in the run"
+    )
 
 
 def test_a_type_error_is_not_recorded_as_a_failed_run(iris, stand_in):
@@ -288,7 +343,9 @@ class _Asks:
         self.estimator, self.random_state = estimator, random_state
 
     def fit(self, X, y, X_val, y_val):
-        self.given.update(X=X, y=y, X_val=X_val, y_val=y_val, estimator=self.estimator, seed=self.random_state)
+        self.given.update(
+            X=X, y=y, X_val=X_val, y_val=y_val, estimator=self.estimator, seed=self.random_state
+        )
         return self
 
     def transform(self, X):
@@ -327,7 +384,9 @@ def test_a_method_that_classifies_by_itself_needs_no_classifier(tiny, stand_in):
     specs = planned("all_features", repeats=2)
     assert {spec.cell.classifier for spec in specs} == {()}
     first, second = (result.values for result in run_group(specs, tiny))
-    assert first["test_error_percent"] == second["test_error_percent"] == 100.0, "the test examples are of class 1"
+    assert first["test_error_percent"] == second["test_error_percent"] == 100.0, (
+        "the test examples are of class 1"
+    )
     assert (first["dimensionality"], first["total_epochs"], first["relevant_epochs"]) == (2, 9, 4)
     assert "classifier_time_ms" not in first
 
@@ -341,7 +400,9 @@ def test_numbers_of_numpy_become_plain_ones(tiny, stand_in):
 
     stand_in("all_features", Counts, makes="measures")
     (result,) = run_group(planned("all_features", repeats=1), tiny)
-    assert result.values == {"n_seen": 4, "share": 0.5, "mean": 0.5, "n_epochs": 2}, "names of the method"
+    assert result.values == {"n_seen": 4, "share": 0.5, "mean": 0.5, "n_epochs": 2}, (
+        "names of the method"
+    )
     assert_array_equal(result.history["curve"], [0, 1, 2])
     assert [type(value) for value in result.values.values()] == [int, float, float, int]
 
@@ -367,7 +428,9 @@ def test_a_classifier_gets_the_splits_that_its_fit_names_and_no_others(tiny, sta
     results = []
     for classifier in (_LeastClassifier, Validates):
         stand_in("bagging", classifier, is_ensemble=False)
-        results += run_group(planned("all_features", repeats=1, classifier={"rule": "bagging"}), tiny)
+        results += run_group(
+            planned("all_features", repeats=1, classifier={"rule": "bagging"}), tiny
+        )
     assert [result.values["test_error_percent"] for result in results] == [100.0, 100.0]
     assert all("total_epochs" not in result.values for result in results)
     assert_array_equal(given["X_val"], tiny.X_validation)
@@ -385,7 +448,10 @@ class _Measures:
 
 @pytest.mark.parametrize(
     ("name", "container"),
-    [("pca", "polars"), *((name, "pandas") for name in (*REDUCING, *SYSTEMS, *LINES, *CLASSIFIERS))],
+    [
+        ("pca", "polars"),
+        *((name, "pandas") for name in (*REDUCING, *SYSTEMS, *LINES, *CLASSIFIERS)),
+    ],
 )
 def test_scikit_learns_output_container_changes_no_number(iris, name, container):
     pytest.importorskip(container)

@@ -18,7 +18,10 @@ MEASURING = Cell("iris", "a" * 64, "pppca:Own", (), (), (("pppca:Own", "01234567
 
 def specs(cell: Cell, n: int) -> list[RunSpec]:
     name = f"{cell.method}{dict(cell.parameters).get('tau')}"
-    return [RunSpec(f"{name}-{repeat}", cell, repeat, 2**63 - 1 - repeat, ("tau",)) for repeat in range(n)]
+    return [
+        RunSpec(f"{name}-{repeat}", cell, repeat, 2**63 - 1 - repeat, ("tau",))
+        for repeat in range(n)
+    ]
 
 
 FEW, MANY, OWN = specs(CELL, 3), specs(OTHER, 45), specs(MEASURING, 2)
@@ -34,10 +37,19 @@ def store(tmp_path: Path, monkeypatch):
         plan(store, "third", MANY[:5])
         plan(store, "first", [*FEW, *MANY[:-1]])
         values = {"test_error_percent": 12.5, "dimensionality": 3}
-        store.record([RunResult(spec.key, "done", values=values) for spec in [*FEW[:2], *MANY]], '{"pppca": "1"}')
-        store.record([RunResult(MANY[7].key, "done", values={"fit_time_ms": 0.1})], '{"pppca": "2"}', replace=True)
+        store.record(
+            [RunResult(spec.key, "done", values=values) for spec in [*FEW[:2], *MANY]],
+            '{"pppca": "1"}',
+        )
+        store.record(
+            [RunResult(MANY[7].key, "done", values={"fit_time_ms": 0.1})],
+            '{"pppca": "2"}',
+            replace=True,
+        )
         store.record([RunResult(FEW[2].key, "failed", error="ValueError: no")], "{}")
-        store.record([RunResult(OWN[1].key, "done", values={"purity": 0.5, "chosen_tau": 5.0})], "{}")
+        store.record(
+            [RunResult(OWN[1].key, "done", values={"purity": 0.5, "chosen_tau": 5.0})], "{}"
+        )
         yield store
 
 
@@ -70,7 +82,9 @@ def test_runs_know_their_configs(store):
     }
     assert found[CELL].asked_by(["second"]).columns["repeat"].tolist() == [1, 2]
     assert found[CELL].asked_by(["first"]) is found[CELL]
-    assert [found[OTHER].asked_by(configs).n_planned for configs in (["third"], ["first"], ["second"])] == [5, 44, 0]
+    assert [
+        found[OTHER].asked_by(configs).n_planned for configs in (["third"], ["first"], ["second"])
+    ] == [5, 44, 0]
 
 
 def test_numbers_are_those_of_done_runs_by_repeat(store):
@@ -86,7 +100,10 @@ def test_numbers_are_those_of_done_runs_by_repeat(store):
 def test_equal_cells_in_two_rows_are_read_as_one(tmp_path):
     """A parameter without a type may be 1 in one config and 1.0 in another: two rows, and one cell."""
     whole, real = (replace(MEASURING, parameters=(("gamma", gamma),)) for gamma in (1, 1.0))
-    one, other = specs(whole, 3), [replace(spec, key=f"other-{spec.repeat}") for spec in specs(real, 5)[3:]]
+    one, other = (
+        specs(whole, 3),
+        [replace(spec, key=f"other-{spec.repeat}") for spec in specs(real, 5)[3:]],
+    )
     with Store(tmp_path / "results.sqlite") as store:
         plan(store, "a", one)
         plan(store, "b", other)

@@ -71,7 +71,11 @@ def test_a_run_has_the_numbers_of_the_candidate_with_the_least_validation_error(
 def test_the_fewest_features_that_retain_enough_are_chosen_by_variance(wine):
     candidates = fixed(wine)
     for retain in (40, 75, 99.9):
-        document = BASE | {"choose": ["tau", "data_fraction"], "by": "retained_variance", "retain": retain}
+        document = BASE | {
+            "choose": ["tau", "data_fraction"],
+            "by": "retained_variance",
+            "retain": retain,
+        }
         for repeat, key in enumerate(chosen(run_group(specs_of(document), wine))):
             of = {name: values[repeat] for name, values in candidates.items()}
             enough = [one for one in of.values() if one["retained_variance_percent"] >= retain]
@@ -87,7 +91,9 @@ def test_the_fewest_features_that_retain_enough_are_chosen_by_variance(wine):
 def test_the_choice_never_sees_the_test_split(wine, by, monkeypatch):
     specs = specs_of(BASE | {"choose": ["tau", "data_fraction"], "by": by})
     rng = np.random.default_rng(0)
-    other = replace(wine, X_test=rng.uniform(size=wine.X_test.shape), y_test=rng.permutation(wine.y_test))
+    other = replace(
+        wine, X_test=rng.uniform(size=wine.X_test.shape), y_test=rng.permutation(wine.y_test)
+    )
     seen: list[tuple[tuple[object, object], Problem]] = []
 
     def spy(runs, problems, **only):
@@ -117,7 +123,10 @@ def test_a_candidate_that_fails_is_not_chosen_and_counted(wine):
 
 
 def test_on_an_approximation_problem_the_least_squared_validation_error_decides():
-    document, problem = BASE | {"problems": ["heartac1"], "methods": ["pca"], "repeats": 1}, load_problem("heartac1")
+    document, problem = (
+        BASE | {"problems": ["heartac1"], "methods": ["pca"], "repeats": 1},
+        load_problem("heartac1"),
+    )
     (result,) = run_group(specs_of(document | {"choose": "tau"}), problem)
     settings = [(dict(spec.cell.parameters)["tau"], spec) for spec in specs_of(document)]
     by_tau = {tau: cell.run_group([spec], problem)[0].values for tau, spec in settings}
@@ -128,9 +137,15 @@ def test_on_an_approximation_problem_the_least_squared_validation_error_decides(
 
 
 def test_tau_auto_has_default_candidates_for_methods_with_a_threshold():
-    config = config_of(BASE | {"tau": "auto", "methods": ["pca", "all_features", {"method": "dgha", "tau": 7}]})
+    config = config_of(
+        BASE | {"tau": "auto", "methods": ["pca", "all_features", {"method": "dgha", "tau": 7}]}
+    )
     pca, features, dgha = (method.grid for method in config.methods)
-    assert (pca["tau"], pca["choose.tau"], pca["choose.by"]) == (("auto",), (AUTO_TAUS,), ("validation_error",))
+    assert (pca["tau"], pca["choose.tau"], pca["choose.by"]) == (
+        ("auto",),
+        (AUTO_TAUS,),
+        ("validation_error",),
+    )
     assert not any(name.startswith("choose.") for name in features)
     assert dgha["tau"] == (7.0,)
     (own,) = config_of(BASE | {"methods": [{"method": "pca", "tau": "auto"}]}).methods
@@ -146,7 +161,12 @@ def test_runs_that_choose_have_other_keys_and_the_same_seeds():
 
 @pytest.mark.slow
 def test_chosen_settings_are_stored_and_tabled(tmp_path):
-    document = BASE | {"tau": "auto", "choose": "data_fraction", "methods": [*BASE["methods"], "pca"], "repeats": 4}
+    document = BASE | {
+        "tau": "auto",
+        "choose": "data_fraction",
+        "methods": [*BASE["methods"], "pca"],
+        "repeats": 4,
+    }
     done = pppca_bench.run(document, results=tmp_path, workers=1)
     assert done.outcome.n_failed == 0
     assert set(done.runs["chosen_tau"]) <= set(AUTO_TAUS)
@@ -156,7 +176,12 @@ def test_chosen_settings_are_stored_and_tabled(tmp_path):
     counts = done.runs[done.runs.method == "pca"]["chosen_tau"].value_counts().sort_index()
     assert ", ".join(f"τ = {tau:g} ({n})" for tau, n in counts.items()) in row
     assert "validation error" in row
-    for command in (["tables", "small"], ["rules", "small"], ["rank", "small"], ["export", "small"]):
+    for command in (
+        ["tables", "small"],
+        ["rules", "small"],
+        ["rank", "small"],
+        ["export", "small"],
+    ):
         printed(*command, "--results", tmp_path)
 
 

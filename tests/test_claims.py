@@ -25,7 +25,10 @@ NOTHING = Evidence(results_of([]), {}, {}, {}, CLAIMS)
 CUTTING, RESOURCE, REPAIR, TIME = "cutting", "resource", "self_repair", "time_in_fitness"
 ACCURACY, SPEED, BESIDE_PCA, ONE_PASS = "accuracy", "speed", "exact_pca", "one_pass"
 FAMILIES = [f"family{i}" for i in range(8)]
-FACTS = {f"{name}1": ProblemFacts(f"{name}1", "a", "classification", name, 9, 2, 100, 50, 50) for name in FAMILIES}
+FACTS = {
+    f"{name}1": ProblemFacts(f"{name}1", "a", "classification", name, 9, 2, 100, 50, 50)
+    for name in FAMILIES
+}
 
 
 def line(claim: str, first: str = "A (as written)", other: str = "B", **values) -> Line:
@@ -43,28 +46,45 @@ def answered(*lines: Line) -> dict[str, Finding]:
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(("p", "verdict"), [(0.02, "holds in part"), (0.03, "undecided")])
-def test_features_can_be_cut_if_there_are_cases_with_holms_correction_over_both_methods(reading, p, verdict):
+def test_features_can_be_cut_if_there_are_cases_with_holms_correction_over_both_methods(
+    reading, p, verdict
+):
     lines = (
-        line("cutting", f"{name} ({reading})", within=within) for name, within in (("A", {"a": p}), ("C", {"a": 0.999}))
+        line("cutting", f"{name} ({reading})", within=within)
+        for name, within in (("A", {"a": p}), ("C", {"a": 0.999}))
     )
     finding = answered(*lines)[CUTTING]
     both = tuple(finding.verdicts.values())
     assert both == ((verdict, "not run") if reading == "as written" else ("not run", verdict))
     where = "no data set" if verdict == "undecided" else "a"
-    assert f"below 1 point on {where}, significantly above on no data set, of 20." in finding.evidence[0]
+    assert (
+        f"below 1 point on {where}, significantly above on no data set, of 20."
+        in finding.evidence[0]
+    )
     assert "below 1 point on no data set, significantly above on a, of 20." in finding.evidence[2]
 
 
 @pytest.mark.parametrize(
     ("of_lines", "verdict", "of_pca"),
-    [("holds", "holds", "does not hold"), ("does not hold", "does not hold", "holds"), ("undecided",) * 3],
+    [
+        ("holds", "holds", "does not hold"),
+        ("does not hold", "does not hold", "holds"),
+        ("undecided",) * 3,
+    ],
 )
-def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pca_loses(of_lines, verdict, of_pca):
+def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pca_loses(
+    of_lines, verdict, of_pca
+):
     both = [
-        line(claim, f"A ({reading})", verdict=of_lines) for claim in ("accuracy", "exact_pca") for reading in READINGS
+        line(claim, f"A ({reading})", verdict=of_lines)
+        for claim in ("accuracy", "exact_pca")
+        for reading in READINGS
     ]
     findings = answered(*both)
-    assert (*(findings[name].verdicts["as written"] for name in (ACCURACY, BESIDE_PCA)),) == (verdict, of_pca)
+    assert (*(findings[name].verdicts["as written"] for name in (ACCURACY, BESIDE_PCA)),) == (
+        verdict,
+        of_pca,
+    )
     word = {"holds": "Yes", "does not hold": "No", "undecided": "Undecided"}[verdict]
     assert findings[ACCURACY].answer.startswith(f"{word}. ")
     clause = {
@@ -86,12 +106,17 @@ def test_one_pass_is_answered_once_since_only_the_fitted_dgha_was_compared():
 
 
 def as_many(low: float, high: float) -> list[str]:
-    own = [line("exact_pca", f"PCA, as many as NE-pPCA ({reading})", low=low, high=high) for reading in READINGS]
+    own = [
+        line("exact_pca", f"PCA, as many as NE-pPCA ({reading})", low=low, high=high)
+        for reading in READINGS
+    ]
     evidence = NOTHING._replace(compared=own)
     return main_results(evidence, judge_claims(evidence))
 
 
-@pytest.mark.parametrize(("high", "margin"), [(0.24, "0.25 points"), (0.26, "0.5 points"), (0.9, "1 point")])
+@pytest.mark.parametrize(
+    ("high", "margin"), [(0.24, "0.25 points"), (0.26, "0.5 points"), (0.9, "1 point")]
+)
 def test_exact_pca_is_recommended_within_the_least_margin_above_all_intervals(high, margin):
     assert as_many(-3.0, high)[0] == (
         f"Use exact PCA. On typical data sets its test error is less than {margin} above pseudo-PCA's with the"
@@ -116,14 +141,20 @@ def test_the_main_results_name_what_alone_is_decided_and_the_answer_where_the_lo
     own = [
         line("accuracy", f"{name} ({reading})", verdict=verdict, low=low)
         for reading in READINGS
-        for name, verdict, low in (("A", "holds", -1.0), ("B", "undecided", 0.1), ("C", "undecided", -0.1))
+        for name, verdict, low in (
+            ("A", "holds", -1.0),
+            ("B", "undecided", 0.1),
+            ("C", "undecided", -0.1),
+        )
     ]
     evidence = NOTHING._replace(compared=own)
     findings = answers(evidence)
     assert main_results(evidence, judge_claims(evidence))[0].endswith(
         "Undecided: accuracy does not suffer against other systems (decided alone: A (as written) − B (+0.20), yes)."
     )
-    assert findings[ACCURACY].answer.endswith("interval lies above 0 in: B (as written) − B (+0.20).")
+    assert findings[ACCURACY].answer.endswith(
+        "interval lies above 0 in: B (as written) − B (+0.20)."
+    )
 
 
 def test_lines_are_those_of_the_experiments_tables(tmp_path):
@@ -142,7 +173,8 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
         "f,2,,,False",
     )
     (tmp_path / "E2_losses.csv").write_text(
-        "row,data_set,loss,low,high,is_apart,n\n" + "".join(f"{name},{own},10\n" for own in rows), encoding="utf-8"
+        "row,data_set,loss,low,high,is_apart,n\n" + "".join(f"{name},{own},10\n" for own in rows),
+        encoding="utf-8",
     )
     (own,) = read_lines(tmp_path)
     assert (own.claim, own.name, own.n, own.typical) == ("cutting", name, 3, 0.5)
@@ -173,7 +205,10 @@ def test_parts_of_a_claim_are_joined_by_majority(parts, verdict):
 
 
 def compared(
-    reading: str = "as written", claims: dict = CLAIMS, config: str = COMPARED[1], **values: dict[str, list[float]]
+    reading: str = "as written",
+    claims: dict = CLAIMS,
+    config: str = COMPARED[1],
+    **values: dict[str, list[float]],
 ) -> Evidence:
     """Return the comparison of methods with the given values of roles, by quantity, on the data sets."""
     runs = []
@@ -181,7 +216,9 @@ def compared(
         settings = dict(claims[reading][role.replace("_", " ").replace("speed up", "speed-up")])
         method = str(settings.pop("method"))
         for i, name in enumerate(FAMILIES):
-            known = {"dimensionality": 3, "fit_time_ms": 2.0} | {q: own[i] for q, own in quantities.items()}
+            known = {"dimensionality": 3, "fit_time_ms": 2.0} | {
+                q: own[i] for q, own in quantities.items()
+            }
             runs.append(run_of(cell_of(f"{name}1", method, settings, {}), **known))
     return Evidence(results_by_config({config: runs}), FACTS, {}, {}, claims)
 
@@ -213,7 +250,9 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
 
 
 def figures(name: str, title: str, curves: dict[str, list[float]]) -> dict[str, Figure]:
-    data = pd.DataFrame([(label, y) for label, means in curves.items() for y in means], columns=["curve", "mean"])
+    data = pd.DataFrame(
+        [(label, y) for label, means in curves.items() for y in means], columns=["curve", "mean"]
+    )
     return {name: Figure(name, "", "", "", "", (Panel("curves", title, data),), "")}
 
 
@@ -229,7 +268,9 @@ def figures(name: str, title: str, curves: dict[str, list[float]]) -> dict[str, 
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
     drawn = figures("F8", "a) NE-pPCA, by generation", curves)
     finding = answers(NOTHING._replace(figures=drawn))[REPAIR]
-    assert tuple(finding.verdicts.values()) == (verdict, verdict), "NE-pPCA's curves are those of both readings"
+    assert tuple(finding.verdicts.values()) == (verdict, verdict), (
+        "NE-pPCA's curves are those of both readings"
+    )
 
 
 def test_self_repair_has_an_interval_over_the_problems():
@@ -244,11 +285,15 @@ def test_self_repair_has_an_interval_over_the_problems():
 def test_self_repair_is_judged_beside_learning_without_removal(shift, verdict):
     whole = {"optimality_percent": [99.0] * 8}
     kept = {"optimality_percent": [99.0 - shift] * 8}
-    assert answers(compared(dynamical=kept, dynamical_unremoved=whole))[REPAIR].verdicts["as written"] == verdict
+    assert (
+        answers(compared(dynamical=kept, dynamical_unremoved=whole))[REPAIR].verdicts["as written"]
+        == verdict
+    )
 
 
 @pytest.mark.parametrize(
-    ("shares", "verdict"), [((90.0, 51.0), "holds"), ((90.0, 50.0), "holds in part"), ((40.0, 50.0), "does not hold")]
+    ("shares", "verdict"),
+    [((90.0, 51.0), "holds"), ((90.0, 50.0), "holds in part"), ((40.0, 50.0), "does not hold")],
 )
 def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict):
     runs = [
@@ -262,7 +307,9 @@ def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict
             evolution_time_ms=5.0,
             fitness_operations_percent=operations,
         )
-        for problem, share, operations in zip(("cancer1", "horse1"), shares, (97.0, 99.0), strict=True)
+        for problem, share, operations in zip(
+            ("cancer1", "horse1"), shares, (97.0, 99.0), strict=True
+        )
         for repeat, shift in enumerate((-2.0, 2.0))
     ]
     results = results_by_config({"fitness_time": runs})
@@ -271,7 +318,10 @@ def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict
     *_, mean = fitness_times_document(results).rows
     average = f"{sum(shares) / 2:.1f}"
     assert mean[1] == average
-    assert f"The fitness takes {average} % of the time on average, {min(shares):.1f} to" in finding.answer
+    assert (
+        f"The fitness takes {average} % of the time on average, {min(shares):.1f} to"
+        in finding.answer
+    )
     assert f"cancer1 {shares[0]:.1f}, horse1 {shares[1]:.1f}" in finding.evidence[0]
     assert "the Gram–Schmidt process 10.0 %" in finding.evidence[1]
     assert "the fitness takes 97.0 to 99.0 %" in finding.evidence[1]
@@ -294,7 +344,10 @@ def table(name: str, values: dict[tuple[str, str], dict[str, float]]) -> Table:
 
 def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Finding:
     """Return the answer for speed-ups, and errors that are larger by a loss after removal, and twice with less data."""
-    values = {"speed_up": {"speedup_operations": [whole] * 8}, "speed_up_by_part": {"speedup_operations": [part] * 8}}
+    values = {
+        "speed_up": {"speedup_operations": [whole] * 8},
+        "speed_up_by_part": {"speedup_operations": [part] * 8},
+    }
     values |= {
         "dynamical": errors([lost] * 8),
         "dynamical_by_part": errors([2 * lost] * 8),
@@ -312,13 +365,17 @@ def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Fi
         (5.0, 8.0, 2.0, "does not hold"),
     ],
 )
-def test_speed_is_judged_by_operations_and_by_what_removal_and_part_of_the_data_lose(whole, part, lost, verdict):
+def test_speed_is_judged_by_operations_and_by_what_removal_and_part_of_the_data_lose(
+    whole, part, lost, verdict
+):
     assert speed(whole, part, lost=lost).verdicts["as written"] == verdict
 
 
 def test_measured_times_are_those_of_the_fitted_settings():
     values = {
-        (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(("speedup", "speedup_operations", "speedup_fast"), value)
+        (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(
+            ("speedup", "speedup_operations", "speedup_fast"), value
+        )
         for share, value in ((100, 5.0), (10, 8.0))
         for tau in (5, 10)
     }
@@ -345,7 +402,9 @@ FINDING = Finding(
 
 
 def test_the_page_links_to_what_is_there_and_names_the_rest():
-    page = render_findings(["Use it."], Answers((), [FINDING]), {"T1": "tables/T1.md", "T2": "tables/T2.md"})
+    page = render_findings(
+        ["Use it."], Answers((), [FINDING]), {"T1": "tables/T1.md", "T2": "tables/T2.md"}
+    )
     assert page.startswith("# Answers to the claims\n\n- Use it.\n")
     assert re.findall(r"\]\((tables[^)]+)\)", page) == ["tables/T1.md"]
     assert "**Yes. Twice.**" in page
@@ -356,7 +415,12 @@ def test_the_page_links_to_what_is_there_and_names_the_rest():
 
 def test_answers_of_several_sources_have_a_column_for_each_reading():
     other = Finding("It flies.", "page 2", "No.", {"verdict": "does not hold"})
-    both = joined([Answers(["A."], [FINDING], "Claims of A", rule="R."), Answers(["B."], [other], "Claims of B")])
+    both = joined(
+        [
+            Answers(["A."], [FINDING], "Claims of A", rule="R."),
+            Answers(["B."], [other], "Claims of B"),
+        ]
+    )
     assert (both.results, both.heading, both.rule) == (["A.", "B."], "Claims", "R.")
     page = render_findings([], both, {})
     assert "| | claim | as written | fitted | verdict |" in page

@@ -21,7 +21,9 @@ def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
         W = rng.normal(size=(4, 1 + seed % 4))
         n = 90 - seed % 2
         given = (X_val @ W, y_val) if seed % 3 else (None, None)
-        classifiers.append(RpropMLPClassifier((4, 2), shortcuts=True, max_epochs=40, random_state=seed))
+        classifiers.append(
+            RpropMLPClassifier((4, 2), shortcuts=True, max_epochs=40, random_state=seed)
+        )
         sets.append((X[:n] @ W, y[:n], *given))
     check_together(classifiers, sets)
 
@@ -33,7 +35,9 @@ def test_fitting_nothing_together_gives_nothing():
 def test_class_that_only_the_validation_data_have_gets_an_output(iris):
     X, y, X_val, y_val = iris
     few = y != 2
-    classifier = RpropMLPClassifier((3,), max_epochs=20, random_state=0).fit(X[few], y[few], X_val, y_val)
+    classifier = RpropMLPClassifier((3,), max_epochs=20, random_state=0).fit(
+        X[few], y[few], X_val, y_val
+    )
     assert_array_equal(classifier.classes_, [0, 1, 2])
     assert classifier.decision_function(X).shape == (90, 3)
 
@@ -42,16 +46,22 @@ def test_probabilities_are_the_nearest_to_the_outputs(iris):
     classifier = RpropMLPClassifier((), max_epochs=1, random_state=0).fit(*iris)
     classifier._weights = [np.array([[0.9, 0, 0, 0, 0], [0.5, 0, 0, 0, 0], [-0.3, 0, 0, 0, 0]])]
     assert_allclose(classifier.predict_proba(np.zeros((1, 4))), [[0.7, 0.3, 0.0]])
-    assert_allclose(classifier.predict_log_proba(np.zeros((1, 4))), [[np.log(0.7), np.log(0.3), -np.inf]])
+    assert_allclose(
+        classifier.predict_log_proba(np.zeros((1, 4))), [[np.log(0.7), np.log(0.3), -np.inf]]
+    )
 
 
 def test_classifiers_with_different_parameters_are_not_fitted_together(iris):
     classifiers = [RpropMLPClassifier((2,)), RpropMLPClassifier((3,))]
-    with pytest.raises(ValueError, match=r"hidden_layer_sizes in fit_together: expected \(2,\) .* got \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"hidden_layer_sizes in fit_together: expected \(2,\) .* got \(3,\)"
+    ):
         fit_together(classifiers, [iris, iris])
 
 
-@pytest.mark.parametrize(("given", "sizes"), [([3, 2], (3, 2)), (np.array([3, 2]), (3, 2)), (np.int64(3), (3,))])
+@pytest.mark.parametrize(
+    ("given", "sizes"), [([3, 2], (3, 2)), (np.array([3, 2]), (3, 2)), (np.int64(3), (3,))]
+)
 def test_layer_sizes_may_be_a_list_an_array_or_an_integer(iris, given, sizes):
     networks = [RpropMLPClassifier(one, max_epochs=2, random_state=0) for one in (sizes, given)]
     alone = clone(networks[1]).fit(*iris)
@@ -76,9 +86,13 @@ PROBLEMS = ["cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soyb
 def test_the_error_is_within_one_published_standard_deviation(name, table, least):
     problem, hidden = load_problem(name), () if table == "P3" else pivot_of(name).hidden
     data = problem.X_train, problem.y_train, problem.X_validation, problem.y_validation
-    networks = [RpropMLPClassifier(hidden, shortcuts=table == "P8", random_state=seed) for seed in range(60)]
+    networks = [
+        RpropMLPClassifier(hidden, shortcuts=table == "P8", random_state=seed) for seed in range(60)
+    ]
     fit_together(networks, [data] * 60, classes=range(problem.n_classes))
-    error = 100 * np.mean([1 - network.score(problem.X_test, problem.y_test) for network in networks])
+    error = 100 * np.mean(
+        [1 - network.score(problem.X_test, problem.y_test) for network in networks]
+    )
     published = PUBLISHED[table, name, "classification"]["test_error_percent"]
     assert error == pytest.approx(published.value, abs=max(published.sd, least))
 
@@ -88,5 +102,7 @@ def test_inputs_divided_by_their_root_mean_square_do_not_depend_on_origin_and_sc
     unfitted = RpropMLPClassifier((3,), input_scaling="rms", max_epochs=20, random_state=0)
     network, moved = clone(unfitted).fit(X, y), clone(unfitted).fit(8.0 * X + 64.0, y)
     assert_allclose(network.scale_, np.sqrt(np.mean((X - network.mean_) ** 2)), rtol=0.1)
-    assert_allclose(moved.decision_function(8.0 * X + 64.0), network.decision_function(X), atol=1e-9)
+    assert_allclose(
+        moved.decision_function(8.0 * X + 64.0), network.decision_function(X), atol=1e-9
+    )
     assert unfitted.fit(np.ones((9, 2)), y[:9]).scale_ == 1.0

@@ -38,7 +38,9 @@ ARCHITECTURES = [
 def compute_gradient(task, lane=3):
     lanes = RpropLanes([task] * LANES, RPROP, StoppingRule(5, 5.0, 0.1, 10))
     lanes.assign_lanes()
-    kernels.compute_gradient(lanes.network, lanes.state.weights, lanes.training, lanes.block, lanes.state.gradient)
+    kernels.compute_gradient(
+        lanes.network, lanes.state.weights, lanes.training, lanes.block, lanes.state.gradient
+    )
     gradient = unpack(lanes.state.gradient[:, lane], task.architecture, task.architecture)
     return gradient, lanes.block.squared_error[:, lane].sum()
 
@@ -57,7 +59,9 @@ def product_of(A, B, C, mode, values=None):
 
 def random_product(height, width, n):
     rng = np.random.default_rng(height)
-    return [rng.normal(size=(*shape, LANES)) for shape in [(height, n), (n, width), (height, width)]]
+    return [
+        rng.normal(size=(*shape, LANES)) for shape in [(height, n), (n, width), (height, width)]
+    ]
 
 
 @pytest.mark.parametrize("mode", [LINEAR, ADD, SOFTSIGN, ADD | SOFTSIGN, SLOPE, ADD | SLOPE])
@@ -134,7 +138,12 @@ def test_rprop_keeps_steps_within_their_bounds():
 
 @pytest.mark.parametrize(
     ("errors", "loss", "progress"),
-    [((2.0, 2.0), 0.0, 0.0), ((0.0, 0.0), 0.0, 0.0), ((0.1, 0.0), math.inf, math.inf), ((2.1, 2.0), 5.0, 50.0)],
+    [
+        ((2.0, 2.0), 0.0, 0.0),
+        ((0.0, 0.0), 0.0, 0.0),
+        ((0.1, 0.0), math.inf, math.inf),
+        ((2.1, 2.0), 5.0, 50.0),
+    ],
 )
 def test_loss_and_progress_are_defined_for_equal_errors_and_errors_of_zero(errors, loss, progress):
     assert stopping.generalisation_loss(*errors) == pytest.approx(loss)
@@ -152,12 +161,16 @@ def test_loss_and_progress_are_defined_for_equal_errors_and_errors_of_zero(error
     ids=str,
 )
 @pytest.mark.parametrize("weight_backtracking", [True, False])
-def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_reason, weight_backtracking):
+def test_training_agrees_with_plain_loops(
+    architecture, seed, max_epochs, stop_reason, weight_backtracking
+):
     task = make_task(architecture, seed)
     limit = math.inf if stop_reason != "generalisation_loss" else 5.0
     rule = RPROP._replace(weight_backtracking=weight_backtracking)
     net = RpropLanes([task], rule, StoppingRule(5, limit, 0.1, max_epochs)).train()[0]
-    expected = naive.train_by_rprop(task, max_epochs, loss_limit=limit, weight_backtracking=weight_backtracking)
+    expected = naive.train_by_rprop(
+        task, max_epochs, loss_limit=limit, weight_backtracking=weight_backtracking
+    )
     assert net.stop_reason == expected.stop_reason
     assert net.stop_reason == stop_reason or not weight_backtracking
     assert net.best_epoch == expected.best_epoch
@@ -171,8 +184,12 @@ def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_r
 def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
     """This training ends elsewhere in each case: after 45, 55, 220 and 80 epochs."""
     task = make_task(Architecture(2, (3,), 2, False, "linear"), 0)
-    net = RpropLanes([task], RPROP, StoppingRule(5, 5.0, 0.1, 400, n_increases, quotient)).train()[0]
-    expected = naive.train_by_rprop(task, 400, n_increases=n_increases, quotient_limit=quotient or None)
+    net = RpropLanes([task], RPROP, StoppingRule(5, 5.0, 0.1, 400, n_increases, quotient)).train()[
+        0
+    ]
+    expected = naive.train_by_rprop(
+        task, 400, n_increases=n_increases, quotient_limit=quotient or None
+    )
     assert net.stop_reason == expected.stop_reason == "generalisation_loss"
     assert len(net.training_curve) == len(expected.training_curve)
     assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-9)
@@ -183,7 +200,10 @@ def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
 def test_networks_trained_together_equal_single_ones_bit_for_bit(shortcuts, output):
     """More nets than lanes, with different inputs and different numbers of inputs, stopping at different times."""
     widths = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]
-    tasks = [make_task(Architecture(m, (3, 2), 2, shortcuts, output), seed) for seed, m in enumerate(widths)]
+    tasks = [
+        make_task(Architecture(m, (3, 2), 2, shortcuts, output), seed)
+        for seed, m in enumerate(widths)
+    ]
     rule = StoppingRule(5, 5.0, 0.1, 23)
     together = RpropLanes(tasks, RPROP, rule).train()
     assert len({len(net.training_curve) for net in together}) > 1
@@ -198,14 +218,22 @@ def test_a_net_that_overflows_does_not_disturb_its_neighbours_or_its_successor()
     with np.errstate(all="ignore"):
         nets = RpropLanes(tasks, RPROP, rule).train()
         assert nets[1].stop_reason == "not_finite"
-        assert all(same(nets[k], RpropLanes([tasks[k]], RPROP, rule).train()[0]) for k in range(11) if k != 1)
+        assert all(
+            same(nets[k], RpropLanes([tasks[k]], RPROP, rule).train()[0])
+            for k in range(11)
+            if k != 1
+        )
 
 
 @pytest.mark.parametrize("shortcuts", [False, True])
 def test_packed_weights_of_missing_inputs_are_zero(shortcuts):
     narrow, wide = (Architecture(m, (2,), 1, shortcuts, "linear") for m in (1, 3))
     matrices = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.arange(5.0, 9.0 if shortcuts else 8.0)[None]]
-    expected = [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 7, 8] if shortcuts else [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 7]
+    expected = (
+        [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 7, 8]
+        if shortcuts
+        else [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 7]
+    )
     packed = pack(matrices, narrow, wide)
     assert_array_equal(packed, expected)
     for matrix, unpacked in zip(matrices, unpack(packed, narrow, wide), strict=True):

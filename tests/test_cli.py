@@ -71,8 +71,14 @@ def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
 @pytest.mark.slow
 def test_kernels_are_compiled_once_and_again_when_they_are_damaged(tmp_path):
     evolved = "{method: ga_mlp, hidden: [2], population_size: 4, max_generations: 2}"
-    (tmp_path / "a.yaml").write_text(f"name: a\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [{evolved}]\n")
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
+    (tmp_path / "a.yaml").write_text(
+        f"name: a\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [{evolved}]\n"
+    )
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
+        "PYTHONPATH": str(ROOT),
+    }
 
     def compiles(repeats: int) -> bool:
         arguments = ("run", "a.yaml", "--workers", 2, "--no-tables", "--repeats", repeats)
@@ -118,7 +124,10 @@ class TestDisplay:
 class TestRun:
     def test_the_first_run_does_everything_and_the_second_nothing(self, config):
         first = pppca("run", config, "--workers", 0)
-        assert (first.exit_code, first.stderr.endswith(f"\n{N_RUNS} runs done, 0 were already stored.\n")) == (0, True)
+        assert (
+            first.exit_code,
+            first.stderr.endswith(f"\n{N_RUNS} runs done, 0 were already stored.\n"),
+        ) == (0, True)
         before = stored(Path("results"))
         assert len(before) == N_RUNS
         assert {status for _, status, _ in before.values()} == {"done"}
@@ -126,7 +135,11 @@ class TestRun:
         assert pppca("run", config, "--dry-run", "--fresh").stdout == planned
         second = pppca("run", config, "--workers", 0)
         said = f"Nothing to do: all {N_RUNS} runs are in results.\n"
-        assert (second.exit_code, second.stderr.endswith(said), second.stdout) == (0, True, first.stdout)
+        assert (second.exit_code, second.stderr.endswith(said), second.stdout) == (
+            0,
+            True,
+            first.stdout,
+        )
         assert stored(Path("results")) == before
 
     def test_a_dry_run_leaves_no_trace(self, config, tmp_path):
@@ -164,14 +177,18 @@ class TestRun:
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-    def test_a_signal_stops_a_run_in_this_process_and_is_no_failed_run(self, config, stand_in, number, exit_code):
+    def test_a_signal_stops_a_run_in_this_process_and_is_no_failed_run(
+        self, config, stand_in, number, exit_code
+    ):
         class Signals(GHA):
             def fit(self, X, y=None):
                 os.kill(os.getpid(), number)
                 return super().fit(X, y)
 
         stand_in("gha", Signals)
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to be ignored
+        before = signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # a shell may have set it to be ignored
         try:
             stopped = printed("run", config, "--workers", 0, code=exit_code)
         finally:
@@ -205,7 +222,9 @@ class TestErrors:
         assert not Path("results").exists()
 
     @pytest.mark.parametrize(
-        "option", [("--repeats", 0), ("--timeout", "0"), ("--timeout", "nan"), ("--timeout", "1e20")], ids=str
+        "option",
+        [("--repeats", 0), ("--timeout", "0"), ("--timeout", "nan"), ("--timeout", "1e20")],
+        ids=str,
     )
     def test_wrong_usage_has_exit_code_2(self, option):
         refused = printed("run", "a.yaml", *option, code=2)
@@ -236,7 +255,9 @@ def recorded(tmp_path_factory) -> Path:
     with Store(folder / "results.sqlite") as store:
         store_runs(store, plans_of(full_runs(3)))
         store.describe_problems(list(FACTS.values()))
-    assert f"Wrote {folder / 'baseline.json'}.\n" in printed("compare", "--record", "--strict", "--results", folder)
+    assert f"Wrote {folder / 'baseline.json'}.\n" in printed(
+        "compare", "--record", "--strict", "--results", folder
+    )
     return folder
 
 
@@ -244,15 +265,33 @@ class TestCompare:
     @pytest.mark.parametrize(
         ("quantity", "edit", "reason"),
         [
-            ("test_error_percent", lambda n, value: value + (-50.0, 0.0, 50.0)[n], r"is .+, recorded was .+"),
-            ("test_error_percent", lambda n, value: value + 1e-6 * (n == 2), r"is .+ in repeat 2, recorded was [\d.]+"),
-            ("test_error_percent", lambda n, value: None if n == 1 else value, "has repeat 1, which was not recorded"),
-            ("dimensionality", lambda n, value: value + (n == 0), r"is .+ in repeat 0, recorded was [\d.]+"),
+            (
+                "test_error_percent",
+                lambda n, value: value + (-50.0, 0.0, 50.0)[n],
+                r"is .+, recorded was .+",
+            ),
+            (
+                "test_error_percent",
+                lambda n, value: value + 1e-6 * (n == 2),
+                r"is .+ in repeat 2, recorded was [\d.]+",
+            ),
+            (
+                "test_error_percent",
+                lambda n, value: None if n == 1 else value,
+                "has repeat 1, which was not recorded",
+            ),
+            (
+                "dimensionality",
+                lambda n, value: value + (n == 0),
+                r"is .+ in repeat 0, recorded was [\d.]+",
+            ),
             ("settings", None, "was run with other settings, or on other data, than recorded"),
         ],
         ids=["all by ±50", "one by 1e-6", "missing", "features", "settings"],
     )
-    def test_strict_names_the_cell_of_every_edit_of_the_baseline(self, recorded, tmp_path, quantity, edit, reason):
+    def test_strict_names_the_cell_of_every_edit_of_the_baseline(
+        self, recorded, tmp_path, quantity, edit, reason
+    ):
         document = json.loads((recorded / "baseline.json").read_text())
         edited = "test_error_percent" if edit is None else quantity
         place = {"table": "T1", "row": "card1", "column": "tau=5", "quantity": edited}
@@ -261,26 +300,45 @@ class TestCompare:
             cell["settings"] = "b"
         else:
             values = {repeat: edit(int(repeat), value) for repeat, value in cell["values"].items()}
-            cell["values"] = {repeat: value for repeat, value in values.items() if value is not None}
+            cell["values"] = {
+                repeat: value for repeat, value in values.items() if value is not None
+            }
         path = tmp_path / "edited.json"
         path.write_text(json.dumps(document))
         result = pppca("compare", "--strict", "--results", recorded, "--baseline", path)
         assert result.exit_code == 1
-        assert re.fullmatch(rf"Differs from the baseline: T1, card1, tau=5, {edited} {reason}\.\n", result.stderr)
+        assert re.fullmatch(
+            rf"Differs from the baseline: T1, card1, tau=5, {edited} {reason}\.\n", result.stderr
+        )
 
     def test_against_prints_the_changes_of_verdicts(self, recorded):
         path = recorded / "baseline.json"
         text = printed("compare", "--against", path, "--results", recorded)
         assert "verdicts change: 0 fell, 0 rose." in text
-        missing = printed("compare", "--against", recorded / "none.json", "--results", recorded, code=1)
+        missing = printed(
+            "compare", "--against", recorded / "none.json", "--results", recorded, code=1
+        )
         assert "none.json: the baseline cannot be read" in missing
         assert missing.endswith("Write it with `pppca compare --record`.\n")
 
     @pytest.mark.slow
     def test_reading_commands_need_no_compiler(self, recorded, tmp_path):
-        program = "import sys; sys.modules['numba'] = None; from pppca_bench.cli.main import main; main()"
-        for arguments in (["compare", "--strict"], ["tables"], ["figures", "--out", tmp_path / "figures"]):
-            command = [sys.executable, "-c", program, *map(str, arguments), "--results", str(recorded)]
+        program = (
+            "import sys; sys.modules['numba'] = None; from pppca_bench.cli.main import main; main()"
+        )
+        for arguments in (
+            ["compare", "--strict"],
+            ["tables"],
+            ["figures", "--out", tmp_path / "figures"],
+        ):
+            command = [
+                sys.executable,
+                "-c",
+                program,
+                *map(str, arguments),
+                "--results",
+                str(recorded),
+            ]
             result = subprocess.run(command, capture_output=True, text=True, timeout=120)
             assert result.returncode == 0, result.stderr
 
@@ -288,17 +346,26 @@ class TestCompare:
 @pytest.mark.slow
 def test_render_writes_valid_links_and_the_verdicts_between_the_marks_of_a_page(recorded, tmp_path):
     folder = Path(shutil.copytree(recorded, tmp_path / "copied"))
-    mark, page, findings = "<!-- verdict_shares -->\n", tmp_path / "page.md", tmp_path / "docs" / "new" / "findings.md"
+    mark, page, findings = (
+        "<!-- verdict_shares -->\n",
+        tmp_path / "page.md",
+        tmp_path / "docs" / "new" / "findings.md",
+    )
     page.write_text(f"Before\n{mark}old{mark}After\n")
     printed("render", "--results", folder, "--findings", findings, "--verdicts", page)
-    for path, target in ((folder / "README.md", "tables/T3.md"), (findings, "../../copied/tables/T4.md")):
+    for path, target in (
+        (folder / "README.md", "tables/T3.md"),
+        (findings, "../../copied/tables/T4.md"),
+    ):
         targets = re.findall(r"\]\(([^#)]+)\)", path.read_text(encoding="utf-8"))
         assert target in targets
         assert {name for name in targets if not (path.parent / name).is_file()} <= {"report.html"}
     before, table, after = page.read_text(encoding="utf-8").split(mark)
     assert (before, table[:8], after) == ("Before\n", "\n| table", "After\n")
     page.write_text(mark)
-    said = f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
+    said = (
+        f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
+    )
     assert said in printed("render", "--results", folder, "--verdicts", page, code=2)
     no_figure = "Error: no figure 'F9' in these results: expected one of F5, F6, F7.\n"
     assert printed("figures", "--results", recorded, "--figure", "F9", code=2) == no_figure
@@ -329,7 +396,9 @@ def process(*arguments: object, **options) -> subprocess.Popen:
         "from pppca_bench.cli.main import main; main()"
     )
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
 
 
 def read_until(stream: io.TextIOBase, mark: str) -> str:
@@ -345,9 +414,13 @@ class TestProcess:
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     @pytest.mark.slow
-    def test_a_stopped_run_keeps_results_and_prints_how_to_resume(self, tmp_path, number, exit_code):
+    def test_a_stopped_run_keeps_results_and_prints_how_to_resume(
+        self, tmp_path, number, exit_code
+    ):
         (tmp_path / "long.yaml").write_text(LONG)
-        running = process("run", "long.yaml", "--results", "kept", "--workers", 1, "--fresh", cwd=tmp_path)
+        running = process(
+            "run", "long.yaml", "--results", "kept", "--workers", 1, "--fresh", cwd=tmp_path
+        )
         read_until(running.stderr, "1/2")
         running.send_signal(number)
         # The pipes end when every process that holds them has: the workers too are gone.
@@ -358,16 +431,25 @@ class TestProcess:
             "\nStopped. Completed runs are saved in kept."
             " Resume with `pppca run long.yaml --results kept --workers 1`.\n"
         )
-        assert sorted(status for _, status, _ in stored(tmp_path / "kept").values()) == ["done", "planned"]
+        assert sorted(status for _, status, _ in stored(tmp_path / "kept").values()) == [
+            "done",
+            "planned",
+        ]
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-    @pytest.mark.parametrize("whole_group", [True, False], ids=["a terminal's Ctrl-C", "the parent alone"])
+    @pytest.mark.parametrize(
+        "whole_group", [True, False], ids=["a terminal's Ctrl-C", "the parent alone"]
+    )
     @pytest.mark.slow
-    def test_a_run_stopped_while_workers_start_prints_only_how_to_resume(self, tmp_path, whole_group):
+    def test_a_run_stopped_while_workers_start_prints_only_how_to_resume(
+        self, tmp_path, whole_group
+    ):
         # No run is done, and so no progress shown, however late the signal comes.
         (tmp_path / "long.yaml").write_text(LONG.replace("n_epochs: 1}", "n_epochs: 999999}"))
         running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path, start_new_session=True)
-        while not (tmp_path / "results" / "results.sqlite").exists():  # the workers are asked for right after it
+        while not (
+            tmp_path / "results" / "results.sqlite"
+        ).exists():  # the workers are asked for right after it
             assert running.poll() is None
             time.sleep(0.01)
         (os.killpg if whole_group else os.kill)(running.pid, signal.SIGINT)
@@ -409,7 +491,9 @@ def parse(arguments: list[str]) -> click.Context:
     """Parse a call as the command line does, and run nothing."""
     command, context = cli, cli.make_context("pppca", list(arguments))
     while isinstance(command, click.Group):
-        name, command, arguments = command.resolve_command(context, context._protected_args + context.args)
+        name, command, arguments = command.resolve_command(
+            context, context._protected_args + context.args
+        )
         context = command.make_context(name, list(arguments), parent=context)
     return context
 

@@ -70,7 +70,10 @@ def test_all_values_decide_the_type(values, kind):
 @pytest.mark.parametrize(
     "values",
     [
-        *(["1", "2", odd] for odd in ("na", "1_000", "0x1f", "5 %", "1e-400", "\u22125", "8,480", "1.234,5", "x")),
+        *(
+            ["1", "2", odd]
+            for odd in ("na", "1_000", "0x1f", "5 %", "1e-400", "\u22125", "8,480", "1.234,5", "x")
+        ),
         ["$1,221.90", "$3"],
         ["100 min", "82 min"],
         ["Varies", "20M", "1.5M", "14k"],
@@ -115,26 +118,44 @@ def test_both_meanings_of_a_comma_are_proposed_where_the_values_do_not_decide(va
 
 
 def test_odd_values_of_a_mixed_column_in_memory_have_their_count_and_first_row(tmp_path):
-    with pytest.raises(OwnDataError, match=r"1 numbers and 2 other values: 'na' \(2, first in row 2\)"):
+    with pytest.raises(
+        OwnDataError, match=r"1 numbers and 2 other values: 'na' \(2, first in row 2\)"
+    ):
         in_memory(pd.Series(["1", "na", "na"]), [0, 1, 0], tmp_path)
 
 
 def test_dates_with_day_or_month_first_need_a_format(tmp_path):
-    text = "when,y\n" + "".join(f"0{row % 9 + 1}/0{row % 5 + 1}/2020,{'uv'[row % 2]}\n" for row in range(40))
+    text = "when,y\n" + "".join(
+        f"0{row % 9 + 1}/0{row % 5 + 1}/2020,{'uv'[row % 2]}\n" for row in range(40)
+    )
     for declared in ({}, {"dates": (("when", ""),)}):
-        with pytest.raises(OwnDataError, match="expected one format of dates, got several for '01/01/2020'") as refused:
+        with pytest.raises(
+            OwnDataError, match="expected one format of dates, got several for '01/01/2020'"
+        ) as refused:
             data_of(tmp_path, text, **declared)
-        ways = [yaml.safe_load(way)["dates"] for way in str(refused.value).split("`")[1::2] if "dates" in way]
-        read = [data_of(tmp_path, text, dates=tuple(way.items()), duplicates="keep").frame["when"] for way in ways]
+        ways = [
+            yaml.safe_load(way)["dates"]
+            for way in str(refused.value).split("`")[1::2]
+            if "dates" in way
+        ]
+        read = [
+            data_of(tmp_path, text, dates=tuple(way.items()), duplicates="keep").frame["when"]
+            for way in ways
+        ]
         assert [int(dates.dt.month.max()) for dates in read] == [9, 5]
     short = text.replace(",", ";").replace("/2020", ",20").replace("/", ",")
     keys = {"duplicates": "keep", "read_keys": (("sep", ";"),)}
-    with pytest.raises(OwnDataError, match=r"expected one format of dates, got none for '01,01,20'") as refused:
+    with pytest.raises(
+        OwnDataError, match=r"expected one format of dates, got none for '01,01,20'"
+    ) as refused:
         data_of(tmp_path, short, dates=(("when", ""),), **keys)
     way = {
-        name: form.replace(".", ",") for name, form in yaml.safe_load(str(refused.value).split("`")[1])["dates"].items()
+        name: form.replace(".", ",")
+        for name, form in yaml.safe_load(str(refused.value).split("`")[1])["dates"].items()
     }
-    assert data_of(tmp_path, short, dates=tuple(way.items()), **keys).frame["when"].dt.day.max() == 9
+    assert (
+        data_of(tmp_path, short, dates=tuple(way.items()), **keys).frame["when"].dt.day.max() == 9
+    )
 
 
 def test_columns_of_arrow_and_of_objects_are_what_their_values_are():
@@ -142,24 +163,36 @@ def test_columns_of_arrow_and_of_objects_are_what_their_values_are():
     assert infer(pd.Series(days, dtype=object), meaning())[1].tolist() == days
     for values in ([1, 2], [True, False], ["a", "b"], days, [day.date() for day in days]):
         series = pd.Series(pa.array(values)).astype(pd.ArrowDtype(pa.array(values).type))
-        kinds = [infer(each, meaning())[0].kind for each in (series, pd.Series(values, dtype=object))]
+        kinds = [
+            infer(each, meaning())[0].kind for each in (series, pd.Series(values, dtype=object))
+        ]
         assert kinds[0] == kinds[1]
 
 
 def test_marks_of_thousands_separate_groups_of_three_digits_only():
     read = {"thousands": ","}
-    assert infer(pd.Series(["1,046", "229", "1,234,567.5"]), meaning(**read))[1].tolist() == [1046, 229, 1234567.5]
+    assert infer(pd.Series(["1,046", "229", "1,234,567.5"]), meaning(**read))[1].tolist() == [
+        1046,
+        229,
+        1234567.5,
+    ]
     for wrong in ("1,04", "0,123"):
         refusal([wrong, "229"], **read)
 
 
 def test_declared_markers_are_missing_as_text_and_as_number():
     for values in (["-200.0", "-200", "3"], [-200.0, -200, 3]):
-        assert infer(pd.Series(values), meaning(na_values=[-200]))[1].isna().tolist() == [True, True, False]
+        assert infer(pd.Series(values), meaning(na_values=[-200]))[1].isna().tolist() == [
+            True,
+            True,
+            False,
+        ]
     assert kind_of(["NA", "a"], keep_default_na=False) == "category"
 
 
-@pytest.mark.parametrize("values", [[BIG + 1, 2], [str(BIG + 1), "2"], pd.array([BIG + 1, None], dtype="Int64")])
+@pytest.mark.parametrize(
+    "values", [[BIG + 1, 2], [str(BIG + 1), "2"], pd.array([BIG + 1, None], dtype="Int64")]
+)
 def test_whole_numbers_that_float64_merges_are_refused_unless_categories(values):
     series = pd.Series(values, name="x")
     with pytest.raises(ColumnError, match="whole numbers within ±2⁵³"):
@@ -182,21 +215,39 @@ def frames(draw) -> pd.DataFrame:
     n_rows = draw(st.integers(8, 12))
     kinds = draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=4))
     columns = {
-        f"{kind}{place}": [draw(st.none() | CELLS[kind]) if row > 1 else draw(CELLS[kind]) for row in range(n_rows)]
+        f"{kind}{place}": [
+            draw(st.none() | CELLS[kind]) if row > 1 else draw(CELLS[kind]) for row in range(n_rows)
+        ]
         for place, kind in enumerate(kinds)
     }
-    return pd.DataFrame(columns).convert_dtypes().assign(y=["u", "v"] * (n_rows // 2) + ["u"] * (n_rows % 2))
+    return (
+        pd.DataFrame(columns)
+        .convert_dtypes()
+        .assign(y=["u", "v"] * (n_rows // 2) + ["u"] * (n_rows % 2))
+    )
 
 
 def written(frame: pd.DataFrame, folder: Path) -> list[OwnData]:
     """Return declarations of the same rows as CSV, Parquet, ARFF and a frame of Python values."""
     frame.to_csv(folder / "t.csv", index=False)
     frame.to_parquet(folder / "t.parquet")
-    lines = ["@relation t", *(f"@attribute {name} {_attribute(frame[name])}" for name in frame), "@data"]
-    lines += [",".join("?" if pd.isna(cell) else _quoted(cell) for cell in row) for row in frame.to_numpy(object)]
+    lines = [
+        "@relation t",
+        *(f"@attribute {name} {_attribute(frame[name])}" for name in frame),
+        "@data",
+    ]
+    lines += [
+        ",".join("?" if pd.isna(cell) else _quoted(cell) for cell in row)
+        for row in frame.to_numpy(object)
+    ]
     (folder / "t.arff").write_text("\n".join(lines) + "\n")
-    sources = [OwnData(source, str(folder / f"t.{source}"), ("y",)) for source in ("csv", "parquet", "arff")]
-    given_rows = pppca_bench.Table(frame.drop(columns="y").astype(object), frame["y"]).save("t", folder / "t.pickle")
+    sources = [
+        OwnData(source, str(folder / f"t.{source}"), ("y",))
+        for source in ("csv", "parquet", "arff")
+    ]
+    given_rows = pppca_bench.Table(frame.drop(columns="y").astype(object), frame["y"]).save(
+        "t", folder / "t.pickle"
+    )
     return [*sources, given_rows]
 
 
@@ -217,11 +268,19 @@ def test_the_same_rows_have_the_same_inputs_and_digest_from_every_source(tmp_pat
     for own in written(frame, tmp_path_factory.mktemp("rows")):
         data = DataSet(replace(own, duplicates="keep"))
         problem = data.problem()
-        results.add((data.feature_names, data.sha256, problem.X_train.tobytes(), problem.y_test.tobytes()))
+        results.add(
+            (data.feature_names, data.sha256, problem.X_train.tobytes(), problem.y_test.tobytes())
+        )
     assert len(results) == 1
 
 
-@given(st.lists(st.text(max_size=6) | CELLS["number"].map(str) | st.sampled_from(MARKERS), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.text(max_size=6) | CELLS["number"].map(str) | st.sampled_from(MARKERS),
+        min_size=1,
+        max_size=8,
+    )
+)
 def test_every_value_is_read_back_or_the_column_is_refused(values):
     series = pd.Series(values, name="x", dtype=object)
     try:
@@ -269,7 +328,9 @@ ROWS = "".join(f"{row},{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20))
     ],
     ids=lambda value: ascii(value)[2:14],
 )
-def test_a_file_that_looks_otherwise_is_refused_with_the_key_that_reads_it(tmp_path, content, remedies):
+def test_a_file_that_looks_otherwise_is_refused_with_the_key_that_reads_it(
+    tmp_path, content, remedies
+):
     (tmp_path / "t.csv").write_bytes(content)
     read = {}
     for _ in range(remedies):
@@ -285,8 +346,13 @@ CELL = st.text(st.sampled_from("ab ,;\"'\n\r#\t1é"), max_size=5)
 
 
 @settings(max_examples=100, deadline=None)
-@given(rows=st.lists(st.tuples(CELL, CELL), min_size=1, max_size=6), sep=st.sampled_from([",", ";", "\t"]))
-def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(tmp_path_factory, monkeypatch, rows, sep):
+@given(
+    rows=st.lists(st.tuples(CELL, CELL), min_size=1, max_size=6),
+    sep=st.sampled_from([",", ";", "\t"]),
+)
+def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(
+    tmp_path_factory, monkeypatch, rows, sep
+):
     monkeypatch.setattr("pppca_bench.problems.read_csv._N_AT_ONCE", 2)
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     frame = pd.DataFrame(rows, columns=["first", "second"])
@@ -301,7 +367,10 @@ def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(tmp_pa
 def test_compressed_files_are_read(tmp_path, compression):
     plain = data_of(tmp_path, "z,x,y\n" + ROWS)
     pd.read_csv(tmp_path / "t.csv").to_csv(tmp_path / f"t.csv.{compression}", index=False)
-    assert DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",))).sha256 == plain.sha256
+    assert (
+        DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",))).sha256
+        == plain.sha256
+    )
 
 
 def test_comments_are_none_within_quotes(tmp_path):
@@ -309,7 +378,9 @@ def test_comments_are_none_within_quotes(tmp_path):
     (tmp_path / "t.csv").write_text(text)
     table = pppca_bench.read_table(tmp_path / "t.csv", comment="#")
     assert table.iloc[0].str.strip().tolist() == ["one\ntwo # three", "5'10\""]
-    text = "note,y  # of today\n" + "".join(f'"no #{row % 3}, left",{"uv"[row % 2]}  # {row}, n\n' for row in range(24))
+    text = "note,y  # of today\n" + "".join(
+        f'"no #{row % 3}, left",{"uv"[row % 2]}  # {row}, n\n' for row in range(24)
+    )
     data = data_of(tmp_path, text, read_keys=(("comment", "#"),), duplicates="keep")
     assert data.feature_names == tuple(f"note = no #{number}, left" for number in range(3))
 
@@ -332,14 +403,18 @@ def test_sparse_columns_and_indicators_of_labels_are_read(tmp_path):
 
 def test_a_sparse_arff_file_has_zeros_where_nothing_is_written(tmp_path):
     rows = "".join(f"{{{'0 1.5, ' if row % 3 else ''}1 {'vu'[row % 2]}}}\n" for row in range(12))
-    (tmp_path / "t.arff").write_text(f"@relation t\n@attribute x numeric\n@attribute y {{u,v}}\n@data\n{rows}")
+    (tmp_path / "t.arff").write_text(
+        f"@relation t\n@attribute x numeric\n@attribute y {{u,v}}\n@data\n{rows}"
+    )
     data = DataSet(OwnData("arff", str(tmp_path / "t.arff"), ("y",)))
     assert data.frame["x"].tolist() == [1.5 if row % 3 else 0.0 for row in range(12)]
     assert data.classes == ("u", "v")
 
 
 def test_none_and_na_are_classes_and_missing_inputs(tmp_path):
-    text = "x,y\n" + "".join(f"{['NA', row][row % 2]},{['None', 'NA', 'Apnoea'][row % 3]}\n" for row in range(24))
+    text = "x,y\n" + "".join(
+        f"{['NA', row][row % 2]},{['None', 'NA', 'Apnoea'][row % 3]}\n" for row in range(24)
+    )
     data = data_of(tmp_path, text)
     assert data.classes == ("Apnoea", "NA", "None")
     assert data.feature_names == ("x", "x missing")
@@ -350,7 +425,9 @@ def test_few_whole_numbers_are_classes_and_said(tmp_path, labels):
     text = "x,y\n" + "".join(f"{row * 7 % 23},{labels[row % 3]}\n" for row in range(24))
     data = data_of(tmp_path, text)
     assert (data.task, data.classes) == ("classification", ("1", "2", "3"))
-    assert data.notices == ["the 3 whole numbers of 'y' are classes. `task: approximation` decides otherwise."]
+    assert data.notices == [
+        "the 3 whole numbers of 'y' are classes. `task: approximation` decides otherwise."
+    ]
     assert data_of(tmp_path, text, task="approximation").notices == []
 
 
@@ -369,7 +446,9 @@ def test_copies_of_rows_are_said_dropped_or_kept_together(tmp_path):
 
 
 def test_groups_stay_in_one_part_and_are_no_input(tmp_path):
-    text = "patient,x,y\n" + "".join(f"p{row // 3},{row * 7 % 11},{'uv'[row // 3 % 2]}\n" for row in range(48))
+    text = "patient,x,y\n" + "".join(
+        f"p{row // 3},{row * 7 % 11},{'uv'[row // 3 % 2]}\n" for row in range(48)
+    )
     data = data_of(tmp_path, text, group="patient")
     assert data.feature_names == ("x",)
     for one, other in itertools.combinations(data.rows(0), 2):
@@ -377,14 +456,23 @@ def test_groups_stay_in_one_part_and_are_no_input(tmp_path):
 
 
 def test_identifiers_and_sorted_rows_are_said_but_no_measurements_that_differ(tmp_path):
-    rows = (f"n{row * 7 % 20},{row * 7 % 20 + 5},{row * 31 % 97},{row // 2}.5,{'uv'[row % 2]}\n" for row in range(20))
+    rows = (
+        f"n{row * 7 % 20},{row * 7 % 20 + 5},{row * 31 % 97},{row // 2}.5,{'uv'[row % 2]}\n"
+        for row in range(20)
+    )
     notices = data_of(tmp_path, "name,number,weight,t,y\n" + "".join(rows)).notices
-    said = ["'name' differs in every row", "'number' differs in every row", "rows are sorted by 't'"]
+    said = [
+        "'name' differs in every row",
+        "'number' differs in every row",
+        "rows are sorted by 't'",
+    ]
     assert [notice.partition(":")[0] for notice in notices] == said
 
 
 def test_the_word_none_as_a_gap_is_said_with_the_key_that_makes_it_a_category(tmp_path):
-    text = "fence,x,y\n" + "".join(f"{['None', 'wood'][row % 2]},{row * 7 % 23},{'uv'[row % 2]}\n" for row in range(24))
+    text = "fence,x,y\n" + "".join(
+        f"{['None', 'wood'][row % 2]},{row * 7 % 23},{'uv'[row % 2]}\n" for row in range(24)
+    )
     data = data_of(tmp_path, text)
     (notice,) = data.notices
     read = yaml.safe_load(notice.split("`")[1])["read"]
@@ -402,11 +490,16 @@ def test_the_word_none_as_a_gap_is_said_with_the_key_that_makes_it_a_category(tm
     reads = [yaml.safe_load(key)["read"] for key in str(refused.value).split("`")[1:4:2]]
     names = [
         data_of(
-            tmp_path, text, read_keys=tuple((k, v if v is False else tuple(v)) for k, v in read.items())
+            tmp_path,
+            text,
+            read_keys=tuple((k, v if v is False else tuple(v)) for k, v in read.items()),
         ).feature_names[1:]
         for read in reads
     ]
-    assert names == [("fence = None", "fence = wood", "fence missing"), ("fence = wood", "fence missing")]
+    assert names == [
+        ("fence = None", "fence = wood", "fence missing"),
+        ("fence = wood", "fence missing"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -419,7 +512,12 @@ def test_the_word_none_as_a_gap_is_said_with_the_key_that_makes_it_a_category(tm
     ids=["arrow", "number as name", "records"],
 )
 def test_tables_of_other_libraries_keep_their_names_and_none_is_the_default(X, tmp_path):
-    keys = {"drop": [0], "categorical": None, "read": {"na_values": {"-"}, "thousands": None}, "group": None}
+    keys = {
+        "drop": [0],
+        "categorical": None,
+        "read": {"na_values": {"-"}, "thousands": None},
+        "group": None,
+    }
     (column,) = in_memory(X, pa.array([0, 1] * 4), tmp_path, **keys).inputs
     assert (column.name, column.labels, column.has_gaps) == ("b", ("u", "v"), True)
 
@@ -429,7 +527,9 @@ def test_sparse_inputs_are_read(tmp_path):
     np.testing.assert_array_equal(data.frame, np.eye(8))
 
 
-@pytest.mark.parametrize("days", [[20200102, 20201231], ["20200102", "20201231"], [20200102, 20201231, None]])
+@pytest.mark.parametrize(
+    "days", [[20200102, 20201231], ["20200102", "20201231"], [20200102, 20201231, None]]
+)
 def test_declared_dates_may_be_whole_numbers(days):
     column, dates = infer(pd.Series(days, name="x"), meaning(), "date")
     assert (column.form, dates[0]) == ("%Y%m%d", pd.Timestamp(2020, 1, 2))
@@ -448,7 +548,10 @@ def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path)
     path = tmp_path / "auto.data"
     path.write_text('18.0   8 "chevrolet malibu"\n15.0   6\'2"\t"buick ""skylark"""\n')
     rows = pppca_bench.read_table(path, sep=r"\s+", header=False)
-    assert rows.values.tolist() == [["18.0", "8", "chevrolet malibu"], ["15.0", "6'2\"", 'buick "skylark"']]
+    assert rows.values.tolist() == [
+        ["18.0", "8", "chevrolet malibu"],
+        ["15.0", "6'2\"", 'buick "skylark"'],
+    ]
     path.write_text('18.0 8 "chevrolet\n15.0 8 buick\n')
     with pytest.raises(OwnDataError, match="line 1: expected CSV, got an open quotation mark"):
         pppca_bench.read_table(path, sep=r"\s+", header=False)
@@ -458,14 +561,21 @@ def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path)
 def test_several_headers_and_indices_are_refused(key, tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(OwnDataError, match=rf"expected a single {key}, got \[0, 1\]\. Name one of them\."):
+    with pytest.raises(
+        OwnDataError, match=rf"expected a single {key}, got \[0, 1\]\. Name one of them\."
+    ):
         pppca_bench.read_table(path, **{key: [0, 1]})
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"task": "regression"}, {"duplicates": "yes"}, {"read": {"sep": ";"}}, {"read": {"decimal": ",,"}}),
+        *(
+            {"task": "regression"},
+            {"duplicates": "yes"},
+            {"read": {"sep": ";"}},
+            {"read": {"decimal": ",,"}},
+        ),
         *({"read": {"na_values": {"a": [0]}}}, {"group": np.zeros(3)}),
     ],
 )
@@ -490,7 +600,9 @@ def test_text_of_many_values_is_encoded_by_its_components(tmp_path, monkeypatch)
     assert problem.feature_names[:2] == ("note 1", "note 2")
     assert (problem.X_train.min(), problem.X_train.max()) == (0.0, 1.0)
     monkeypatch.setitem(sys.modules, "skrub", None)
-    with pytest.raises(DataError, match=r"'note': expected skrub, .*, got import of skrub halted.* Install it"):
+    with pytest.raises(
+        DataError, match=r"'note': expected skrub, .*, got import of skrub halted.* Install it"
+    ):
         data_of(tmp_path, text, text=("note",)).problem()
 
 
@@ -513,7 +625,9 @@ def test_indices_of_given_data_must_agree(tmp_path):
 
 
 def test_remedies_for_given_data_are_arguments_of_a_table(tmp_path):
-    X = pd.DataFrame({"a": np.arange(20) * 7 % 20 / 2, "t": pd.date_range("2020", periods=20)[::-1]})
+    X = pd.DataFrame(
+        {"a": np.arange(20) * 7 % 20 / 2, "t": pd.date_range("2020", periods=20)[::-1]}
+    )
     y = np.arange(20) % 2
     with pytest.raises(DataError, match="got dates") as refused:
         pppca_bench.run(CONFIG, {"mine": (X, y)}, results=tmp_path)
@@ -536,24 +650,50 @@ def test_predicted_classes_have_the_type_of_the_target(tmp_path, labels):
 
 def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [f"{1000 + row};0,{row * 7 % 13};{'red' if row % 2 else 'blue'};0{row % 3};1,{row % 4}" for row in range(40)]
+    rows = [
+        f"{1000 + row};0,{row * 7 % 13};{'red' if row % 2 else 'blue'};0{row % 3};1,{row % 4}"
+        for row in range(40)
+    ]
     Path("messy.csv").write_text("\n".join(["id;size;colour;code;price", *rows]))
     refused = pppca("data", "describe", "messy.csv", "--target", "colour", "--read", "sep=;")
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 2)
-    described = printed("data", "describe", "messy.csv", "--target", "colour", "--read", "sep=;", "--read", "decimal=,")
-    assert "Note: 'id' differs in every row: an identifier? `drop: [id]` leaves it out." in described
+    described = printed(
+        "data",
+        "describe",
+        "messy.csv",
+        "--target",
+        "colour",
+        "--read",
+        "sep=;",
+        "--read",
+        "decimal=,",
+    )
+    assert (
+        "Note: 'id' differs in every row: an identifier? `drop: [id]` leaves it out." in described
+    )
     table = "{csv: messy.csv, target: colour, drop: [id], read: {sep: ';', decimal: ','}}"
-    Path("own.yaml").write_text(yaml.safe_dump(CONFIG | {"name": "messy", "problems": [yaml.safe_load(table)]}))
+    Path("own.yaml").write_text(
+        yaml.safe_dump(CONFIG | {"name": "messy", "problems": [yaml.safe_load(table)]})
+    )
     printed("run", "own.yaml", "--workers", "0", "--quiet", "--no-tables")
     fitted = pppca_bench.pipeline("messy/messy.csv/all_features/0")
     joblib.dump(fitted, "fitted.joblib")
     new = ["id;size;colour;code;price", "7;0,5;;00;1,3", "8;?;;02;1,0"]
     Path("new.csv").write_text("\n".join(new))
     read = {"sep": ";", "decimal": ","}
-    assert set(joblib.load("fitted.joblib").predict(pppca_bench.read_table("new.csv", **read))) <= {"red", "blue"}
+    assert set(joblib.load("fitted.joblib").predict(pppca_bench.read_table("new.csv", **read))) <= {
+        "red",
+        "blue",
+    }
     for line, said in (
-        ("9;1;;07;1,0", "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got '07'"),
-        ("9;1;;;1,0", "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got a gap"),
+        (
+            "9;1;;07;1,0",
+            "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got '07'",
+        ),
+        (
+            "9;1;;;1,0",
+            "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got a gap",
+        ),
         ("9;1;;00;1.0", "line 4, column 'price' of X: expected numbers, got '1.0'"),
     ):
         Path("odd.csv").write_text("\n".join([*new, line]))

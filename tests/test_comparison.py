@@ -11,12 +11,27 @@ from stored_runs import PIVOT, cell_of, run_of
 
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.comparison import Comparison, Score, compare, render, render_scores, scores, tally
+from pppca_bench.reporting.comparison import (
+    Comparison,
+    Score,
+    compare,
+    render,
+    render_scores,
+    scores,
+    tally,
+)
 from pppca_bench.reporting.statistics import Summary, summarise
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import StoredRun
 
-REPORT_COUNTS = {"P3": 31 * 7, "P4": 12 * 6, "P8": 30 * 8, "P9": 12 * 7, "P10": 30 * 8, "P11": 12 * 7}
+REPORT_COUNTS = {
+    "P3": 31 * 7,
+    "P4": 12 * 6,
+    "P8": 30 * 8,
+    "P9": 12 * 7,
+    "P10": 30 * 8,
+    "P11": 12 * 7,
+}
 COUNTS = {"T1": 64, "T3": 36, "T4": 17, "T6": 17, "T5": 32, "T7": 32} | REPORT_COUNTS
 T1 = ("T1", "cancer1", "tau=5")
 REPORT = own_references()[1]
@@ -32,17 +47,28 @@ class TestComparison:
     def judged(self, ours: Summary | None):
         (table,) = [table for table in tables_of([], {}) if table.id == "T1"]
         quantity, cell = "test_error_percent", table.cells[T1[1:]]
-        cell = cell._replace(ours={quantity: ours} if ours else {}, published={quantity: Number("2.30")})
+        cell = cell._replace(
+            ours={quantity: ours} if ours else {}, published={quantity: Number("2.30")}
+        )
         (result,) = compare([table._replace(cells={T1[1:]: cell})])
         return result
 
     def test_the_numbers_are_those_of_the_summary(self):
         result, own = self.judged(summarise([1.0, 2.0, 3.0, 4.0])), summarise([1.0, 2.0, 3.0, 4.0])
         assert (result.mean, result.sd, result.n) == (own.mean, own.sd, 4)
-        assert (result.difference, result.place) == (pytest.approx(0.2), (*T1, "test_error_percent"))
+        assert (result.difference, result.place) == (
+            pytest.approx(0.2),
+            (*T1, "test_error_percent"),
+        )
         assert self.judged(None)[5:13] == (None, None, 0, *[None] * 5)
         single = self.judged(summarise([2.5]))
-        assert (single.mean, single.n, single.sd, single.low, single.high) == (2.5, 1, None, None, None)
+        assert (single.mean, single.n, single.sd, single.low, single.high) == (
+            2.5,
+            1,
+            None,
+            None,
+            None,
+        )
         assert single.verdict == "consistent"
 
 
@@ -52,16 +78,23 @@ class TestCompare:
         counts = Counter(item.table for item in compared)
         assert {table: counts[table] for table in COUNTS} == COUNTS
         assert [item.place for item in compared if item.verdict == "not run"] == []
-        assert {item.n for item in compared if item.table in COUNTS and item.verdict != "not compared"} == {4}
+        assert {
+            item.n for item in compared if item.table in COUNTS and item.verdict != "not compared"
+        } == {4}
         assert len({item.place for item in compared}) == len(compared)
 
     def test_every_published_cell_of_an_empty_store_is_not_run(self, everything):
         nothing = compare(tables_of([], {}))
         assert [item.place for item in nothing] == [item.place for item in compare(everything)]
-        assert Counter(item.verdict for item in nothing) == {"not run": len(nothing) - 2, "not compared": 2}
+        assert Counter(item.verdict for item in nothing) == {
+            "not run": len(nothing) - 2,
+            "not compared": 2,
+        }
 
 
-def run(method: str = "ne_ppca", hidden: object = "pivot", tau: float | None = None, **values: float) -> StoredRun:
+def run(
+    method: str = "ne_ppca", hidden: object = "pivot", tau: float | None = None, **values: float
+) -> StoredRun:
     parameters = {} if tau is None else {"centre": True, "tau": tau}
     parameters |= {"data_fraction": 100.0} if method == "dgha_speedup" else {}
     return run_of(cell_of("cancer1", method, parameters, {**PIVOT, "hidden": hidden}), **values)
@@ -74,7 +107,13 @@ class TestScores:
         [
             run(tau=5.0, test_error_percent=3.30, dimensionality=2),
             run(tau=15.0, test_error_percent=1.28, dimensionality=4),
-            run("all_features", (), test_error_percent=3.68, test_squared_error_percent=3.56, overfit_percent=0.55),
+            run(
+                "all_features",
+                (),
+                test_error_percent=3.68,
+                test_squared_error_percent=3.56,
+                overfit_percent=0.55,
+            ),
             run("dgha_speedup", tau=5.0, speedup=2.835, speedup_operations=5.67 * math.e),
         ]
     )
@@ -95,7 +134,9 @@ class TestScores:
         (found,) = [item for item in scores(self.TABLES) if item.name == name]
         return (found.share, found.share_target, found.met)
 
-    def test_the_reports_numbers_are_scored_by_their_ratio_and_by_the_share_within_a_standard_deviation(self):
+    def test_the_reports_numbers_are_scored_by_their_ratio_and_by_the_share_within_a_standard_deviation(
+        self,
+    ):
         apart = pytest.approx(math.log(3.68 / 2.93))
         assert self.score("P3 classification error") == (31, 1, apart, apart, "|ln ratio|")
         assert self.shares("P3 classification error") == (0.0, 0.85, False)
@@ -105,21 +146,39 @@ class TestScores:
 
     def test_speedups_are_scored_by_time_and_by_operations(self):
         half, e = pytest.approx(math.log(2)), pytest.approx(1.0)
-        assert self.score("T4 + T6 speed-up, time of the literal kernel") == (32, 1, half, half, "|ln ratio|")
+        assert self.score("T4 + T6 speed-up, time of the literal kernel") == (
+            32,
+            1,
+            half,
+            half,
+            "|ln ratio|",
+        )
         assert self.score("T4 + T6 speed-up, operation count") == (32, 1, e, e, "|ln ratio|")
 
     def test_the_own_rows_of_feature_selection_count_alone(self):
         # NE-pPCA at tau = 15 on cancer1 is in the table too: 1.78 published, 1.28 ours.
-        assert self.score("T3 error, own rows") == (9, 1, pytest.approx(0.5), pytest.approx(0.5), "points")
+        assert self.score("T3 error, own rows") == (
+            9,
+            1,
+            pytest.approx(0.5),
+            pytest.approx(0.5),
+            "points",
+        )
         assert self.score("T3 dimensionality, DGHA rows")[:2] == (6, 0)
 
     def test_each_form_shows_every_score(self):
-        records, text = json.loads(render_scores(self.TABLES, "json")), render_scores(self.TABLES, "markdown")
+        records, text = (
+            json.loads(render_scores(self.TABLES, "json")),
+            render_scores(self.TABLES, "markdown"),
+        )
         assert set(records[0]) == set(Score._fields)
         assert all(record["name"] in text for record in records)
-        assert re.search(r"^\| T1 error +\| 32 +\| 2 +\| 0\.750 +\| 1\.000 +\| points ", text, re.MULTILINE)
+        assert re.search(
+            r"^\| T1 error +\| 32 +\| 2 +\| 0\.750 +\| 1\.000 +\| points ", text, re.MULTILINE
+        )
         linear = (
-            r"^\| P3 classification error +\| 31 +\| 1 +\| 0\.228 +\| 0\.228 .*\| 0\.030 +\| 0 % +\| 85 % +\| no +\|$"
+            r"^\| P3 classification error +\| 31 +\| 1 +\| 0\.228 +\| 0\.228 .*\| 0\.030"
+            r" +\| 0 % +\| 85 % +\| no +\|$"
         )
         assert re.search(linear, text, re.MULTILINE)
 
@@ -142,9 +201,21 @@ def test_numbers_that_a_search_looked_at_are_marked():
     compared = compare(TestScores.TABLES)
     searched = {item.place for item in compared if item.searched}
     own = {place for place in searched if place[0] not in ("T2", "T3")}
-    assert {table for table, *_ in own} == {"T1", "T4", "T5", "T6", "T7", *(f"P{n}" for n in (3, 4, 8, 9, 10, 11))}
+    assert {table for table, *_ in own} == {
+        "T1",
+        "T4",
+        "T5",
+        "T6",
+        "T7",
+        *(f"P{n}" for n in (3, 4, 8, 9, 10, 11)),
+    }
     # No error of T7 decided, nor a test error of the pivot networks, whose search looked at eleven problems.
-    assert {table for table, _, _, quantity in own if quantity.startswith("test")} == {"T1", "T5", "P3", "P4"}
+    assert {table for table, _, _, quantity in own if quantity.startswith("test")} == {
+        "T1",
+        "T5",
+        "P3",
+        "P4",
+    }
     assert len({row for table, row, *_ in own if table in ("P8", "P9", "P10", "P11")}) == 11
     # T2 and T3 show errors again that the search looked at in T1 and T5.
     assert ("T3", "DGHA", "cancer1", "test_error_percent") in searched
@@ -158,14 +229,24 @@ class TestCountedOnce:
 
     def test_a_number_printed_twice_carries_the_place_of_the_first(self, compared):
         # NE-pPCA at tau = 15 on heart1 is in T1, T2 and T3.
-        found = {item.place[:3]: item.same_as for item in compared if item.quantity == "test_error_percent"}
+        found = {
+            item.place[:3]: item.same_as
+            for item in compared
+            if item.quantity == "test_error_percent"
+        }
         assert found["T1", "heart1", "tau=15"] == ""
         assert found["T2", "heart1", "NE-pPCA"] == "T1, heart1, tau=15"
         assert found["T3", "NE pPCA", "heart1"] == "T1, heart1, tau=15"
         assert found["T1", "heart1", "tau=10"] == found["T1", "cancer1", "tau=15"] == ""
 
-    def test_no_two_results_are_of_the_same_runs_and_every_repetition_names_a_result(self, compared):
-        results = {(f"{item.table}, {item.row}, {item.column}", item.quantity) for item in compared if item.is_result}
+    def test_no_two_results_are_of_the_same_runs_and_every_repetition_names_a_result(
+        self, compared
+    ):
+        results = {
+            (f"{item.table}, {item.row}, {item.column}", item.quantity)
+            for item in compared
+            if item.is_result
+        }
         repeated = [(item.same_as, item.quantity) for item in compared if item.same_as]
         assert repeated
         assert set(repeated) <= results
@@ -197,7 +278,9 @@ class TestDistancesWithoutARatio:
 
     def scored(self, number: Number, ours: float) -> list:
         (table,) = [table for table in TestScores.TABLES if table.id == "P3"]
-        cell = table.cells["cancer1", "classification"]._replace(published={"test_error_percent": number})
+        cell = table.cells["cancer1", "classification"]._replace(
+            published={"test_error_percent": number}
+        )
         cell = cell._replace(ours={"test_error_percent": summarise([ours])})
         groups = tuple(group for group in REPORT.scored if group.tables == ("P3",))
         reference = REPORT.model_copy(update={"scored": groups})
@@ -220,7 +303,10 @@ class TestDistancesWithoutARatio:
         assert (score.n_cells, score.n_run, score.score, score.share) == (1, 1, None, share)
 
     def test_a_number_smaller_than_its_standard_deviation_is_not_scored(self):
-        assert [scores(self.scored(Number("0.55", sd), 0.6))[0].n_cells for sd in (0.55, 0.59)] == [1, 0]
+        assert [scores(self.scored(Number("0.55", sd), 0.6))[0].n_cells for sd in (0.55, 0.59)] == [
+            1,
+            0,
+        ]
 
     def test_a_number_for_which_the_reference_has_no_rule_is_not_compared(self):
         (table,) = self.scored(Number("2.93", 0.1), 3.0)

@@ -71,13 +71,19 @@ class Copy:
             shutil.copy(cache.PACKAGE / name, self.package)
         (self.package / "compiled" / "example.py").write_text(KERNEL, encoding="utf-8")
         (self.package / "compiled" / "example_part.py").write_text(PART, encoding="utf-8")
-        ours = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
+        ours = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")
+        }
         home = {"HOME": str(root), "XDG_CACHE_HOME": str(self.user_cache)}
         self.settings = {**ours, "PYTHONPATH": str(self.package.parent), **home}
 
     def run(self, program: str) -> list[str]:
         command = [sys.executable, "-c", program]
-        done = subprocess.run(command, env=self.settings, cwd="/", capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command, env=self.settings, cwd="/", capture_output=True, text=True, check=True
+        )
         assert done.stderr == ""
         return done.stdout.splitlines()
 
@@ -117,12 +123,18 @@ class TestCache:
         copy.edit("example_part.py", "add(x, x)", "add(x, add(x, x))")
         copy.call(24.0, loads=False)
         second = copy.kept()
-        copy.edit("simd.py", "for distance in (4, 2, 1):\n        total", "for distance in (4, 2):\n        total")
+        copy.edit(
+            "simd.py",
+            "for distance in (4, 2, 1):\n        total",
+            "for distance in (4, 2):\n        total",
+        )
         copy.call(12.0, loads=False)
         third = copy.kept()
         assert len(first) == len(second) == len(third) == 1
         assert len({*first, *second, *third}) == 3
-        (copy.package / "compiled" / "other.py").write_text("from pppca_bench.compiled import example\n")
+        (copy.package / "compiled" / "other.py").write_text(
+            "from pppca_bench.compiled import example\n"
+        )
         copy.call(12.0, loads=True)
 
     def test_a_package_that_cannot_be_written_uses_the_users_cache(self, copy):
@@ -160,7 +172,9 @@ class TestCache:
         copy.seal_off()
         copy.user_cache.write_bytes(b"")
         line = copy.call(loads=False, keeps=False)
-        assert line.startswith("compiled kernels cannot be cached, so every process compiles them again (")
+        assert line.startswith(
+            "compiled kernels cannot be cached, so every process compiles them again ("
+        )
         assert line.endswith("). Set NUMBA_CACHE_DIR.")
         assert str(copy.package) in line
         assert str(copy.user_cache) in line
@@ -185,13 +199,17 @@ class TestCache:
 def test_a_kernel_is_built_from_every_module_that_it_imports():
     names = {"gha_epochs", "gha_blocked", "gha_literal", "removal"}
     expected = {f"pppca_bench.engines.{name}" for name in names}
-    expected |= {f"pppca_bench.compiled.{name}" for name in ("arrays", "cache", "jit", "operation", "simd")} | {
-        "pppca_bench.files"
-    }
+    expected |= {
+        f"pppca_bench.compiled.{name}" for name in ("arrays", "cache", "jit", "operation", "simd")
+    } | {"pppca_bench.files"}
     assert set(cache.sources_of("pppca_bench.engines.gha_epochs")) == expected
-    assert {"pppca_bench.classifiers.lanes", "pppca_bench.classifiers.early_stopping", *expected} - set(
-        cache.sources_of("pppca_bench.classifiers.learning_rules")
-    ) == {f"pppca_bench.engines.{name}" for name in names}
+    assert {
+        "pppca_bench.classifiers.lanes",
+        "pppca_bench.classifiers.early_stopping",
+        *expected,
+    } - set(cache.sources_of("pppca_bench.classifiers.learning_rules")) == {
+        f"pppca_bench.engines.{name}" for name in names
+    }
 
 
 def test_without_a_home_folder_the_package_is_the_only_place(monkeypatch):
@@ -211,7 +229,9 @@ class TestFamilies:
         marked = {
             f"{path.relative_to(cache.PACKAGE).with_suffix('').as_posix().replace('/', '.')}:{name}"
             for path in cache.PACKAGE.rglob("*.py")
-            for name in re.findall(r"^@kernel\ndef (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+            for name in re.findall(
+                r"^@kernel\ndef (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE
+            )
         }
         assert marked == set(named)
 
@@ -236,12 +256,18 @@ class TestFamilies:
         ours = {
             (one.__module__.removeprefix("pppca_bench."), one.__name__)
             for one in gc.get_objects()
-            if isinstance(one, jit._Kernel) and one.overloads and one.__module__.startswith("pppca_bench.")
+            if isinstance(one, jit._Kernel)
+            and one.overloads
+            and one.__module__.startswith("pppca_bench.")
         }
-        of_families = {tuple(name.split(":")) for kernels in cache.FAMILIES.values() for name in kernels}
+        of_families = {
+            tuple(name.split(":")) for kernels in cache.FAMILIES.values() for name in kernels
+        }
         assert of_families <= ours
         # Tests in the same process may have compiled parts by themselves: no estimator's module calls those.
-        assert all(len(one.overloads) <= 1 for one in gc.get_objects() if isinstance(one, jit._Kernel))
+        assert all(
+            len(one.overloads) <= 1 for one in gc.get_objects() if isinstance(one, jit._Kernel)
+        )
 
     @compiles
     def test_nothing_of_a_kernel_but_itself_is_visible_to_others(self, tmp_path, monkeypatch):
@@ -250,7 +276,11 @@ class TestFamilies:
         alone = jit._Kernel(lanes.multiply_matrices.py_func)
         alone.ensure_compiled()
         (compiled,) = alone.overloads.values()
-        visible = [one for one in compiled.library.get_defined_functions() if one.linkage.name != "internal"]
+        visible = [
+            one
+            for one in compiled.library.get_defined_functions()
+            if one.linkage.name != "internal"
+        ]
         assert all("multiply_matrices" in one.name for one in visible)
 
 
@@ -288,7 +318,10 @@ class TestSignatures:
         ids=["columns", "strided", "vector", "float32"],
     )
     def test_other_arrays_are_refused_by_name(self, A, given):
-        with pytest.raises(TypeError, match=f"A in sum_of_last_row: expected a C-contiguous readonly .*, got {given}"):
+        with pytest.raises(
+            TypeError,
+            match=f"A in sum_of_last_row: expected a C-contiguous readonly .*, got {given}",
+        ):
             sum_of_last_row(A, 0)
 
     def test_a_number_that_would_lose_its_fraction_is_refused(self):

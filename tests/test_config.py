@@ -21,7 +21,9 @@ from pppca_bench.problems import OwnData, SplitRule
 from pppca_bench.yaml_files.source import parse_yaml, read_yaml
 
 SHIPPED = sorted((Path(__file__).parents[1] / "configs").glob("*.yaml"))
-RPROP = {key: (one.default,) for key, one in section_of(CLASSIFIERS["rprop"]).items()} | {"rule": ("rprop",)}
+RPROP = {key: (one.default,) for key, one in section_of(CLASSIFIERS["rprop"]).items()} | {
+    "rule": ("rprop",)
+}
 
 
 def load(text: str) -> Config:
@@ -38,7 +40,12 @@ def test_a_config_holds_given_values_and_defaults():
     config = load(BASE)
     assert (config.name, config.problems, config.seed) == ("small", ("iris", "wine"), 1)
     gha, dgha = config.methods
-    assert (gha.entry, gha.repeats, dgha.entry, dgha.repeats) == (METHODS["gha"], 2, METHODS["dgha"], 2)
+    assert (gha.entry, gha.repeats, dgha.entry, dgha.repeats) == (
+        METHODS["gha"],
+        2,
+        METHODS["dgha"],
+        2,
+    )
     assert (gha.grid["learning_rate"], gha.grid["n_epochs"]) == ((0.01,), (2000,))
     assert (dgha.grid["data_fraction"], dgha.grid["learning_rate"], dgha.grid["tau"]) == (
         (100.0, 10.0),
@@ -61,7 +68,11 @@ def test_the_shipped_configs_are_valid_and_named_after_their_file(path):
 @pytest.mark.parametrize("rule", [name for name, entry in CLASSIFIERS.items() if entry.is_ensemble])
 def test_an_ensemble_combines_classifiers_of_the_default_rule(rule):
     (method, _) = changed("{hidden: [8]}", f"{{rule: {rule}}}").methods
-    members = {key.removeprefix("base."): values for key, values in method.classifier.items() if "base." in key}
+    members = {
+        key.removeprefix("base."): values
+        for key, values in method.classifier.items()
+        if "base." in key
+    }
     assert members == RPROP
 
 
@@ -129,7 +140,9 @@ def test_each_value_of_a_list_is_a_setting(key, written, values):
     ],
 )
 def test_a_list_parameter_has_several_values_where_it_is_a_list_of_lists(written, values):
-    classifier = changed("hidden: [8]", f"hidden: {written}, max_epochs: [10, 20]").methods[0].classifier
+    classifier = (
+        changed("hidden: [8]", f"hidden: {written}, max_epochs: [10, 20]").methods[0].classifier
+    )
     assert classifier["hidden"] == values
     assert len(list(variants(classifier))) == 2 * len(values)
 
@@ -152,7 +165,9 @@ CORNERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "key"), [(name, key) for name, corners in CORNERS.items() for key in corners])
+@pytest.mark.parametrize(
+    ("name", "key"), [(name, key) for name, corners in CORNERS.items() for key in corners]
+)
 def test_an_estimator_accepts_every_value_that_a_config_admits(name, key):
     rows = [[0.0, 0.1], [1.0, 0.4], [0.5, 0.9], [0.2, 0.3]]
     short = {"n_generations" if name == "ne_ppca" else "n_epochs": 2}
@@ -174,12 +189,31 @@ def test_an_estimator_accepts_every_value_that_a_config_admits(name, key):
     ],
 )
 def test_a_classifier_accepts_every_value_that_a_config_admits(key, value):
-    spec = one_run(methods=["all_features"], classifier={"hidden": [2], "max_epochs": 2, key: value})
+    spec = one_run(
+        methods=["all_features"], classifier={"hidden": [2], "max_epochs": 2, key: value}
+    )
     rows, classes = [[0.0], [1.0], [0.5], [0.25]], [0, 1, 0, 1]
     make_classifier(spec.cell.classifier, "iris", 0).fit(rows, classes, X_val=rows, y_val=classes)
 
 
-VALUES = ["0", "-1", "1e9", ".nan", ".inf", "true", "null", "''", "x", "[]", "{}", "[[]]", "101", "1", "[5, 5]", "0x10"]
+VALUES = [
+    "0",
+    "-1",
+    "1e9",
+    ".nan",
+    ".inf",
+    "true",
+    "null",
+    "''",
+    "x",
+    "[]",
+    "{}",
+    "[[]]",
+    "101",
+    "1",
+    "[5, 5]",
+    "0x10",
+]
 SYMBOLS = [*":[]{}'\"#\t\n\x00é", "- ", "*a", "&a ", "<<: ", "!!python/name:os "]
 
 
@@ -189,7 +223,9 @@ def broken_configs(draw):
     text = draw(st.sampled_from([BASE, *(path.read_text(encoding="utf-8") for path in SHIPPED)]))
     for _ in range(draw(st.integers(1, 3))):
         lines = text.split("\n")
-        place, line, other = (draw(st.integers(0, n)) for n in (len(text), len(lines) - 1, len(lines) - 1))
+        place, line, other = (
+            draw(st.integers(0, n)) for n in (len(text), len(lines) - 1, len(lines) - 1)
+        )
         with_value = re.sub(r":.*", f": {draw(st.sampled_from(VALUES))}", lines[line])
         texts = [
             text[:place] + text[place + draw(st.integers(1, 8)) :],
@@ -221,5 +257,7 @@ def check_refused_or_valid(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("n_examples", [200, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_damaged_config_is_refused_with_file_and_line_or_still_valid(tmp_path, n_examples):
-    check = given(text=broken_configs())(lambda text: check_refused_or_valid(tmp_path / "c.yaml", text))
+    check = given(text=broken_configs())(
+        lambda text: check_refused_or_valid(tmp_path / "c.yaml", text)
+    )
     settings(max_examples=n_examples)(check)()

@@ -33,7 +33,10 @@ SPECS = specs_of(small({"method": "ne_ppca", "n_generations": 2}, repeats=18, ta
     ("arguments", "message"),
     [
         (["--scheduler", "tcp://a:1"], "expected --scheduler with --executor dask"),
-        (["--executor", "dask", "--scheduler", "tcp://a:1", "--workers", "2"], "and without --workers: it has workers"),
+        (
+            ["--executor", "dask", "--scheduler", "tcp://a:1", "--workers", "2"],
+            "and without --workers: it has workers",
+        ),
     ],
 )
 def test_a_scheduler_without_dask_or_with_a_number_of_workers_is_refused(arguments, message):
@@ -56,7 +59,9 @@ def test_the_error_without_dask_names_the_installation_command(monkeypatch, tmp_
 def test_an_unreachable_scheduler_is_an_error(monkeypatch):
     monkeypatch.setattr(dask_cluster, "TIMEOUT_S", 0.2)
     cluster = DaskCluster(1, "tcp://127.0.0.1:9")
-    with pytest.raises(ClusterError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"):
+    with pytest.raises(
+        ClusterError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"
+    ):
         cluster.submit(os.getpid)
 
 
@@ -91,21 +96,29 @@ SPLITS = YAML.replace("[iris, wine]", "[wine, {sklearn: iris}]").replace("repeat
 def test_results_on_dask_equal_local_results_bit_for_bit(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(text)
-    there = pppca_process("run", "small.yaml", "--executor", "dask", "--workers", 2, "--results", "there")
-    assert re.search(r"^Dask's dashboard: http://127\.0\.0\.1:\d+/status$", there.stderr, re.MULTILINE)
+    there = pppca_process(
+        "run", "small.yaml", "--executor", "dask", "--workers", 2, "--results", "there"
+    )
+    assert re.search(
+        r"^Dask's dashboard: http://127\.0\.0\.1:\d+/status$", there.stderr, re.MULTILINE
+    )
     pppca("run", "small.yaml", "--workers", 0, "--results", "here", "--quiet")
     assert stored_rows(Path("there", DATABASE)) == stored_rows(Path("here", DATABASE))
     assert untimed_tables("there") == untimed_tables("here")
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(planned, tmp_path, monkeypatch):
+def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(
+    planned, tmp_path, monkeypatch
+):
     monkeypatch.setenv("DIED", str(tmp_path / "died"))
     monkeypatch.setattr(runner, "compute", dying_workers.die_once_loading)
     sent = []
     register = dask_cluster.Client.register_plugin
     monkeypatch.setattr(
-        dask_cluster.Client, "register_plugin", lambda *given, name: (sent.append(name), register(*given, name=name))
+        dask_cluster.Client,
+        "register_plugin",
+        lambda *given, name: (sent.append(name), register(*given, name=name)),
     )
     with DaskCluster(2) as cluster:
         outcome = runner.run(SPECS, planned, IRIS, workers=cluster)
@@ -126,7 +139,9 @@ def test_a_run_that_exceeds_the_time_limit_fails_alone(planned, monkeypatch):
     monkeypatch.setattr(runner, "compute", dying_workers.hang_at_repeat_3)
     with DaskCluster(1, timeout=2) as cluster:
         outcome = runner.run(specs, planned, IRIS, workers=cluster)
-    assert outcome == runner.Outcome(8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s")
+    assert outcome == runner.Outcome(
+        8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s"
+    )
 
 
 @pytest.mark.slow
@@ -153,7 +168,9 @@ def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(
 def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen]:
     """Start a command of Dask's, and kill it at the end."""
     command = [sys.executable, "-m", "dask", *arguments]
-    with subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             yield process
         finally:

@@ -33,7 +33,8 @@ def kept_rows(variances, rows=None, **limits):
 
 
 @pytest.mark.parametrize(
-    ("tau", "kept"), [(5.0, [0, 2]), (9.9, [0, 2]), (10.0, [0, 2, 3]), (39.0, [0, 2, 3]), (40.0, [0, 2, 3, 1])]
+    ("tau", "kept"),
+    [(5.0, [0, 2]), (9.9, [0, 2]), (10.0, [0, 2, 3]), (39.0, [0, 2, 3]), (40.0, [0, 2, 3, 1])],
 )
 def test_formula_1_removes_ratios_above_tau_only(tau, kept):
     # Ratios to the largest variance, 40: 1, 40, 2, 10. A ratio equal to tau stays.
@@ -73,7 +74,10 @@ def test_a_check_sorts_the_kept_rows_by_decreasing_variance():
 
 def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
     # Covariance diag(4, 1, 1). Rows along (1, 0, 0), equal in direction, span 4 together; (1, 1, 0) adds 1 to it.
-    rows, C = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.diag([4.0, 1.0, 1.0])
+    rows, C = (
+        np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 0.0]]),
+        np.diag([4.0, 1.0, 1.0]),
+    )
     for least, n_rows in ((4.0, 1), (4.5, 3), (9.0, 3)):
         assert count_rows_retaining(rows, C, least) == n_rows
 
@@ -88,7 +92,11 @@ def test_run_of_the_defaults_agrees_with_plain_loops(tau):
     rng = np.random.default_rng(7)
     rows = 2.0 * orthonormal(rng.standard_normal((13, 13)))
     rows = rows[np.argsort(-np.var(WINE @ rows.T, axis=0))]
-    options = {"n_started": [1] * 3 + [13] * 33, "checked": [False] * 3 + [True] * 33, "learning_rate": 1.2 / 53}
+    options = {
+        "n_started": [1] * 3 + [13] * 33,
+        "checked": [False] * 3 + [True] * 33,
+        "learning_rate": 1.2 / 53,
+    }
     orders = [rng.permutation(178)[:53] for _ in range(36)]
     W, indices = naive.dgha(WINE, rows, tau=tau, orders=orders, **options)
     assert 1 <= len(indices) < 13
@@ -132,7 +140,12 @@ def test_constant_samples_remove_nothing():
 def test_after_long_learning_as_many_rows_remain_as_of_exact_pca():
     eigenvalues = np.linalg.eigvalsh(np.cov(WINE.T, bias=True))[::-1]
     expected = int((eigenvalues[0] / eigenvalues <= 10.0).sum())
-    options = PLAIN | {"learning_rate": 9.0, "first_check": 500, "decay_epochs": 100, "n_epochs": 600}
+    options = PLAIN | {
+        "learning_rate": 9.0,
+        "first_check": 500,
+        "decay_epochs": 100,
+        "n_epochs": 600,
+    }
     assert DGHA(10.0, random_state=0, **options).fit(WINE).n_components_ == expected
 
 
@@ -148,7 +161,9 @@ def test_an_epoch_draws_its_share_of_samples(fraction, n_drawn):
 @pytest.mark.parametrize("first_check", [2, 5])
 def test_counted_operations_follow_the_history(first_check, kind):
     # Rows that wait for the head start's end are computed too.
-    dgha = kind(5.0, data_fraction=50.0, n_epochs=30, first_check=first_check, random_state=0).fit(WINE)
+    dgha = kind(5.0, data_fraction=50.0, n_epochs=30, first_check=first_check, random_state=0).fit(
+        WINE
+    )
     rows = dgha.history_["dimensionality"]
     assert len(set(rows)) > 1
     expected = 0
@@ -177,6 +192,7 @@ def test_fewer_samples_than_features_remove_the_same_rows_as_the_literal_kernel(
 
 def test_divergence_names_epoch_and_rate():
     with pytest.raises(
-        ValueError, match=r"DGHA diverged in epoch \d+: learning_rate 900.0 .* Try a rate below [\d.e+-]+, or"
+        ValueError,
+        match=r"DGHA diverged in epoch \d+: learning_rate 900.0 .* Try a rate below [\d.e+-]+, or",
     ):
         DGHA(learning_rate=900.0, random_state=0).fit(WINE)

@@ -39,13 +39,19 @@ class Page(HTMLParser):
 def site(tmp_path_factory) -> Path:
     """Build the site from a copy of the versioned sources, without a network."""
     folder = tmp_path_factory.mktemp("site")
-    made = shutil.ignore_patterns("gallery", "by_config", "demo", "*.dt", "*.sqlite*", "__pycache__")
+    made = shutil.ignore_patterns(
+        "gallery", "by_config", "demo", "*.dt", "*.sqlite*", "__pycache__"
+    )
     for name in ("configs", "data", "docs", "examples", "results"):
         shutil.copytree(ROOT / name, folder / name, ignore=made)
     shutil.copy(ROOT / "CITATION.cff", folder)
     nowhere = "http://127.0.0.1:9"
     done = subprocess.run(
-        [*(sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"), "docs", "build/docs"],
+        [
+            *(sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"),
+            "docs",
+            "build/docs",
+        ],
         cwd=folder,
         env={**os.environ, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere},
         capture_output=True,
@@ -59,7 +65,11 @@ def site(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def pages(site) -> dict[Path, Page]:
     """Return every page but the report, which has tests of its own."""
-    return {file: Page(file.read_text(encoding="utf-8")) for file in site.rglob("*.html") if file.name != "report.html"}
+    return {
+        file: Page(file.read_text(encoding="utf-8"))
+        for file in site.rglob("*.html")
+        if file.name != "report.html"
+    }
 
 
 def unresolved(page: Path, links: set[str], pages: dict[Path, Page]) -> list[str]:
@@ -79,12 +89,21 @@ def unresolved(page: Path, links: set[str], pages: dict[Path, Page]) -> list[str
 @pytest.mark.slow
 def test_no_link_of_the_site_is_broken(site, pages):
     assert len(pages[site / "index.html"].links) > 20
-    assert [bad for page, read in pages.items() for bad in unresolved(page, read.links | read.loads, pages)] == []
+    assert [
+        bad
+        for page, read in pages.items()
+        for bad in unresolved(page, read.links | read.loads, pages)
+    ] == []
 
 
 @pytest.mark.slow
 def test_no_page_of_the_site_loads_third_party_content(pages):
-    assert {url for page in pages.values() for url in page.loads if urlsplit(url).scheme not in ("", "data")} == set()
+    assert {
+        url
+        for page in pages.values()
+        for url in page.loads
+        if urlsplit(url).scheme not in ("", "data")
+    } == set()
 
 
 @pytest.mark.slow
@@ -94,7 +113,9 @@ def test_the_site_documents_every_public_name_command_method_classifier_and_tabl
     keys = pages[site / "config_keys.html"].ids
     named = {f"method-{name}" for name in METHODS} | {f"rule-{name}" for name in CLASSIFIERS}
     assert {name.replace("_", "-") for name in named} <= keys
-    tables = {file.stem.lower().replace("_", "-") for file in (ROOT / "results" / "tables").glob("*.md")}
+    tables = {
+        file.stem.lower().replace("_", "-") for file in (ROOT / "results" / "tables").glob("*.md")
+    }
     assert tables <= pages[site / "results.html"].ids
 
 
@@ -102,4 +123,6 @@ def test_the_site_documents_every_public_name_command_method_classifier_and_tabl
 def test_every_example_was_run_and_every_document_is_on_the_site(site):
     shown = {file.stem for file in (site / "gallery").glob("plot_*.html")}
     assert shown == {file.stem for file in (ROOT / "examples").glob("plot_*.py")}
-    assert {file.stem for file in (ROOT / "docs").glob("*.md")} <= {file.stem for file in site.glob("*.html")}
+    assert {file.stem for file in (ROOT / "docs").glob("*.md")} <= {
+        file.stem for file in site.glob("*.html")
+    }

@@ -36,14 +36,21 @@ class TestCommand:
         lines = printed("doctor").splitlines()
         assert lines[0] == "ok  environment: Good."
         assert lines[-1] == "All checks passed."
-        assert [line.split(":")[0] for line in lines[1:-1]] == ["ok  cache", "ok  results", "ok  database"]
+        assert [line.split(":")[0] for line in lines[1:-1]] == [
+            "ok  cache",
+            "ok  results",
+            "ok  database",
+        ]
 
     @pytest.mark.usefixtures("quick_doctor")
     def test_a_failed_check_is_a_line_with_its_remedy_and_nothing_changes(self, store):
         store.rows("UPDATE cells SET parameters = '{'")
         before = store.path.read_bytes()
         *_, line, last = printed("doctor", code=1).splitlines()
-        assert re.match(r"!!  database: results/results\.sqlite: no intact .* Restore it from a backup, or move", line)
+        assert re.match(
+            r"!!  database: results/results\.sqlite: no intact .* Restore it from a backup, or move",
+            line,
+        )
         assert last == "1 check failed."
         assert store.path.read_bytes() == before
 
@@ -95,7 +102,9 @@ def test_each_problem_is_read_and_an_error_is_reported(monkeypatch):
     assert found[-1].text == "2 of 4 Proben1 files are as registered."
 
 
-def test_an_intact_database_is_accepted_and_damage_that_reading_runs_does_not_meet_is_reported(store):
+def test_an_intact_database_is_accepted_and_damage_that_reading_runs_does_not_meet_is_reported(
+    store,
+):
     store.record([RunResult("key0", "done", history={"curve": np.zeros(2)})], "{}")
     assert doctor._database(store.path).remedy is None
     store.rows("PRAGMA writable_schema = ON")
@@ -103,17 +112,26 @@ def test_an_intact_database_is_accepted_and_damage_that_reading_runs_does_not_me
         "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'problems')"
         " WHERE name = 'configs'"
     )
-    assert doctor._database(store.path).text.startswith(f"{store.path}: no intact results database (")
+    assert doctor._database(store.path).text.startswith(
+        f"{store.path}: no intact results database ("
+    )
 
 
 class TestResults:
-    def test_a_new_folder_is_accepted_and_not_created_and_an_unwritable_folder_is_reported(self, tmp_path):
+    def test_a_new_folder_is_accepted_and_not_created_and_an_unwritable_folder_is_reported(
+        self, tmp_path
+    ):
         assert doctor._results(tmp_path / "new" / "results").remedy is None
         path = tmp_path / "new" / "results.sqlite"
-        assert doctor._database(path).text == f"{path}: does not exist yet; `pppca run CONFIG` creates it."
+        assert (
+            doctor._database(path).text
+            == f"{path}: does not exist yet; `pppca run CONFIG` creates it."
+        )
         (tmp_path / "file").write_text("")
         text = f"{tmp_path / 'file'}: cannot be written (Not a directory)."
-        assert doctor._results(tmp_path / "file") == CheckResult("results", text, "Name another folder with --results.")
+        assert doctor._results(tmp_path / "file") == CheckResult(
+            "results", text, "Name another folder with --results."
+        )
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
     def test_a_folder_that_may_not_be_searched_is_reported(self, tmp_path, monkeypatch):
@@ -121,7 +139,10 @@ class TestResults:
             raise PermissionError(errno.EACCES, "Permission denied", str(self))
 
         monkeypatch.setattr(Path, "exists", refuse)
-        for result in (doctor._results(tmp_path / "a"), doctor._database(tmp_path / "a" / "results.sqlite")):
+        for result in (
+            doctor._results(tmp_path / "a"),
+            doctor._database(tmp_path / "a" / "results.sqlite"),
+        ):
             assert "Permission denied" in result.text
             assert result.remedy is not None
 

@@ -18,7 +18,12 @@ from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, StructureGAClas
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier, StumpClassifier
 from pppca_bench.engines import DGHA, GHA, NEpPCA
-from pppca_bench.engines.counterparts import DGHAWithoutRemoval, NotebookGHA, PCALikeDGHA, PCALikeNEpPCA
+from pppca_bench.engines.counterparts import (
+    DGHAWithoutRemoval,
+    NotebookGHA,
+    PCALikeDGHA,
+    PCALikeNEpPCA,
+)
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.lda import LDA
@@ -34,7 +39,9 @@ BY_SPLIT = [
     BackpropMLPClassifier(standardise=True, keep="best", random_state=0),
     BaggingClassifier(SMALL, 3, random_state=0),
     AdaBoostClassifier(SMALL, 3, random_state=0),
-    FLGPClassifier(random_state=0, n_layers=2, n_populations=2, population_size=30, n_generations=6),
+    FLGPClassifier(
+        random_state=0, n_layers=2, n_populations=2, population_size=30, n_generations=6
+    ),
     GAMLPClassifier((3,), max_generations=150, mutation_scale=0.3, random_state=0),
     StructureGAClassifier((3,), population_size=8, max_generations=3, random_state=0),
     PrunedMLPClassifier((3,), max_epochs=100, retrain_epochs=20, random_state=0),
@@ -60,11 +67,15 @@ OTHERS = [
     Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=20, random_state=0),
 ]
 
-ENGINES = [make(n_components=2) for make in (GHA, DGHA, CCIPCA, FastSimilarityMatching, AdaOja, EigenGame)]
+ENGINES = [
+    make(n_components=2) for make in (GHA, DGHA, CCIPCA, FastSimilarityMatching, AdaOja, EigenGame)
+]
 ENGINES += [NEpPCA(n_generations=5, random_state=0)]
 BY_DEFAULT = [NEpPCA(), CCIPCA(), CCIPCA(tau=10.0), FastSimilarityMatching(), AdaOja(), EigenGame()]
 BY_DEFAULT += [GHA(n_epochs=3), PCALikeNEpPCA(n_generations=3)]
-BY_DEFAULT += [make(n_epochs=5, learning_rate=0.1) for make in (DGHA, PCALikeDGHA, DGHAWithoutRemoval)]
+BY_DEFAULT += [
+    make(n_epochs=5, learning_rate=0.1) for make in (DGHA, PCALikeDGHA, DGHAWithoutRemoval)
+]
 """Engines that keep as many components as their rules say."""
 
 
@@ -73,7 +84,9 @@ def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [GHA, DGHA, NEpPCA, RpropMLPClassifier, RpropMLPRegressor, BackpropMLPClassifier])
+@pytest.mark.parametrize(
+    "estimator", [GHA, DGHA, NEpPCA, RpropMLPClassifier, RpropMLPRegressor, BackpropMLPClassifier]
+)
 def test_examples_of_docstrings_run(estimator):
     (example,) = DocTestFinder(recurse=False).find(estimator)
     assert example.examples
@@ -88,30 +101,52 @@ BY_SPECTRUM = [CovariancePCA, SingularValuePCA, ICA, Autoencoder, GaussianKernel
 A_RULE = "an integer where variance_ratio and tau are null, got None."
 SIZED = [RFESVMClassifier, FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
 REFUSED = [
-    (GHA(decay_epochs=2.0, decay_samples=3.0), "decay_samples", "null where decay_epochs is given, got 3.0."),
+    (
+        GHA(decay_epochs=2.0, decay_samples=3.0),
+        "decay_samples",
+        "null where decay_epochs is given, got 3.0.",
+    ),
     (GHA(5), "n_components", "an integer from 1 to 4 or null, got 5."),
     (NEpPCA(n_components=5), "n_components", "an integer from 1 to 4 or null, got 5."),
-    (NEpPCA(min_components=3, max_components=2), "min_components", "at most max_components (2), got 3."),
+    (
+        NEpPCA(min_components=3, max_components=2),
+        "min_components",
+        "at most max_components (2), got 3.",
+    ),
     (NEpPCA(n_jobs=0), "n_jobs", "a number of threads, or -1 for all processors, got 0."),
     (NotebookGHA(5), "component", "an integer from 1 to 4, got 5."),
     (CovariancePCA(5), "n_components", "an integer from 1 to 4 or null, got 5."),
     (LDA(3), "n_components", "an integer from 1 to 2 or null, got 3."),
     *((make(), "n_components", A_RULE) for make in BY_SPECTRUM),
-    *((make(1, tau=5.0), "tau", "null where n_components is given, got 5.0.") for make in BY_SPECTRUM),
+    *(
+        (make(1, tau=5.0), "tau", "null where n_components is given, got 5.0.")
+        for make in BY_SPECTRUM
+    ),
     (ICA(variance_ratio=0.5, tau=5.0), "tau", "null where variance_ratio is given, got 5.0."),
-    *((make(n_features=5), "n_features", "an integer from 1 to 4 or null, got 5.") for make in SIZED),
+    *(
+        (make(n_features=5), "n_features", "an integer from 1 to 4 or null, got 5.")
+        for make in SIZED
+    ),
     (
         RpropMLPClassifier(initial_step_range=(0.2, 0.1)),
         "initial_step_range",
         "two numbers, the first at most the second, got (0.2, 0.1).",
     ),
-    (RpropMLPClassifier(step_min=2.0, step_max=1.0), "step_min", "at most step_max (1.0), got 2.0."),
+    (
+        RpropMLPClassifier(step_min=2.0, step_max=1.0),
+        "step_min",
+        "at most step_max (1.0), got 2.0.",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("estimator", "name", "message"), REFUSED, ids=str)
-def test_values_out_of_range_or_in_contradiction_are_refused_by_name(iris, estimator, name, message):
-    with pytest.raises(ParameterError, match=f"^{re.escape(f'{name} in {named(estimator)}: expected {message}')}$"):
+def test_values_out_of_range_or_in_contradiction_are_refused_by_name(
+    iris, estimator, name, message
+):
+    with pytest.raises(
+        ParameterError, match=f"^{re.escape(f'{name} in {named(estimator)}: expected {message}')}$"
+    ):
         estimator.fit(*iris[:2])
 
 
@@ -130,7 +165,9 @@ RANDOM = [
     *(
         one
         for one in BY_SPLIT
-        if not isinstance(one, RFESVMClassifier | FilterSelector | ForwardSelector | GaussianKernelPCA)
+        if not isinstance(
+            one, RFESVMClassifier | FilterSelector | ForwardSelector | GaussianKernelPCA
+        )
     ),
     Autoencoder(2, kind="nonlinear", max_iter=20),
     ICA(3),
@@ -183,8 +220,13 @@ def test_inverse_transform_takes_what_transform_returns_alone(iris, estimator):
     for wrong in (outputs[:, :-1], np.hstack([outputs, outputs])):
         if wrong.shape[1]:
             expected = rf"expected {n} column\(s\), as `transform` returns, got {wrong.shape[1]}\."
-            with pytest.raises(ValueError, match=rf"^X in {named(estimator)}\.inverse_transform: {expected}$"):
+            with pytest.raises(
+                ValueError, match=rf"^X in {named(estimator)}\.inverse_transform: {expected}$"
+            ):
                 fitted.inverse_transform(wrong)
-    for wrong, message in ((np.full_like(outputs, np.nan), "contains NaN"), (outputs[0], "Expected 2D array")):
+    for wrong, message in (
+        (np.full_like(outputs, np.nan), "contains NaN"),
+        (outputs[0], "Expected 2D array"),
+    ):
         with pytest.raises(ValueError, match=message):
             fitted.inverse_transform(wrong)

@@ -49,7 +49,10 @@ def population(networks, variances=None, sizes=None):
 def run_gram_schmidt(W):
     """Return the rows that are not lost."""
     n_nodes, n_features = np.shape(W)
-    panels, work = in_panels(W)[0], orthonormalisation.make_workspace(padded(n_nodes) // 8, padded(n_features))
+    panels, work = (
+        in_panels(W)[0],
+        orthonormalisation.make_workspace(padded(n_nodes) // 8, padded(n_features)),
+    )
     panels.reshape(-1, padded(n_features), 8)[-1, :n_features, (n_nodes - 1) % 8 + 1 :] = 7.0
     work.lost[:] = True
     orthonormalisation.orthonormalise(panels, n_nodes, padded(n_features), n_features, work)
@@ -67,7 +70,10 @@ def limits(tau, min_components=1):
 def evaluate_networks(networks, moments, rule, first, last):
     """Evaluate some networks of a population, in place."""
     n_rows, depth = networks.weights.shape[1], len(moments.full)
-    panels, work = aligned_zeros(n_rows, 8), orthonormalisation.make_workspace(n_rows // depth, depth)
+    panels, work = (
+        aligned_zeros(n_rows, 8),
+        orthonormalisation.make_workspace(n_rows // depth, depth),
+    )
     for p in range(first, last):
         panels[:] = networks.weights[p]
         evaluation.evaluate(panels, networks.sizes[p], moments, rule, work, networks, p)
@@ -78,7 +84,11 @@ def run_evaluate(W, C, rule, n_nodes=None):
     networks = population([W], sizes=[n_nodes or len(W)])
     evaluate_networks(networks, evaluation.moments_of(C), rule, 0, 1)
     size = networks.sizes[0]
-    return rows_of(networks.weights[0], size, len(C)), networks.variances[0, :size], networks.fitness[0]
+    return (
+        rows_of(networks.weights[0], size, len(C)),
+        networks.variances[0, :size],
+        networks.fitness[0],
+    )
 
 
 def run_cross(w_i, w_j, v_i, v_j):
@@ -94,7 +104,9 @@ def run_cross(w_i, w_j, v_i, v_j):
 
 def run_breed(networks, first, second, n_features):
     panels = aligned_zeros(networks.weights.shape[1], 8)
-    n_nodes = kernels.breed(networks, first, second, padded(n_features), panels, aligned_zeros(2, 8))
+    n_nodes = kernels.breed(
+        networks, first, second, padded(n_features), panels, aligned_zeros(2, 8)
+    )
     return rows_of(panels, n_nodes, n_features)
 
 
@@ -112,9 +124,12 @@ class TestCrossing:
             assert_allclose(child, [3.3, -0.4], rtol=1e-15)
 
     @pytest.mark.parametrize(
-        ("other", "v_i", "v_j"), [((0.6, 0.8), 3.0, 1.0), ((1.0, 0.0), 2.0, 2.0), ((1.0, 0.0), 0.0, 0.0)]
+        ("other", "v_i", "v_j"),
+        [((0.6, 0.8), 3.0, 1.0), ((1.0, 0.0), 2.0, 2.0), ((1.0, 0.0), 0.0, 0.0)],
     )
-    def test_equal_nodes_equal_variances_and_no_variances_give_the_first_parent(self, other, v_i, v_j):
+    def test_equal_nodes_equal_variances_and_no_variances_give_the_first_parent(
+        self, other, v_i, v_j
+    ):
         assert_array_equal(run_cross((0.6, 0.8), other, v_i, v_j), [0.6, 0.8])
 
 
@@ -172,7 +187,9 @@ class TestEvaluation:
         assert fitness == pytest.approx(1.0)
 
     def test_a_lost_node_is_removed_at_any_limit(self):
-        W, variances, _ = run_evaluate(np.array([[1.0, 0.0], [2.0, 0.0]]), self.C, limits(1e9, min_components=2))
+        W, variances, _ = run_evaluate(
+            np.array([[1.0, 0.0], [2.0, 0.0]]), self.C, limits(1e9, min_components=2)
+        )
         assert_array_equal(W, [[1.0, 0.0]])
         assert_allclose(variances, [4.0])
 
@@ -180,7 +197,9 @@ class TestEvaluation:
     def test_no_variance_is_below_zero(self, seed):
         rng = np.random.default_rng(seed)
         samples = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 9))
-        _, variances, _ = run_evaluate(np.linalg.svd(samples)[2], covariance(samples), limits(10.0, min_components=9))
+        _, variances, _ = run_evaluate(
+            np.linalg.svd(samples)[2], covariance(samples), limits(10.0, min_components=9)
+        )
         assert len(variances) == 9
         assert variances.min() >= 0.0
 
@@ -194,7 +213,9 @@ class TestEvaluation:
             assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(("n_nodes", "sizes"), [(4, (4, 2, 3)), (20, (20, 3, 17)), (20, (16, 9, 8))])
+@pytest.mark.parametrize(
+    ("n_nodes", "sizes"), [(4, (4, 2, 3)), (20, (20, 3, 17)), (20, (16, 9, 8))]
+)
 def test_children_agree_with_the_plain_loop_twin(n_nodes, sizes):
     rng = np.random.default_rng(8)
     weights = rng.standard_normal((3, n_nodes, n_nodes + 1))
@@ -249,7 +270,9 @@ class TestMutation:
         noise = self.noise(start=start)
         for panel in (0, 8):
             for row in range(panel, panel + 5, 2):
-                pairs = np.transpose([naive.normal_pair(1234567, start + 16 * row + lane) for lane in range(8)])
+                pairs = np.transpose(
+                    [naive.normal_pair(1234567, start + 16 * row + lane) for lane in range(8)]
+                )
                 # The last row of an odd number of rows takes the first number of each pair.
                 rows = noise[row : min(row + 2, panel + 5)]
                 assert_allclose(rows, pairs[: len(rows)], rtol=1e-9, atol=1e-10)
@@ -266,7 +289,10 @@ class TestMutation:
 
 @settings(max_examples=10, deadline=None)
 @given(
-    seed=st.integers(0, 999), n_features=st.integers(1, 11), tau=st.floats(1.5, 50.0), n_generations=st.integers(0, 3)
+    seed=st.integers(0, 999),
+    n_features=st.integers(1, 11),
+    tau=st.floats(1.5, 50.0),
+    n_generations=st.integers(0, 3),
 )
 def test_the_literal_steps_end_with_the_nodes_of_ne_ppca(seed, n_features, tau, n_generations):
     X = random_samples(seed, n_features=n_features)

@@ -88,7 +88,9 @@ def test_an_error_of_a_call_is_its_result_and_loses_nothing(workers):
     assert one.n_in_flight == 4
 
 
-def test_only_the_call_whose_worker_died_is_lost_and_a_new_worker_computes_the_next(workers, tmp_path):
+def test_only_the_call_whose_worker_died_is_lost_and_a_new_worker_computes_the_next(
+    workers, tmp_path
+):
     two = workers(2)
     other = two.submit(wait_for, tmp_path / "later")
     lost = two.submit(os._exit, 9)
@@ -108,7 +110,9 @@ def start_a_child_and_a_thread() -> int:
     return child
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux waits for a process that is no child")
+@pytest.mark.skipif(
+    not hasattr(os, "pidfd_open"), reason="Linux waits for a process that is no child"
+)
 @pytest.mark.parametrize("end", ["close", "renew", "death"])
 def test_threads_and_processes_that_a_call_leaves_end_with_its_worker(workers, end):
     one = workers(1)
@@ -134,7 +138,9 @@ def test_signals_wait_for_the_end_of_a_block():
     assert recorded == ["all"]
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux waits for a process that is no child")
+@pytest.mark.skipif(
+    not hasattr(os, "pidfd_open"), reason="Linux waits for a process that is no child"
+)
 @pytest.mark.parametrize(
     ("error", "is_stopped"), [(None, False), (KeyboardInterrupt, False), (KeyboardInterrupt, True)]
 )
@@ -166,7 +172,10 @@ def test_closing_waits_for_the_calls_in_flight_and_renewing_does_not(workers, tm
     assert never.exception(timeout=60) is not None
 
 
-@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="workers have no server here")
+@pytest.mark.skipif(
+    "forkserver" not in multiprocessing.get_all_start_methods(),
+    reason="workers have no server here",
+)
 def test_a_server_that_was_killed_is_started_again(workers):
     before = workers(1).submit(os.getppid).result(timeout=60)
     os.kill(before, signal.SIGKILL)
@@ -180,7 +189,9 @@ def test_any_executor_of_the_standard_library_serves():
 
 def test_a_worker_does_not_import_the_command_line_that_its_parent_was_started_with():
     program = "import sys, pppca_bench.__main__; print(*sorted({'click', 'pppca_bench.cli.main'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == ""
 
 
@@ -230,4 +241,6 @@ def test_a_script_whose_workers_would_run_it_again_is_refused(tmp_path, script, 
     path.write_text(f"from pppca_bench.experiments import executors\n{script}\n")
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
     assert done.returncode == is_refused
-    assert ('expected `if __name__ == "__main__":` before a call with worker' in done.stderr) == is_refused
+    assert (
+        'expected `if __name__ == "__main__":` before a call with worker' in done.stderr
+    ) == is_refused

@@ -11,7 +11,12 @@ from stored_runs import cell_of, results_by_config, results_of, run_of
 from pppca_bench.config.shipped import find_experiment
 from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
+from pppca_bench.paper.experiment import (
+    ENDINGS,
+    experiment_documents,
+    experiment_figure,
+    experiments,
+)
 from pppca_bench.reporting.figure_drawing import SHADES, draw
 from pppca_bench.reporting.statistics import corrected_t
 from pppca_bench.runs import ProblemFacts
@@ -19,13 +24,17 @@ from pppca_bench.runs import ProblemFacts
 ROOT = Path(__file__).parents[1]
 FIRST, SECOND = experiments()
 PROBLEMS = [f"data{number}" for number in range(14)]
-FACTS = {name: ProblemFacts(name, "a", "classification", name, 9, 2, 80, 10, 10) for name in PROBLEMS}
+FACTS = {
+    name: ProblemFacts(name, "a", "classification", name, 9, 2, 80, 10, 10) for name in PROBLEMS
+}
 FOLDS = [-0.1, 0.0, 0.1]
 WRITTEN, DGHA = "NE-pPCA (as written)", "DGHA (fitted)"
 LITTLE = "Methods that lose at most 1 point against all features on significantly more than half of the data sets"
 MUCH = "Methods that lose more than 1 point against all features on significantly more than half of the data sets"
 ALIKE = "Methods whose typical loss against all features is within ±1 point with a probability above 95 %"
-GAIN = "Methods that gain more than 1 point against exact PCA at τ = 15 with a probability above 95 %"
+GAIN = (
+    "Methods that gain more than 1 point against exact PCA at τ = 15 with a probability above 95 %"
+)
 
 
 def results(experiment=FIRST, *, sizes=None, **shift):
@@ -35,13 +44,21 @@ def results(experiment=FIRST, *, sizes=None, **shift):
     """
     runs = []
     for selected in experiment.methods().values():
-        method, settings = selected["method"], {key: value for key, value in selected.items() if key != "method"}
+        method, settings = (
+            selected["method"],
+            {key: value for key, value in selected.items() if key != "method"},
+        )
         for problem in PROBLEMS:
             cell = cell_of(problem, method, settings, {})
             for repeat, noise in enumerate(FOLDS):
                 error = 10.0 + repeat + shift.get(method, 0.0) + noise * (method != "all_features")
                 runs.append(
-                    run_of(cell, repeat, test_error_percent=error, dimensionality=(sizes or {}).get(problem, 3))
+                    run_of(
+                        cell,
+                        repeat,
+                        test_error_percent=error,
+                        dimensionality=(sizes or {}).get(problem, 3),
+                    )
                 )
     return results_by_config({experiment.configs[0]: runs})
 
@@ -55,17 +72,25 @@ def of(records, row):
     return next(record for record in records if record["row"] == row)
 
 
-@pytest.mark.parametrize(("experiment", "n_data_sets"), [(FIRST, 14), (SECOND, 32)], ids=["first", "second"])
+@pytest.mark.parametrize(
+    ("experiment", "n_data_sets"), [(FIRST, 14), (SECOND, 32)], ids=["first", "second"]
+)
 def test_the_configs_run_every_method_on_every_data_set_once(experiment, n_data_sets):
-    request = read_request([find_experiment(Path(name)) for name in experiment.configs], data_dir=None)
+    request = read_request(
+        [find_experiment(Path(name)) for name in experiment.configs], data_dir=None
+    )
     cells = {spec.cell for spec in request.specs}
     assert len({cell.problem for cell in cells}) == n_data_sets
     for name, settings in experiment.methods().items():
-        method, settings = settings["method"], {key: value for key, value in settings.items() if key != "method"}
+        method, settings = (
+            settings["method"],
+            {key: value for key, value in settings.items() if key != "method"},
+        )
         matching = [
             cell
             for cell in cells
-            if cell.method == method and all(cell.settings.get(key, value) == value for key, value in settings.items())
+            if cell.method == method
+            and all(cell.settings.get(key, value) == value for key, value in settings.items())
         ]
         assert len(matching) == n_data_sets, name
         assert name.startswith(METHODS[method].title)
@@ -83,17 +108,22 @@ def test_losses_have_the_interval_of_overlapping_folds():
     first = losses.records[0]
     test = corrected_t([2.0 + noise for noise in FOLDS], 10 / 80)
     assert (first["row"], first["data_set"]) == ("NE-pPCA (as written) − all features", "data0")
-    assert [first[name] for name in ("loss", "low", "high")] == pytest.approx([test.difference, test.low, test.high])
+    assert [first[name] for name in ("loss", "low", "high")] == pytest.approx(
+        [test.difference, test.low, test.high]
+    )
     assert len(losses.records) == 13 * len(PROBLEMS)
 
 
 def test_repeats_of_a_fold_are_averaged():
-    losses = documents(facts={name: replace(known, n_splits=2) for name, known in FACTS.items()}, ne_ppca=2.0)[
-        "_losses"
-    ]
+    losses = documents(
+        facts={name: replace(known, n_splits=2) for name, known in FACTS.items()}, ne_ppca=2.0
+    )["_losses"]
     # Of three repeats, the first and the third are of the first of two folds.
     test = corrected_t([2.0 + (FOLDS[0] + FOLDS[2]) / 2, 2.0 + FOLDS[1]], 10 / 80)
-    assert (losses.records[0]["n"], losses.records[0]["loss"]) == (2, pytest.approx(test.difference))
+    assert (losses.records[0]["n"], losses.records[0]["loss"]) == (
+        2,
+        pytest.approx(test.difference),
+    )
 
 
 def test_comparisons_are_tested_over_the_data_sets():
@@ -102,7 +132,11 @@ def test_comparisons_are_tested_over_the_data_sets():
     # All of 14 data sets lose more than a point: 2 / 2¹⁴, times the 13 comparisons.
     assert lost["p_holm"] == pytest.approx(13 * 2 / 2**14)
     assert lost["verdict"] == "does not hold"
-    assert (lost["better"], lost["worse"], lost["typical"]) == (0.0, pytest.approx(1.0, abs=0.05), pytest.approx(2.0))
+    assert (lost["better"], lost["worse"], lost["typical"]) == (
+        0.0,
+        pytest.approx(1.0, abs=0.05),
+        pytest.approx(2.0),
+    )
     kept = of(tests, "PCA − all features")
     assert (kept["verdict"], kept["alike"]) == ("holds", pytest.approx(1.0, abs=0.05))
 
@@ -110,9 +144,15 @@ def test_comparisons_are_tested_over_the_data_sets():
 @pytest.mark.parametrize(
     ("shift", "sentence"),
     [
-        ({}, f"{LITTLE}: NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted), with 33 %"),
+        (
+            {},
+            f"{LITTLE}: NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted), with 33 %",
+        ),
         (dict.fromkeys(("ne_ppca", "dgha", "pca"), 2.0), f"{LITTLE}: none."),
-        ({"ne_ppca": 2.0}, f"{MUCH}: NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted)"),
+        (
+            {"ne_ppca": 2.0},
+            f"{MUCH}: NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted)",
+        ),
         ({"pca": 0.5}, f"{ALIKE}: NE-pPCA (as "),
         ({"pca": 2.0}, f"{GAIN}: NE-pPCA (as written); NE-pPCA (fitted)"),
         ({"pca": 0.5}, f"{GAIN}: none."),
@@ -124,10 +164,16 @@ def test_the_conclusions_follow_the_tests(shift, sentence):
 
 
 @pytest.mark.parametrize(("shift", "is_advised"), [({}, True), ({"pca_like_dgha": 2.0}, False)])
-def test_exact_pca_is_advised_if_pseudo_pca_is_not_better_with_as_many_components(shift, is_advised):
+def test_exact_pca_is_advised_if_pseudo_pca_is_not_better_with_as_many_components(
+    shift, is_advised
+):
     notes = documents(**shift)["_tests"].notes
     assert (
-        any(note.startswith("To reduce the features of data like these, use exact PCA") for note in notes) == is_advised
+        any(
+            note.startswith("To reduce the features of data like these, use exact PCA")
+            for note in notes
+        )
+        == is_advised
     )
 
 
@@ -135,7 +181,11 @@ def test_data_sets_without_a_cut_are_apart_in_the_second_experiment():
     sizes = dict.fromkeys(PROBLEMS[:4], 9)
     made = documents(SECOND, sizes=sizes, ne_ppca=2.0)
     lost = of(made["_tests"].records, "NE-pPCA (as written) − all features")
-    assert (lost["n"], lost["n_apart"], lost["verdict"]) == (10, 4, "undecided")  # 2 / 2¹⁰ times 34 is above .05
+    assert (lost["n"], lost["n_apart"], lost["verdict"]) == (
+        10,
+        4,
+        "undecided",
+    )  # 2 / 2¹⁰ times 34 is above .05
     whole = [record for record in made["_margins"].records if record["variant"] == "all data sets"]
     assert (of(whole, lost["row"])["n"], of(whole, lost["row"])["verdict"]) == (14, "does not hold")
     matrix = made["_matrix"]
@@ -158,7 +208,9 @@ def test_the_matrix_has_a_grid_for_each_group_and_is_drawn():
     assert [len(grid.headers) - 1 for grid in (matrix, *matrix.others)] == [4, 1, 8, 2, 20]
     figure = experiment_figure(SECOND, made, FACTS)
     assert [len(panel.data) for panel in figure.panels] == [14 * n for n in (4, 8, 2, 20)]
-    assert {verdict for panel in figure.panels for verdict in panel.data["verdict"]} <= SHADES.keys()
+    assert {
+        verdict for panel in figure.panels for verdict in panel.data["verdict"]
+    } <= SHADES.keys()
     drawing = draw(figure)
     assert len(drawing.axes) == 4
     assert {text.get_text() for text in drawing.axes[0].texts} == {"+2.0", "0.0"}
@@ -187,7 +239,12 @@ def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():
     cut = losses[losses["features_percent"] < SECOND.most_features]
     by_row = {row: own["loss"] for row, own in cut.groupby("row", sort=False)}
     counted = tests[tests["p_holm"].notna()].set_index("row")
-    p = pd.Series({row: wilcoxon(by_row[row].round(10) - 1.0, zero_method="zsplit").pvalue for row in counted.index})
+    p = pd.Series(
+        {
+            row: wilcoxon(by_row[row].round(10) - 1.0, zero_method="zsplit").pvalue
+            for row in counted.index
+        }
+    )
     ranks = p.rank(method="first")
     adjusted = (p * (len(p) - ranks + 1)).iloc[p.argsort()].cummax().clip(upper=1.0)
     assert len(counted) == 34
@@ -195,7 +252,13 @@ def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():
     assert list(counted["p_holm"]) == pytest.approx(list(adjusted[counted.index]))
     typical = counted["typical"]
     for row in counted.index:
-        verdict = "undecided" if adjusted[row] >= 0.05 else "holds" if typical[row] < 1.0 else "does not hold"
+        verdict = (
+            "undecided"
+            if adjusted[row] >= 0.05
+            else "holds"
+            if typical[row] < 1.0
+            else "does not hold"
+        )
         assert counted["verdict"][row] == verdict, row
 
 
@@ -204,9 +267,18 @@ def test_the_page_states_the_p_and_the_widths_of_the_intervals_of_the_rendered_t
     tests, losses = (pd.read_csv(folder / f"E_{name}.csv") for name in ("tests", "losses"))
     own = tests.set_index("row").loc["DGHA (fitted) − PCA, as many as DGHA (fitted)"]
     intervals = losses[losses["row"].str.contains("as many as")][["low", "high"]]
-    widths, inside = intervals["high"] - intervals["low"], (intervals["low"] > -1.0) & (intervals["high"] < 1.0)
+    widths, inside = (
+        intervals["high"] - intervals["low"],
+        (intervals["low"] > -1.0) & (intervals["high"] < 1.0),
+    )
     p = binomtest(int(own["n_small"]), int(own["n"])).pvalue
     text = " ".join((ROOT / FIRST.page).read_text(encoding="utf-8").split())
-    assert f"{own['n_small']} of {own['n']} data sets: a two-sided p of {p:.3f}, and of {own['p_holm']:.3f} af" in text
+    assert (
+        f"{own['n_small']} of {own['n']} data sets: a two-sided p of {p:.3f}, and of {own['p_holm']:.3f} af"
+        in text
+    )
     assert f"the {len(widths)} intervals of the losses against exact PCA" in text
-    assert f"up to {widths.max():.1f} points wide (median {widths.median():.1f}), and {inside.sum()} of them" in text
+    assert (
+        f"up to {widths.max():.1f} points wide (median {widths.median():.1f}), and {inside.sum()} of them"
+        in text
+    )

@@ -34,12 +34,18 @@ def results(tmp_path) -> Path:
     with Store(tmp_path / "results.sqlite") as store:
         store.plan(Plan("one", "c" * 64, "# mine\nname: one\n", tuple(SPECS)))
         store.plan(Plan("two", "d" * 64, "name: two\n", tuple(SPECS[:1])))
-        store.describe_problems([ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)])
+        store.describe_problems(
+            [ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)]
+        )
         done = [
             RunResult(
                 spec.key,
                 "done",
-                values={"test_error_percent": 2.5 + spec.repeat, "n_epochs": 17, "own_measure": 0.5},
+                values={
+                    "test_error_percent": 2.5 + spec.repeat,
+                    "n_epochs": 17,
+                    "own_measure": 0.5,
+                },
                 history={"dimensionality": np.arange(5), "variances": np.ones((5, 4))},
             )
             for spec in SPECS[:2]
@@ -54,16 +60,28 @@ class TestLoadResults:
         runs = pppca_bench.load_results(results).set_index("key")
         assert sorted(runs.index) == ["ab0", "ab1", "ab2", "cd0"]
         first = runs.loc["ab0"]
-        assert (first["configs"], first["problem"], first["method"], first["repeat"]) == ("one two", "iris", "dgha", 0)
+        assert (first["configs"], first["problem"], first["method"], first["repeat"]) == (
+            "one two",
+            "iris",
+            "dgha",
+            0,
+        )
         assert (first["seed"], first["status"], first["data_sha256"]) == (2**62, "done", "a" * 64)
         assert (first["version"], first["commit"]) == ("0.1.0", "abcdef123456.dirty")
         assert (first["method.n_epochs"], first["n_epochs"]) == (50, 17)
         assert (first["test_error_percent"], first["own_measure"]) == (2.5, 0.5)
-        assert runs["status"].to_dict() == {"ab0": "done", "ab1": "done", "ab2": "planned", "cd0": "failed"}
+        assert runs["status"].to_dict() == {
+            "ab0": "done",
+            "ab1": "done",
+            "ab2": "planned",
+            "cd0": "failed",
+        }
         assert runs.loc["cd0", "error"] == TRACEBACK
         assert pd.isna(runs.loc["ab2", "test_error_percent"])
 
-    def test_settings_are_numbers_or_flags_where_all_are_and_else_text_as_configs_have_it(self, results):
+    def test_settings_are_numbers_or_flags_where_all_are_and_else_text_as_configs_have_it(
+        self, results
+    ):
         runs = pppca_bench.load_results(results).set_index("key")
         assert runs["method.tau"].dtype == float
         assert pd.isna(runs.loc["cd0", "method.tau"])
@@ -97,15 +115,21 @@ class TestExport:
 
     def test_parquet_keeps_every_value_and_type(self, results, tmp_path):
         path = tmp_path / "new" / "runs.parquet"
-        assert printed("export", "--results", results, "--out", path) == f"Wrote 4 runs to {path}.\n"
+        assert (
+            printed("export", "--results", results, "--out", path) == f"Wrote 4 runs to {path}.\n"
+        )
         pd.testing.assert_frame_equal(pd.read_parquet(path), pppca_bench.load_results(results))
 
     def test_the_error_without_pyarrow_names_the_installation_command(self, results, monkeypatch):
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyarrow" else ...)
+        monkeypatch.setattr(
+            "importlib.util.find_spec", lambda name: None if name == "pyarrow" else ...
+        )
         said = "Error: Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.\n"
         assert printed("export", "--results", results, "--out", "runs.parquet", code=1) == said
 
-    @pytest.mark.parametrize(("name", "start"), [("a.parquet", b"PAR1"), ("a.PARQUET", b"PAR1"), ("a.csv", b"key,")])
+    @pytest.mark.parametrize(
+        ("name", "start"), [("a.parquet", b"PAR1"), ("a.PARQUET", b"PAR1"), ("a.csv", b"key,")]
+    )
     def test_the_suffix_decides_the_format(self, results, tmp_path, name, start):
         printed("export", "--results", results, "--out", tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
@@ -116,25 +140,42 @@ class TestExport:
         printed(*asked, "--format", "csv")
 
     def test_parquet_is_not_printed(self, results):
-        assert "name a file with --out" in printed("export", "--results", results, "--format", "parquet", code=2)
+        assert "name a file with --out" in printed(
+            "export", "--results", results, "--format", "parquet", code=2
+        )
 
 
 class TestShow:
     def test_all_facts_of_a_run_are_printed_as_yaml(self, results):
         shown = yaml.safe_load(pppca("show", "ab1", "--results", results).stdout)
-        assert (shown["key"], shown["status"], shown["configs"], shown["seed"]) == ("ab1", "done", ["one"], 2**62 + 1)
+        assert (shown["key"], shown["status"], shown["configs"], shown["seed"]) == (
+            "ab1",
+            "done",
+            ["one"],
+            2**62 + 1,
+        )
         assert shown["problem"]["n_features"] == 4
-        assert (shown["parameters"], shown["classifier"]["hidden"]) == ({"n_epochs": 50, "tau": 15.0}, [8, 4])
+        assert (shown["parameters"], shown["classifier"]["hidden"]) == (
+            {"n_epochs": 50, "tau": 15.0},
+            [8, 4],
+        )
         assert shown["values"] == {"test_error_percent": 3.5, "n_epochs": 17, "own_measure": 0.5}
         assert shown["histories"] == {"dimensionality": "5", "variances": "5 × 4"}
-        assert shown["provenance"] == {"pppca": "0.1.0+abcdef123456.dirty", "python": "3.11.7", "configs": {"one": "1"}}
+        assert shown["provenance"] == {
+            "pppca": "0.1.0+abcdef123456.dirty",
+            "python": "3.11.7",
+            "configs": {"one": "1"},
+        }
         assert "error" not in shown
 
     def test_a_failed_run_is_shown_with_its_traceback_line_by_line(self, results):
         shown = pppca("show", "cd", "--results", results)
         assert "\n  ValueError: too large: é\n" in shown.stdout
         assert yaml.safe_load(shown.stdout)["error"] == TRACEBACK
-        assert yaml.safe_load(shown.stdout)["problem"] == {"name": "own/my.dt", "data_sha256": "b" * 64}
+        assert yaml.safe_load(shown.stdout)["problem"] == {
+            "name": "own/my.dt",
+            "data_sha256": "b" * 64,
+        }
 
     def test_an_unplanned_run_is_shown(self, results):
         with Store(results / "results.sqlite") as store:
@@ -143,23 +184,35 @@ class TestShow:
         assert (shown["configs"], shown["status"], shown["values"]) == ([], "planned", {})
 
     @pytest.mark.parametrize(
-        ("text", "key"), [("ab1", "ab1"), ("c", "cd0"), ("one/iris/dgha/2", "ab2"), ("one/own/my.dt/gha/0", "cd0")]
+        ("text", "key"),
+        [("ab1", "ab1"), ("c", "cd0"), ("one/iris/dgha/2", "ab2"), ("one/own/my.dt/gha/0", "cd0")],
     )
-    def test_a_run_is_named_by_its_key_a_prefix_or_its_config_problem_method_and_repeat(self, results, text, key):
+    def test_a_run_is_named_by_its_key_a_prefix_or_its_config_problem_method_and_repeat(
+        self, results, text, key
+    ):
         with Store(results / "results.sqlite", read_only=True) as store:
             assert find_run(store, text) == key
 
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("a", r"^3 runs match 'a' in .*: .* of one run, such as ab0 \(problem=iris,method=dgha\); ab1 .*\.$"),
-            ("x", r"^no run 'x' in .*: expected .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$"),
+            (
+                "a",
+                r"^3 runs match 'a' in .*: .* of one run, such as ab0 \(problem=iris,method=dgha\); ab1 .*\.$",
+            ),
+            (
+                "x",
+                r"^no run 'x' in .*: expected .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$",
+            ),
             ("one/iris/dgha/x", r"^no run 'one/iris/dgha/x'"),
             ("%", r"^no run '%'"),
         ],
     )
     def test_a_name_of_no_run_or_of_several_is_refused(self, results, text, message):
-        with Store(results / "results.sqlite", read_only=True) as store, pytest.raises(UnknownNameError, match=message):
+        with (
+            Store(results / "results.sqlite", read_only=True) as store,
+            pytest.raises(UnknownNameError, match=message),
+        ):
             find_run(store, text)
 
 
@@ -173,6 +226,15 @@ class TestList:
 def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(tmp_path):
     cells = [replace(DGHA, parameters=(("n_epochs", 50), ("tau", tau))) for tau in (5.0, 10.5)]
     with Store(tmp_path / "results.sqlite") as store:
-        store.plan(Plan("one", "c" * 64, "", tuple(RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells))))
-        with pytest.raises(UnknownNameError, match=r"such as k0 \(.*,tau=5\); k1 \(.*,tau=10\.5\)\.$"):
+        store.plan(
+            Plan(
+                "one",
+                "c" * 64,
+                "",
+                tuple(RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells)),
+            )
+        )
+        with pytest.raises(
+            UnknownNameError, match=r"such as k0 \(.*,tau=5\); k1 \(.*,tau=10\.5\)\.$"
+        ):
             find_run(store, "one/iris/dgha/0")

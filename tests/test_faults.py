@@ -35,7 +35,9 @@ def finished(tmp_path_factory) -> Path:
     """Return a folder with a config and its results."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "small.yaml").write_text(CONFIG)
-    result = pppca("run", str(folder / "small.yaml"), "--results", str(folder / "results"), "--workers", "0")
+    result = pppca(
+        "run", str(folder / "small.yaml"), "--results", str(folder / "results"), "--workers", "0"
+    )
     assert result.exit_code == 0, result.output
     return folder
 
@@ -48,7 +50,9 @@ def folder(finished, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def assert_refused(result: Result | subprocess.CompletedProcess, pattern: str, code: int = 1) -> None:
+def assert_refused(
+    result: Result | subprocess.CompletedProcess, pattern: str, code: int = 1
+) -> None:
     assert code == (result.exit_code if isinstance(result, Result) else result.returncode), result
     lines = [line for line in re.split(r"[\r\n]", result.stderr) if line.startswith("Error")]
     assert len(lines) == 1, result.stderr
@@ -69,7 +73,8 @@ def test_a_run_on_a_full_disk_ends_with_an_error_and_can_be_resumed(folder, work
     command = [sys.executable, "-c", program, str(size * 9 // 10), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert_refused(
-        done, r"full/results\.sqlite: cannot be used .*Recorded results are kept: free some space on the disk"
+        done,
+        r"full/results\.sqlite: cannot be used .*Recorded results are kept: free some space on the disk",
     )
     kept = stored_rows(Path("full", "results.sqlite"), aside=())
     assert 0 < len(kept) < N_RUNS
@@ -136,17 +141,22 @@ def test_results_that_may_only_be_read_can_be_read_and_what_may_not_be_is_named(
 
 
 @pytest.mark.parametrize("command", [("run", "small.yaml"), ("tables",)], ids=" ".join)
-def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_works(folder, command):
+def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_works(
+    folder, command
+):
     path = folder / "results" / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: path.stat().st_size // 2])
     refused = pppca(*command)
     assert_refused(
-        refused, r"results\.sqlite: no intact results database \(.*\)\. Restore it from a backup, or move it"
+        refused,
+        r"results\.sqlite: no intact results database \(.*\)\. Restore it from a backup, or move it",
     )
     assert path.read_bytes() == before
     move = refused.stderr.split("`")[1]
     subprocess.run(move, shell=True, check=True)
-    assert pppca("run", "small.yaml").stderr.endswith(f"{N_RUNS} runs done, 0 were already stored.\n")
+    assert pppca("run", "small.yaml").stderr.endswith(
+        f"{N_RUNS} runs done, 0 were already stored.\n"
+    )
 
 
 @pytest.mark.usefixtures("folder")

@@ -20,7 +20,9 @@ from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_figures
 from pppca_bench.runs import RunResult, RunSpec
 
-T_975_1 = 12.706204736  # 97.5 % quantile of Student's t with one degree of freedom, from printed tables
+T_975_1 = (
+    12.706204736  # 97.5 % quantile of Student's t with one degree of freedom, from printed tables
+)
 NAN = np.nan
 
 
@@ -47,7 +49,9 @@ class Runs:
         parameters = {"centre": True, "tau": tau, **settings}
         parameters |= {} if fraction is None else {"data_fraction": fraction}
         cell = cell_of(problem, method, parameters, {})
-        spec, result = run_of(cell, len(self._runs), dimensionality=n_nodes, test_error_percent=error)
+        spec, result = run_of(
+            cell, len(self._runs), dimensionality=n_nodes, test_error_percent=error
+        )
         curves = {name: np.array(curve) for name, curve in history.items()}
         if "variances" in curves:
             curves["direction_variances"] = curves["variances"]
@@ -56,7 +60,9 @@ class Runs:
         return self
 
     def figures(self, config: str = CONFIG) -> dict[str, Figure]:
-        configs = dict.fromkeys((config, "pseudo_pca"), self._runs)  # the second is that of F8 alone
+        configs = dict.fromkeys(
+            (config, "pseudo_pca"), self._runs
+        )  # the second is that of F8 alone
         return {one.figure: one for one in tables_and_figures(self._folder, configs, {})[1]}
 
 
@@ -102,18 +108,30 @@ class TestNumbers:
     def test_other_configs_and_several_settings_do_not_count(self, runs):
         runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0])
         assert runs.figures("mine")["F1"].panels == ()
-        runs.add("cancer1", "ne_ppca", settings={"n_generations": 7}, mean_dimensionality=[9.0, 9.0])
+        runs.add(
+            "cancer1", "ne_ppca", settings={"n_generations": 7}, mean_dimensionality=[9.0, 9.0]
+        )
         assert runs.figures()["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
 
-    def test_estimates_are_ranked_and_a_removed_node_counts_as_zero_until_all_repeats_removed_it(self, runs):
-        runs.add("cancer1", "dgha", 100.0, variances=[[4.0, 1.0], [4.0, NAN], [5.0, NAN], [5.0, NAN]])
-        runs.add("cancer1", "dgha", 100.0, variances=[[1.0, 2.0], [3.0, 4.0], [NAN, 7.0], [NAN, 7.0]])
+    def test_estimates_are_ranked_and_a_removed_node_counts_as_zero_until_all_repeats_removed_it(
+        self, runs
+    ):
+        runs.add(
+            "cancer1", "dgha", 100.0, variances=[[4.0, 1.0], [4.0, NAN], [5.0, NAN], [5.0, NAN]]
+        )
+        runs.add(
+            "cancer1", "dgha", 100.0, variances=[[1.0, 2.0], [3.0, 4.0], [NAN, 7.0], [NAN, 7.0]]
+        )
         figure = runs.figures()["F3"]
         assert column(figure, "mean", curve="estimate 1") == [3.0, 4.0, 6.0, 6.0]
         assert column(figure, "mean", curve="estimate 2") == [1.0, 1.5, 0.0]
         assert column(figure, "step", curve="estimate 2") == [0, 1, 2]
         assert column(figure, "removed", curve="estimate 2") == [0.0, 0.5, 1.0]
-        marks = [line.get_xydata().tolist() for line in draw(figure).axes[0].get_lines() if len(line.get_xdata()) == 1]
+        marks = [
+            line.get_xydata().tolist()
+            for line in draw(figure).axes[0].get_lines()
+            if len(line.get_xdata()) == 1
+        ]
         assert marks == [[[1.0, 0.0]]], "where half of the repeats have removed it"
 
 
@@ -165,9 +183,16 @@ class TestDrawing:
         drawn, bands = [], []
         for panel, ax in zip(figure.panels, draw(figure).axes, strict=True):
             lines = [(line.get_label(), line.get_xydata()) for line in ax.get_lines()]
-            drawn += [(panel.title, name, int(x), np.float32(y)) for name, points in lines for x, y in points]
+            drawn += [
+                (panel.title, name, int(x), np.float32(y))
+                for name, points in lines
+                for x, y in points
+            ]
             bands += [y for band in ax.collections for y in band.get_paths()[0].vertices[:, 1]]
-        written = [(row["panel"], row["curve"], int(row["step"]), np.float32(row["mean"])) for row in rows(figure)]
+        written = [
+            (row["panel"], row["curve"], int(row["step"]), np.float32(row["mean"]))
+            for row in rows(figure)
+        ]
         assert drawn == written
         assert {*np.float32(bands)} == {*np.float32(column(figure, "low") + column(figure, "high"))}
 

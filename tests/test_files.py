@@ -24,7 +24,9 @@ def test_texts_that_spreadsheets_would_compute_are_marked_and_numbers_are_not():
 
 
 def test_numbers_of_mixed_columns_are_written_as_before():
-    frame = pd.DataFrame({"mixed": [1, 2.5, None, "a", True]}, dtype=object).assign(n=[1, 2, 3, 4, 5], x=0.1)
+    frame = pd.DataFrame({"mixed": [1, 2.5, None, "a", True]}, dtype=object).assign(
+        n=[1, 2, 3, 4, 5], x=0.1
+    )
     assert to_csv(frame) == frame.to_csv(index=False, lineterminator="\n")
 
 
@@ -55,7 +57,9 @@ class TestShared:
         with os.fdopen(open_shared(tmp_path / "file", only_own=True), "rb") as file:
             assert file.read() == b""
 
-    @pytest.mark.parametrize("place", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+    @pytest.mark.parametrize(
+        "place", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")]
+    )
     def test_anything_but_a_regular_file_is_refused_at_once(self, tmp_path, place):
         place(tmp_path / "file")
         with pytest.raises(OSError, match=r"regular|symbolic"):
@@ -71,4 +75,7 @@ class TestShared:
         path.chmod(0o600)
         monkeypatch.setattr(os, "geteuid", lambda: 4711)
         assert exposure(Path("/").stat()) is None
-        assert exposure(os.stat_result((0o600, 0, 0, 0, 4712, 0, 0, 0, 0, 0))) == "it belongs to another user"
+        assert (
+            exposure(os.stat_result((0o600, 0, 0, 0, 4712, 0, 0, 0, 0, 0)))
+            == "it belongs to another user"
+        )

@@ -36,16 +36,22 @@ def test_typical_losses_are_those_of_the_experiment():
 
 
 @pytest.mark.parametrize("reading", ["as written", "fitted"])
-def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction_where_features_were_cut(reading):
+def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction_where_features_were_cut(
+    reading,
+):
     losses = pd.read_csv(EXPERIMENT / "E2_losses.csv")
-    losses = losses[losses["row"].str.endswith(f"({reading}) − all features") & losses["low"].notna()]
+    losses = losses[
+        losses["row"].str.endswith(f"({reading}) − all features") & losses["low"].notna()
+    ]
     own = losses[losses["features_percent"] < 90.0]
     error = (own["high"] - own["low"]) / 2.0 / stats.t.ppf(0.975, own["n"] - 1)
     below = stats.t.cdf((own["loss"] - 1.0) / error.clip(lower=1e-12), own["n"] - 1)
     texts = dict[str, list[str]]()
     for p in (below, 1.0 - below):
         order = p.argsort(kind="stable")
-        n_rejected = next((rank for rank, place in enumerate(order) if p[place] * (len(p) - rank) >= 0.05), len(p))
+        n_rejected = next(
+            (rank for rank, place in enumerate(order) if p[place] * (len(p) - rank) >= 0.05), len(p)
+        )
         rejected = own.iloc[sorted(order[:n_rejected])]
         for row in dict.fromkeys(own["row"]):
             names = [*rejected[rejected["row"] == row]["data_set"]]
@@ -53,4 +59,7 @@ def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction_whe
             texts.setdefault(row, []).append(text)
     for row, (small, large) in texts.items():
         n = (own["row"] == row).sum()
-        assert f"{row}: significantly below 1 point on {small}, significantly above on {large}, of {n}." in PAGE
+        assert (
+            f"{row}: significantly below 1 point on {small}, significantly above on {large}, of {n}."
+            in PAGE
+        )

@@ -15,7 +15,9 @@ SAMPLES = np.random.default_rng(0).uniform(size=(30, 4))
 def test_the_whole_evolution_on_cancer1_ends_with_the_variances_of_ne_ppca():
     X = load_problem("cancer1").X_train
     literal, ours = (kind(tau=10.0, random_state=3).fit(X) for kind in (FitnessTime, NEpPCA))
-    np.testing.assert_allclose(literal.explained_variance_ratio_, ours.explained_variance_ratio_, rtol=1e-9)
+    np.testing.assert_allclose(
+        literal.explained_variance_ratio_, ours.explained_variance_ratio_, rtol=1e-9
+    )
 
 
 def test_shares_are_of_the_times_between_the_steps(monkeypatch):
@@ -36,14 +38,23 @@ def test_shares_are_of_the_times_between_the_steps(monkeypatch):
 
 def test_operations_are_counted_over_all_networks_before_removal_without_times():
     # Of 4 nodes twice: responses 30 * 4 * 5, Gram-Schmidt 4 * 16; of the offspring: breeding 4 * 4 * 4.
-    measures = FitnessTime(1e12, n_generations=1, timed=False, random_state=0).fit(SAMPLES).measures_
-    assert measures == {"dimensionality": 4, "fitness_operations_percent": pytest.approx(100 * 1328 / (1328 + 64))}
+    measures = (
+        FitnessTime(1e12, n_generations=1, timed=False, random_state=0).fit(SAMPLES).measures_
+    )
+    assert measures == {
+        "dimensionality": 4,
+        "fitness_operations_percent": pytest.approx(100 * 1328 / (1328 + 64)),
+    }
 
 
 def test_the_scale_of_the_data_does_not_matter():
-    usual, *others = (FitnessTime(random_state=0).fit(SAMPLES * s) for s in (1.0, 2.0**-450, 2.0**450))
+    usual, *others = (
+        FitnessTime(random_state=0).fit(SAMPLES * s) for s in (1.0, 2.0**-450, 2.0**450)
+    )
     for other in others:
-        np.testing.assert_array_equal(other.explained_variance_ratio_, usual.explained_variance_ratio_)
+        np.testing.assert_array_equal(
+            other.explained_variance_ratio_, usual.explained_variance_ratio_
+        )
 
 
 @pytest.mark.parametrize("n_samples", [0, 1])

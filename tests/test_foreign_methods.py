@@ -20,7 +20,10 @@ from pppca_bench.methods.protocol import describe_parameters, section_of
     ("path", "reason"),
     [
         ("%s:Halve", "has no attribute 'Halve' (did you mean 'Halves'?)"),
-        ("%s:Nothing", "expected a class with fit and transform, or fit and predict, got a class without fit and tr"),
+        (
+            "%s:Nothing",
+            "expected a class with fit and transform, or fit and predict, got a class without fit and tr",
+        ),
         ("%s:Mapped", "Its fit_transform alone cannot be applied to the other splits"),
     ],
 )
@@ -32,12 +35,30 @@ def test_a_path_to_anything_but_a_method_is_refused_with_the_reason(module, path
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ('{method: "%s:Halves", parameters: {powr: 2}}', "parameters.powr: unknown key, expected one of power,"),
-        ('{method: "%s:Halves", power: 2}', "methods[0].power: unknown key, expected one of method, repeats,"),
-        ('{method: "%s:Halves", parameters: {power: {a: 1}}}', "expected a number, text, true, false, null or a list"),
-        ('{method: "%s:Drawn", parameters: {scale: big}}', "parameters.scale: expected a number, got 'big'"),
-        ('{method: "%s:Halves", classifier: "%s:Halves"}', "a class with fit and predict, got a class without predict"),
-        ('{method: "sklearn.svm:SVR"}', "expected an approximation problem, which sklearn.svm:SVR needs, got iris"),
+        (
+            '{method: "%s:Halves", parameters: {powr: 2}}',
+            "parameters.powr: unknown key, expected one of power,",
+        ),
+        (
+            '{method: "%s:Halves", power: 2}',
+            "methods[0].power: unknown key, expected one of method, repeats,",
+        ),
+        (
+            '{method: "%s:Halves", parameters: {power: {a: 1}}}',
+            "expected a number, text, true, false, null or a list",
+        ),
+        (
+            '{method: "%s:Drawn", parameters: {scale: big}}',
+            "parameters.scale: expected a number, got 'big'",
+        ),
+        (
+            '{method: "%s:Halves", classifier: "%s:Halves"}',
+            "a class with fit and predict, got a class without predict",
+        ),
+        (
+            '{method: "sklearn.svm:SVR"}',
+            "expected an approximation problem, which sklearn.svm:SVR needs, got iris",
+        ),
     ],
 )
 def test_validation_errors_of_third_party_methods(module, entry, message):
@@ -50,7 +71,8 @@ def test_validation_errors_of_third_party_methods(module, entry, message):
 def test_an_import_that_raises_is_reported_in_a_line(module):
     Path(f"{module}.py").write_text("1 / 0\n")
     message = (
-        f"Error: {module}:A: expected module:Class that can be imported, got ZeroDivisionError: division by zero.\n"
+        f"Error: {module}:A: expected module:Class that can be imported, got ZeroDivisionError:"
+        " division by zero.\n"
     )
     assert printed("methods", f"{module}:A", code=2) == message
 
@@ -120,13 +142,18 @@ def test_parameters_have_the_docstrings_types_and_the_defaults(module):
     }
     assert described["power"] == ("float", "1.0")
     assert described["weights"] == ("tuple of float", "[1.0, 1.0]")
-    drawn = {row["parameter"]: row["values"] for row in describe_parameters(find_method(f"{module}:Drawn"))}
+    drawn = {
+        row["parameter"]: row["values"]
+        for row in describe_parameters(find_method(f"{module}:Drawn"))
+    }
     assert drawn["scale"] == "a number"
 
 
 def test_pppca_methods_describes_one_method(module):
     output = printed("methods", f"{module}:Halves")
-    assert output.startswith(f"method {module}:Halves: Halves. Two features, to a power and weighted (third_")
+    assert output.startswith(
+        f"method {module}:Halves: Halves. Two features, to a power and weighted (third_"
+    )
     both = json.loads(printed("methods", "sklearn.svm:SVC", "--format", "json"))
     assert [one["kind"] for one in both] == ["method", "classifier"]
     assert "removes nodes by criterion" in printed("methods", "dgha")

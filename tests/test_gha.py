@@ -26,14 +26,18 @@ def cosines(rows, others):
 def test_autocorrelation_mode_aligns_with_the_eigenvectors_of_second_moments():
     X = load_iris().data
     exact = np.linalg.eigh(X.T @ X)[1][:, ::-1].T
-    gha = GHA(2, centre=False, learning_rate=0.002, decay_epochs=50, n_epochs=500, random_state=0).fit(X)
+    gha = GHA(
+        2, centre=False, learning_rate=0.002, decay_epochs=50, n_epochs=500, random_state=0
+    ).fit(X)
     assert cosines(gha.components_, exact[:2]).min() > 0.999
     assert_array_equal(gha.mean_, 0.0)
 
 
 def test_ratios_sum_to_one_once_rows_are_orthonormal():
     X = encoded_iris()
-    gha = GHA(centre=False, learning_rate=0.05, decay_epochs=200, n_epochs=1500, random_state=0).fit(X)
+    gha = GHA(
+        centre=False, learning_rate=0.05, decay_epochs=200, n_epochs=1500, random_state=0
+    ).fit(X)
     assert_allclose(gha.components_ @ gha.components_.T, np.eye(4), atol=0.01)
     assert gha.explained_variance_ratio_.sum() == pytest.approx(1.0, abs=1e-3)
 
@@ -42,13 +46,18 @@ def test_ratios_sum_to_one_once_rows_are_orthonormal():
     ("decay", "rates"),
     [
         ({"decay_epochs": 2.0}, [0.2, 0.2, 0.4 / 3, 0.4 / 3, 0.1, 0.1]),
-        ({"decay_samples": 4.0}, [0.8 / (n + 4.0) for n in range(6)]),  # constant1 = 0.8, constant2 = 4
+        (
+            {"decay_samples": 4.0},
+            [0.8 / (n + 4.0) for n in range(6)],
+        ),  # constant1 = 0.8, constant2 = 4
     ],
     ids=str,
 )
 def test_the_learning_rate_decays_by_epochs_or_by_samples(decay, rates):
     # For the sample 1 and a single row, w = a moves by η a (1 − a²).
-    gha = GHA(learning_rate=0.2, **decay, n_epochs=3, centre=False, initial_norm=0.5, random_state=0)
+    gha = GHA(
+        learning_rate=0.2, **decay, n_epochs=3, centre=False, initial_norm=0.5, random_state=0
+    )
     a = 0.5
     for rate in rates:
         a += rate * a * (1.0 - a * a)
@@ -78,7 +87,9 @@ def test_a_block_of_all_samples_starts_rows_at_the_eigenvectors_of_its_moments(c
     X = load_iris().data - centre * load_iris().data.mean(axis=0)
     exact = np.linalg.eigh(X.T @ X)[1][:, ::-1].T
     for n_samples in (150, 999):
-        assert_allclose(cosines(started(initial_samples=n_samples, centre=centre), exact), 1.0, atol=1e-9)
+        assert_allclose(
+            cosines(started(initial_samples=n_samples, centre=centre), exact), 1.0, atol=1e-9
+        )
 
 
 def test_a_small_block_starts_its_components_and_random_rows_orthogonal_to_them():
@@ -109,7 +120,9 @@ def test_memory_map_gives_the_same_rows(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", [GHA(10, n_epochs=1, learning_rate=0.01), DGHA(n_components=10, n_epochs=1)])
+@pytest.mark.parametrize(
+    "estimator", [GHA(10, n_epochs=1, learning_rate=0.01), DGHA(n_components=10, n_epochs=1)]
+)
 def test_memory_stays_flat_in_the_number_of_samples(estimator, tmp_path):
     # 80 MB of samples: a copy of them all, or of their deviations, would show.
     n_samples, n_features = 50_000, 200
@@ -170,9 +183,12 @@ def test_the_default_rate_is_bounded_by_the_trace_and_by_the_longest_sample():
         chosen = GHA(n_epochs=3, random_state=0).fit(X)
         given = GHA(learning_rate=rate, decay_epochs=100.0, n_epochs=3, random_state=0).fit(X)
         assert_allclose(chosen.components_, given.components_, rtol=1e-12)
-    far = np.vstack([np.zeros((99, 2)), [[10.0, 0.0]]])  # deviations 9.9 and 0.1: 1.5 / 98.01 is below 0.3 / 0.99
+    far = np.vstack(
+        [np.zeros((99, 2)), [[10.0, 0.0]]]
+    )  # deviations 9.9 and 0.1: 1.5 / 98.01 is below 0.3 / 0.99
     chosen, given = (
-        GHA(learning_rate=rate, decay_epochs=5.0, n_epochs=3, random_state=0).fit(far) for rate in (None, 1.5 / 98.01)
+        GHA(learning_rate=rate, decay_epochs=5.0, n_epochs=3, random_state=0).fit(far)
+        for rate in (None, 1.5 / 98.01)
     )
     assert_allclose(chosen.components_, given.components_, rtol=1e-12)
 
@@ -181,7 +197,8 @@ def test_a_default_rate_decays_by_samples_with_decay_samples():
     X = load_iris().data - load_iris().data.mean(axis=0)
     rate = min(0.3 / X.var(axis=0).sum(), 1.5 / (X**2).sum(axis=1).max())
     chosen, given = (
-        GHA(learning_rate=eta, decay_samples=50.0, n_epochs=2, random_state=0).fit(X) for eta in (None, rate)
+        GHA(learning_rate=eta, decay_samples=50.0, n_epochs=2, random_state=0).fit(X)
+        for eta in (None, rate)
     )
     assert_allclose(chosen.components_, given.components_, rtol=1e-12)
 

@@ -6,7 +6,14 @@
 import json
 
 import pytest
-from golden_numbers import PLANS, algorithms_of, computed, installed_versions, path_of, pinned_versions
+from golden_numbers import (
+    PLANS,
+    algorithms_of,
+    computed,
+    installed_versions,
+    path_of,
+    pinned_versions,
+)
 
 AGAIN = "pin them again with `python tests/golden_numbers.py`"
 

@@ -34,4 +34,6 @@ def test_every_output_is_as_pinned(pinned, tmp_path):
 
 def test_the_runs_of_every_shipped_config_are_as_pinned(pinned):
     names = differing(pinned["runs"], planned_runs())
-    assert not names, f"keys or seeds differ in {', '.join(names)}: results would be computed again. {AGAIN}."
+    assert not names, (
+        f"keys or seeds differ in {', '.join(names)}: results would be computed again. {AGAIN}."
+    )

@@ -22,11 +22,15 @@ def literal_epoch(W, n_learning, X, mean, order, learning_rate, decay):
 
 def in_place_epoch(W, X, mean, order, learning_rate, decay):
     work = make_workspace(*W.shape)
-    gha_literal.in_place_epoch(W, len(W), X, mean[None], order, learning_rate, decay, work.x, work.residual)
+    gha_literal.in_place_epoch(
+        W, len(W), X, mean[None], order, learning_rate, decay, work.x, work.residual
+    )
 
 
 def literal_variances(W, X, mean, variances):
-    return gha_literal.literal_variances(W, len(W), X, mean[None], variances, make_workspace(*W.shape).x)
+    return gha_literal.literal_variances(
+        W, len(W), X, mean[None], variances, make_workspace(*W.shape).x
+    )
 
 
 def quadratic_variances(W, C, variances):
@@ -114,6 +118,8 @@ def test_quadratic_variances_equal_the_variances_of_the_responses(shape, n_sampl
     literal_variances(W, X, mean, expected)
     C = np.cov(X.T, bias=True).reshape(shape[1], shape[1])
     # The samples over √N are a factor of C, of fewer columns if there are fewer samples than features.
-    for matrix in [C, np.ascontiguousarray((X - mean).T / np.sqrt(n_samples))][: 1 + (n_samples < shape[1])]:
+    for matrix in [C, np.ascontiguousarray((X - mean).T / np.sqrt(n_samples))][
+        : 1 + (n_samples < shape[1])
+    ]:
         quadratic_variances(W, matrix, variances)
         assert_allclose(variances, expected, rtol=1e-9)

@@ -64,20 +64,38 @@ def page(text) -> Page:
 def test_identifiers_are_unique_and_links_lead_to_them(page):
     ids = Counter(attributes["id"] for _, attributes in page.elements if "id" in attributes)
     assert [name for name, n in ids.items() if n > 1] == []
-    links = [attributes["href"] for name, attributes in page.elements if name != "link" and "href" in attributes]
+    links = [
+        attributes["href"]
+        for name, attributes in page.elements
+        if name != "link" and "href" in attributes
+    ]
     assert len(links) > 100
     assert [link for link in links if not link.startswith(("#", "data:image/png"))] == []
-    named = {attributes["aria-labelledby"] for _, attributes in page.elements if "aria-labelledby" in attributes}
-    clips = set(re.findall(r"url\(#([^)]+)\)", " ".join(str(attributes) for _, attributes in page.elements)))
+    named = {
+        attributes["aria-labelledby"]
+        for _, attributes in page.elements
+        if "aria-labelledby" in attributes
+    }
+    clips = set(
+        re.findall(r"url\(#([^)]+)\)", " ".join(str(attributes) for _, attributes in page.elements))
+    )
     assert clips
     assert {link[1:] for link in links if link.startswith("#")} | clips | named <= ids.keys()
 
 
 def test_the_page_loads_no_external_resource(page, text):
-    assert not [attributes for _, attributes in page.elements if "src" in attributes or "srcset" in attributes]
+    assert not [
+        attributes
+        for _, attributes in page.elements
+        if "src" in attributes or "srcset" in attributes
+    ]
     assert "@import" not in text
     assert {attributes["href"] for attributes in page.all("link")} == {"data:,"}
-    policy = next(one["content"] for one in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        one["content"]
+        for one in page.all("meta")
+        if one.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none';")
 
 
@@ -101,13 +119,21 @@ def test_tables_and_drawings_have_labels_and_the_page_needs_no_script(page):
 
 
 def test_a_cell_shows_the_spread_of_its_repeats_around_the_published_number():
-    repeats = [run_of(cell_of(), n, test_error_percent=error) for n, error in enumerate((1.0, 2.0, 2.0, 5.0))]
+    repeats = [
+        run_of(cell_of(), n, test_error_percent=error)
+        for n, error in enumerate((1.0, 2.0, 2.0, 5.0))
+    ]
     (runs,) = runs_by_cell(repeats).values()
-    cell = TableCell("a", "b", ("test_error_percent",), "{}").filled(runs, ("test_error_percent",), None)
+    cell = TableCell("a", "b", ("test_error_percent",), "{}").filled(
+        runs, ("test_error_percent",), None
+    )
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
     ((title, statistics, bars),) = table_view(table, {}).rows[0].cells[0].repeats
     assert title == "Error, %"
-    assert statistics == "2.50 ± 1.73, 4 repeats; 95 % interval −0.26 to 5.26; 1.00 | 1.75 | 2.00 | 2.75 | 5.00."
+    assert (
+        statistics
+        == "2.50 ± 1.73, 4 repeats; 95 % interval −0.26 to 5.26; 1.00 | 1.75 | 2.00 | 2.75 | 5.00."
+    )
     assert bars == ({0: 1, 36: 2, 144: 1}, None)
     place = ("Z", "a", "b", "test_error_percent")
     compared = Comparison(*place, 6.0, 2.5, 1.73, 4, -3.5, -6.3, -0.7, verdict="differs")
@@ -127,4 +153,7 @@ def test_the_report_of_the_published_results_is_small_enough_and_whole():
     text = (ROOT / "results" / "report.html").read_text(encoding="utf-8")
     assert len(text.encode()) < MOST_BYTES
     ids = {attributes["id"] for _, attributes in Page(text).elements if "id" in attributes}
-    assert {f"T{n}" for n in range(8)} | {f"F{n}" for n in range(1, 9)} | {"claims", "findings"} <= ids
+    assert {f"T{n}" for n in range(8)} | {f"F{n}" for n in range(1, 9)} | {
+        "claims",
+        "findings",
+    } <= ids

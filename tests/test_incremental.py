@@ -67,7 +67,9 @@ REFUSED = [(model, name, value) for model in MODELS for name, value in FIXED.ite
 
 
 @pytest.mark.parametrize(
-    ("model", "name", "value"), [*REFUSED, (MODELS[0], "decay_samples", 20.0), (CCIPCA(), "tau", 5.0)], ids=str
+    ("model", "name", "value"),
+    [*REFUSED, (MODELS[0], "decay_samples", 20.0), (CCIPCA(), "tau", 5.0)],
+    ids=str,
 )
 def test_parameters_of_the_first_chunk_are_those_of_all(model, name, value):
     fitted = clone(model).partial_fit(X).set_params(**{name: value})
@@ -95,7 +97,11 @@ def test_rates_and_rules_of_removal_may_change_between_chunks(model, changes):
 
 
 def test_a_rate_changed_between_chunks_is_the_rate_of_the_next_chunk():
-    changed = InPlaceGHA(learning_rate=1e-300, random_state=0).partial_fit(X).set_params(learning_rate=0.01)
+    changed = (
+        InPlaceGHA(learning_rate=1e-300, random_state=0)
+        .partial_fit(X)
+        .set_params(learning_rate=0.01)
+    )
     start = InPlaceGHA(learning_rate=1e-300, random_state=0).partial_fit(X).components_
     assert not np.allclose(changed.partial_fit(X).components_, start)
 
@@ -116,7 +122,10 @@ def test_a_single_sample_is_a_first_chunk(model):
 @given(seed=st.integers(0, 100), n_samples=st.integers(1, 40))
 def test_single_samples_learn_what_their_chunk_learns(model, seed, n_samples):
     samples = np.random.default_rng(seed).standard_normal((n_samples, 4))
-    together, single = clone(model).partial_fit(samples), taught(clone(model), np.split(samples, n_samples))
+    together, single = (
+        clone(model).partial_fit(samples),
+        taught(clone(model), np.split(samples, n_samples)),
+    )
     assert_array_equal(single.components_, together.components_)
 
 
@@ -144,7 +153,11 @@ def test_single_samples_teach_gha_what_their_chunk_teaches(kind, seed, n_samples
     assert len(single.history_["variances"]) == n_samples + 1
 
 
-@given(seed=st.integers(0, 100), size=st.sampled_from([1, 7, 60]), scale=st.sampled_from([1e-3, 1.0, 30.0]))
+@given(
+    seed=st.integers(0, 100),
+    size=st.sampled_from([1, 7, 60]),
+    scale=st.sampled_from([1e-3, 1.0, 30.0]),
+)
 def test_below_the_rate_of_the_message_the_same_chunks_do_not_diverge(seed, size, scale):
     samples = scale * np.random.default_rng(seed).standard_normal((60, 4))
     chunks = np.split(samples, range(size, 60, size))
@@ -167,4 +180,6 @@ def test_singular_values_are_the_norms_of_projected_samples(model):
     fitted = clone(model).set_params(random_state=0).fit(X)
     rows = fitted.components_ / np.linalg.norm(fitted.components_, axis=1, keepdims=True)
     norms = np.linalg.norm((X - X.mean(axis=0)) @ rows.T, axis=0)
-    assert_allclose(fitted.singular_values_, norms, rtol=0.15 if isinstance(model, CCIPCA) else 1e-10)
+    assert_allclose(
+        fitted.singular_values_, norms, rtol=0.15 if isinstance(model, CCIPCA) else 1e-10
+    )

@@ -90,8 +90,23 @@ class Machine:
         (source / "pyproject.toml").write_text(PROJECT)
         (source / "throwaway" / "__init__.py").touch()
         (source / "throwaway" / "reducers.py").write_text(MODULE)
-        options = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-build-isolation", "--no-deps"]
-        command = [sys.executable, "-m", "pip", "install", *options, "--target", str(self.installed), str(source)]
+        options = [
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-index",
+            "--no-build-isolation",
+            "--no-deps",
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            *options,
+            "--target",
+            str(self.installed),
+            str(source),
+        ]
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
 
     def pppca(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -122,7 +137,9 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
         " module:Class that can be imported, got No module named 'throwaway.missing'.\n"
     )
     told = machine.pppca("methods", "every_other").stdout
-    assert told.startswith("method every_other: every other feature. keeps each second feature (nobody).")
+    assert told.startswith(
+        "method every_other: every other feature. keeps each second feature (nobody)."
+    )
     assert "version 0.3 " in told
     assert ["step", "an", "integer", "2"] in map(str.split, told.splitlines())
 
@@ -136,9 +153,14 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
         gone = machine.pppca(*command.split())
         assert (gone.returncode, "Traceback" in gone.stderr) == (0, False), gone.stderr
         if command == "tables own":
-            renamed = there.stdout.replace("every other feature", "every_other").replace("EveryOther", "plain")
+            renamed = there.stdout.replace("every other feature", "every_other").replace(
+                "EveryOther", "plain"
+            )
             assert words(gone.stdout) == words(renamed)
     refused = machine.pppca("run", "own.yaml")
     assert refused.returncode == 2
-    assert "own.yaml:6: methods[0].method: expected a name that `pppca methods` prints, " in refused.stderr
+    assert (
+        "own.yaml:6: methods[0].method: expected a name that `pppca methods` prints, "
+        in refused.stderr
+    )
     assert "got 'every_other'; if a package gave it, install it." in refused.stderr

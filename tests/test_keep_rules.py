@@ -34,7 +34,10 @@ def test_rules_count_as_scikit_dimension_does(name):
     load, expected = SCIKIT_DIMENSION[name]
     X = scale(load().data)
     rules = ["tau", "variance", "broken_stick", "gavish_donoho", "mle", "parallel"]
-    given = [{"keep": rule, "tau": 15.0} if rule != "variance" else {"variance_ratio": 0.95} for rule in rules]
+    given = [
+        {"keep": rule, "tau": 15.0} if rule != "variance" else {"variance_ratio": 0.95}
+        for rule in rules
+    ]
     assert [CovariancePCA(**own).fit(X).n_components_ for own in given] == expected
 
 
@@ -45,8 +48,18 @@ def test_cross_validation_finds_the_factors():
 def test_broken_stick_has_the_published_shares():
     # Legendre and Legendre 1998, section 9.1.6, of five pieces: 45.67, 25.67, 15.67, 9.00 and 4.00 %.
     shares = np.array([0.4567, 0.2567, 0.1567, 0.09, 0.04])
-    assert keep_rules.count_by_broken_stick(shares + np.array([0.001, 0.001, -0.001, -0.0005, -0.0005])) == 2
-    assert keep_rules.count_by_broken_stick(shares + np.array([0.001, -0.001, 0.001, -0.0005, -0.0005])) == 1
+    assert (
+        keep_rules.count_by_broken_stick(
+            shares + np.array([0.001, 0.001, -0.001, -0.0005, -0.0005])
+        )
+        == 2
+    )
+    assert (
+        keep_rules.count_by_broken_stick(
+            shares + np.array([0.001, -0.001, 0.001, -0.0005, -0.0005])
+        )
+        == 1
+    )
 
 
 def test_hard_threshold_of_a_square_matrix_is_the_published_multiple_of_the_median():
@@ -68,7 +81,9 @@ def test_permuted_columns_keep_their_variances():
     assert CovariancePCA(keep="parallel").fit(X).n_components_ <= 2
 
 
-@pytest.mark.parametrize("given", [{"keep": "tau"}, {"keep": "variance"}, {"keep": "mle", "n_components": 2}], ids=str)
+@pytest.mark.parametrize(
+    "given", [{"keep": "tau"}, {"keep": "variance"}, {"keep": "mle", "n_components": 2}], ids=str
+)
 def test_rules_without_their_numbers_are_refused(given):
     with pytest.raises(ParameterError):
         CovariancePCA(**given).fit(factors())
@@ -84,14 +99,25 @@ RULES = ["tau", "variance", "broken_stick", "gavish_donoho", "parallel", "cross_
 
 
 @pytest.mark.parametrize("keep", RULES)
-@given(seed=st.integers(0, 1000), n=st.integers(8, 60), m=st.integers(2, 40), n_constant=st.sampled_from([0, 1, 230]))
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(8, 60),
+    m=st.integers(2, 40),
+    n_constant=st.sampled_from([0, 1, 230]),
+)
 @settings(max_examples=20, deadline=None)
-def test_constant_features_and_the_computation_of_the_spectrum_leave_the_count(keep, seed, n, m, n_constant):
+def test_constant_features_and_the_computation_of_the_spectrum_leave_the_count(
+    keep, seed, n, m, n_constant
+):
     assume(keep != "mle" or n >= m)
     X = factors(n=n, m=m, k=2, seed=seed)
     wide = np.hstack([X, np.full((n, n_constant), 0.1)])
     given = {"keep": keep, "tau": 15.0, "variance_ratio": 0.9}
-    counts = [pca(**given).fit(own).n_components_ for pca in (CovariancePCA, SingularValuePCA) for own in (X, wide)]
+    counts = [
+        pca(**given).fit(own).n_components_
+        for pca in (CovariancePCA, SingularValuePCA)
+        for own in (X, wide)
+    ]
     assert len(set(counts)) == 1
 
 

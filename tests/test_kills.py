@@ -50,12 +50,14 @@ class Folder:
         (self.path / f"{name}.yaml").write_text(CONFIG.format(name=name, problems=problems))
 
     def start(self, *arguments: str) -> subprocess.Popen:
-        program = (
-            f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from counted_runs import main; main()"
-        )
+        path = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
+        program = f"{path}; from counted_runs import main; main()"
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(
-            [sys.executable, "-c", program, *arguments], cwd=self.path, env=self.environment, **pipes
+            [sys.executable, "-c", program, *arguments],
+            cwd=self.path,
+            env=self.environment,
+            **pipes,
         )
 
     def pppca(self, *arguments: str) -> str:
@@ -76,7 +78,9 @@ class Folder:
             return {}
         shutil.copytree(self.path / "results", copied)
         with closing(sqlite3.connect(copied / "results.sqlite")) as connection:
-            has_tables = connection.execute("SELECT * FROM sqlite_master WHERE name = 'runs'").fetchall()
+            has_tables = connection.execute(
+                "SELECT * FROM sqlite_master WHERE name = 'runs'"
+            ).fetchall()
         return stored_rows(copied / "results.sqlite", aside=()) if has_tables else {}
 
     def without_times(self) -> dict[str, dict[str, object]]:
@@ -131,7 +135,9 @@ def kill_after(running: subprocess.Popen, seconds: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(folder, uninterrupted):
+def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(
+    folder, uninterrupted
+):
     killed, chance, n_total = folder("killed"), random.Random(6), 2 * N_RUNS_OF_A_PROBLEM
     killed.write_config("killed", "cancer1, glass1")
     # Half of the runs at most: the last of them are recorded so many at a time that a kill may come too late.
@@ -165,7 +171,9 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(f
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configs", [("killed", "killed"), ("killed", "glass")])
-def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(folder, uninterrupted, configs):
+def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(
+    folder, uninterrupted, configs
+):
     shared = folder("shared")
     shared.write_config("killed", "cancer1, glass1")
     shared.write_config("glass", "glass1")

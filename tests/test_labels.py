@@ -10,11 +10,22 @@ from stored_runs import NOTHING, PIVOT, cell_of, run_of, runs_by_cell
 
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.reporting.labels import Setting, distinct_labels, method_label, settings_of, value_text
+from pppca_bench.reporting.labels import (
+    Setting,
+    distinct_labels,
+    method_label,
+    settings_of,
+    value_text,
+)
 from pppca_bench.runs import Cell, Parameters, Scalar, StoredRun
 
 
-def cell(method: str = "dgha", classifier: Mapping = PIVOT, problem: str = "cancer1", **parameters: Scalar) -> Cell:
+def cell(
+    method: str = "dgha",
+    classifier: Mapping = PIVOT,
+    problem: str = "cancer1",
+    **parameters: Scalar,
+) -> Cell:
     return cell_of(problem, method, parameters, classifier, data="a" * 64)
 
 
@@ -49,21 +60,36 @@ LABELS = {
         [cell(problem="x.dt"), replace(cell(problem="x.dt"), data_sha256="b" * 64)],
         ["DGHA, data aaaaaaaa", "DGHA, data bbbbbbbb"],
     ),
-    "versions": ([of_version(1), of_version(2)], ["DGHA, dgha version = 1", "DGHA, dgha version = 2"]),
-    "all but the most frequent value": (DECAYING, ["DGHA, decay = 5", "DGHA", "DGHA, n_epochs = 3"]),
+    "versions": (
+        [of_version(1), of_version(2)],
+        ["DGHA, dgha version = 1", "DGHA, dgha version = 2"],
+    ),
+    "all but the most frequent value": (
+        DECAYING,
+        ["DGHA, decay = 5", "DGHA", "DGHA, n_epochs = 3"],
+    ),
     "equally frequent values": (DECAYING[1:], ["DGHA, n_epochs = 36", "DGHA, n_epochs = 3"]),
-    "a missing parameter": ([cell(), cell(head_start=0)], ["DGHA, no head_start", "DGHA, head_start = 0"]),
+    "a missing parameter": (
+        [cell(), cell(head_start=0)],
+        ["DGHA, no head_start", "DGHA, head_start = 0"],
+    ),
     "no storage option": (
         [STORING, *(cell("pca", problem=problem, tau=5.0) for problem in ("horse1", "wine"))],
         ["PCA, τ = 5"] * 3,
     ),
     "storage options where nothing else differs": (
         [STORING, cell("pca", tau=5.0)],
-        ["PCA, τ = 5, portrait = true, predictions = true", "PCA, τ = 5, no portrait, no predictions"],
+        [
+            "PCA, τ = 5, portrait = true, predictions = true",
+            "PCA, τ = 5, no portrait, no predictions",
+        ],
     ),
     "a setting alike at every problem": (
         [
-            *(cell("gha", problem=problem, learning_rate=0.02) for problem in ("cancer1", "glass1")),
+            *(
+                cell("gha", problem=problem, learning_rate=0.02)
+                for problem in ("cancer1", "glass1")
+            ),
             cell("gha", problem="heart1", learning_rate=0.5),
         ],
         ["GHA", "GHA", "GHA, learning_rate = 0.5"],
@@ -90,7 +116,13 @@ def test_changed_settings_are_named_on_request_and_thresholds_left_out():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        *((15.0, "15"), (0.0586, "0.0586"), (1e-6, "1e-06"), (0.1 + 0.2, "0.30000000000000004"), (7, "7")),
+        *(
+            (15.0, "15"),
+            (0.0586, "0.0586"),
+            (1e-6, "1e-06"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (7, "7"),
+        ),
         *((True, "true"), (None, "null"), ((4, 2), "4 + 2"), ((), "none"), ("pivot", "pivot")),
     ],
 )
@@ -98,10 +130,17 @@ def test_values_are_written_as_in_configs_but_layers_with_plus_signs(value, text
     assert value_text(value) == text
 
 
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(2, 9), st.floats(10.25, 11.0), st.just(()), st.just((4, 2)))
-SETTINGS = st.dictionaries(st.sampled_from(["a", "b", "centre", "tau", "data_fraction"]), SCALARS, max_size=3).map(
-    lambda settings: tuple(sorted(settings.items()))
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(2, 9),
+    st.floats(10.25, 11.0),
+    st.just(()),
+    st.just((4, 2)),
 )
+SETTINGS = st.dictionaries(
+    st.sampled_from(["a", "b", "centre", "tau", "data_fraction"]), SCALARS, max_size=3
+).map(lambda settings: tuple(sorted(settings.items())))
 CELLS = st.builds(
     Cell,
     problem=st.sampled_from(["cancer1", "x.dt"]),
@@ -122,7 +161,10 @@ def test_names_never_coincide_within_a_problem_and_threshold(cells):
     labels = distinct_labels(cells, with_tau=True)
     assert list(labels) == cells
     assert len({(own.problem, label) for own, label in labels.items()}) == len(cells)
-    without = [(own, label, dict(own.parameters).get("tau")) for own, label in distinct_labels(cells).items()]
+    without = [
+        (own, label, dict(own.parameters).get("tau"))
+        for own, label in distinct_labels(cells).items()
+    ]
     assert len({(own.problem, label, value_text(tau)) for own, label, tau in without}) == len(cells)
 
 
@@ -140,7 +182,11 @@ def run(
 ) -> StoredRun:
     """Return a run; one without an error failed."""
     own = cell_of(problem, method, parameters, dict(classifier), **other)
-    usual = {name: one.default for name, one in section_of(METHODS[method]).items()} if method in METHODS else {}
+    usual = (
+        {name: one.default for name, one in section_of(METHODS[method]).items()}
+        if method in METHODS
+        else {}
+    )
     changed = [name for name, value in parameters.items() if usual.get(name) != value]
     spec, done = run_of(own, 0, changed, test_error_percent=error or 0.0, dimensionality=1)
     return spec, replace(done, status="failed", values={}) if error is None else done
@@ -151,7 +197,11 @@ def settings_by_name(runs: Sequence[StoredRun]) -> list[Setting]:
 
 
 def errors(setting: Setting) -> dict[str, float]:
-    return {problem: mean for problem, runs in setting.cells.items() if (mean := runs.mean("test_error_percent"))}
+    return {
+        problem: mean
+        for problem, runs in setting.cells.items()
+        if (mean := runs.mean("test_error_percent"))
+    }
 
 
 def names(runs: Sequence[StoredRun]) -> list[tuple[str, str]]:
@@ -164,7 +214,11 @@ def rprop(hidden: tuple[int, ...] | str, **others: float | bool) -> Parameters:
 
 def test_settings_of_a_method_are_settings_of_their_own_named_by_what_is_no_default():
     slow, usual = {"centre": True, "learning_rate": 0.02}, {"centre": True, "learning_rate": None}
-    runs = [run("cancer1", "gha", usual, error=2.0), run("cancer1", "gha", slow), run("glass1", "gha", slow)]
+    runs = [
+        run("cancer1", "gha", usual, error=2.0),
+        run("cancer1", "gha", slow),
+        run("glass1", "gha", slow),
+    ]
     assert [(setting.name, errors(setting)) for setting in settings_by_name(runs)] == [
         ("GHA", {"cancer1": 2.0}),
         ("GHA, learning_rate = 0.02", {"cancer1": 1.0, "glass1": 1.0}),
@@ -175,7 +229,11 @@ def test_settings_of_a_method_are_settings_of_their_own_named_by_what_is_no_defa
     ("method", "parameters", "name"),
     [
         ("ne_ppca", {"n_jobs": 1, "tau": 15.0, "tol": 0.01}, "NE-pPCA, τ = 15, tol = 0.01"),
-        ("dgha", {"data_fraction": 50.0, "head_start": 0.0, "tau": 5.0}, "DGHA, 50%, τ = 5, head_start = 0"),
+        (
+            "dgha",
+            {"data_fraction": 50.0, "head_start": 0.0, "tau": 5.0},
+            "DGHA, 50%, τ = 5, head_start = 0",
+        ),
         ("rfe_svm", {"C": section_of(METHODS["rfe_svm"])["C"].default}, "RFESVM"),
     ],
 )
@@ -185,7 +243,10 @@ def test_a_setting_is_named_by_method_threshold_and_unusual_parameters(method, p
 
 def test_classifiers_of_settings_are_named_if_there_are_several():
     networks = (NETWORK, rprop((16,), max_epochs=9), rprop(()), rprop((16,), shortcuts=True))
-    runs = [*(run(classifier=network) for network in networks), run(method="rfe_svm", classifier=())]
+    runs = [
+        *(run(classifier=network) for network in networks),
+        run(method="rfe_svm", classifier=()),
+    ]
     assert names(runs) == [
         ("GHA", "backprop"),
         ("GHA", "rprop, hidden = 16, shortcuts = false"),
@@ -194,14 +255,23 @@ def test_classifiers_of_settings_are_named_if_there_are_several():
         ("RFESVM", ""),
     ]
     scaled = [run(classifier=rprop((8,), **own)) for own in ({}, {"input_scaling": True})]
-    assert [classifier for _, classifier in names(scaled)] == ["no input_scaling", "input_scaling = true"]
+    assert [classifier for _, classifier in names(scaled)] == [
+        "no input_scaling",
+        "input_scaling = true",
+    ]
     assert names(runs[:1]) == [("GHA", "")], "the only one needs no name"
 
 
 def test_a_width_that_is_some_problems_pivot_is_a_setting_beside_the_pivots():
-    pivots = [run(problem, "all_features", classifier=rprop("pivot")) for problem in ("card1", "glass1")]
-    wide = [run(problem, "all_features", classifier=rprop((32,))) for problem in ("cancer1", "card1")]
-    found = {setting.classifier: list(errors(setting)) for setting in settings_by_name(pivots + wide)}
+    pivots = [
+        run(problem, "all_features", classifier=rprop("pivot")) for problem in ("card1", "glass1")
+    ]
+    wide = [
+        run(problem, "all_features", classifier=rprop((32,))) for problem in ("cancer1", "card1")
+    ]
+    found = {
+        setting.classifier: list(errors(setting)) for setting in settings_by_name(pivots + wide)
+    }
     assert found == {"hidden = pivot": ["card1", "glass1"], "hidden = 32": ["cancer1", "card1"]}
 
 

@@ -47,7 +47,9 @@ def compiled(text: str, folder: Path, name: str) -> str:
     pdflatex = required_program("pdflatex", "PPPCA_REQUIRE_LATEX")
     (folder / f"{name}.tex").write_text(text, encoding="utf-8")
     command = [pdflatex, "-halt-on-error", "-interaction=nonstopmode", f"{name}.tex"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+    )
     assert done.returncode == 0, done.stdout[-3000:]
     return (folder / f"{name}.log").read_text(errors="replace")
 
@@ -55,7 +57,9 @@ def compiled(text: str, folder: Path, name: str) -> str:
 @pytest.mark.slow
 def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path):
     rows = (("[0, 1]", "*"), (ODD, "1"), *((f"{place}", "2") for place in range(MAX_PAGE_ROWS)))
-    odd = [Document(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))]
+    odd = [
+        Document(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))
+    ]
     documents = [*(table for table in full_tables(2) if table.has_runs), *odd]
     for sd in (False, True):
         texts = [render(document, form="latex", sd=sd) for document in documents]
@@ -71,12 +75,18 @@ def test_every_table_fits_its_page(tmp_path):
     """R has several hundred rows, the columns of P8 are pairs."""
     measures = {"retained_variance_percent": 91.5, "fit_time_ms": 1234.5}
     measured = [
-        run_of(replace(spec.cell, problem=f"problem{n}{spec.cell.problem}"), **result.values, **measures)
+        run_of(
+            replace(spec.cell, problem=f"problem{n}{spec.cell.problem}"),
+            **result.values,
+            **measures,
+        )
         for spec, result in full_runs(1)
         for n in range(5)
         if spec.cell.method in ("dgha", "ne_ppca")
     ]
-    tables = {table.id: table for table in [*tables_of(measured), *full_tables(2)] if table.has_runs}
+    tables = {
+        table.id: table for table in [*tables_of(measured), *full_tables(2)] if table.has_runs
+    }
     assert len(tables["R"].row_labels) > MAX_PAGE_ROWS
     assert {"T0", "T1", "P8", "X"} <= tables.keys()
     for name, table in tables.items():

@@ -107,7 +107,8 @@ def test_every_processor_computes_the_same_digits():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "settings", [{"OPENBLAS_CORETYPE": "Prescott"}, {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}]
+    "settings",
+    [{"OPENBLAS_CORETYPE": "Prescott"}, {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}],
 )
 def test_another_target_or_blas_computes_the_same_digits(settings, tmp_path):
     program = "from test_linear_algebra_kernels import digits; print(digits())"

@@ -24,9 +24,9 @@ from pppca_bench.paper.losses import (
 )
 from pppca_bench.reporting.statistics import corrected_t
 
-VALUES = st.lists(st.integers(-3000, 3000).filter(lambda own: own != 100), min_size=6, max_size=32, unique_by=abs).map(
-    lambda own: np.array(own) / 100
-)
+VALUES = st.lists(
+    st.integers(-3000, 3000).filter(lambda own: own != 100), min_size=6, max_size=32, unique_by=abs
+).map(lambda own: np.array(own) / 100)
 """Losses without ties, for which the signed-rank test is exact."""
 
 
@@ -49,9 +49,13 @@ def test_losses_mirrored_at_the_margin_flip_the_verdict(test, values):
 @given(values=VALUES)
 def test_the_signed_rank_test_is_scipys_of_the_losses_minus_the_margin(values):
     for margin in (1.0, 0.5, 0.25):
-        beyond_margin = multiples(values, 10.0, MARGINS["1 point" if margin == 1.0 else f"{margin} points"])
+        beyond_margin = multiples(
+            values, 10.0, MARGINS["1 point" if margin == 1.0 else f"{margin} points"]
+        )
         beyond = np.round(values / margin - 1.0, 9)
-        assert signed_rank_test(beyond_margin)[0] == pytest.approx(wilcoxon(beyond, zero_method="zsplit").pvalue)
+        assert signed_rank_test(beyond_margin)[0] == pytest.approx(
+            wilcoxon(beyond, zero_method="zsplit").pvalue
+        )
 
 
 @given(values=VALUES)
@@ -64,12 +68,20 @@ def test_the_interval_of_the_typical_loss_has_the_losses_that_the_test_does_not_
 
 
 def test_p_of_holm_is_that_of_the_comparison_times_the_number_of_comparisons():
-    assert judge_losses([multiples([-50.0] * 14), multiples([1.0, 1.01] * 7)], "sign test")[0][0] == 2 * 2 / 2**14
+    assert (
+        judge_losses([multiples([-50.0] * 14), multiples([1.0, 1.01] * 7)], "sign test")[0][0]
+        == 2 * 2 / 2**14
+    )
 
 
 def test_a_margin_may_be_a_share_of_the_other_error():
     share = MARGINS["10 % of the error"]
-    assert list(multiples([1.0, 1.0, 0.0, 2.0], [5.0, 20.0, 0.0, 0.0], share)) == [2.0, 0.5, 0.0, math.inf]
+    assert list(multiples([1.0, 1.0, 0.0, 2.0], [5.0, 20.0, 0.0, 0.0], share)) == [
+        2.0,
+        0.5,
+        0.0,
+        math.inf,
+    ]
     endless = multiples([1.0] * 6, [0.0] * 6, share)
     assert signed_rank_test(endless) == (pytest.approx(0.03125, abs=0.02), False)
 
@@ -84,10 +96,19 @@ def test_fewer_than_six_data_sets_are_undecided():
 @pytest.mark.parametrize(
     ("n_small", "n", "p"),
     # Two-sided sign test by hand: 8 of 8 2 / 2⁸, 7 of 8 2 (1 + 8) / 2⁸, 6 of 6 2 / 2⁶.
-    [(8, 8, 2 / 256), (7, 8, 18 / 256), (0, 8, 2 / 256), (4, 8, 1.0), (6, 6, 2 / 64), (5, 5, math.nan)],
+    [
+        (8, 8, 2 / 256),
+        (7, 8, 18 / 256),
+        (0, 8, 2 / 256),
+        (4, 8, 1.0),
+        (6, 6, 2 / 64),
+        (5, 5, math.nan),
+    ],
 )
 def test_the_sign_test_counts_data_sets_with_a_loss_that_does_not_matter(n_small, n, p):
-    assert sign_test(multiples([1.0] * n_small + [1.01] * (n - n_small)))[0] == pytest.approx(p, nan_ok=True)
+    assert sign_test(multiples([1.0] * n_small + [1.01] * (n - n_small)))[0] == pytest.approx(
+        p, nan_ok=True
+    )
 
 
 @pytest.mark.parametrize("mean", [-1.5, 0.0, 0.3, 2.0])
@@ -95,20 +116,33 @@ def test_the_posterior_is_baycomps(mean):
     values = np.append(np.random.default_rng(1).normal(mean, 1.0, 14).round(1), [1.0, -1.0])
     theirs = SignedRankTest.probs(np.zeros(16), values, rope=1.0, nsamples=5000, random_state=1994)
     assert equivalence(multiples(values)) == pytest.approx(theirs, abs=2e-4)
-    assert equivalence(multiples(values / 2, 10.0, MARGINS["0.5 points"])) == pytest.approx(theirs, abs=2e-4)
+    assert equivalence(multiples(values / 2, 10.0, MARGINS["0.5 points"])) == pytest.approx(
+        theirs, abs=2e-4
+    )
 
 
 def test_losses_are_paired_over_the_data_sets_that_both_have():
-    assert list(losses({"a": 3.0, "b": 5.0, "c": 9.0}, {"b": 4.0, "a": 1.0, "d": 0.0})) == [2.0, 1.0]
+    assert list(losses({"a": 3.0, "b": 5.0, "c": 9.0}, {"b": 4.0, "a": 1.0, "d": 0.0})) == [
+        2.0,
+        1.0,
+    ]
     assert losses({"a": 3.0, "c": 1.0}, {"a": 1.0}) is None
 
 
-@given(mean=st.floats(-4.0, 4.0), spread=st.floats(0.05, 3.0), n=st.integers(3, 20), seed=st.integers(0, 1000))
+@given(
+    mean=st.floats(-4.0, 4.0),
+    spread=st.floats(0.05, 3.0),
+    n=st.integers(3, 20),
+    seed=st.integers(0, 1000),
+)
 def test_equivalent_within_a_data_set_are_losses_that_two_one_sided_tests_place_within_the_margin(
     mean, spread, n, seed
 ):
     folds = np.random.default_rng(seed).normal(mean, spread, n)
-    one_sided = [ttest_1samp(folds, end, alternative=side).pvalue for end, side in ((-1.0, "greater"), (1.0, "less"))]
+    one_sided = [
+        ttest_1samp(folds, end, alternative=side).pvalue
+        for end, side in ((-1.0, "greater"), (1.0, "less"))
+    ]
     test = corrected_t(list(folds), 0.0)  # without correction, Student's test
     verdict = verdict_within(test)
     assert (verdict == "equivalent") == (max(one_sided) < 0.05)

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor, squared_error_percent
+from pppca_bench.classifiers import (
+    BackpropMLPClassifier,
+    RpropMLPClassifier,
+    RpropMLPRegressor,
+    squared_error_percent,
+)
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
 
 # A linear network of one input, y = b + w x, on the points (0, 0) and (1, 1), validated on (1, 0.5), from b = w = 0
@@ -73,14 +78,18 @@ def test_online_training_updates_every_weight_after_every_sample():
 
 
 def test_genetic_algorithms_have_no_connection_traversals():
-    network = GAMLPClassifier((2,), max_generations=5, random_state=0).fit(INPUTS, CLASSES, INPUTS, CLASSES)
+    network = GAMLPClassifier((2,), max_generations=5, random_state=0).fit(
+        INPUTS, CLASSES, INPUTS, CLASSES
+    )
     assert "connection_traversals" not in network.measures_
     assert network.measures_["total_epochs"] == network.n_epochs_
 
 
 def test_squared_error_percentage_follows_hand_worked_numbers():
     outputs, targets = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    assert squared_error_percent(outputs, targets) == 12.5, "100 / (2 outputs, 2 samples) (0.25 + 0.25)"
+    assert squared_error_percent(outputs, targets) == 12.5, (
+        "100 / (2 outputs, 2 samples) (0.25 + 0.25)"
+    )
     assert squared_error_percent(outputs, outputs) == 0.0
 
 
@@ -96,7 +105,11 @@ def test_squared_error_percentage_of_a_classifier_is_of_its_outputs_against_0_an
 
 def test_squared_error_percentage_of_a_regressor_is_of_its_outputs_against_the_targets():
     network = trained()  # y = 0.22 + 0.22 x
-    assert network.squared_error_percent([[1.0], [2.0]], [0.44, 0.76]) == pytest.approx(100 * 0.01 / 2)
-    two = RpropMLPRegressor((), max_epochs=1).fit(X, np.array([[0.0, 1.0], [1.0, 0.0]]), X, [[0.0, 1.0], [1.0, 0.0]])
+    assert network.squared_error_percent([[1.0], [2.0]], [0.44, 0.76]) == pytest.approx(
+        100 * 0.01 / 2
+    )
+    two = RpropMLPRegressor((), max_epochs=1).fit(
+        X, np.array([[0.0, 1.0], [1.0, 0.0]]), X, [[0.0, 1.0], [1.0, 0.0]]
+    )
     two._weights = [np.array([[0.5, 0.0], [0.0, 1.0]])]
     assert two.squared_error_percent([[0.2]], [[0.1, 0.2]]) == pytest.approx(100 * 0.16 / 2)

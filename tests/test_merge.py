@@ -40,7 +40,12 @@ def test_a_folder_without_results_is_refused_before_a_database_is_created(tmp_pa
 
 
 def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResult:
-    values = {"test_error_percent": error, "fit_time_ms": time_ms, "evolution_time_ms": time_ms, "own": 2.0}
+    values = {
+        "test_error_percent": error,
+        "fit_time_ms": time_ms,
+        "evolution_time_ms": time_ms,
+        "own": 2.0,
+    }
     return RunResult(spec.key, "done", values=values, history={"variances": np.arange(3.0)})
 
 
@@ -49,7 +54,11 @@ def made(tmp_path):
     """Write a database of some results, and return its path."""
 
     def make(
-        name: str, results: Sequence[RunResult], specs: Sequence[RunSpec] = SPECS, sha256: str = "c", config: str = "a"
+        name: str,
+        results: Sequence[RunResult],
+        specs: Sequence[RunSpec] = SPECS,
+        sha256: str = "c",
+        config: str = "a",
     ) -> Path:
         with Store(tmp_path / name / DATABASE) as store:
             store.plan(plan_of(specs, config, sha256=sha256))
@@ -100,12 +109,23 @@ def test_four_shards_merged_equal_one_run_row_by_row_and_so_do_their_tables(tmp_
     Path("small.yaml").write_text(YAML)
     printed("run", "small.yaml", "--workers", "0", "--results", "one")
     for number in (2, 4, 1, 3):
-        shard = pppca("run", "small.yaml", "--workers", "0", "--shard", f"{number}/4", "--results", f"s{number}")
+        shard = pppca(
+            "run",
+            "small.yaml",
+            "--workers",
+            "0",
+            "--shard",
+            f"{number}/4",
+            "--results",
+            f"s{number}",
+        )
         assert (shard.exit_code, shard.stdout) == (0, ""), "a shard has no tables"
     folders = [f"s{number}" for number in range(1, 5)]
     merged = printed("merge", *folders, "--results", "all")
     assert merged.endswith("all has 108 runs done, 0 failed and 0 to do.\n")
-    assert list(stored_rows(Path("all", DATABASE)).items()) == list(stored_rows(Path("one", DATABASE)).items())
+    assert list(stored_rows(Path("all", DATABASE)).items()) == list(
+        stored_rows(Path("one", DATABASE)).items()
+    )
     assert untimed_tables("all") == untimed_tables("one")
     again = printed("run", "small.yaml", "--workers", "0", "--results", "all", "--no-tables")
     assert again.endswith("Nothing to do: all 108 runs are in all.\n")
@@ -128,13 +148,25 @@ def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
     found = [runs[spec.key][1] for spec in SPECS[:4]]
     assert [one and one.status for one in found] == ["done", "done", "failed", "done"]
     assert found[0].values["fit_time_ms"] == 1.0
-    assert [one.origin for one in found] == ['{"from": "one"}', '{"from": "two"}', '{"from": "one"}', '{"from": "two"}']
+    assert [one.origin for one in found] == [
+        '{"from": "one"}',
+        '{"from": "two"}',
+        '{"from": "one"}',
+        '{"from": "two"}',
+    ]
     assert store.histories([SPECS[3].key])[SPECS[3].key]["variances"].tolist() == [0.0, 1.0, 2.0]
     assert store.rows("SELECT name, sha256, text FROM configs") == [("a", "c", "name: a\n")]
 
 
 def test_plans_are_united(store, made):
-    merge(store, [made("one", [], SPECS[:2]), made("two", [], SPECS[1:3]), made("b", [], SPECS[:1], config="b")])
+    merge(
+        store,
+        [
+            made("one", [], SPECS[:2]),
+            made("two", [], SPECS[1:3]),
+            made("b", [], SPECS[:1], config="b"),
+        ],
+    )
     plans = {name: {spec.key for spec, _ in store.runs([name])} for name in store.config_texts()}
     assert plans == {"a": {spec.key for spec in SPECS[:3]}, "b": {SPECS[0].key}}
 
@@ -155,8 +187,14 @@ OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
             r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\. Runs that differ: 3\. Other proc",
         ),
         ({"results": [OWN]}, r"expected own 2\.0, as it was merged before, got 2\.5\."),
-        ({"results": [CURVES]}, rf"run {SPECS[0].key} .*expected the learning curve 'variances' of SHA-256 .*got "),
-        ({"results": [], "sha256": "d"}, r"config a: expected the text.*SHA-256 c\.\.\.\), got another \(d\.\.\.\)"),
+        (
+            {"results": [CURVES]},
+            rf"run {SPECS[0].key} .*expected the learning curve 'variances' of SHA-256 .*got ",
+        ),
+        (
+            {"results": [], "sha256": "d"},
+            r"config a: expected the text.*SHA-256 c\.\.\.\), got another \(d\.\.\.\)",
+        ),
         (
             {"results": [], "specs": [other_cell(SPECS[0], data_sha256="f" * 64)], "config": "b"},
             r"gha on iris: expected the same data in all databases, got SHA-256 .* and ",

@@ -52,7 +52,9 @@ class TestEvolution:
     def test_the_first_generation_is_the_best_of_the_random_start(self, wine):
         model = NEpPCA(tau=10.0, population_size=4, n_generations=0, random_state=5).fit(wine)
         weights = np.random.default_rng(5).random((4, 13, 13))
-        rows, variances, fitness = max((naive.evaluated(W, wine, 10.0) for W in weights), key=lambda r: r[2])
+        rows, variances, fitness = max(
+            (naive.evaluated(W, wine, 10.0) for W in weights), key=lambda r: r[2]
+        )
         assert_allclose(model.components_, rows, atol=1e-9)
         assert_allclose(model.explained_variance_, variances, rtol=1e-9)
         assert model.fitness_ == pytest.approx(fitness, rel=1e-9)
@@ -109,19 +111,25 @@ class TestConstraints:
         assert held.explained_variance_ratio_.sum() >= ratio - 1e-12
         assert held.n_components_ >= free.n_components_
         variances, shares = held.explained_variance_, np.cumsum(held.explained_variance_ratio_)
-        assert variances[0] <= 2.0 * variances[-1] or shares[-2] < ratio, "no node more than the share takes"
+        assert variances[0] <= 2.0 * variances[-1] or shares[-2] < ratio, (
+            "no node more than the share takes"
+        )
 
 
 class TestWarmStart:
     def test_the_first_network_starts_as_the_components_of_a_block(self, wine):
-        model = NEpPCA(tau=1e9, population_size=1, n_generations=0, initial_samples=178, random_state=0)
+        model = NEpPCA(
+            tau=1e9, population_size=1, n_generations=0, initial_samples=178, random_state=0
+        )
         exact = PCA().fit(wine)
         model.fit(wine)
         assert_allclose(model.explained_variance_ratio_, exact.explained_variance_ratio_, rtol=1e-9)
 
     def test_networks_differ_at_the_start(self, wine):
         history = (
-            NEpPCA(tau=1.2, initial_samples=60, n_generations=0, mutation_scale=0.3, random_state=0).fit(wine).history_
+            NEpPCA(tau=1.2, initial_samples=60, n_generations=0, mutation_scale=0.3, random_state=0)
+            .fit(wine)
+            .history_
         )
         assert history["mean_dimensionality"][0] != history["dimensionality"][0]
 
@@ -137,7 +145,9 @@ class TestStagnation:
 
     def test_early_stopping_gives_the_start_of_the_full_evolution(self, wine):
         full = NEpPCA(tau=3.0, n_generations=200, random_state=0).fit(wine).history_
-        model = NEpPCA(tau=3.0, n_generations=200, n_iter_no_change=3, tol=0.01, random_state=0).fit(wine)
+        model = NEpPCA(
+            tau=3.0, n_generations=200, n_iter_no_change=3, tol=0.01, random_state=0
+        ).fit(wine)
         n = model.n_generations_ + 1
         assert 3 < n < 201
         for name, values in model.history_.items():
@@ -164,7 +174,9 @@ class TestThreads:
 class TestRefusal:
     @pytest.mark.parametrize("value", [0.1, 3.0])
     def test_constant_features_are_refused(self, value):
-        with pytest.raises(ValueError, match=r"expected a feature that varies, got 4 constant feature\(s\)"):
+        with pytest.raises(
+            ValueError, match=r"expected a feature that varies, got 4 constant feature\(s\)"
+        ):
             NEpPCA().fit(np.full((7, 4), value))
 
     def test_zeros_are_refused_when_not_centred(self):
@@ -175,7 +187,9 @@ class TestRefusal:
 @pytest.mark.slow
 def test_dimensionalities_are_close_to_the_published_dimensionalities():
     numbers = next(one.numbers for one in own_references() if one.name == SLIDES)
-    published = {key: cell["dimensionality"].value for key, cell in numbers.items() if key[0] == "T1"}
+    published = {
+        key: cell["dimensionality"].value for key, cell in numbers.items() if key[0] == "T1"
+    }
     distances = []
     for (_, problem, column), expected in published.items():
         X, tau = load_problem(problem).X_train, float(column.removeprefix("tau="))

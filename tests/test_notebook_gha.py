@@ -28,7 +28,8 @@ CONFIG = Path(__file__).parents[1] / "configs" / "iris_hebbian.yaml"
 
 
 @pytest.mark.parametrize(
-    ("problem", "printed", "error"), [("iris_centred", CENTRED, 1.878206), ("iris_encoded", ENCODED, 0.1473655)]
+    ("problem", "printed", "error"),
+    [("iris_centred", CENTRED, 1.878206), ("iris_encoded", ENCODED, 0.1473655)],
 )
 def test_rows_and_error_equal_the_printed_digits(problem, printed, error):
     notebook = NotebookGHA(component=3, random_state=1).fit(load_problem(problem).X_train)
@@ -47,7 +48,11 @@ def test_all_samples_of_the_problems_are_for_training_in_their_order():
         pytest.approx(np.ones(4)),
     )
     for problem in (centred, encoded):
-        assert [len(part) for part in (problem.X_train, problem.X_validation, problem.X_test)] == [150, 0, 0]
+        assert [len(part) for part in (problem.X_train, problem.X_validation, problem.X_test)] == [
+            150,
+            0,
+            0,
+        ]
 
 
 def test_a_single_pass_starts_from_the_rows_as_drawn():
@@ -67,7 +72,9 @@ def test_the_config_prints_the_numbers_of_the_notebook_beside_ours():
     compared = printed("compare")
     assert compared.count("reproduced") >= 34
     assert [
-        line for line in compared.splitlines() if line.startswith(("N1", "N2", "N3")) and "reproduced" not in line
+        line
+        for line in compared.splitlines()
+        if line.startswith(("N1", "N2", "N3")) and "reproduced" not in line
     ] == []
 
 
@@ -75,7 +82,9 @@ def test_the_config_prints_the_numbers_of_the_notebook_beside_ours():
     ("problem", "opposite", "printed", "aligned"),
     [("iris_centred", [1, 3], 1.994868, 0.121), ("iris_encoded", [0, 3], 2.001197, 0.044)],
 )
-def test_the_printed_distances_to_pca_come_from_rows_with_opposite_signs(problem, opposite, printed, aligned):
+def test_the_printed_distances_to_pca_come_from_rows_with_opposite_signs(
+    problem, opposite, printed, aligned
+):
     X = load_problem(problem).X_train
     rows, components = NotebookGHA(random_state=0).fit(X).components_, PCA(4).fit(X).components_
     components *= np.sign(np.sum(components * rows, axis=1))[:, np.newaxis]

@@ -20,7 +20,9 @@ SPLITS = ("X_train", "X_validation", "X_test")
 
 
 def inputs(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Problem], Problem]:
-    return lambda problem: replace(problem, **{name: change(getattr(problem, name)) for name in SPLITS})
+    return lambda problem: replace(
+        problem, **{name: change(getattr(problem, name)) for name in SPLITS}
+    )
 
 
 def training(choose: Callable[[Problem], object]) -> Callable[[Problem], Problem]:
@@ -30,11 +32,16 @@ def training(choose: Callable[[Problem], object]) -> Callable[[Problem], Problem
 
 
 def few_samples_of_many_features(problem: Problem) -> Problem:
-    return training(lambda _: slice(None, None, 13))(inputs(lambda X: np.hstack([X, X**2, X**3]))(problem))
+    return training(lambda _: slice(None, None, 13))(
+        inputs(lambda X: np.hstack([X, X**2, X**3]))(problem)
+    )
 
 
 def _zeros(problem: Problem) -> dict[str, np.ndarray]:
-    return {name: np.zeros_like(getattr(problem, name)) for name in ("y_train", "y_validation", "y_test")}
+    return {
+        name: np.zeros_like(getattr(problem, name))
+        for name in ("y_train", "y_validation", "y_test")
+    }
 
 
 KINDS = {
@@ -87,20 +94,36 @@ def test_odd_data_give_finite_numbers_or_a_failure_that_names_its_cause(iris, ki
 
 def test_no_table_has_a_number_of_a_run_that_diverged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    methods = [{"method": name, **SHORT[name]} for name in ("gha", "dgha", "ne_ppca", "all_features")]
+    methods = [
+        {"method": name, **SHORT[name]} for name in ("gha", "dgha", "ne_ppca", "all_features")
+    ]
     methods[0]["learning_rate"] = 1000
-    document = {"name": "odd", "problems": ["iris"], "repeats": 1, "seed": 1, "tau": 20, "methods": methods}
+    document = {
+        "name": "odd",
+        "problems": ["iris"],
+        "repeats": 1,
+        "seed": 1,
+        "tau": 20,
+        "methods": methods,
+    }
     classifier = {"hidden": [4], "max_epochs": 30}
     (tmp_path / "odd.yaml").write_text(yaml.safe_dump(document | {"classifier": classifier}))
     done = pppca("run", "odd.yaml", "--workers", "0", "--quiet")
     assert done.exit_code == 1, done.output
     assert done.stderr.startswith("1 of 4 runs failed, the first: iris, ")
-    assert "gha, repeat 0: ValueError: GHA diverged in epoch 1: learning_rate 1000.0 is too large for " in done.stderr
+    assert (
+        "gha, repeat 0: ValueError: GHA diverged in epoch 1: learning_rate 1000.0 is too large for "
+        in done.stderr
+    )
     assert "Traceback" not in done.stderr
     table = pppca("tables", "--format", "csv")
     assert table.exit_code == 0
     cells = list(csv.DictReader(table.stdout.splitlines()))
-    assert all(re.fullmatch(r"-?\d.*|", cell[name]) for cell in cells for name in ("mean", "sd", "low", "high"))
+    assert all(
+        re.fullmatch(r"-?\d.*|", cell[name])
+        for cell in cells
+        for name in ("mean", "sd", "low", "high")
+    )
     for form in ("terminal", "markdown", "latex", "json"):
         printed = pppca("tables", "--format", form).stdout
         assert not re.search(r"\b(nan|inf|infinity)\b", printed, re.IGNORECASE)

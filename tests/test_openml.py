@@ -101,7 +101,9 @@ def server(nowhere_else, monkeypatch):  # noqa: ARG001 for its folders
         thread.start()
         for name in ("_DATA_INFO", "_DATA_FEATURES", "_DATA_QUALITIES"):
             known = getattr(_openml, name)
-            monkeypatch.setattr(_openml, name, re.sub("https://[^/]*", server.url, known))  # hosts differ by version
+            monkeypatch.setattr(
+                _openml, name, re.sub("https://[^/]*", server.url, known)
+            )  # hosts differ by version
         monkeypatch.setattr("pppca_bench.problems.read_table._PAUSE_S", 1e-6)
         yield server
         server.shutdown()
@@ -128,7 +130,9 @@ def test_changed_data_of_a_number_are_refused_until_the_record_is_deleted(server
     for path in sorted((folder / "openml").rglob("*.gz")):
         path.unlink()
     server.content = arff(shift=0.1)
-    with pytest.raises(DataError, match=r"^openml:61: expected the data of the first download .* Delete that file"):
+    with pytest.raises(
+        DataError, match=r"^openml:61: expected the data of the first download .* Delete that file"
+    ):
         open_problem(own, folder)
     (folder / "openml" / "61.sha256").unlink()
     assert open_problem(own, folder)[0].sha256 != first.sha256
@@ -136,7 +140,8 @@ def test_changed_data_of_a_number_are_refused_until_the_record_is_deleted(server
 
 def test_nothing_is_downloaded_for_a_plan_alone(server, tmp_path):
     with pytest.raises(
-        DataError, match=r"^openml:61: expected its files in the data folder, got none\. Run `pppca data"
+        DataError,
+        match=r"^openml:61: expected its files in the data folder, got none\. Run `pppca data",
     ):
         open_problem(OwnData("openml", NUMBER), tmp_path / "data", only_local=True)
     assert server.asked == []
@@ -146,10 +151,14 @@ def test_nothing_is_downloaded_for_a_plan_alone(server, tmp_path):
 def test_a_failing_server_and_an_unknown_number_are_refused(server, tmp_path, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _: None)  # between the attempts of scikit-learn
     with pytest.raises(
-        DataError, match=r"^openml:9: expected a data set of www\.openml\.org, got [^\n]*\. Check the num"
+        DataError,
+        match=r"^openml:9: expected a data set of www\.openml\.org, got [^\n]*\. Check the num",
     ):
         open_problem(OwnData("openml", "9"), tmp_path / "data")
     server.is_down = True
-    with pytest.warns(UserWarning, match="network error"), pytest.raises(DataError, match="got HTTP Error 503"):
+    with (
+        pytest.warns(UserWarning, match="network error"),
+        pytest.raises(DataError, match="got HTTP Error 503"),
+    ):
         open_problem(OwnData("openml", NUMBER), tmp_path / "data")
     assert not list(tmp_path.rglob("*.sha256"))

@@ -17,7 +17,9 @@ def covariance(seed: int, m: int = 6) -> np.ndarray:
 
 def inputs(seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return rng.standard_normal((80, 5)) @ (rng.standard_normal((5, 5)) * np.geomspace(1.0, 0.1, 5)[:, None])
+    return rng.standard_normal((80, 5)) @ (
+        rng.standard_normal((5, 5)) * np.geomspace(1.0, 0.1, 5)[:, None]
+    )
 
 
 class TestByHand:
@@ -43,12 +45,18 @@ class TestByHand:
         assert_allclose(optimality(np.array([found]), n, max_variances(self.C)), [share])
 
     def test_rows_that_others_span_and_rows_of_zeros_add_nothing(self):
-        for rows in ([[1.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]], [[1e200, 0.0], [1e-200, 0.0]]):
+        for rows in (
+            [[1.0, 0.0], [2.0, 0.0]],
+            [[1.0, 0.0], [0.0, 0.0]],
+            [[1e200, 0.0], [1e-200, 0.0]],
+        ):
             assert variance_of_span(np.array(rows), self.C) == pytest.approx(2.0)
         assert variance_of_span(np.zeros((2, 2)), self.C) == 0.0
 
     def test_optimality_is_nan_without_variance(self):
-        assert np.isnan(optimality(np.array([0.0]), np.array([1]), max_variances(np.zeros((2, 2))))).all()
+        assert np.isnan(
+            optimality(np.array([0.0]), np.array([1]), max_variances(np.zeros((2, 2))))
+        ).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -56,7 +64,11 @@ def test_the_variance_of_a_span_depends_on_neither_norms_nor_angles_of_rows(seed
     rng, C = np.random.default_rng([seed, 1]), covariance(seed)
     n_rows = int(rng.integers(1, 7))
     basis = np.linalg.qr(rng.standard_normal((6, n_rows)))[0].T
-    mixed = rng.standard_normal((n_rows, n_rows)) @ basis * rng.choice([1e-120, 1e-3, 1.0, 1e90], size=(n_rows, 1))
+    mixed = (
+        rng.standard_normal((n_rows, n_rows))
+        @ basis
+        * rng.choice([1e-120, 1e-3, 1.0, 1e90], size=(n_rows, 1))
+    )
     assert variance_of_span(mixed, C) == pytest.approx(np.trace(basis @ C @ basis.T), rel=1e-7)
 
 
@@ -92,7 +104,9 @@ def test_tracking_optimality_does_not_change_the_fit(model):
 
 def test_the_last_optimality_is_that_of_the_components():
     X = inputs()
-    model = GHA(n_components=2, n_epochs=5, learning_rate=1e-3, track_optimality=True, random_state=0).fit(X)
+    model = GHA(
+        n_components=2, n_epochs=5, learning_rate=1e-3, track_optimality=True, random_state=0
+    ).fit(X)
     basis = np.linalg.qr(model.components_.T)[0]
     retained = np.var((X - X.mean(axis=0)) @ basis, axis=0).sum()
     most = np.linalg.eigvalsh(np.cov(X.T, bias=True))[-2:].sum()
@@ -101,7 +115,9 @@ def test_the_last_optimality_is_that_of_the_components():
     for scale in (5.0, 1.0, 0.1):
         chunks.partial_fit(X * scale)
     assert chunks.history_["optimality"].shape == (4,)
-    assert np.all(chunks.history_["optimality"] <= 1.0 + 1e-12), "each is held to the samples seen by then"
+    assert np.all(chunks.history_["optimality"] <= 1.0 + 1e-12), (
+        "each is held to the samples seen by then"
+    )
 
 
 class TestResultOfEvolution:
@@ -109,7 +125,8 @@ class TestResultOfEvolution:
     def test_the_best_is_the_fittest_of_all_that_were_evaluated(self, seed):
         X = inputs(seed)
         best, final = (
-            NEpPCA(tau=5.0, n_generations=25, result=result, random_state=seed).fit(X) for result in ("best", "final")
+            NEpPCA(tau=5.0, n_generations=25, result=result, random_state=seed).fit(X)
+            for result in ("best", "final")
         )
         for name, curve in final.history_.items():
             assert_array_equal(best.history_[name], curve)

@@ -44,17 +44,29 @@ def plan(path: Path, *changes: str, only: tuple[str, ...] = ()) -> Plan:
 
 def taken(path: Path, *only: str) -> set[tuple[object, ...]]:
     specs = plan(path, only=only).specs
-    return {(spec.cell.problem, spec.cell.method, spec.cell.settings.get("tau"), spec.repeat) for spec in specs}
+    return {
+        (spec.cell.problem, spec.cell.method, spec.cell.settings.get("tau"), spec.repeat)
+        for spec in specs
+    }
 
 
 class TestRunFilter:
     def test_different_keys_hold_together_and_values_of_a_key_are_alternatives(self, path):
-        assert taken(path, "method=dgha,tau=15", "problem=iris") == {("iris", "dgha", 15.0, n) for n in range(2)}
-        assert taken(path, "tau=5,15") == taken(path, "tau=5", "tau=15") == taken(path, "method=dgha")
-        assert {method for _, method, *_ in taken(path, "method=gha", "method=dgha")} == {"gha", "dgha"}
+        assert taken(path, "method=dgha,tau=15", "problem=iris") == {
+            ("iris", "dgha", 15.0, n) for n in range(2)
+        }
+        assert (
+            taken(path, "tau=5,15") == taken(path, "tau=5", "tau=15") == taken(path, "method=dgha")
+        )
+        assert {method for _, method, *_ in taken(path, "method=gha", "method=dgha")} == {
+            "gha",
+            "dgha",
+        }
 
     def test_settings_of_the_classifier_count_and_lists_are_values(self, path):
-        assert {spec.cell.settings["centre"] for spec in plan(path, only=("classifier.hidden=3",)).specs} == {False}
+        assert {
+            spec.cell.settings["centre"] for spec in plan(path, only=("classifier.hidden=3",)).specs
+        } == {False}
         assert len(plan(path, only=("classifier.hidden=[8, 4],method=gha",)).specs) == 4
         assert len(plan(path, only=("centre=false",)).specs) == 8
 
@@ -62,17 +74,27 @@ class TestRunFilter:
         "name", ["a,b.csv", "2020.csv", "2024-01-01.csv", "no", "2020", "2024-01-01", "null", "017"]
     )
     def test_names_are_compared_as_texts(self, path, tmp_path, name):
-        (tmp_path / "t.csv").write_text("a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40)))
+        (tmp_path / "t.csv").write_text(
+            "a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40))
+        )
         (tmp_path / name).write_text((tmp_path / "t.csv").read_text())
-        path.write_text(CONFIG.replace("[iris, wine]", f"[{{csv: {name!r}, target: target}}, iris]"))
-        assert {problem for problem, *_ in taken(path, f"tau=5,problem='{name}',method=dgha")} == {name}
+        path.write_text(
+            CONFIG.replace("[iris, wine]", f"[{{csv: {name!r}, target: target}}, iris]")
+        )
+        assert {problem for problem, *_ in taken(path, f"tau=5,problem='{name}',method=dgha")} == {
+            name
+        }
         if "," not in name:
             assert {problem for problem, *_ in taken(path, f"problem={name}")} == {name}
 
     def test_the_remedy_for_an_unquoted_name_with_a_comma_works(self, path, tmp_path):
-        (tmp_path / "a,b.csv").write_text("a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40)))
+        (tmp_path / "a,b.csv").write_text(
+            "a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40))
+        )
         path.write_text(CONFIG.replace("[iris, wine]", '[{csv: "a,b.csv", target: target}, iris]'))
-        with pytest.raises(UnknownNameError, match=r"""comma twice: --only 'problem="a,b\.csv"'\.$"""):
+        with pytest.raises(
+            UnknownNameError, match=r"""comma twice: --only 'problem="a,b\.csv"'\.$"""
+        ):
             plan(path, only=("problem=a,b.csv",))
         assert {problem for problem, *_ in taken(path, 'problem="a,b.csv"')} == {"a,b.csv"}
 
@@ -87,13 +109,21 @@ class TestRunFilter:
 
     def test_a_config_without_matching_runs_has_no_plan(self, path, tmp_path):
         other = tmp_path / "other.yaml"
-        other.write_text(CONFIG.replace("name: small", "name: other").replace("[iris, wine]", "[wine]"))
-        assert [one.name for one in read_request([path, other], only=["problem=iris"]).plans] == ["small"]
+        other.write_text(
+            CONFIG.replace("name: small", "name: other").replace("[iris, wine]", "[wine]")
+        )
+        assert [one.name for one in read_request([path, other], only=["problem=iris"]).plans] == [
+            "small"
+        ]
 
     def test_data_that_no_selected_run_needs_are_not_loaded(self, path, monkeypatch):
         path.write_text(CONFIG.replace("[iris, wine]", "[iris, cancer1, card1]"))
         opened = []
-        monkeypatch.setattr(requests, "open_problem", lambda name, *_, **__: opened.append(name) or open_problem(name))
+        monkeypatch.setattr(
+            requests,
+            "open_problem",
+            lambda name, *_, **__: opened.append(name) or open_problem(name),
+        )
         plan(path, only=("problem=iris",))
         assert opened == ["iris"]
 
@@ -131,7 +161,9 @@ class TestSet:
         assert yaml.safe_load(text)["name"] == changed.name
 
     @pytest.mark.parametrize("text", ["2020", "1e3", "-0.50", "017.5"])
-    def test_a_number_is_text_to_a_key_that_takes_texts_alone(self, path, tmp_path, monkeypatch, text):
+    def test_a_number_is_text_to_a_key_that_takes_texts_alone(
+        self, path, tmp_path, monkeypatch, text
+    ):
         name = f"typed_{tmp_path.name}"
         taking = "def __init__(self, label: str = 'a', year: Literal['2020'] = '2020', free='x', n: int = 1): ..."
         fitting = "def fit(self, X, y=None): ...\n    def transform(self, X): ..."
@@ -142,7 +174,12 @@ class TestSet:
         changes = {"label": text, "year": "2020", "free": "2020", "n": "7"}
         options = [f"{name}:T.parameters.{key}={value}" for key, value in changes.items()]
         settings = plan(path, *options).specs[0].cell.settings
-        assert {key: settings[key] for key in changes} == {"label": text, "year": "2020", "free": 2020, "n": 7}
+        assert {key: settings[key] for key in changes} == {
+            "label": text,
+            "year": "2020",
+            "free": 2020,
+            "n": 7,
+        }
         with pytest.raises(ConfigError, match=r"small\.yaml:6: tau: expected [^\n]*$"):
             plan(path, *options, "tau=0")
         assert plan(path, f"{name}:T.parameters.label=no").specs[0].cell.settings["label"] == "no"
@@ -160,6 +197,9 @@ class TestSet:
         assert changed_name("c", parse_changes(values)[0]) == name
 
     def test_a_name_is_fit_for_a_folder_and_still_unique(self):
-        names = {changed_name("c", {"problems": value}) for value in (["a/b"], ["a b"], ["a" * 300], ["a" * 301])}
+        names = {
+            changed_name("c", {"problems": value})
+            for value in (["a/b"], ["a b"], ["a" * 300], ["a" * 301])
+        }
         assert len(names) == 4
         assert not any(set(name) & set('/ \\:"') or len(name) > 120 for name in names)

@@ -11,7 +11,14 @@ from sklearn.datasets import load_digits, load_iris
 from test_columns import data_of
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem, load_source, open_problem
+from pppca_bench.problems import (
+    DataSet,
+    OwnData,
+    SplitRule,
+    load_problem,
+    load_source,
+    open_problem,
+)
 from pppca_bench.problems.splits import split_at_random
 
 MIXED = """\
@@ -56,14 +63,18 @@ def test_columns_become_inputs_by_their_types(tmp_path):
 def test_means_and_ranges_are_computed_from_the_training_rows_only(tmp_path):
     rows = [
         f"{value},{word},{word[:2]}"
-        for value, word in zip((0, 4, 8, 100, -50, 2), 2 * ["train", "validation", "test"], strict=True)
+        for value, word in zip(
+            (0, 4, 8, 100, -50, 2), 2 * ["train", "validation", "test"], strict=True
+        )
     ]
     text = "\n".join(["x,fold,y", *rows, ",test,tr", "1,train,va"])
     data = data_of(tmp_path, text, rule=SplitRule(column="fold"))
     problem = data.problem()
     train = np.array([0.0, 100.0, 1.0])
     assert sorted(problem.X_train[:, 0]) == pytest.approx(sorted(train / 100))
-    assert sorted(problem.X_validation[:, 0]) == pytest.approx([-0.5, 0.04])  # beyond the range, and not refused
+    assert sorted(problem.X_validation[:, 0]) == pytest.approx(
+        [-0.5, 0.04]
+    )  # beyond the range, and not refused
     assert sorted(problem.X_test[:, 0]) == pytest.approx(sorted([0.08, 0.02, train.mean() / 100]))
     assert problem.feature_names == ("x", "x missing")
 
@@ -98,9 +109,13 @@ def test_numeric_codes_become_categories_on_request(tmp_path):
         ([0.5, 1.5], "categorical", "classification"),
     ],
 )
-def test_the_task_follows_from_the_type_of_the_target_unless_it_is_given(tmp_path, target, given, task):
+def test_the_task_follows_from_the_type_of_the_target_unless_it_is_given(
+    tmp_path, target, given, task
+):
     text = "x,y\n" + "".join(f"{row},{target[row % 2]}\n" for row in range(8))
-    data = data_of(tmp_path, text, **({"categorical": ("y",)} if given == "categorical" else {"task": given}))
+    data = data_of(
+        tmp_path, text, **({"categorical": ("y",)} if given == "categorical" else {"task": given})
+    )
     problem = data.problem()
     assert (problem.task, problem.n_outputs) == (task, 2 if task == "classification" else 1)
 
@@ -117,7 +132,9 @@ def test_targets_to_approximate_are_scaled_by_the_training_rows(tmp_path):
 def test_random_splits_partition_the_rows_and_are_stratified():
     y = load_digits().target
     train, validation, test = split_at_random(SplitRule(), y, 0, stratified=True)
-    np.testing.assert_array_equal(np.sort(np.concatenate([train, validation, test])), np.arange(len(y)))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([train, validation, test])), np.arange(len(y))
+    )
     counts = np.array([np.bincount(y[part]) for part in (train, validation, test)])
     assert np.abs(counts - np.outer([0.5, 0.25, 0.25], np.bincount(y))).max() <= 1.5
     # In random order: a method that learns from a tenth of the rows takes the first.
@@ -126,16 +143,24 @@ def test_random_splits_partition_the_rows_and_are_stratified():
 
 def test_splits_differ_folds_test_each_row_once_and_both_are_reproducible():
     y = load_iris().target
-    random = [split_at_random(SplitRule(splits=3), y, number, stratified=True)[2] for number in range(3)]
+    random = [
+        split_at_random(SplitRule(splits=3), y, number, stratified=True)[2] for number in range(3)
+    ]
     assert len({tuple(np.sort(part)) for part in random}) == 3
     rule = SplitRule(folds=5, splits=2)
     assert rule.n_splits == 10
     folds = [split_at_random(rule, y, number, stratified=True) for number in range(10)]
     for deals in (folds[:5], folds[5:]):
-        np.testing.assert_array_equal(np.sort(np.concatenate([test for *_, test in deals])), np.arange(150))
-        np.testing.assert_array_equal(np.sort(np.concatenate([part for _, part, _ in deals])), np.arange(150))
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([test for *_, test in deals])), np.arange(150)
+        )
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([part for _, part, _ in deals])), np.arange(150)
+        )
     assert sorted(folds[0][2]) != sorted(folds[5][2])
-    assert [list(part) for part in folds[3]] == [list(part) for part in split_at_random(rule, y, 3, stratified=True)]
+    assert [list(part) for part in folds[3]] == [
+        list(part) for part in split_at_random(rule, y, 3, stratified=True)
+    ]
 
 
 def test_the_digest_depends_on_content_and_settings_not_on_the_file_format(tmp_path):
@@ -151,7 +176,10 @@ def test_the_digest_depends_on_content_and_settings_not_on_the_file_format(tmp_p
 
     first = sha256("csv", "a.csv")
     assert (
-        first == sha256("csv", "elsewhere/b.csv") == sha256("parquet", "a.parquet") == sha256("csv", "a.csv", name="x")
+        first
+        == sha256("csv", "elsewhere/b.csv")
+        == sha256("parquet", "a.parquet")
+        == sha256("csv", "a.csv", name="x")
     )
     others = [
         sha256("csv", "a.csv", task="approximation"),
@@ -181,7 +209,9 @@ def test_a_worker_loads_the_split_of_a_repeat_and_refuses_other_data(tmp_path):
     write(2)
     source, _ = open_problem(own)
     write(3)
-    with pytest.raises(DataError, match=r"t\.csv: expected the data that the runs were planned for"):
+    with pytest.raises(
+        DataError, match=r"t\.csv: expected the data that the runs were planned for"
+    ):
         load_source(source)
 
 
@@ -189,7 +219,8 @@ def test_semicolons_tabs_quotes_and_blank_lines_are_read(tmp_path):
     plain = data_of(tmp_path, 'a,"b, or c",y\n' + "1,2.5,k\n3,4.5,l\n" * 4)
     for separator in ";\t":
         text = (
-            f"a{separator}b, or c{separator}y\n\n" + f"1{separator}2.5{separator}k\n3{separator} 4.5{separator}l\n" * 4
+            f"a{separator}b, or c{separator}y\n\n"
+            + f"1{separator}2.5{separator}k\n3{separator} 4.5{separator}l\n" * 4
         )
         assert data_of(tmp_path, text, read_keys=(("sep", separator),)).sha256 == plain.sha256
 
@@ -205,7 +236,11 @@ def test_unreadable_files_are_refused(tmp_path):
     (tmp_path / "own.parquet").write_text("x,y\n")
     for source, name, said in (
         ("csv", "latin.csv", r", line 2: expected utf-8 text, got the byte 0xfc\."),
-        ("parquet", "own.parquet", r": expected a Parquet file, got .*\. Check the path and the file\.$"),
+        (
+            "parquet",
+            "own.parquet",
+            r": expected a Parquet file, got .*\. Check the path and the file\.$",
+        ),
         ("csv", "none.csv", r": expected a readable file, got No such file or directory\."),
     ):
         with pytest.raises(DataError, match=re.escape(name) + said):
@@ -213,7 +248,9 @@ def test_unreadable_files_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(("asked", "code"), [("own.csv", 2), ("none.dt", 2), ("cancer1", 1)])
-def test_an_invalid_user_file_ends_with_code_2_and_a_damaged_proben1_file_with_1(tmp_path, monkeypatch, asked, code):
+def test_an_invalid_user_file_ends_with_code_2_and_a_damaged_proben1_file_with_1(
+    tmp_path, monkeypatch, asked, code
+):
     for name in ("own.csv", "own.dt", "cancer1.dt"):
         (tmp_path / name).write_text("x,y\n1\n")
     monkeypatch.chdir(tmp_path)
@@ -224,10 +261,14 @@ def test_an_invalid_user_file_ends_with_code_2_and_a_damaged_proben1_file_with_1
 
 
 def test_typed_dates_are_refused_unless_dropped(tmp_path):
-    frame = pd.DataFrame({"when": pd.date_range("2020", periods=8), "x": range(8), "y": list("abababab")})
+    frame = pd.DataFrame(
+        {"when": pd.date_range("2020", periods=8), "x": range(8), "y": list("abababab")}
+    )
     frame.to_parquet(tmp_path / "own.parquet")
     own = OwnData("parquet", str(tmp_path / "own.parquet"), ("y",))
-    with pytest.raises(DataError, match=r"expected numbers or text, got dates \(typed\).* `drop: \[when\]`"):
+    with pytest.raises(
+        DataError, match=r"expected numbers or text, got dates \(typed\).* `drop: \[when\]`"
+    ):
         DataSet(own)
     assert open_problem(replace(own, drop=("when",)))[1].feature_names == ("x",)
 
@@ -262,20 +303,27 @@ def test_a_column_without_a_value_in_the_training_rows_becomes_0(tmp_path):
         f"{row},{'' if fold == 'train' else row},{fold},{row % 2}"
         for row, fold in enumerate(4 * ["train"] + 2 * ["validation", "test"])
     ]
-    problem = data_of(tmp_path, "\n".join(["x,late,fold,y", *rows]), rule=SplitRule(column="fold")).problem()
+    problem = data_of(
+        tmp_path, "\n".join(["x,late,fold,y", *rows]), rule=SplitRule(column="fold")
+    ).problem()
     assert not problem.X_test[:, 1].any()
 
 
 def test_a_proben1_family_has_all_examples_of_its_permutations():
     own = OwnData("proben1", "cancer", rule=SplitRule(folds=10))
     data = DataSet(own)
-    assert (own.label, data.table.frame.to_numpy().shape, data.classes) == ("proben1:cancer", (699, 10), ("0", "1"))
+    assert (own.label, data.table.frame.to_numpy().shape, data.classes) == (
+        "proben1:cancer",
+        (699, 10),
+        ("0", "1"),
+    )
     for name in ("cancer1", "cancer2", "cancer3"):
         problem = load_problem(name)
         X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])
         y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
         rows = np.column_stack([X, y])
         assert np.array_equal(
-            rows[np.lexsort(rows.T)], data.table.frame.to_numpy()[np.lexsort(data.table.frame.to_numpy().T)]
+            rows[np.lexsort(rows.T)],
+            data.table.frame.to_numpy()[np.lexsort(data.table.frame.to_numpy().T)],
         )
     assert OwnData("proben1", "flare").read().targets == ("out1", "out2", "out3")

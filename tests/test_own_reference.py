@@ -17,7 +17,17 @@ REFERENCE = EXAMPLES / "reference"
 def results(tmp_path_factory):
     """Run the wine config of the example, at one repeat."""
     folder = tmp_path_factory.mktemp("results")
-    printed("run", EXAMPLES / "printed_wine.yaml", "--repeats", "1", "--workers", "0", "--results", folder, "--quiet")
+    printed(
+        "run",
+        EXAMPLES / "printed_wine.yaml",
+        "--repeats",
+        "1",
+        "--workers",
+        "0",
+        "--results",
+        folder,
+        "--quiet",
+    )
     return folder
 
 
@@ -57,7 +67,9 @@ def test_only_an_added_reference_is_compared_and_its_tables_are_shown(results):
     assert len(found) == 10
     run = {row for (_, row), verdict in found.items() if verdict != "not run"}
     assert run == {"wine, QDA", "wine, LDA", "wine, z scores, 1NN"}
-    assert not {table for table, _ in verdicts(results)} & {"U1", "U2"}, "without it, the package's are compared"
+    assert not {table for table, _ in verdicts(results)} & {"U1", "U2"}, (
+        "without it, the package's are compared"
+    )
     tables = printed("tables", "--results", results, "--reference", REFERENCE)
     assert "U1. Errors on samples that were held out" in tables
     assert "load_wine().DESCR, leave-one-out" in tables
@@ -99,7 +111,9 @@ def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results
     assert "U4.svg" in [path.name for path in drawn(tmp_path, "--figure", "U4", *options)]
     printed("report", "--out", tmp_path / "report.html", *options)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert all(text in page for text in ("Mean difference of the errors", "Printed and our errors", CLAIM))
+    assert all(
+        text in page for text in ("Mean difference of the errors", "Printed and our errors", CLAIM)
+    )
     printed("render", "--findings", tmp_path / "findings.md", *options)
     findings = (tmp_path / "findings.md").read_text(encoding="utf-8")
     assert f"| 9 | {CLAIM} | – | – | **" in findings
@@ -121,12 +135,23 @@ def drawn(folder: Path, *arguments: object) -> list[Path]:
         ("import no_such", "ModuleNotFoundError: No module named 'no_such' (own0.py, line 1)."),
         ("a b", "SyntaxError: invalid syntax (own1.py, line 1)."),
         ("def tables(snapshot):\n  return []", "TypeError: expected dict, got list."),
-        ("def tables(snapshot):\n  return {'U3': lambda: 1 / 0}", "division by zero (own3.py, line 2)."),
-        ("def tables(snapshot):\n  return {'U3': list}", "Table | pppca_bench.reporting.document.Document, got list."),
-        ("def tables(snapshot):\n  return {'T1': list}", "expected identifiers that no other table has, got 'T1'."),
+        (
+            "def tables(snapshot):\n  return {'U3': lambda: 1 / 0}",
+            "division by zero (own3.py, line 2).",
+        ),
+        (
+            "def tables(snapshot):\n  return {'U3': list}",
+            "Table | pppca_bench.reporting.document.Document, got list.",
+        ),
+        (
+            "def tables(snapshot):\n  return {'T1': list}",
+            "expected identifiers that no other table has, got 'T1'.",
+        ),
     ],
 )
-def test_a_module_that_does_not_work_is_an_error_of_one_line(results, mine, request, code, expected):
+def test_a_module_that_does_not_work_is_an_error_of_one_line(
+    results, mine, request, code, expected
+):
     name = f"own{request.node.callspec.indices['code']}"
     (mine / f"{name}.py").write_text(code, encoding="utf-8")
     change(mine, "configs:", f"module: {name}\nconfigs:")

@@ -20,7 +20,11 @@ FORGE = (".ci/", ".github/", ".gitignore")
 
 def call(*command: object, folder: Path, **environment: str) -> str:
     """Return what a command prints, run in a folder without a way to the network."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PPPCA_DATA", "PYTHONPATH")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PPPCA_DATA", "PYTHONPATH")
+    }
     nowhere = "http://127.0.0.1:9"
     done = subprocess.run(
         list(map(str, command)),
@@ -50,11 +54,25 @@ def installed(request, built, tmp_path_factory) -> Path:
     """Return the bin folder of an environment with one kind of installation, beside this environment's dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     call(sys.executable, "-m", "venv", "--without-pip", folder, folder=folder)
-    library = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    library = Path(
+        sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
+    )
     # A path that a .pth file adds has its own .pth files left unread, and so the editable install stays out.
     (library / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    package = ["-e", built / "source"] if request.param == "editable" else built.glob(f"*.{request.param}")
-    pip = [folder / "bin" / "python", "-m", "pip", "install", "--no-deps", "--no-build-isolation", "--ignore-installed"]
+    package = (
+        ["-e", built / "source"]
+        if request.param == "editable"
+        else built.glob(f"*.{request.param}")
+    )
+    pip = [
+        folder / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-build-isolation",
+        "--ignore-installed",
+    ]
     call(*pip, *package, folder=folder)
     return folder / "bin"
 
@@ -63,7 +81,9 @@ def names_in(built: Path) -> tuple[set[str], set[str]]:
     """Return the files of the wheel and, without their top folder, of the sdist."""
     (wheel,), (sdist,) = built.glob("*.whl"), built.glob("*.tar.gz")
     with zipfile.ZipFile(wheel) as opened, tarfile.open(sdist) as tar:
-        return set(opened.namelist()), {member.name.partition("/")[2] for member in tar if member.isfile()}
+        return set(opened.namelist()), {
+            member.name.partition("/")[2] for member in tar if member.isfile()
+        }
 
 
 @pytest.mark.slow
@@ -77,11 +97,17 @@ def test_the_sdist_has_every_file_of_the_repository(built):
 @pytest.mark.slow
 def test_the_wheel_has_only_the_package_the_configs_and_the_data(built):
     files, _ = names_in(built)
-    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pppca_bench").rglob("*") if path.is_file()}
+    sources = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "pppca_bench").rglob("*")
+        if path.is_file()
+    }
     outside = ("configs/*.yaml", "data/*.tar.xz", "data/uci/*.csv.xz", "data/README.md")
     expected = {name for name in sources if "__pycache__" not in name}
     expected |= {
-        f"pppca_bench/{path.relative_to(ROOT).as_posix()}" for pattern in outside for path in ROOT.glob(pattern)
+        f"pppca_bench/{path.relative_to(ROOT).as_posix()}"
+        for pattern in outside
+        for path in ROOT.glob(pattern)
     }
     assert {name for name in files if ".dist-info/" not in name} == expected
 
@@ -111,7 +137,9 @@ def test_an_installed_package_runs_in_an_empty_folder_without_a_network_and_writ
 
 @pytest.mark.slow
 def test_the_library_example_of_the_readme_works_with_the_installed_package(installed, tmp_path):
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (example,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     program = f"{example}\nprint(dgha.n_components_)"
     printed = call(installed / "python", "-c", program, folder=tmp_path)
     assert 1 <= int(printed) <= 13
@@ -125,9 +153,22 @@ def test_tests_pass_from_the_sdist(built, tmp_path):
     (folder,) = tmp_path.iterdir()
     names = ("shipped", "config", "references", "baseline")
     files = [f"tests/test_{name}.py" for name in names]
-    where = call(sys.executable, "-c", "import pppca_bench; print(pppca_bench.__file__)", folder=folder)
+    where = call(
+        sys.executable, "-c", "import pppca_bench; print(pppca_bench.__file__)", folder=folder
+    )
     assert Path(where).is_relative_to(folder)
-    done = call(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *files, folder=folder)
+    done = call(
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not slow",
+        *files,
+        folder=folder,
+    )
     assert " passed" in done
 
 

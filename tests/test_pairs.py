@@ -18,13 +18,25 @@ ABSENT = "absent"
 
 
 def runs(
-    method: str, errors: list[float], tau: Scalar = 10.0, size: float = 3.0, data: str = "a", **other: Scalar
+    method: str,
+    errors: list[float],
+    tau: Scalar = 10.0,
+    size: float = 3.0,
+    data: str = "a",
+    **other: Scalar,
 ) -> list[StoredRun]:
     """Return a repeat for each error."""
     parameters = other if tau == ABSENT else {"tau": tau, **other}
     cell = cell_of("own", method, parameters, {"hidden": (4,)}, data=data)
     return [
-        run_of(cell, repeat, other, test_error_percent=error, accuracy_percent=100.0 - error, dimensionality=size)
+        run_of(
+            cell,
+            repeat,
+            other,
+            test_error_percent=error,
+            accuracy_percent=100.0 - error,
+            dimensionality=size,
+        )
         for repeat, error in enumerate(errors)
     ]
 
@@ -62,8 +74,12 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
     assert at[ours[1], theirs[0]] == ("dimensionality",), "4.2 is nearer to 4.0 than to 4.6"
     assert at[ours[1], theirs[1]] == ("tau",)
     assert at[ours[2], theirs[2]] == ("tau", "dimensionality"), "29 of 30 features are within 5 %"
-    assert {pair for pair in at if "all features" in pair} == {(name, "all features") for name in ours + theirs}
-    assert [pair for pair in at if "LDA, n_components = 2" in pair] == [(ours[0], "LDA, n_components = 2")]
+    assert {pair for pair in at if "all features" in pair} == {
+        (name, "all features") for name in ours + theirs
+    }
+    assert [pair for pair in at if "LDA, n_components = 2" in pair] == [
+        (ours[0], "LDA, n_components = 2")
+    ]
     assert len(at) == 4 + 6 + 1
 
 
@@ -72,7 +88,9 @@ def test_verdicts_by_significance_and_by_the_difference_that_matters():
     noise = list(rng.normal(0, 0.1, 30))
     worse = {"far": 3.0, "near": 0.5, "none": 0.0}
     verdicts = {
-        name: compared(runs("dgha", [5.0] * 30), runs("pca", [5 + shift + e for e in noise])).comparisons[0]
+        name: compared(
+            runs("dgha", [5.0] * 30), runs("pca", [5 + shift + e for e in noise])
+        ).comparisons[0]
         for name, shift in worse.items()
     }
     assert verdicts["far"].verdict == "DGHA, τ = 10 is better, by more than 1"
@@ -81,7 +99,9 @@ def test_verdicts_by_significance_and_by_the_difference_that_matters():
     assert [one.exceeds for one in verdicts.values()] == [True, False, False]
     wide = compared(runs("dgha", [5.0, 9.0, 1.0]), runs("pca", [7.0, 2.0, 6.0])).comparisons[0]
     assert wide.verdict == "undecided"
-    far = compared(runs("dgha", [5.0] * 30), runs("pca", [8 + e for e in noise]), matters=4.0).comparisons[0]
+    far = compared(
+        runs("dgha", [5.0] * 30), runs("pca", [8 + e for e in noise]), matters=4.0
+    ).comparisons[0]
     assert far.verdict == "DGHA, τ = 10 is better, by less than 4"
 
 
@@ -94,33 +114,50 @@ def test_larger_scores_are_better():
 
 def test_too_few_settings_and_too_many_pairs_are_errors():
     with pytest.raises(
-        StoreError, match="own: expected at least two methods, or settings of a method, with two repeats"
+        StoreError,
+        match="own: expected at least two methods, or settings of a method, with two repeats",
     ):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
-    with pytest.raises(StoreError, match=r"two splits or more that have log_loss, got 0\. Set `predict"):
+    with pytest.raises(
+        StoreError, match=r"two splits or more that have log_loss, got 0\. Set `predict"
+    ):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0]), n_splits=2, quantity="log_loss")
     with pytest.raises(StoreError, match="own: expected all runs on the data that were run last"):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0], data="b"))
-    with pytest.raises(StoreError, match="own: expected at most 500 pairs to compare, got 561 of 34 settings"):
+    with pytest.raises(
+        StoreError, match="own: expected at most 500 pairs to compare, got 561 of 34 settings"
+    ):
         compared(*(runs("dgha", [1.0, 2.0], size=n, n_epochs=n) for n in range(34)))
-    with pytest.raises(UnknownNameError, match="no problem 'mine' in these results: expected one of own"):
+    with pytest.raises(
+        UnknownNameError, match="no problem 'mine' in these results: expected one of own"
+    ):
         compare_pairs(runs_by_cell(runs("dgha", [1.0])), {}, "mine")
 
 
 @pytest.mark.parametrize(("n_splits", "p"), [(1, 0.25), (3, None)])
 def test_json_has_no_nan_and_settings_with_too_few_repeats_are_named(n_splits, p):
     few = runs("lda", [1.0], None)
-    found = compared(runs("dgha", [1.0, 2.0, 4.0]), runs("pca", [2.0, 3.0, 5.0]), few, n_splits=n_splits)
+    found = compared(
+        runs("dgha", [1.0, 2.0, 4.0]), runs("pca", [2.0, 3.0, 5.0]), few, n_splits=n_splits
+    )
     record = json.loads(render_pairs(found, "json"), parse_constant=pytest.fail)
     pair = record["comparisons"][0]
-    assert (pair["test"]["low"], pair["p_holm"]) == (None, p), "of a difference that never varies there is no t"
+    assert (pair["test"]["low"], pair["p_holm"]) == (None, p), (
+        "of a difference that never varies there is no t"
+    )
     assert "Not compared, for lack of results: LDA" in render_pairs(found, "terminal")
 
 
 def test_rank_compares_methods_on_the_only_or_the_named_problem(tmp_path):
-    found = [*runs("dgha", [1.0, 2.0, 4.0, 2.0]), *runs("pca", [2.0, 3.0, 5.0, 1.0]), *runs("pca", [2.0, 3.0], 5.0)]
+    found = [
+        *runs("dgha", [1.0, 2.0, 4.0, 2.0]),
+        *runs("pca", [2.0, 3.0, 5.0, 1.0]),
+        *runs("pca", [2.0, 3.0], 5.0),
+    ]
     with Store(tmp_path / "results.sqlite") as store:
-        store.describe_problems([ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, 2)])
+        store.describe_problems(
+            [ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, 2)]
+        )
         store_runs(store, {"one": found})
 
     def shown(*arguments: str) -> Result:

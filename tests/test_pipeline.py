@@ -22,15 +22,29 @@ from pppca_bench.runs import RunResult
 from pppca_bench.store.database import Store
 
 NETWORK = {"hidden": [3], "max_epochs": 20}
-PROJECTION = {"method": "sklearn.random_projection:SparseRandomProjection", "parameters": {"n_components": 3}}
+PROJECTION = {
+    "method": "sklearn.random_projection:SparseRandomProjection",
+    "parameters": {"n_components": 3},
+}
 METHODS: list[Any] = [
     {"method": "dgha", "n_epochs": 4},
     "all_features",
     PROJECTION,
     "sklearn.naive_bayes:GaussianNB",
-    {"method": "pca", "tau": "auto", "classifier": {"rule": "sklearn.svm:SVC", "parameters": {"kernel": "linear"}}},
+    {
+        "method": "pca",
+        "tau": "auto",
+        "classifier": {"rule": "sklearn.svm:SVC", "parameters": {"kernel": "linear"}},
+    },
 ]
-DOCUMENT = {"name": "own", "seed": 3, "splits": 3, "tau": 10, "predictions": True, "classifier": NETWORK}
+DOCUMENT = {
+    "name": "own",
+    "seed": 3,
+    "splits": 3,
+    "tau": 10,
+    "predictions": True,
+    "classifier": NETWORK,
+}
 
 pytestmark = [
     pytest.mark.usefixtures("nowhere_else"),
@@ -59,7 +73,9 @@ def test_every_run_s_pipeline_has_its_test_error_and_its_predictions(flower_runs
         fitted = pickle.loads(pickle.dumps(pppca_bench.pipeline(run.key)))
         kept = pppca_bench.load_predictions(run.key)
         if run.problem == "wine":
-            assert 100 * np.mean(fitted.predict(wine.X_test) != wine.y_test) == run.test_error_percent
+            assert (
+                100 * np.mean(fitted.predict(wine.X_test) != wine.y_test) == run.test_error_percent
+            )
             assert_array_equal(fitted.predict(wine.X_test), kept.predicted)
             continue
         rows = raw.iloc[data.rows(1)[2]]
@@ -79,11 +95,15 @@ def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs)
         assert run.balanced_accuracy_percent == pytest.approx(
             100 * balanced_accuracy_score(kept.target, kept.predicted)
         )
-        assert run.macro_f1_percent == pytest.approx(100 * f1_score(kept.target, kept.predicted, average="macro"))
+        assert run.macro_f1_percent == pytest.approx(
+            100 * f1_score(kept.target, kept.predicted, average="macro")
+        )
         probabilities = kept.filter(like="probability").to_numpy()
         assert np.isnan(run.log_loss) == (probabilities.size == 0)
         if probabilities.size:
-            exact = np.maximum(probabilities.astype(float), np.finfo(float).eps)  # zeros are cut at the least number
+            exact = np.maximum(
+                probabilities.astype(float), np.finfo(float).eps
+            )  # zeros are cut at the least number
             expected = log_loss(kept.target, exact / exact.sum(axis=1, keepdims=True))
             assert run.log_loss == pytest.approx(expected, rel=1e-4)
 
@@ -109,7 +129,9 @@ def test_numbers_are_predicted_in_the_targets_own_unit():
     X, y = frame.drop(columns="progression"), frame["progression"]
     linear = {"method": "pca", "classifier": {"rule": "sklearn.linear_model:LinearRegression"}}
     document = DOCUMENT | {"methods": ["pca", linear]}
-    with pytest.warns(UserWarning, match="the 214 whole numbers of 'progression' are numbers to approximate"):
+    with pytest.warns(
+        UserWarning, match="the 214 whole numbers of 'progression' are numbers to approximate"
+    ):
         done = pppca_bench.run(document, {"own": (X, y)})
     own = OwnData("given", "own", rule=SplitRule(splits=3))
     data = DataSet(own, RawTable(own, pd.concat([X, y], axis=1), ("progression",)))
@@ -118,11 +140,16 @@ def test_numbers_are_predicted_in_the_targets_own_unit():
         fitted = pppca_bench.pipeline(run.key, problems={"own": (X, y)})
         predicted = fitted.predict(X.iloc[test])
         assert predicted.shape == (len(test),)
-        error = 100 * np.mean(np.square((predicted - y.iloc[test]) / np.ptp(y.iloc[data.rows(2)[0]])))
+        error = 100 * np.mean(
+            np.square((predicted - y.iloc[test]) / np.ptp(y.iloc[data.rows(2)[0]]))
+        )
         assert error == pytest.approx(run.test_squared_error_percent)
         assert run.r2 == pytest.approx(r2_score(y.iloc[test], predicted))
         assert np.isnan(getattr(run, "accuracy_percent", np.nan))
-    with pytest.raises(DataError, match=r"own: expected the data of run .* Name the config's folder, or give the data"):
+    with pytest.raises(
+        DataError,
+        match=r"own: expected the data of run .* Name the config's folder, or give the data",
+    ):
         pppca_bench.pipeline(done.runs.key[0])
 
 
@@ -130,13 +157,20 @@ def test_rows_that_do_not_fit_the_table_are_refused(flower_runs):
     key = flower_runs.key[0]
     fitted = pppca_bench.pipeline(key)
     rows = flowers().drop(columns="kind").iloc[:4]
-    with pytest.raises(TypeError, match="expected a data frame with the table's columns, got ndarray"):
+    with pytest.raises(
+        TypeError, match="expected a data frame with the table's columns, got ndarray"
+    ):
         fitted.predict(rows.to_numpy())
     with pytest.raises(ValueError, match=r"got no stem$"):
         fitted.predict(rows.drop(columns="stem"))
-    with pytest.raises(ValueError, match="column 'stem' of X: expected one of the table's 'long', 'short', got 'wide'"):
+    with pytest.raises(
+        ValueError,
+        match="column 'stem' of X: expected one of the table's 'long', 'short', got 'wide'",
+    ):
         fitted.predict(rows.assign(stem="wide"))
-    with pytest.raises(ValueError, match=r"column 'sepal length \(cm\)' of X: expected numbers, got 'long'"):
+    with pytest.raises(
+        ValueError, match=r"column 'sepal length \(cm\)' of X: expected numbers, got 'long'"
+    ):
         fitted.predict(rows.assign(**{"sepal length (cm)": "long"}))
     with pytest.raises(TypeError, match="RowEncoder: expected use as fitted by a run, got fit"):
         fitted.fit(rows, flowers()["kind"][:4])
@@ -147,7 +181,9 @@ def test_rows_that_do_not_fit_the_table_are_refused(flower_runs):
 def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch):
     document = DOCUMENT | {"problems": ["wine"], "methods": ["pca"], "splits": 1, "repeats": 1}
     (key,) = pppca_bench.run(document).runs.key
-    assert pppca_bench.pipeline("own/wine/pca/0").predict(load_problem("wine").X_test).shape == (44,)
+    assert pppca_bench.pipeline("own/wine/pca/0").predict(load_problem("wine").X_test).shape == (
+        44,
+    )
     with Store(Path("results/results.sqlite")) as store:
         run = store.runs_by_key([key])[key][1]
         values = {**run.values, "test_error_percent": 99.0}
@@ -156,18 +192,30 @@ def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch
         pppca_bench.pipeline(key)
     monkeypatch.setattr("pppca_bench.experiments.pipeline.algorithms_of", lambda *_: (("pca", 99),))
     with pytest.raises(
-        StoreError, match=r"expected the versions pca \d+, rprop \d+, got pca 99\. Run its config again"
+        StoreError,
+        match=r"expected the versions pca \d+, rprop \d+, got pca 99\. Run its config again",
     ):
         pppca_bench.pipeline(key)
 
 
 def test_runs_without_a_pipeline_or_predictions_are_refused():
     speedup = {"method": "dgha_speedup", "timed": False, "n_epochs": 1}
-    document = {"name": "own", "seed": 1, "repeats": 1, "problems": ["iris"], "tau": 5, "methods": [speedup, "pca"]}
+    document = {
+        "name": "own",
+        "seed": 1,
+        "repeats": 1,
+        "problems": ["iris"],
+        "tau": 5,
+        "methods": [speedup, "pca"],
+    }
     runs = pppca_bench.run(document | {"classifier": NETWORK}).runs.set_index("method")
-    with pytest.raises(StoreError, match="expected a method that predicts, got dgha_speedup, which only measures"):
+    with pytest.raises(
+        StoreError, match="expected a method that predicts, got dgha_speedup, which only measures"
+    ):
         pppca_bench.pipeline(runs.key["dgha_speedup"])
-    with pytest.raises(StoreError, match=r"expected predictions, got none\. Set `predictions: true`"):
+    with pytest.raises(
+        StoreError, match=r"expected predictions, got none\. Set `predictions: true`"
+    ):
         pppca_bench.load_predictions(runs.key["pca"])
     with pytest.raises(UnknownNameError, match="no run 'own/iris/lda/0'"):
         pppca_bench.pipeline("own/iris/lda/0")
@@ -175,7 +223,9 @@ def test_runs_without_a_pipeline_or_predictions_are_refused():
 
 
 def test_a_run_of_a_changed_config_has_a_pipeline(tmp_path):
-    (tmp_path / "own.csv").write_text("a,b,y\n" + "".join(f"{n},{n * 7 % 13},c{n % 2}\n" for n in range(60)))
+    (tmp_path / "own.csv").write_text(
+        "a,b,y\n" + "".join(f"{n},{n * 7 % 13},c{n % 2}\n" for n in range(60))
+    )
     path = tmp_path / "own.yaml"
     path.write_text(
         "name: own\nproblems: [{csv: own.csv, target: y}]\nrepeats: 1\nseed: 1\nmethods: [all_features]\n"
@@ -188,11 +238,16 @@ def test_a_run_of_a_changed_config_has_a_pipeline(tmp_path):
 
 
 def test_dates_of_new_rows_are_read_as_iso_dates_or_refused():
-    X = pd.DataFrame({"a": np.arange(24) * 7 % 23, "when": pd.date_range("2020-01-01", periods=24)[::-1]})
+    X = pd.DataFrame(
+        {"a": np.arange(24) * 7 % 23, "when": pd.date_range("2020-01-01", periods=24)[::-1]}
+    )
     given = {"own": Table(X, np.arange(24) % 2, task="classification", dates=["when"])}
     done = pppca_bench.run(DOCUMENT | {"methods": ["pca"], "repeats": 1, "splits": 1}, given)
     encode = pppca_bench.pipeline(done.runs.key[0], problems=given)["encode"]
     for texts in (X["when"].astype(str), X["when"].dt.strftime("%Y%m%d").astype(int)):
         assert_array_equal(encode.transform(X.assign(when=texts)), encode.transform(X))
-    with pytest.raises(ValueError, match=r"row 0, column 'when' of X: expected dates, got '01/02/2020' and 23 more\."):
+    with pytest.raises(
+        ValueError,
+        match=r"row 0, column 'when' of X: expected dates, got '01/02/2020' and 23 more\.",
+    ):
         encode.transform(X.assign(when="01/02/2020"))

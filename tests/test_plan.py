@@ -29,7 +29,12 @@ NE_PPCA = {"method": "ne_ppca"}
 
 def config(**changes) -> Config:
     """Return a config of two problems, three methods, two thresholds and two repeats, with changes."""
-    values = {"problems": ["cancer1", "iris"], "seed": 2012, "tau": [5, 10], "classifier": CLASSIFIER}
+    values = {
+        "problems": ["cancer1", "iris"],
+        "seed": 2012,
+        "tau": [5, 10],
+        "classifier": CLASSIFIER,
+    }
     return config_of(small(GHA, DGHA, NE_PPCA, **values | changes))
 
 
@@ -45,17 +50,36 @@ def test_runs_are_ordered_by_problem_method_tau_fraction_and_repeat():
     dgha = [("dgha", tau, fraction) for tau in (5.0, 10.0) for fraction in (100.0, 10.0)]
     settings = [("gha", None, None), *dgha, ("ne_ppca", 5.0, None), ("ne_ppca", 10.0, None)]
     assert [
-        (spec.cell.problem, spec.cell.method, setting(spec, "tau"), setting(spec, "data_fraction"), spec.repeat)
+        (
+            spec.cell.problem,
+            spec.cell.method,
+            setting(spec, "tau"),
+            setting(spec, "data_fraction"),
+            spec.repeat,
+        )
         for spec in expanded(config())
-    ] == [(problem, *own, repeat) for problem in ("cancer1", "iris") for own in settings for repeat in (0, 1)]
+    ] == [
+        (problem, *own, repeat)
+        for problem in ("cancer1", "iris")
+        for own in settings
+        for repeat in (0, 1)
+    ]
 
 
 def test_lists_of_other_parameters_vary_before_thresholds_and_classifiers_before_all():
-    lists = {**DGHA, "data_fraction": 10, "centre": [True, False], "classifier": {"hidden": [[8], []]}}
+    lists = {
+        **DGHA,
+        "data_fraction": 10,
+        "centre": [True, False],
+        "classifier": {"hidden": [[8], []]},
+    }
     specs = expanded(config(methods=[lists], problems="iris", repeats=1))
     names = ("classifier.hidden", "centre", "tau")
     assert [tuple(setting(spec, name) for name in names) for spec in specs] == [
-        (hidden, centre, tau) for hidden in ((8,), ()) for centre in (True, False) for tau in (5.0, 10.0)
+        (hidden, centre, tau)
+        for hidden in ((8,), ())
+        for centre in (True, False)
+        for tau in (5.0, 10.0)
     ]
     assert len({spec.cell for spec in specs}) == 8
     assert len({spec.seed for spec in specs}) == 1
@@ -92,8 +116,12 @@ def test_a_repeat_has_the_same_seed_for_all_settings():
 
 
 def test_keys_and_seeds_do_not_depend_on_the_name_and_the_order_in_a_config():
-    turned = config(name="b", problems=["iris", "cancer1"], tau=[10, 5], methods=[NE_PPCA, DGHA, GHA])
-    assert {spec.key: spec.seed for spec in expanded(turned)} == {spec.key: spec.seed for spec in expanded(config())}
+    turned = config(
+        name="b", problems=["iris", "cancer1"], tau=[10, 5], methods=[NE_PPCA, DGHA, GHA]
+    )
+    assert {spec.key: spec.seed for spec in expanded(turned)} == {
+        spec.key: spec.seed for spec in expanded(config())
+    }
 
 
 def test_more_repeats_add_runs_and_change_none():
@@ -105,8 +133,12 @@ def test_more_repeats_add_runs_and_change_none():
     assert [spec.key for spec in expanded(config(), repeats=1)] == first
 
 
-@pytest.mark.parametrize(("repeats", "expected"), [(None, {"gha": 2, "ne_ppca": 1}), (3, {"gha": 3, "ne_ppca": 3})])
-def test_repeats_of_the_command_replace_those_of_a_method_and_these_those_of_the_config(repeats, expected):
+@pytest.mark.parametrize(
+    ("repeats", "expected"), [(None, {"gha": 2, "ne_ppca": 1}), (3, {"gha": 3, "ne_ppca": 3})]
+)
+def test_repeats_of_the_command_replace_those_of_a_method_and_these_those_of_the_config(
+    repeats, expected
+):
     few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}], problems="iris", tau=5)
     found = [(spec.cell.method, spec.repeat) for spec in expanded(few, repeats=repeats)]
     assert found == [(method, repeat) for method, n in expected.items() for repeat in range(n)]
@@ -138,14 +170,20 @@ def test_a_run_of_two_sections_is_planned_once():
     ids=str,
 )
 def test_every_setting_that_decides_the_numbers_is_in_the_key(changes):
-    base = {"problems": ["cancer1"], "tau": [5], "repeats": 1, "methods": [{**DGHA, "data_fraction": [100]}]}
+    base = {
+        "problems": ["cancer1"],
+        "tau": [5],
+        "repeats": 1,
+        "methods": [{**DGHA, "data_fraction": [100]}],
+    }
     (before,), (after,) = keys(config(**base)), keys(config(**(base | changes)))
     assert before != after
 
 
 def test_other_data_give_a_run_another_key_and_the_same_seed():
     one, two = (
-        expand(config(problems="iris"), {"iris": Identity("iris", digest, "iris")}) for digest in ("a" * 64, "b" * 64)
+        expand(config(problems="iris"), {"iris": Identity("iris", digest, "iris")})
+        for digest in ("a" * 64, "b" * 64)
     )
     assert {spec.key for spec in one}.isdisjoint(spec.key for spec in two)
     assert [spec.seed for spec in one] == [spec.seed for spec in two]
@@ -169,7 +207,8 @@ def raised(entry):
 
 
 @pytest.mark.parametrize(
-    ("entry", "n_same"), [(METHODS["dgha"], 12), (CLASSIFIERS["rprop"], 0), (METHODS["all_features"], 28)]
+    ("entry", "n_same"),
+    [(METHODS["dgha"], 12), (CLASSIFIERS["rprop"], 0), (METHODS["all_features"], 28)],
 )
 def test_a_new_algorithm_version_gives_its_methods_runs_new_keys(register, entry, n_same):
     before = keys(config())
@@ -177,9 +216,13 @@ def test_a_new_algorithm_version_gives_its_methods_runs_new_keys(register, entry
     assert len(set(before) & set(keys(config()))) == n_same
 
 
-@pytest.mark.parametrize(("rule", "n_same"), [("rprop", 14), ("backprop", 0), ("bagging", 0), ("adaboost", 14)])
+@pytest.mark.parametrize(
+    ("rule", "n_same"), [("rprop", 14), ("backprop", 0), ("bagging", 0), ("adaboost", 14)]
+)
 def test_a_new_version_of_a_classifier_leaves_the_results_of_others_alone(register, rule, n_same):
-    of = config(problems="iris", classifier={"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}})
+    of = config(
+        problems="iris", classifier={"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
+    )
     (algorithms,) = {spec.cell.algorithms for spec in expanded(of) if spec.cell.method == "gha"}
     versions = {name: CLASSIFIERS[name].version for name in ("backprop", "bagging")}
     assert dict(algorithms) == {"gha": METHODS["gha"].version} | versions
@@ -190,7 +233,9 @@ def test_a_new_version_of_a_classifier_leaves_the_results_of_others_alone(regist
 
 def test_an_ensembles_networks_may_have_the_pivot_architecture():
     of = config(
-        problems=["gene2"], methods=[GHA], classifier={"rule": "bagging", "base": {"output_activation": "pivot"}}
+        problems=["gene2"],
+        methods=[GHA],
+        classifier={"rule": "bagging", "base": {"output_activation": "pivot"}},
     )
     (spec, *_) = expanded(of)
     base = make_classifier(spec.cell.classifier, "gene2", 0).estimator
@@ -207,7 +252,9 @@ def test_an_ensembles_networks_may_have_the_pivot_architecture():
         ({"classifier": {"hidden": [4, 2]}}, True),
     ],
 )
-def test_another_pivot_architecture_gives_the_runs_that_use_it_new_keys(monkeypatch, changes, is_same):
+def test_another_pivot_architecture_gives_the_runs_that_use_it_new_keys(
+    monkeypatch, changes, is_same
+):
     of = config(problems="cancer1", **changes)
     before = keys(of)
     other = networks.PIVOT._replace(published=lambda _: Network((32,), "linear"))
@@ -233,11 +280,10 @@ def test_another_classifier_and_the_members_of_an_ensemble_are_listed():
 
 def test_a_methods_tau_and_classifier_replace_those_of_the_config():
     specs = expanded(config(methods=[{**NE_PPCA, "tau": 3, "classifier": {"hidden": []}}, DGHA]))
-    assert {(spec.cell.method, setting(spec, "tau"), setting(spec, "classifier.hidden")) for spec in specs} == {
-        ("ne_ppca", 3.0, ()),
-        ("dgha", 5.0, (8,)),
-        ("dgha", 10.0, (8,)),
-    }
+    assert {
+        (spec.cell.method, setting(spec, "tau"), setting(spec, "classifier.hidden"))
+        for spec in specs
+    } == {("ne_ppca", 3.0, ()), ("dgha", 5.0, (8,)), ("dgha", 10.0, (8,))}
 
 
 def test_parameters_are_complete_and_sorted_by_name():
@@ -247,8 +293,12 @@ def test_parameters_are_complete_and_sorted_by_name():
     given = dict(spec.cell.parameters)
     assert (given["tournament_size"], given["population_size"], given["tau"]) == (2, 13, 5.0)
     assert {"method", "classifier"}.isdisjoint(names)
-    assert [name for name, _ in spec.cell.classifier] == sorted(name for name, _ in spec.cell.classifier)
-    assert spec.cell.settings == given | {f"classifier.{name}": value for name, value in spec.cell.classifier}
+    assert [name for name, _ in spec.cell.classifier] == sorted(
+        name for name, _ in spec.cell.classifier
+    )
+    assert spec.cell.settings == given | {
+        f"classifier.{name}": value for name, value in spec.cell.classifier
+    }
 
 
 def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):
@@ -257,7 +307,14 @@ def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):
     def forbidden(*_args, **_keywords):
         raise AssertionError("input, output, time or chance in the plan")
 
-    for module, name in [(builtins, "open"), (io, "open"), (os, "open"), (os, "stat"), (os, "urandom"), (os, "getenv")]:
+    for module, name in [
+        (builtins, "open"),
+        (io, "open"),
+        (os, "open"),
+        (os, "stat"),
+        (os, "urandom"),
+        (os, "getenv"),
+    ]:
         monkeypatch.setattr(module, name, forbidden)
     for module, name in [(time, "time"), (random, "random"), (np.random, "default_rng")]:
         monkeypatch.setattr(module, name, forbidden)

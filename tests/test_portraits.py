@@ -41,13 +41,17 @@ class TestStored:
 
     def test_it_changes_no_number_and_has_a_key_of_its_own(self):
         iris = load_problem("iris")
-        (plain,), (drawn,) = (planned(method="pca", n_components=2, **more) for more in ({}, {"portrait": True}))
+        (plain,), (drawn,) = (
+            planned(method="pca", n_components=2, **more) for more in ({}, {"portrait": True})
+        )
         assert plain.key != drawn.key
         assert drawn.changed == plain.changed
         assert planned(method="pca", n_components=2, portrait=False)[0].key == plain.key
         one, two = (run_group([spec], iris)[0] for spec in (plain, drawn))
         exact = {name for name in one.values if "time" not in name}
-        assert {name: one.values[name] for name in exact} == {name: two.values[name] for name in exact}
+        assert {name: one.values[name] for name in exact} == {
+            name: two.values[name] for name in exact
+        }
         assert dict(one.history) == {}
 
 
@@ -56,8 +60,16 @@ class TestPanels:
 
     def made(self, **more: np.ndarray) -> dict[str, np.ndarray]:
         rebuilt = self.INPUTS * [1.0, 0.0] + np.array([0.0, 1.0])  # the second input by its mean
-        given = {"inputs": self.INPUTS, "rebuilt": rebuilt, "features": self.INPUTS, "targets": np.array([0, 0, 1, 1])}
-        return {f"portrait_{name}": np.asarray(one, np.float32) for name, one in {**given, **more}.items()}
+        given = {
+            "inputs": self.INPUTS,
+            "rebuilt": rebuilt,
+            "features": self.INPUTS,
+            "targets": np.array([0, 0, 1, 1]),
+        }
+        return {
+            f"portrait_{name}": np.asarray(one, np.float32)
+            for name, one in {**given, **more}.items()
+        }
 
     def test_one_of_two_inputs_of_equal_variance_retains_half(self):
         assert retained_percent(self.made()) == pytest.approx(50.0)
@@ -65,7 +77,9 @@ class TestPanels:
     def test_images_are_the_first_sample_of_each_class_and_the_components_of_the_richest_run(self):
         inputs = np.arange(16.0).reshape(4, 4)
         few, many = (
-            self.made(inputs=inputs, rebuilt=inputs, components=np.full((n, 4), float(n)), features=inputs)
+            self.made(
+                inputs=inputs, rebuilt=inputs, components=np.full((n, 4), float(n)), features=inputs
+            )
             for n in (1, 3)
         )
         panels = portrait_panels("images", {"1 component": few, "3 components": many})
@@ -74,7 +88,9 @@ class TestPanels:
             *("inputs", "1 component", "3 components", "components 1 to 2")
         ]
         places = [
-            [n, *divmod(place, 2), inputs[sample, place]] for n, sample in enumerate((0, 2)) for place in range(4)
+            [n, *divmod(place, 2), inputs[sample, place]]
+            for n, sample in enumerate((0, 2))
+            for place in range(4)
         ]
         assert_array_equal(panels[0].data, places)
         assert (panels[-1].data["value"] == 3.0).all()
@@ -92,7 +108,15 @@ def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
 @pytest.mark.slow
 @pytest.mark.usefixtures("nowhere_else")
 def test_the_textbooks_examples_run_and_an_autoencoder_retains_the_circle_that_pca_loses():
-    printed("run", "iris_projections", "digits_components", "noisy_circle", "--workers", "0", "--no-tables")
+    printed(
+        "run",
+        "iris_projections",
+        "digits_components",
+        "noisy_circle",
+        "--workers",
+        "0",
+        "--no-tables",
+    )
     drawn = printed("figures")
     assert not any(f"E{number}: not run" in drawn for number in (1, 2, 3))
     with Path("results/figures/E3.csv").open() as file:

@@ -70,13 +70,21 @@ def sizes_of(problem: Problem) -> tuple[int, int, int]:
 class TestRegistry:
     def test_the_registry_lists_proben1_then_bundled_problems(self):
         folders = "building cancer card diabetes flare gene glass heart hearta heartac heartc horse"
-        expected = [f"{name}{i}" for name in [*folders.split(), "mushroom", "soybean", "thyroid"] for i in "123"]
+        expected = [
+            f"{name}{i}"
+            for name in [*folders.split(), "mushroom", "soybean", "thyroid"]
+            for i in "123"
+        ]
         assert known_problems("proben1") == expected
         assert known_problems("bundled") == BUNDLED
         assert known_problems() == expected + BUNDLED == list(registered())
 
     def test_approximation_problems_are_those_of_the_report(self):
-        names = {name[:-1] for name in known_problems("proben1") if problem_info(name).task == "approximation"}
+        names = {
+            name[:-1]
+            for name in known_problems("proben1")
+            if problem_info(name).task == "approximation"
+        }
         assert names == {"building", "flare", "hearta", "heartac"}
 
     def test_the_registry_is_read_only(self):
@@ -87,8 +95,12 @@ class TestRegistry:
 class TestImport:
     def test_import_loads_no_slow_package(self):
         slow = {"pandas", "sklearn", "tqdm", "numba", "scipy"}
-        code = "import sys, pppca_bench.problems as p; p.known_problems(); print(sorted(sys.modules))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        code = (
+            "import sys, pppca_bench.problems as p; p.known_problems(); print(sorted(sys.modules))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         assert not slow & set(ast.literal_eval(done.stdout))
 
 
@@ -102,7 +114,8 @@ class TestBundled:
         assert problem.n_features == info.n_features == len(problem.feature_names)
 
     @pytest.mark.parametrize(
-        ("name", "examples_by_class"), [("iris", [50, 50, 50]), ("wine", [59, 71, 48]), ("wdbc", [212, 357])]
+        ("name", "examples_by_class"),
+        [("iris", [50, 50, 50]), ("wine", [59, 71, 48]), ("wdbc", [212, 357])],
     )
     def test_the_splits_contain_every_sample_once(self, name, examples_by_class):
         problem = load_bundled(name)
@@ -128,7 +141,9 @@ class TestBundled:
         assert split_sizes(n_samples) == PUBLISHED_SPLITS[n_samples]
 
     def test_scaling_moves_minimum_and_maximum(self):
-        scaled = scale_to_unit_interval(np.array([[1.0, 7.0, -4.0], [3.0, 7.0, 4.0], [2.0, 7.0, 0.0]]))
+        scaled = scale_to_unit_interval(
+            np.array([[1.0, 7.0, -4.0], [3.0, 7.0, 4.0], [2.0, 7.0, 0.0]])
+        )
         np.testing.assert_array_equal(scaled, [[0, 0, 0], [1, 0, 1], [0.5, 0, 0.5]])
 
 
@@ -141,7 +156,9 @@ class TestSearch:
             path = put(places[folder])
             assert find_file("cancer1", places["option"]) == path
 
-    def test_downloads_go_to_the_first_folder_that_is_given_or_exists(self, places, monkeypatch, tmp_path):
+    def test_downloads_go_to_the_first_folder_that_is_given_or_exists(
+        self, places, monkeypatch, tmp_path
+    ):
         assert download_folders(places["option"])[0] == places["option"]
         assert download_folders()[0] == places["environment"]
         monkeypatch.delenv("PPPCA_DATA")
@@ -154,7 +171,9 @@ class TestSearch:
         monkeypatch.delenv("XDG_CACHE_HOME")
         assert download_folders() == [places["environment"]]
         monkeypatch.delenv("PPPCA_DATA")
-        with pytest.raises(DataError, match=r"because there is no home folder\. Give a folder with --data DIR\.$"):
+        with pytest.raises(
+            DataError, match=r"because there is no home folder\. Give a folder with --data DIR\.$"
+        ):
             download_folders()
 
     def test_a_tilde_is_the_home_folder(self, monkeypatch, tmp_path):
@@ -186,11 +205,17 @@ class TestArchives:
             tmp_path / "new" / "er" / "cancer1.dt",
         ]
         export_files(["glass2"], tmp_path)
-        assert hashlib.sha256((tmp_path / "glass2.dt").read_bytes()).hexdigest() == problem_info("glass2").sha256
+        assert (
+            hashlib.sha256((tmp_path / "glass2.dt").read_bytes()).hexdigest()
+            == problem_info("glass2").sha256
+        )
 
     def test_a_folder_that_is_not_writable_is_refused(self, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(DataError, match=rf"^{tmp_path}/file: expected a writable folder, got File exists\. Give"):
+        with pytest.raises(
+            DataError,
+            match=rf"^{tmp_path}/file: expected a writable folder, got File exists\. Give",
+        ):
             export_files(["glass2"], tmp_path / "file")
 
     @pytest.mark.usefixtures("places", "archives")
@@ -209,7 +234,9 @@ class TestArchives:
         content = path.read_bytes()
         noise = content[:2000] + bytes(64) + content[2064:]
         other = lzma.compress(lzma.decompress(content).replace(b"glass1.dt", b"glasso.dt"))
-        path.write_bytes({"cut": content[:-100], "noise": noise, "empty": b"", "no member": other}[damage])
+        path.write_bytes(
+            {"cut": content[:-100], "noise": noise, "empty": b"", "no member": other}[damage]
+        )
         with pytest.raises(DataError) as caught:
             load_problem("glass1")
         assert re.fullmatch(
@@ -222,14 +249,22 @@ class TestArchives:
     @pytest.mark.usefixtures("places")
     def test_a_packaged_file_with_another_digest_is_refused(self, archives):
         path = archives / "glass.tar.xz"
-        path.write_bytes(lzma.compress(lzma.decompress(path.read_bytes()).replace(b"0.281387", b"0.281388")))
-        with pytest.raises(DataError, match=r"expected SHA-256 [0-9a-f]{64}, got [0-9a-f]{64}\. The archive is"):
+        path.write_bytes(
+            lzma.compress(lzma.decompress(path.read_bytes()).replace(b"0.281387", b"0.281388"))
+        )
+        with pytest.raises(
+            DataError, match=r"expected SHA-256 [0-9a-f]{64}, got [0-9a-f]{64}\. The archive is"
+        ):
             load_problem("glass1")
 
 
 class TestLoad:
-    @pytest.mark.parametrize(("place", "remedy"), [("option", "leave out --data"), ("environment", "unset PPPCA_DATA")])
-    def test_a_damaged_user_file_is_refused_although_the_package_has_an_intact_one(self, places, place, remedy):
+    @pytest.mark.parametrize(
+        ("place", "remedy"), [("option", "leave out --data"), ("environment", "unset PPPCA_DATA")]
+    )
+    def test_a_damaged_user_file_is_refused_although_the_package_has_an_intact_one(
+        self, places, place, remedy
+    ):
         put(places[place], "cancer1", "bool_in=0\n")
         with pytest.raises(DataError) as caught:
             load_problem("cancer1", places["option"])
@@ -243,7 +278,8 @@ class TestLoad:
         put(places["environment"], "glass1", text.replace("0.281387", "0.281388", 1))
         expected = f"expected SHA-256 {problem_info('glass1').sha256}"
         with pytest.raises(
-            DataError, match=rf"^glass1\.dt in {places['environment']}: {expected}, got [0-9a-f]{{64}}\. The"
+            DataError,
+            match=rf"^glass1\.dt in {places['environment']}: {expected}, got [0-9a-f]{{64}}\. The",
         ):
             load_problem("glass1")
 
@@ -255,11 +291,17 @@ class TestSources:
 
     def test_a_known_problem_is_opened_with_its_digest_and_family(self):
         source, problem = open_problem("iris", Path("somewhere"))
-        assert (source.name, source.data_dir, source.sha256) == ("iris", Path("somewhere").absolute(), problem.sha256)
+        assert (source.name, source.data_dir, source.sha256) == (
+            "iris",
+            Path("somewhere").absolute(),
+            problem.sha256,
+        )
         assert (source.is_own, source.family) == (False, "iris")
 
     def test_permutations_of_a_problem_are_one_family(self):
-        families = {ProblemSource(name, None, "").family for name in ("cancer1", "cancer2", "cancer3")}
+        families = {
+            ProblemSource(name, None, "").family for name in ("cancer1", "cancer2", "cancer3")
+        }
         assert families == {"cancer"}
 
     def test_a_user_file_is_opened_by_its_path(self, own):
@@ -279,7 +321,8 @@ class TestSources:
         source, _ = open_problem(str(own))
         write_dt(own, shift=0.1)
         said = (
-            r"own\.dt: expected the data .* \(SHA-256 \w{12}\.\.\.\), got other data .* was changed during the run: run"
+            r"own\.dt: expected the data .* \(SHA-256 \w{12}\.\.\.\), got other data .* was changed"
+            " during the run: run"
         )
         for _ in range(2):
             with pytest.raises(DataError, match=said):

@@ -74,11 +74,11 @@ class TestAccepted:
         np.testing.assert_array_equal(problem.X_train, [[0.25, 1], [-1, 0.5], [0, 0]])
         np.testing.assert_array_equal(problem.X_validation, [[0.125, 1.05]])
         np.testing.assert_array_equal(problem.X_test, [[0.01, 0], [0.75, 1]])
-        assert [problem.y_train.tolist(), problem.y_validation.tolist(), problem.y_test.tolist()] == [
-            [0, 1, 2],
-            [0],
-            [2, 1],
-        ]
+        assert [
+            problem.y_train.tolist(),
+            problem.y_validation.tolist(),
+            problem.y_test.tolist(),
+        ] == [[0, 1, 2], [0], [2, 1]]
         assert (problem.name, problem.task, problem.n_classes) == ("own", "classification", 3)
         assert (problem.n_features, problem.n_outputs) == (2, 3)
         assert problem.sha256 == hashlib.sha256(CLASSES.encode()).hexdigest()
@@ -105,7 +105,9 @@ class TestAccepted:
         ("first", "last", "expected"),
         [("0", "0.3", "value 3 0 or 1"), ("0.3", "1", "output a level other than 0 and 1")],
     )
-    def test_a_single_bool_output_is_0_or_1_in_all_examples_or_in_none(self, tmp_path, first, last, expected):
+    def test_a_single_bool_output_is_0_or_1_in_all_examples_or_in_none(
+        self, tmp_path, first, last, expected
+    ):
         message = error_of(tmp_path, single_output(first, last))
         assert message.startswith(f"own.dt, line 9: expected as {expected}")
         assert f", got '{last}'" in message
@@ -122,7 +124,10 @@ class TestAccepted:
                 assert not array.flags.writeable
 
     def test_windows_line_ends_change_no_value(self, tmp_path):
-        unix, windows = write(tmp_path, CLASSES), write(tmp_path, CLASSES.replace("\n", "\r\n"), "w.dt")
+        unix, windows = (
+            write(tmp_path, CLASSES),
+            write(tmp_path, CLASSES.replace("\n", "\r\n"), "w.dt"),
+        )
         np.testing.assert_array_equal(read_dt(windows).X_train, read_dt(unix).X_train)
 
     def test_every_printed_number_is_rounded_as_python_does(self, tmp_path):
@@ -135,14 +140,18 @@ class TestAccepted:
 class TestRefused:
     def test_a_bool_input_is_0_or_1(self, tmp_path):
         message = error_of(tmp_path, NUMBERS.replace("1 0.5 ", "-1 0.5 "))
-        assert message.startswith("own.dt, line 8: expected as value 1 0 or 1 (declared bool), got '-1'")
+        assert message.startswith(
+            "own.dt, line 8: expected as value 1 0 or 1 (declared bool), got '-1'"
+        )
 
     @pytest.mark.parametrize("content", ["", "\n" * 7, b"\xff\xfeb\0o\0o\0l\0"])
     def test_an_empty_or_foreign_file_is_refused_at_line_1(self, tmp_path, content):
         assert error_of(tmp_path, content).startswith("own.dt, line 1: expected 'bool_in=<count>'")
 
     def test_an_unreadable_file_is_refused(self, tmp_path):
-        with pytest.raises(DataError, match=r"^none\.dt: expected a readable file, got No such file"):
+        with pytest.raises(
+            DataError, match=r"^none\.dt: expected a readable file, got No such file"
+        ):
             read_dt(tmp_path / "none.dt")
         with pytest.raises(DataError, match=r"expected a readable file, got Is a directory"):
             read_dt(tmp_path)
@@ -163,7 +172,9 @@ def assert_refused_or_unchanged(path: Path) -> None:
 
 
 def assert_values_are_those_printed(problem: Problem, path: Path) -> None:
-    rows = [[float(token) for token in line.split()] for line in path.read_bytes().split(b"\n")[7:-1]]
+    rows = [
+        [float(token) for token in line.split()] for line in path.read_bytes().split(b"\n")[7:-1]
+    ]
     X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])
     y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
     outputs = y if problem.n_classes is None else np.eye(problem.n_classes)[y]
@@ -174,7 +185,9 @@ def assert_values_are_those_printed(problem: Problem, path: Path) -> None:
 @st.composite
 def mutations(draw, content: bytes) -> bytes:
     """Replace up to three pieces of the content by bytes, likely ones more often."""
-    pieces = st.sampled_from([b"0", b"1", b" ", b"\n", b"-", b".", b"e", b"=", b"nan", b"\r", b"_", b"0 1"])
+    pieces = st.sampled_from(
+        [b"0", b"1", b" ", b"\n", b"-", b".", b"e", b"=", b"nan", b"\r", b"_", b"0 1"]
+    )
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(content)))
         end = start + draw(st.integers(0, 12))
@@ -202,7 +215,9 @@ class TestMutations:
     @pytest.mark.slow
     @given(data=st.data())
     @settings(EXAMPLES_OF_SETTINGS, max_examples=5000)
-    def test_none_of_thousands_of_damages_to_real_files_is_misread(self, proben1_dir, tmp_path, data):
+    def test_none_of_thousands_of_damages_to_real_files_is_misread(
+        self, proben1_dir, tmp_path, data
+    ):
         content = data.draw(st.sampled_from(["glass1", "cancer1", "hearta1", "diabetes2"]))
         damaged = data.draw(mutations((proben1_dir / f"{content}.dt").read_bytes()))
         path = write(tmp_path, damaged, "glass1.dt")
@@ -211,7 +226,9 @@ class TestMutations:
         if hashlib.sha256(path.read_bytes()).hexdigest() == problem_info("glass1").sha256:
             assert load_problem("glass1", tmp_path).sha256 == problem_info("glass1").sha256
             return
-        with pytest.raises(DataError, match=r"glass1\.dt.*leave out --data to read the packaged file\.$"):
+        with pytest.raises(
+            DataError, match=r"glass1\.dt.*leave out --data to read the packaged file\.$"
+        ):
             load_problem("glass1", tmp_path)
 
 
@@ -237,7 +254,9 @@ class TestProben1Files:
         # UCI repository, "Class Distribution" of breast-cancer-wisconsin and glass.
         [("cancer", [458, 241]), ("glass", [70, 76, 17, 13, 9, 29])],
     )
-    def test_classes_are_as_frequent_as_in_the_uci_repository(self, proben1_dir, name, examples_by_class):
+    def test_classes_are_as_frequent_as_in_the_uci_repository(
+        self, proben1_dir, name, examples_by_class
+    ):
         for number in "123":
             problem = read_dt(proben1_dir / f"{name}{number}.dt")
             y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])

@@ -22,7 +22,9 @@ def _nothing_remembered():
 
 def git(root: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    done = subprocess.run(["git", *identity, *arguments], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=root, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -75,7 +77,9 @@ def test_changed_code_is_marked_and_other_changed_files_are_not(checkout):
     assert provenance.code_version() == f"{__version__}+{commit[:12]}.dirty"
 
 
-def test_an_installed_package_and_a_checkout_without_a_working_git_are_named_by_the_version(checkout, monkeypatch):
+def test_an_installed_package_and_a_checkout_without_a_working_git_are_named_by_the_version(
+    checkout, monkeypatch
+):
     for error in (FileNotFoundError("git"), subprocess.CalledProcessError(128, "git")):
         provenance.code_version.cache_clear()
         with monkeypatch.context() as patched:

@@ -24,15 +24,77 @@ SPEC = RankingSpec(id="F6", title="Mean ranks", configs=("permutations",))
 
 # Demšar 2006, table 6: AUC of C4.5 without and with tuned parameters on 14 data sets.
 AUC = {
-    "gha": [0.763, 0.599, 0.954, 0.628, 0.882, 0.936, 0.661, 0.583, 0.775, 1.000, 0.940, 0.619, 0.972, 0.957],
-    "lda": [0.768, 0.591, 0.971, 0.661, 0.888, 0.931, 0.668, 0.583, 0.838, 1.000, 0.962, 0.666, 0.981, 0.978],
-    "pca": [0.771, 0.590, 0.968, 0.654, 0.886, 0.916, 0.609, 0.563, 0.866, 1.000, 0.965, 0.614, 0.9751, 0.946],
-    "ica": [0.798, 0.569, 0.967, 0.657, 0.898, 0.931, 0.685, 0.625, 0.875, 1.000, 0.962, 0.669, 0.975, 0.970],
+    "gha": [
+        0.763,
+        0.599,
+        0.954,
+        0.628,
+        0.882,
+        0.936,
+        0.661,
+        0.583,
+        0.775,
+        1.000,
+        0.940,
+        0.619,
+        0.972,
+        0.957,
+    ],
+    "lda": [
+        0.768,
+        0.591,
+        0.971,
+        0.661,
+        0.888,
+        0.931,
+        0.668,
+        0.583,
+        0.838,
+        1.000,
+        0.962,
+        0.666,
+        0.981,
+        0.978,
+    ],
+    "pca": [
+        0.771,
+        0.590,
+        0.968,
+        0.654,
+        0.886,
+        0.916,
+        0.609,
+        0.563,
+        0.866,
+        1.000,
+        0.965,
+        0.614,
+        0.9751,
+        0.946,
+    ],
+    "ica": [
+        0.798,
+        0.569,
+        0.967,
+        0.657,
+        0.898,
+        0.931,
+        0.685,
+        0.625,
+        0.875,
+        1.000,
+        0.962,
+        0.669,
+        0.975,
+        0.970,
+    ],
 }
 
 
 def runs(
-    errors: dict[str, dict[str, float]], parameters: Parameters = (), classifier: Parameters = NETWORK
+    errors: dict[str, dict[str, float]],
+    parameters: Parameters = (),
+    classifier: Parameters = NETWORK,
 ) -> list[StoredRun]:
     """Return two repeats of each method on each problem, whose errors have the given means."""
     found = []
@@ -41,14 +103,21 @@ def runs(
             for repeat, offset in enumerate((-0.5, 0.5)):
                 cell = Cell(problem, "a", method, parameters, classifier)
                 changed = [name for name, _ in parameters]
-                found.append(run_of(cell, repeat, changed, test_error_percent=error + offset, dimensionality=1))
+                found.append(
+                    run_of(
+                        cell, repeat, changed, test_error_percent=error + offset, dimensionality=1
+                    )
+                )
     return found
 
 
 def facts(found: list[StoredRun]) -> dict[str, ProblemFacts]:
     """Return the facts of the problems, of which cancer1 to cancer3 are permutations of one."""
     names = {spec.cell.problem for spec, _ in found}
-    return {name: ProblemFacts(name, "a", "classification", name.rstrip("123"), 9, 2, 5, 5, 5) for name in names}
+    return {
+        name: ProblemFacts(name, "a", "classification", name.rstrip("123"), 9, 2, 5, 5, 5)
+        for name in names
+    }
 
 
 def rank(found: list[StoredRun]) -> ranking.Ranking:
@@ -63,7 +132,10 @@ def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:
 def demsar() -> ranking.Ranking:
     names = [f"set_{letter}" for letter in "abcdefghijklmn"]
     return ranked(
-        {method: dict(zip(names, (100 - 100 * auc for auc in values), strict=True)) for method, values in AUC.items()}
+        {
+            method: dict(zip(names, (100 - 100 * auc for auc in values), strict=True))
+            for method, values in AUC.items()
+        }
     )
 
 
@@ -110,10 +182,15 @@ def test_permutations_of_a_problem_are_a_single_data_set():
 
 def test_p_values_are_those_of_paired_tests_with_holms_correction():
     rng, names = np.random.default_rng(5), [f"p_{letter}" for letter in "abcdefghij"]
-    values = {method: rng.normal(20 + shift, 2, 10) for method, shift in (("gha", 0), ("dgha", 1), ("lda", 4))}
+    values = {
+        method: rng.normal(20 + shift, 2, 10)
+        for method, shift in (("gha", 0), ("dgha", 1), ("lda", 4))
+    }
     found = ranked({method: dict(zip(names, own, strict=True)) for method, own in values.items()})
     pairs = list(itertools.combinations(values, 2))
-    expected = holm([stats.wilcoxon(values[first], values[second]).pvalue for first, second in pairs])
+    expected = holm(
+        [stats.wilcoxon(values[first], values[second]).pvalue for first, second in pairs]
+    )
     assert [found.p(*pair) for pair in pairs] == pytest.approx(expected)
     assert [found.p(*pair[::-1]) for pair in pairs] == pytest.approx(expected)
 
@@ -122,18 +199,28 @@ def test_p_values_are_those_of_paired_tests_with_holms_correction():
 def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, least):
     found = ranked(
         {
-            name: {f"p_{letter}": place * factor for place, letter in enumerate("abcdefg"[:n_data_sets], 10)}
+            name: {
+                f"p_{letter}": place * factor
+                for place, letter in enumerate("abcdefg"[:n_data_sets], 10)
+            }
             for name, factor in (("gha", 1.0), ("dgha", 1.1), ("lda", 1.3))
         }
     )
-    limit = f", which cannot be below {least} with this number of data sets, whatever the errors" if least else ""
+    limit = (
+        f", which cannot be below {least} with this number of data sets, whatever the errors"
+        if least
+        else ""
+    )
     assert f"with Holm's correction{limit}." in ranking.render(found)
     off_diagonal = found.wilcoxon.to_numpy()[np.triu_indices(3, 1)]
-    assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets)), "each method always before the next"
+    assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets)), (
+        "each method always before the next"
+    )
 
 
 @pytest.mark.parametrize(
-    "errors", [dict.fromkeys(ERRORS, ERRORS["gha"]), {name: ERRORS[name] for name in list(ERRORS)[:2]}]
+    "errors",
+    [dict.fromkeys(ERRORS, ERRORS["gha"]), {name: ERRORS[name] for name in list(ERRORS)[:2]}],
 )
 def test_two_methods_and_methods_that_never_differ_have_no_friedman_test(errors):
     found = ranked(errors)
@@ -142,10 +229,13 @@ def test_two_methods_and_methods_that_never_differ_have_no_friedman_test(errors)
     assert json.loads(ranking.render(found, "json"))["friedman"] is None
 
 
-@pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
+@pytest.mark.parametrize(
+    "errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}]
+)
 def test_too_little_to_rank_is_an_error(errors):
     with pytest.raises(
-        StoreError, match=r"ranking: expected at least two methods, or settings of a method, run on the same"
+        StoreError,
+        match=r"ranking: expected at least two methods, or settings of a method, run on the same",
     ):
         ranked(errors)
 
@@ -161,9 +251,13 @@ def replaced(found: list[StoredRun], outcomes: dict[tuple[str, str, int], str]) 
 
 
 def test_means_over_fewer_repeats_than_planned_are_named():
-    found = rank(replaced(runs(ERRORS), {("gha", "glass1", 0): "failed", ("dgha", "cancer1", 1): "planned"}))
+    found = rank(
+        replaced(runs(ERRORS), {("gha", "glass1", 0): "failed", ("dgha", "cancer1", 1): "planned"})
+    )
     assert found.errors.loc["glass", "gha"] == 30.5, "that of the repeat that did not fail"
-    expected = "Fewer repeats than planned: gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
+    expected = (
+        "Fewer repeats than planned: gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
+    )
     assert expected in ranking.render(found)
     assert json.loads(ranking.render(found, "json"))["fewer_repeats_than_planned"] == [
         {"method": "gha", "problem": "glass1", "n_planned": 2, "n_failed": 1, "n_done": 1},
@@ -201,7 +295,10 @@ def test_the_pivot_network_is_one_setting_on_proben1_and_on_other_data():
     others = {"pca": {"iris": 4.0}, "gha": {"iris": 5.0}}
     pivot: Parameters = (("hidden", "pivot"),)
     # Cells of Proben1 problems do not store the scaling of the pivot network.
-    result = rank(runs(errors, classifier=pivot) + runs(others, classifier=(*pivot, ("input_scaling", "pivot"))))
+    result = rank(
+        runs(errors, classifier=pivot)
+        + runs(others, classifier=(*pivot, ("input_scaling", "pivot")))
+    )
     assert result.errors.shape == (3, 2)
 
 
@@ -214,13 +311,23 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
     )
 
 
-def test_bars_join_the_longest_runs_of_methods_that_do_not_differ_on_as_few_levels_as_hold_them(demsar):
-    assert figure_drawing.cliques(demsar) == [(0, 3)], "mean ranks 1.96 to 3.14, critical difference 1.25"
+def test_bars_join_the_longest_runs_of_methods_that_do_not_differ_on_as_few_levels_as_hold_them(
+    demsar,
+):
+    assert figure_drawing.cliques(demsar) == [(0, 3)], (
+        "mean ranks 1.96 to 3.14, critical difference 1.25"
+    )
     alike = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
-    found = demsar._replace(nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index))
+    found = demsar._replace(
+        nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index)
+    )
     assert figure_drawing.cliques(found) == [(0, 1), (1, 2), (2, 3)]
     lines = figure_drawing.draw_ranking(SPEC, found).axes[0].lines
-    bars = [(*line.get_xdata().round(2), line.get_ydata()[0]) for line in lines if line.get_linewidth() == 2]
+    bars = [
+        (*line.get_xdata().round(2), line.get_ydata()[0])
+        for line in lines
+        if line.get_linewidth() == 2
+    ]
     assert bars == [(1.96, 2.0, -1), (2.0, 2.89, -2), (2.89, 3.14, -1)]
 
 
@@ -237,7 +344,9 @@ class TestRankingsOfReferences:
         assert set(self.rankings(permutations=runs(ERRORS), mine=other)["F6"].errors) == set(ERRORS)
 
     def test_f6_is_of_all_runs_where_they_were_not(self):
-        found = self.rankings(mine=runs({"gha": ERRORS["gha"]}), yours=runs({"dgha": ERRORS["dgha"]}))
+        found = self.rankings(
+            mine=runs({"gha": ERRORS["gha"]}), yours=runs({"dgha": ERRORS["dgha"]})
+        )
         assert list(found) == ["F6"]
         assert set(found["F6"].errors) == {"gha", "dgha"}
 
@@ -260,7 +369,8 @@ class TestRankingsOfReferences:
 def test_equal_differences_are_tied_whatever_their_last_bit():
     wrong = [10, 11, 5, 6, 7, 0, 2, 10], [12, 13, 7, 8, 9, 2, 4, 8]
     first, second = (
-        {f"set_{name}": 100.0 * (n / 30) for name, n in zip("abcdefgh", method, strict=True)} for method in wrong
+        {f"set_{name}": 100.0 * (n / 30) for name, n in zip("abcdefgh", method, strict=True)}
+        for method in wrong
     )
     assert ranked({"gha": first, "pca": second}).p("gha", "pca") == pytest.approx(18 / 256)
 
@@ -273,13 +383,28 @@ def test_means_that_differ_by_rounding_share_their_rank():
 
 
 def test_the_two_errors_share_no_ranking():
-    found = runs({method: {"cancer1": error, "iris": error, "wine": error} for method, error in OF_METHODS.items()})
-    for spec, result in runs({name: {"building1": 9 - n, "flare1": 9 - n} for name, n in OF_METHODS.items()}):
-        values = {name.replace("test_error", "test_squared_error"): value for name, value in result.values.items()}
+    found = runs(
+        {
+            method: {"cancer1": error, "iris": error, "wine": error}
+            for method, error in OF_METHODS.items()
+        }
+    )
+    for spec, result in runs(
+        {name: {"building1": 9 - n, "flare1": 9 - n} for name, n in OF_METHODS.items()}
+    ):
+        values = {
+            name.replace("test_error", "test_squared_error"): value
+            for name, value in result.values.items()
+        }
         found.append((spec, replace(result, values=values)))
     both = rank(found)
-    assert (both.quantity, list(both.errors.index)) == ("test_error_percent", ["cancer", "iris", "wine"])
-    remark = "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
+    assert (both.quantity, list(both.errors.index)) == (
+        "test_error_percent",
+        ["cancer", "iris", "wine"],
+    )
+    remark = (
+        "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
+    )
     assert remark in ranking.render(both)
     squared = ranking.rank(runs_by_cell(found), facts(found), "test_squared_error_percent")
     assert list(squared.errors.index) == ["building", "flare"]

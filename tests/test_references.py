@@ -154,7 +154,9 @@ thyroid 16+8 l 8+4 l 16+8 l
 """
 
 Numbers = dict[tuple[str, str, str, str], str]
-ROW = re.compile(r"(?P<row>[A-Za-z]+1, \d+%|[a-z]+1|DGHA \(autocor\)|NE pPCA|[A-Z]+)(?: \(\d+\))? (?P<cells>.*)")
+ROW = re.compile(
+    r"(?P<row>[A-Za-z]+1, \d+%|[a-z]+1|DGHA \(autocor\)|NE pPCA|[A-Z]+)(?: \(\d+\))? (?P<cells>.*)"
+)
 CELL = re.compile(r"(\d+\.\d+|N/A)(?: \(([\d.]+)\))?")
 
 
@@ -188,7 +190,11 @@ def sizes() -> Numbers:
 
 
 ERRORS = [("training", "train"), ("validation", "validation"), ("test", "test")]
-EPOCHS = [("overfit", "overfit_percent"), ("total epochs", "total_epochs"), ("relevant epochs", "relevant_epochs")]
+EPOCHS = [
+    ("overfit", "overfit_percent"),
+    ("total epochs", "total_epochs"),
+    ("relevant epochs", "relevant_epochs"),
+]
 
 
 def report(table: str, text: str, *, classes: bool, correlation: bool) -> Numbers:
@@ -245,13 +251,18 @@ def as_printed(table: str) -> Numbers:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_slides_numbers_are_exactly_those_printed(table):
-    printed = {place: float(text) if place[3].endswith("_sd") else text for place, text in TABLES[table].items()}
+    printed = {
+        place: float(text) if place[3].endswith("_sd") else text
+        for place, text in TABLES[table].items()
+    }
     assert as_printed(table) == printed
 
 
 def test_the_reports_rows_are_as_printed_to_their_last_digit():
     ours = {place: text for table in N_REPORT for place, text in as_printed(table).items()}
-    printed = {place: float(text) if place[3].endswith("_sd") else text for place, text in REPORT.items()}
+    printed = {
+        place: float(text) if place[3].endswith("_sd") else text for place, text in REPORT.items()
+    }
     assert {place: ours.get(place) for place in printed} == printed
     rows = {place[:2] for place in printed}
     assert {place for place in ours if place[:2] in rows} == set(printed)
@@ -287,9 +298,13 @@ def test_the_pivot_architectures_are_the_reports_table_7():
     printed = {}
     for line in PIVOT.strip().splitlines():
         family, *entries = line.split()
-        for permutation, (layers, output) in enumerate(zip(entries[::2], entries[1::2], strict=True), start=1):
+        for permutation, (layers, output) in enumerate(
+            zip(entries[::2], entries[1::2], strict=True), start=1
+        ):
             hidden = tuple(int(nodes) for nodes in layers.split("+") if nodes != "0")
-            printed[f"{family}{permutation}"] = Network(hidden, {"l": "linear", "s": "softsign"}[output])
+            printed[f"{family}{permutation}"] = Network(
+                hidden, {"l": "linear", "s": "softsign"}[output]
+            )
     assert len(printed) == 42
     assert {problem: pivot_of(problem) for problem in printed} == printed
 
@@ -302,7 +317,8 @@ def test_another_problem_has_no_pivot(problem):
 def selector(table: str, row: str, column: str) -> Selector | None:
     (layout,) = [layout for layout in layouts() if layout.id == table]
     (of_row,), (of_column,) = (
-        [line for line in lines if line.key == key] for lines, key in ((layout.rows, row), (layout.columns, column))
+        [line for line in lines if line.key == key]
+        for lines, key in ((layout.rows, row), (layout.columns, column))
     )
     return layout.selector(of_row, of_column)
 
@@ -319,7 +335,9 @@ class TestSelectors:
             ),
             (
                 ("T3", "DGHA (autocor)", "heart1"),
-                Selector("heart1", "dgha", (("centre", False), ("data_fraction", 100), ("tau", 15))),
+                Selector(
+                    "heart1", "dgha", (("centre", False), ("data_fraction", 100), ("tau", 15))
+                ),
             ),
             (("T3", "RFESVM", "heart1"), Selector("heart1", "rfe_svm")),
             (
@@ -327,7 +345,11 @@ class TestSelectors:
                 Selector(
                     "flare2",
                     "all_features",
-                    (("classifier.hidden", "pivot"), ("classifier.rule", "rprop"), ("classifier.shortcuts", False)),
+                    (
+                        ("classifier.hidden", "pivot"),
+                        ("classifier.rule", "rprop"),
+                        ("classifier.shortcuts", False),
+                    ),
                 ),
             ),
             (("T0", "horse1", "sizes"), None),
@@ -338,7 +360,8 @@ class TestSelectors:
 
     def test_single_cells_may_ask_for_something_else(self):
         shortcuts = [
-            dict(selector("T2", row, "Proben1").settings)["classifier.shortcuts"] for row in ("cancer1", "thyroid1")
+            dict(selector("T2", row, "Proben1").settings)["classifier.shortcuts"]
+            for row in ("cancer1", "thyroid1")
         ]
         assert shortcuts == [False, True]
 
@@ -390,14 +413,19 @@ def written(folder: Path, document: object = MINIMAL, numbers: str | bytes = NUM
     folder.mkdir(exist_ok=True)
     text = document if isinstance(document, str) else yaml.safe_dump(document, allow_unicode=True)
     (folder / "reference.yaml").write_text(text, encoding="utf-8")
-    (folder / "numbers.csv").write_bytes(numbers if isinstance(numbers, bytes) else numbers.encode())
+    (folder / "numbers.csv").write_bytes(
+        numbers if isinstance(numbers, bytes) else numbers.encode()
+    )
     return folder
 
 
 def with_table(**changes: object) -> dict:
     """Return the minimal document with keys of its table changed, or left out where they are None."""
     table = {**MINIMAL["tables"][0], **changes}
-    return {**MINIMAL, "tables": [{key: value for key, value in table.items() if value is not None}]}
+    return {
+        **MINIMAL,
+        "tables": [{key: value for key, value in table.items() if value is not None}],
+    }
 
 
 class TestReading:
@@ -405,23 +433,39 @@ class TestReading:
         reference = read_reference(written(tmp_path / "paper"))
         assert (reference.name, reference.configs, reference.figures) == ("paper", (), ())
         (layout,) = reference.layouts
-        assert [line.key for line in (*layout.rows, *layout.columns)] == ["iris", "wine", "PCA", "theirs"]
+        assert [line.key for line in (*layout.rows, *layout.columns)] == [
+            "iris",
+            "wine",
+            "PCA",
+            "theirs",
+        ]
         assert layout.selector(layout.rows[0], layout.columns[0]) == Selector("iris", "pca")
-        assert layout.selector(layout.rows[0], layout.columns[1]) is None, "a system that is only cited"
-        assert reference.published("A1", "iris", "PCA") == {"test_error_percent": Number("4.67", 1.2)}
+        assert layout.selector(layout.rows[0], layout.columns[1]) is None, (
+            "a system that is only cited"
+        )
+        assert reference.published("A1", "iris", "PCA") == {
+            "test_error_percent": Number("4.67", 1.2)
+        }
         assert reference.published("A1", "wine", "PCA") == {}
 
     def test_lists_become_tuples_as_settings_have_them(self, tmp_path):
         document = with_table(runs={"classifier.hidden": [16, 8]})
         (layout,) = read_reference(written(tmp_path, document)).layouts
-        assert layout.selector(layout.rows[0], layout.columns[0]).settings == (("classifier.hidden", (16, 8)),)
+        assert layout.selector(layout.rows[0], layout.columns[0]).settings == (
+            ("classifier.hidden", (16, 8)),
+        )
 
     def test_a_figure_has_a_curve_for_each_value_of_the_setting_that_it_varies(self, tmp_path):
-        figure = FIGURE | {"panels": {"data_fraction": [100, 50], "label": "{value} %"}, "n_nodes": 3}
+        figure = FIGURE | {
+            "panels": {"data_fraction": [100, 50], "label": "{value} %"},
+            "n_nodes": 3,
+        }
         (found,) = read_reference(written(tmp_path, MINIMAL | {"figures": [figure]})).figures
         assert list(found.panels) == ["100 %", "50 %"]
         assert list(found.panels["50 %"]) == ["iris", "wine"]
-        assert found.panels["50 %"]["wine"] == Selector("wine", "dgha", (("data_fraction", 50), ("tau", 10)))
+        assert found.panels["50 %"]["wine"] == Selector(
+            "wine", "dgha", (("data_fraction", 50), ("tau", 10))
+        )
 
     def test_a_byte_order_mark_and_empty_lines_are_accepted(self, tmp_path):
         numbers = b"\xef\xbb\xbf" + NUMBERS.replace("\n", "\r\n\r\n").encode()
@@ -450,11 +494,15 @@ def refuse_file(folder: Path, content: str | bytes) -> str:
     return "numbers.csv"
 
 
-TABLE = yaml.safe_load(Path(__file__).with_name("refusals_references.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.safe_load(
+    Path(__file__).with_name("refusals_references.yaml").read_text(encoding="utf-8")
+)
 CASES = [(kind, *case) for kind, cases in TABLE.items() for case in cases]
 
 
-@pytest.mark.parametrize(("kind", "given", "message"), CASES, ids=[f"{kind} {given}"[:60] for kind, given, _ in CASES])
+@pytest.mark.parametrize(
+    ("kind", "given", "message"), CASES, ids=[f"{kind} {given}"[:60] for kind, given, _ in CASES]
+)
 def test_a_refusal_names_file_line_rule_and_value(tmp_path, kind, given, message):
     file = tmp_path / globals()[f"refuse_{kind}"](tmp_path, given)
     with pytest.raises(DataError) as caught:
@@ -465,7 +513,11 @@ def test_a_refusal_names_file_line_rule_and_value(tmp_path, kind, given, message
 
 def test_two_tables_of_one_identifier_are_refused(tmp_path):
     with pytest.raises(DataError, match="tables: expected each key once, got 'A1' again"):
-        read_reference(written(tmp_path, {**MINIMAL, "tables": [deepcopy(MINIMAL["tables"][0]) for _ in range(2)]}))
+        read_reference(
+            written(
+                tmp_path, {**MINIMAL, "tables": [deepcopy(MINIMAL["tables"][0]) for _ in range(2)]}
+            )
+        )
 
 
 @pytest.mark.parametrize("name", ["reference.yaml", "numbers.csv"])

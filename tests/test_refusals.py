@@ -37,7 +37,9 @@ def refuse_config(path: Path, piece: str, by: str) -> None:
 
 
 def refuse_values(path: Path, **changes: object) -> None:
-    parse_config(read_yaml(write_config(path.parent, small(**{"name": "a", "methods": ["pca"]} | changes))))
+    parse_config(
+        read_yaml(write_config(path.parent, small(**{"name": "a", "methods": ["pca"]} | changes)))
+    )
 
 
 def refuse_set(path: Path, option: str) -> None:
@@ -51,14 +53,18 @@ def refuse_only(path: Path, option: str) -> None:
 
 
 def refuse_parameter(path: Path, annotation: str, value: object) -> None:  # noqa: ARG001
-    Parameter("x", eval(annotation, {**vars(parameters), "StringConstraints": StringConstraints}), None).checked(value)
+    Parameter(
+        "x", eval(annotation, {**vars(parameters), "StringConstraints": StringConstraints}), None
+    ).checked(value)
 
 
 CASES = [(kind, *case) for kind, cases in REFUSALS.items() for case in cases]
 
 
 @pytest.mark.usefixtures("nowhere_else")
-@pytest.mark.parametrize(("kind", "given", "message"), CASES, ids=[f"{kind} {given}"[:70] for kind, given, _ in CASES])
+@pytest.mark.parametrize(
+    ("kind", "given", "message"), CASES, ids=[f"{kind} {given}"[:70] for kind, given, _ in CASES]
+)
 def test_a_refusal_names_place_rule_value_and_remedy(tmp_path, kind, given, message):
     arguments = given if isinstance(given, list) else [given]
     keywords = arguments.pop() if kind == "values" else {}

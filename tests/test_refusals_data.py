@@ -26,7 +26,11 @@ TEXTS = {
 
 def refuse_table(text: str, keys: dict[str, object]) -> None:
     Path("own.csv").write_text(text.format(**TEXTS), encoding="utf-8")
-    keys = {key: value for key, value in ({"csv": "own.csv", "target": "y"} | keys).items() if value is not None}
+    keys = {
+        key: value
+        for key, value in ({"csv": "own.csv", "target": "y"} | keys).items()
+        if value is not None
+    }
     own = TableSection.model_validate(to_source(keys, Path("own.yaml")).value).problem(SplitRule())
     DataSet(own)
 
@@ -63,10 +67,14 @@ CASES = [(kind, given, message) for kind, cases in TABLE.items() for *given, mes
 
 @pytest.mark.usefixtures("nowhere_else")
 @pytest.mark.parametrize(
-    ("kind", "given", "message"), CASES, ids=[ascii(f"{kind} {given}")[:70] for kind, given, _ in CASES]
+    ("kind", "given", "message"),
+    CASES,
+    ids=[ascii(f"{kind} {given}")[:70] for kind, given, _ in CASES],
 )
 def test_a_refusal_names_place_rule_value_and_remedy(kind, given, message):
     with pytest.raises((ConfigError, DataError)) as caught:
         globals()[f"refuse_{kind}"](*given)
     expected = f"{PREFIXES.get(kind, '')}{message}" + ". Correct the file." * (kind == "dt")
-    assert re.fullmatch(".*".join(map(re.escape, expected.split("…"))), str(caught.value)), str(caught.value)
+    assert re.fullmatch(".*".join(map(re.escape, expected.split("…"))), str(caught.value)), str(
+        caught.value
+    )

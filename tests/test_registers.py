@@ -12,8 +12,14 @@ from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
 from pppca_bench.compiled.operation import INTERPRETED
 from pppca_bench.engines import DGHA, NEpPCA
 
-AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+popcnt"}
-AVX512 = {"NUMBA_CPU_NAME": "skylake-avx512", "NUMBA_CPU_FEATURES": "+avx512f,+avx512dq,+avx512vl,+avx512bw"}
+AVX2 = {
+    "NUMBA_CPU_NAME": "haswell",
+    "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+popcnt",
+}
+AVX512 = {
+    "NUMBA_CPU_NAME": "skylake-avx512",
+    "NUMBA_CPU_FEATURES": "+avx512f,+avx512dq,+avx512vl,+avx512bw",
+}
 GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 
 REGISTERS = "from pppca_bench.compiled.operation import REGISTERS; print(*REGISTERS)"
@@ -58,14 +64,18 @@ def digits():
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 
-@pytest.mark.parametrize(("settings", "registers"), [(AVX512, "8 32"), (AVX2, "4 16"), (GENERIC, "2 16")])
+@pytest.mark.parametrize(
+    ("settings", "registers"), [(AVX512, "8 32"), (AVX2, "4 16"), (GENERIC, "2 16")]
+)
 def test_registers_match_numbas_target(settings, registers, tmp_path):
     assert run(REGISTERS, settings, tmp_path) == [registers]
 
 
 @pytest.mark.parametrize("settings", [AVX2, GENERIC], ids=["avx2", "generic"])
 def test_results_do_not_depend_on_the_registers(settings, tmp_path):
-    assert run("from test_registers import digits; print(digits())", settings, tmp_path) == [digits()]
+    assert run("from test_registers import digits; print(digits())", settings, tmp_path) == [
+        digits()
+    ]
 
 
 def test_kernels_for_avx2_use_no_wider_register(tmp_path):

@@ -10,7 +10,12 @@ from pppca_bench.base.parameters import Count, LayerSizes, Positive
 from pppca_bench.compiled.cache import FAMILIES
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.entry import Classifier, Method
-from pppca_bench.methods.protocol import constructor_arguments, contract_of, import_estimator, section_of
+from pppca_bench.methods.protocol import (
+    constructor_arguments,
+    contract_of,
+    import_estimator,
+    section_of,
+)
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 
 ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]
@@ -29,15 +34,26 @@ def test_every_entry_is_described_and_its_class_follows_the_protocol(entry):
 
 
 def test_names_and_titles_of_entries_are_unique():
-    assert len({entry.name for entry in ENTRIES}) == len({entry.title for entry in ENTRIES}) == len(ENTRIES)
+    assert (
+        len({entry.name for entry in ENTRIES})
+        == len({entry.title for entry in ENTRIES})
+        == len(ENTRIES)
+    )
     assert {name: entry.name for name, entry in METHODS.items()} == {name: name for name in METHODS}
-    assert {rule: entry.name for rule, entry in CLASSIFIERS.items()} == {rule: rule for rule in CLASSIFIERS}
+    assert {rule: entry.name for rule, entry in CLASSIFIERS.items()} == {
+        rule: rule for rule in CLASSIFIERS
+    }
 
 
 @pytest.mark.parametrize("entry", METHODS.values(), ids=lambda entry: entry.name)
 def test_the_parameters_that_an_entry_names_exist(entry):
     section = section_of(entry)
-    named = {*entry.defaults, *entry.instead_of_tau, *(name for name, _ in entry.labels), entry.timed_by} - {""}
+    named = {
+        *entry.defaults,
+        *entry.instead_of_tau,
+        *(name for name, _ in entry.labels),
+        entry.timed_by,
+    } - {""}
     assert named <= section.keys()
     assert "tau" in section or not entry.instead_of_tau
     assert all(section[name].checked(value) == value for name, value in entry.labels)
@@ -64,7 +80,10 @@ def make(name: str, **members: object) -> type:
 
 Learns, NeverLearns = make("Learns", fit=fit), make("NeverLearns", transform=apply)
 HasWordsForMethods = make("HasWordsForMethods", fit=None, transform=apply)
-Reduces, Predicts = make("Reduces", fit=fit, transform=apply), make("Predicts", fit=fit, predict=apply)
+Reduces, Predicts = (
+    make("Reduces", fit=fit, transform=apply),
+    make("Predicts", fit=fit, predict=apply),
+)
 
 
 class Asks:
@@ -95,33 +114,78 @@ def method(estimator: object, makes: str = "features") -> Method:
 
 
 def classifier(estimator: object) -> Classifier:
-    return Classifier(name="toy", title="", does="", source="", estimator=f"{__name__}:{estimator.__name__}")
+    return Classifier(
+        name="toy", title="", does="", source="", estimator=f"{__name__}:{estimator.__name__}"
+    )
 
 
-@pytest.mark.parametrize("entry", [method(Reduces), method(Predicts, "classes"), method(Learns, "measures")])
+@pytest.mark.parametrize(
+    "entry", [method(Reduces), method(Predicts, "classes"), method(Learns, "measures")]
+)
 def test_a_class_with_the_necessary_methods_is_accepted(entry):
     contract = contract_of(entry)
-    assert not any((contract.takes_seed, contract.takes_classifier, contract.takes_validation, contract.takes_classes))
+    assert not any(
+        (
+            contract.takes_seed,
+            contract.takes_classifier,
+            contract.takes_validation,
+            contract.takes_classes,
+        )
+    )
 
 
 @pytest.mark.parametrize("entry", [method(Asks), classifier(Asks)])
 def test_optional_arguments_are_those_of_the_signatures(entry):
     contract = contract_of(entry)
-    assert all((contract.takes_seed, contract.takes_classifier, contract.takes_validation, contract.takes_classes))
+    assert all(
+        (
+            contract.takes_seed,
+            contract.takes_classifier,
+            contract.takes_validation,
+            contract.takes_classes,
+        )
+    )
 
 
 @pytest.mark.parametrize(
     ("entry", "refusal"),
     [
-        (method(Learns), "{path}: expected a class with fit and transform, got a class without transform."),
-        (method(Reduces, "classes"), "{path}: expected a class with fit and predict, got a class without predict."),
-        (classifier(Reduces), "{path}: expected a class with fit and predict, got a class without predict."),
-        (method(NeverLearns), "{path}: expected a class with fit and transform, got a class without fit."),
-        (method(HasWordsForMethods), "{path}: expected a class with fit and transform, got a class without fit."),
-        (method(str), "{path}: expected module:Class that can be imported, got module 'test_registry' has no attri"),
-        (method(NeverLearns, "measures"), "{path}: expected a class with fit, got a class without fit."),
-        (method(TakesHalf), "{path}: expected fit to take X_val and y_val together, got one of them."),
-        (classifier(IsNamedAsAKey), "{path}: expected no parameter named rule or base or portrait or predictions, "),
+        (
+            method(Learns),
+            "{path}: expected a class with fit and transform, got a class without transform.",
+        ),
+        (
+            method(Reduces, "classes"),
+            "{path}: expected a class with fit and predict, got a class without predict.",
+        ),
+        (
+            classifier(Reduces),
+            "{path}: expected a class with fit and predict, got a class without predict.",
+        ),
+        (
+            method(NeverLearns),
+            "{path}: expected a class with fit and transform, got a class without fit.",
+        ),
+        (
+            method(HasWordsForMethods),
+            "{path}: expected a class with fit and transform, got a class without fit.",
+        ),
+        (
+            method(str),
+            "{path}: expected module:Class that can be imported, got module 'test_registry' has no attri",
+        ),
+        (
+            method(NeverLearns, "measures"),
+            "{path}: expected a class with fit, got a class without fit.",
+        ),
+        (
+            method(TakesHalf),
+            "{path}: expected fit to take X_val and y_val together, got one of them.",
+        ),
+        (
+            classifier(IsNamedAsAKey),
+            "{path}: expected no parameter named rule or base or portrait or predictions, ",
+        ),
     ],
 )
 def test_a_class_that_breaks_the_protocol_is_refused_with_the_reason(entry, refusal):
@@ -173,7 +237,14 @@ class Toy:
 @pytest.fixture
 def toy(register):
     return register(
-        Method(name="toy", title="", does="", source="", estimator=f"{__name__}:Toy", defaults={"n_steps": 7})
+        Method(
+            name="toy",
+            title="",
+            does="",
+            source="",
+            estimator=f"{__name__}:Toy",
+            defaults={"n_steps": 7},
+        )
     )
 
 
@@ -206,20 +277,25 @@ def methods_of(**section: object):
 def test_a_parameter_without_a_default_has_to_be_given():
     (method,) = methods_of(rate=0.5)
     assert method.grid == {"rate": (0.5,), "hidden": ((3,),), "n_steps": (7,), "unstated": (None,)}
-    with pytest.raises(ConfigError, match=r"^a\.yaml:\d+: methods\[0\]\.rate: expected a value, got none\."):
+    with pytest.raises(
+        ConfigError, match=r"^a\.yaml:\d+: methods\[0\]\.rate: expected a value, got none\."
+    ):
         methods_of()
 
 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("value", [{"a": 1}, [{"a": 1}], [[[1, 2]]]])
 def test_a_parameter_without_annotation_takes_storable_values_only(value):
-    with pytest.raises(ConfigError, match=r"unstated.*: expected a number, text, true, false, null or a list, got "):
+    with pytest.raises(
+        ConfigError, match=r"unstated.*: expected a number, text, true, false, null or a list, got "
+    ):
         methods_of(rate=1, unstated=value)
 
 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize(
-    ("given", "values"), [("x", ("x",)), (None, (None,)), ([1, 2.5], (1, 2.5)), ([[1, 2]], ((1, 2),))]
+    ("given", "values"),
+    [("x", ("x",)), (None, (None,)), ([1, 2.5], (1, 2.5)), ([[1, 2]], ((1, 2),))],
 )
 def test_a_storable_value_of_a_parameter_without_annotation_is_kept(given, values):
     (method,) = methods_of(rate=1, unstated=given)
@@ -227,7 +303,9 @@ def test_a_storable_value_of_a_parameter_without_annotation_is_kept(given, value
 
 
 def test_a_classifiers_section_is_read_from_its_constructor(register):
-    entry = register(Classifier(name="toy", title="", does="", source="", estimator=f"{__name__}:Toy"))
+    entry = register(
+        Classifier(name="toy", title="", does="", source="", estimator=f"{__name__}:Toy")
+    )
     (method,) = config_of(
         DOCUMENT | {"methods": ["all_features"], "classifier": {"rule": "toy", "rate": [1, 2]}}
     ).methods

@@ -12,12 +12,16 @@ def approximation(n_outputs, n_samples=30):
     """Return inputs and smooth targets from 0 to 1 of a training and a validation split; one output has no axis."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(n_samples + n_samples // 2, 3))
-    y = 0.5 + 0.4 * np.sin(X @ rng.normal(size=(3, n_outputs)) + 0.1 * rng.normal(size=(len(X), n_outputs)))
+    y = 0.5 + 0.4 * np.sin(
+        X @ rng.normal(size=(3, n_outputs)) + 0.1 * rng.normal(size=(len(X), n_outputs))
+    )
     y = y[:, 0] if n_outputs == 1 else y
     return X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
 
 
-@pytest.mark.parametrize("chosen", [np.s_[:, 0], np.s_[:, :1], np.s_[:, :2]], ids=["no axis", "one", "two"])
+@pytest.mark.parametrize(
+    "chosen", [np.s_[:, 0], np.s_[:, :1], np.s_[:, :2]], ids=["no axis", "one", "two"]
+)
 def test_predictions_are_shaped_as_the_targets(chosen):
     X, y, _, _ = approximation(2)
     network = RpropMLPRegressor((2,), max_epochs=5, random_state=0).fit(X, y[chosen])
@@ -38,7 +42,9 @@ def test_a_class_is_learnt_as_a_classifier_learns_it():
     X, y, X_val, y_val = approximation(1)
     classes, classes_val = (y > 0.5).astype(int), (y_val > 0.5).astype(int)
     classifier = RpropMLPClassifier((3,), random_state=2).fit(X, classes, X_val, classes_val)
-    network = RpropMLPRegressor((3,), random_state=2).fit(X, np.eye(2)[classes], X_val, np.eye(2)[classes_val])
+    network = RpropMLPRegressor((3,), random_state=2).fit(
+        X, np.eye(2)[classes], X_val, np.eye(2)[classes_val]
+    )
     np.testing.assert_array_equal(weights_of(network), weights_of(classifier))
     assert network.measures_ == classifier.measures_
 
@@ -48,7 +54,10 @@ def test_whole_numbers_are_targets_like_any_others(width):
     """A share that is held out is not stratified by them, though they look like classes."""
     X = approximation(1)[0]
     y = np.column_stack([np.arange(30) % 3, np.r_[np.zeros(29), 1.0]])[:, :width].squeeze()
-    one, other = (RpropMLPRegressor((2,), max_epochs=5, random_state=0).fit(X, y.astype(kind)) for kind in (int, float))
+    one, other = (
+        RpropMLPRegressor((2,), max_epochs=5, random_state=0).fit(X, y.astype(kind))
+        for kind in (int, float)
+    )
     np.testing.assert_array_equal(weights_of(one), weights_of(other))
 
 
@@ -76,7 +85,9 @@ def test_validation_targets_of_another_width_are_refused(n_outputs, of_validatio
 
 
 def test_classes_are_refused():
-    with pytest.raises(ValueError, match=r"classes of RpropMLPRegressor\(\): expected None, .* got \[0, 1\]"):
+    with pytest.raises(
+        ValueError, match=r"classes of RpropMLPRegressor\(\): expected None, .* got \[0, 1\]"
+    ):
         fit_together([RpropMLPRegressor()], [approximation(1)], classes=[0, 1])
 
 

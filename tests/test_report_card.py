@@ -14,7 +14,13 @@ from pppca_bench.base.parameters import REQUIRED
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.reporting.document import listed
-from pppca_bench.reporting.report_card import POINTS, build_card, describe_entry, group_runs, render_card
+from pppca_bench.reporting.report_card import (
+    POINTS,
+    build_card,
+    describe_entry,
+    group_runs,
+    render_card,
+)
 from pppca_bench.runs import Cell, RunResult
 
 PROVENANCE = '{"pppca": "0.1.0", "python": "3.11.7", "numpy": "2.0", "processor": "a processor", "system": "Linux"}'
@@ -24,26 +30,34 @@ CHECKLIST = ["Problem", "Data sets", *POINTS.values(), "Runs", "Software"]
 
 def card_of(config: str, runs: list) -> str:
     origins = [("all_features", "done", PROVENANCE, len(runs))]
-    return render_card(build_card(config, results_by_config({config: runs}), FACTS, ADDRESSES, origins), "markdown")
+    return render_card(
+        build_card(config, results_by_config({config: runs}), FACTS, ADDRESSES, origins), "markdown"
+    )
 
 
 def usual(entry) -> tuple:
     """Return the settings that an entry has by default."""
-    found = {name: one.default for name, one in section_of(entry).items() if one.default is not REQUIRED}
+    found = {
+        name: one.default for name, one in section_of(entry).items() if one.default is not REQUIRED
+    }
     return tuple(sorted(found.items()))
 
 
 def test_a_card_has_the_points_in_order_shared_facts_once_and_sizes_in_a_table():
     text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
     lines = [line for line in text.splitlines() if line[:1].isdigit()]
-    assert [line.partition(".** ")[0] for line in lines] == [f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)]
+    assert [line.partition(".** ")[0] for line in lines] == [
+        f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)
+    ]
     assert text.count("The initial weights are drawn uniformly from -0.1 to 0.1.") == 1
     assert "pppca 0.1.0, Python 3.11.7, numpy 2.0; on a processor, Linux." in text
     assert "42 problems of Proben1 (an address)." in text
     assert "60 runs of each problem." in text
     assert "All 2520 runs are counted." in text
     (row,) = [line for line in text.splitlines() if line.startswith("| card1 ")]
-    assert " ".join(row.split()) == "| card1 | 51 | 2 | 100 | 50 | 50 | aaaaaaaaaaaa | 32+0 l | 1832 |"
+    assert (
+        " ".join(row.split()) == "| card1 | 51 | 2 | 100 | 50 | 50 | aaaaaaaaaaaa | 32+0 l | 1832 |"
+    )
     assert len(text.splitlines()) < 60
 
 
@@ -54,14 +68,19 @@ def test_a_search_is_two_groups_not_a_list_of_all_its_networks():
     assert groups[0].varied == {"classifier.hidden": TOPOLOGIES}
     text = card_of("s", runs)
     assert "classifier.hidden = 2, 4, 8, 16, 24, 32, 2+2, 4+2, 4+4, 8+4, 8+8 and 16+8." in text
-    assert "2 runs of each setting on each problem in A. 1 run of each setting on each problem in B." in text
+    assert (
+        "2 runs of each setting on each problem in A. 1 run of each setting on each problem in B."
+        in text
+    )
 
 
 def test_settings_are_split_into_grids():
     def cell(**parameters: float) -> Cell:
         return cell_of("iris", "dgha", parameters, {"rule": "rprop"})
 
-    grid = [cell(tau=tau, data_fraction=share, centre=True) for tau in (5, 10) for share in (100, 50)]
+    grid = [
+        cell(tau=tau, data_fraction=share, centre=True) for tau in (5, 10) for share in (100, 50)
+    ]
     alone = cell(tau=5, data_fraction=100, centre=False)
     groups = group_runs(runs_by_cell(run_of(one) for one in [*grid, alone]))
     assert [(group.is_grid, group.n_settings) for group in groups] == [(True, 4), (True, 1)]
@@ -81,17 +100,24 @@ def test_failed_and_missing_runs_are_counted():
     (spec, _), *others = network_runs("proben1_pivot", ["cancer1"], 5)
     late = [(spec, RunResult(spec.key, "failed", "why")), (others[0][0], None), *others[1:]]
     text = card_of("proben1_pivot", late)
-    assert "1 of 5 runs failed and are left out of the results. 1 of 5 runs are not done yet." in text
+    assert (
+        "1 of 5 runs failed and are left out of the results. 1 of 5 runs are not done yet." in text
+    )
     assert "none is left out" not in text
 
 
 def test_splits_of_the_repeats_and_a_network_by_the_rule_of_size_are_described(monkeypatch):
     runs = list(network_runs("proben1_pivot", ["cancer1"], 2))
-    own = [(replace(spec, cell=replace(spec.cell, problem="own.csv")), result) for spec, result in runs]
+    own = [
+        (replace(spec, cell=replace(spec.cell, problem="own.csv")), result) for spec, result in runs
+    ]
     facts = replace(FACTS["cancer1"], name="own.csv", n_outputs=10, n_splits=5)
     monkeypatch.setitem(FACTS, "own.csv", facts)
     text = card_of("proben1_pivot", runs + own)
-    assert "The examples of own.csv are split in 5 ways into a training, a validation and a test set" in text
+    assert (
+        "The examples of own.csv are split in 5 ways into a training, a validation and a test set"
+        in text
+    )
     assert "Each other problem's examples are split once" in text
     assert "own.csv: user-defined data." in text
     (row,) = (line for line in text.splitlines() if line.startswith("| own.csv"))
@@ -102,7 +128,9 @@ def test_splits_of_the_repeats_and_a_network_by_the_rule_of_size_are_described(m
 ASKS_FOR_NOTHING_AT_0 = {"successive_increases", "progress_quotient"}
 
 
-@pytest.mark.parametrize("entry", [*METHODS.values(), *CLASSIFIERS.values()], ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry", [*METHODS.values(), *CLASSIFIERS.values()], ids=lambda entry: entry.name
+)
 def test_every_entry_of_the_registry_is_described_with_all_its_settings(entry):
     settings = usual(entry)
     described = describe_entry(entry, settings)
@@ -121,9 +149,13 @@ def test_every_entry_of_the_registry_is_described_with_all_its_settings(entry):
 
 @pytest.mark.parametrize("name", [name for name, entry in CLASSIFIERS.items() if entry.is_ensemble])
 def test_the_networks_of_an_ensemble_are_described(name):
-    base = {f"base.{key}": value for key, value in (("rule", "rprop"), *usual(CLASSIFIERS["rprop"]))}
+    base = {
+        f"base.{key}": value for key, value in (("rule", "rprop"), *usual(CLASSIFIERS["rprop"]))
+    }
     classifier = {"rule": name, **dict(usual(CLASSIFIERS[name])), **base}
-    text = card_of("any", [run_of(cell_of("cancer1", "all_features", {}, classifier), test_error_percent=3.0)])
+    text = card_of(
+        "any", [run_of(cell_of("cancer1", "all_features", {}, classifier), test_error_percent=3.0)]
+    )
     assert "The member is RPROP" in text
     assert "Hidden nodes have the activation" in text
     assert "| connections |" in " ".join(text.split())
@@ -131,7 +163,10 @@ def test_the_networks_of_an_ensemble_are_described(name):
 
 def test_a_classifier_that_several_methods_share_is_described_once():
     classifier = {"rule": "rprop", **dict(usual(CLASSIFIERS["rprop"]))}
-    runs = [run_of(cell_of("iris", name, {}, classifier), test_error_percent=1.0) for name in ("pca", "lda")]
+    runs = [
+        run_of(cell_of("iris", name, {}, classifier), test_error_percent=1.0)
+        for name in ("pca", "lda")
+    ]
     text = card_of("two", runs)
     assert text.count("first step size") == 1
     assert "For the classifier: as in A." in text
@@ -141,7 +176,12 @@ def test_third_party_classes_are_named_and_only_trained_networks_are_described()
     rprop = tuple(sorted((("rule", "rprop"), *usual(CLASSIFIERS["rprop"]))))
     svc = (("C", 3), ("rule", "sklearn.svm:SVC"))
     mine, stump = (("power", 2),), tuple(sorted((("rule", "stump"), *usual(CLASSIFIERS["stump"]))))
-    learners = [("m:Mine", mine, rprop), ("pca", (), svc), ("sklearn.svm:SVC", (("C", 1),), ()), ("pca", (), stump)]
+    learners = [
+        ("m:Mine", mine, rprop),
+        ("pca", (), svc),
+        ("sklearn.svm:SVC", (("C", 1),), ()),
+        ("pca", (), stump),
+    ]
     runs = [run_of(Cell("iris", "a", *one), 0, test_error_percent=1.0) for one in learners]
     lines = card_of("four", runs).splitlines()
     assert [line[3:] for line in lines if line.startswith("## ")][:4] == [
@@ -150,7 +190,9 @@ def test_third_party_classes_are_named_and_only_trained_networks_are_described()
         "C. SVC",
         "D. PCA, then stump",
     ]
-    networks = [line.partition(".** ")[2].partition(".")[0] for line in lines if "**Network.**" in line]
+    networks = [
+        line.partition(".** ")[2].partition(".")[0] for line in lines if "**Network.**" in line
+    ]
     assert networks == [
         "The network has an input for each feature that the method leaves, and an output for each class, or each target"
         " of an approximation",
@@ -172,7 +214,12 @@ def test_rules_that_are_off_have_a_sentence():
 
 
 def test_words_are_listed_as_in_a_sentence():
-    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
 
 
 @pytest.mark.usefixtures("nowhere_else")
@@ -191,10 +238,17 @@ classifier: {hidden: [2], max_epochs: 5}
         printed("run", "file.yaml", "--workers", 0)
         named = printed("rules", "small")
         assert named == printed("rules", "file.yaml")
-        assert named.startswith("# How small was run\n\n1. **Problem.** iris of the problems bundled with pppca-bench")
-        assert printed("rules", "small", "--format", "latex").startswith("\\section*{How small was run}")
+        assert named.startswith(
+            "# How small was run\n\n1. **Problem.** iris of the problems bundled with pppca-bench"
+        )
+        assert printed("rules", "small", "--format", "latex").startswith(
+            "\\section*{How small was run}"
+        )
         Path("list.yaml").write_text("- 1\n")
-        for name, said in (("none.yaml", "cannot be read"), ("list.yaml", "no runs of config 'list.yaml'")):
+        for name, said in (
+            ("none.yaml", "cannot be read"),
+            ("list.yaml", "no runs of config 'list.yaml'"),
+        ):
             refused = printed("rules", name, code=2)
             assert said in refused
             assert refused.count("\n") == 1
@@ -202,10 +256,24 @@ classifier: {hidden: [2], max_epochs: 5}
 
 def test_the_choice_of_a_run_is_described(tmp_path):
     document = {
-        **{"name": "own", "problems": ["iris"], "repeats": 1, "seed": 1, "classifier": {"hidden": [], "max_epochs": 5}},
-        **{"tau": [5, 10], "choose": "tau", "by": "retained_variance", "retain": 80, "methods": ["pca"]},
+        **{
+            "name": "own",
+            "problems": ["iris"],
+            "repeats": 1,
+            "seed": 1,
+            "classifier": {"hidden": [], "max_epochs": 5},
+        },
+        **{
+            "tau": [5, 10],
+            "choose": "tau",
+            "by": "retained_variance",
+            "retain": 80,
+            "methods": ["pca"],
+        },
     }
     pppca_bench.run(document, results=tmp_path)
     described = printed("rules", "own", "--results", tmp_path)
-    expected = "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance"
+    expected = (
+        "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance"
+    )
     assert f"{expected} of the training set; only the chosen setting is tested." in described

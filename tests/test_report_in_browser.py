@@ -49,7 +49,9 @@ def page(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chromium():
-    programs = [required_program(name, "PPPCA_REQUIRE_BROWSER") for name in ("chromium", "chromedriver")]
+    programs = [
+        required_program(name, "PPPCA_REQUIRE_BROWSER") for name in ("chromium", "chromedriver")
+    ]
     options = webdriver.ChromeOptions()
     options.binary_location = programs[0]
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
@@ -85,7 +87,12 @@ def shown_rows(table) -> list:
 
 def test_the_console_is_silent_and_nothing_is_loaded(browser):
     assert browser.get_log("browser") == []
-    assert browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)") == []
+    assert (
+        browser.execute_script(
+            "return performance.getEntriesByType('resource').map(one => one.name)"
+        )
+        == []
+    )
 
 
 def test_every_link_leads_to_something_that_is_shown(browser):
@@ -115,7 +122,9 @@ def test_a_table_sorts_by_click_and_by_keyboard(browser):
     assert found[-1].startswith("–")
     heads[1].find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
     assert heads[1].get_attribute("aria-sort") == "descending"
-    assert [float(text.split()[0]) for text in column(table, 1) if text[0] != "–"] == sorted(numbers, reverse=True)
+    assert [float(text.split()[0]) for text in column(table, 1) if text[0] != "–"] == sorted(
+        numbers, reverse=True
+    )
     heads[0].find_element(By.TAG_NAME, "button").send_keys(Keys.SPACE)
     assert [head.get_attribute("aria-sort") for head in heads[:2]] == ["ascending", None]
     assert column(table, 0) == sorted(column(table, 0))
@@ -155,7 +164,9 @@ def test_the_first_key_reaches_the_skip_link(browser):
 def test_nothing_is_wider_than_a_narrow_screen(browser, opened):
     show(browser, NARROW, "light")
     if opened:
-        browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+        browser.execute_script(
+            "for (const one of document.querySelectorAll('details')) one.open = true"
+        )
     assert browser.execute_script("return document.documentElement.scrollWidth") <= NARROW
     outside = browser.execute_script(
         "return [...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, .skip') &&"
@@ -171,9 +182,14 @@ def test_nothing_is_wider_than_a_narrow_screen(browser, opened):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_enough_contrast(browser, scheme):
     show(browser, 1280, scheme)
-    browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+    browser.execute_script(
+        "for (const one of document.querySelectorAll('details')) one.open = true"
+    )
     found = browser.execute_script(CONTRASTS)
     assert len(found) > 20
     assert {name: ratio for name, ratio in found.items() if ratio < LEAST_CONTRAST} == {}
-    dark = browser.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+    dark = (
+        browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        == "rgb(20, 23, 28)"
+    )
     assert dark == (scheme == "dark")

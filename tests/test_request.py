@@ -52,7 +52,9 @@ def test_a_plan_holds_the_config_and_its_runs(tmp_path):
     assert plan.all_repeats == plan.specs
     ((name, digest),) = request.problems
     assert (name, digest) == ("iris", load_problem("iris").sha256)
-    assert {(spec.cell.problem, spec.cell.data_sha256) for spec in request.specs} == request.problems.keys()
+    assert {
+        (spec.cell.problem, spec.cell.data_sha256) for spec in request.specs
+    } == request.problems.keys()
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="a file system of open files")
@@ -93,7 +95,9 @@ def test_another_seed_gives_the_same_settings_other_runs_under_the_same_name(tmp
     assert other.name == plan.name
     assert [spec.cell for spec in other.specs] == [spec.cell for spec in plan.specs]
     assert {spec.key for spec in other.specs}.isdisjoint(spec.key for spec in plan.specs)
-    (again,) = read_request([write(tmp_path, text=other.text.replace("{", "{{").replace("}", "}}"))]).plans
+    (again,) = read_request(
+        [write(tmp_path, text=other.text.replace("{", "{{").replace("}", "}}"))]
+    ).plans
     assert again.specs == other.specs
 
 
@@ -125,13 +129,17 @@ def test_files_of_the_same_name_in_a_config_have_their_paths_as_labels(tmp_path)
 
 
 @pytest.mark.parametrize(("shift", "n_files"), [(0.1, 2), (0.0, 1)], ids=["other data", "a copy"])
-def test_files_of_the_same_name_in_two_configs_share_their_runs_if_they_have_the_same_data(tmp_path, shift, n_files):
+def test_files_of_the_same_name_in_two_configs_share_their_runs_if_they_have_the_same_data(
+    tmp_path, shift, n_files
+):
     paths = [write(tmp_path / folder, folder, "own.dt") for folder in ("one", "two")]
     files = [write_dt(path.parent / "own.dt", shift=n * shift) for n, path in enumerate(paths)]
     request, digests = read_request(paths), [load_problem(str(file)).sha256 for file in files]
     assert list(request.problems) == [("own.dt", digest) for digest in digests[:n_files]]
     assert len(request.specs) == n_files * N_RUNS
-    assert [{spec.cell.data_sha256 for spec in plan.specs} for plan in request.plans] == [{one} for one in digests]
+    assert [{spec.cell.data_sha256 for spec in plan.specs} for plan in request.plans] == [
+        {one} for one in digests
+    ]
 
 
 def test_two_configs_of_the_same_name_are_refused(tmp_path):

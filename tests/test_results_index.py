@@ -20,13 +20,27 @@ FACTS = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 
 
 def ne_ppca_runs(tau: float, n_repeats: int, n_done: int, data: str = "a") -> list[StoredRun]:
     cell = cell_of("cancer1", "ne_ppca", {"centre": True, "tau": tau}, {}, data=data)
-    history = {"mean_dimensionality": np.array([9.0, 2.0]), "variances": np.array([[0.5, 0.1], [0.6, np.nan]])}
-    runs = [run_of(cell, repeat, dimensionality=2, test_error_percent=2.0) for repeat in range(n_repeats)]
-    return [(spec, replace(result, history=history) if spec.repeat < n_done else None) for spec, result in runs]
+    history = {
+        "mean_dimensionality": np.array([9.0, 2.0]),
+        "variances": np.array([[0.5, 0.1], [0.6, np.nan]]),
+    }
+    runs = [
+        run_of(cell, repeat, dimensionality=2, test_error_percent=2.0)
+        for repeat in range(n_repeats)
+    ]
+    return [
+        (spec, replace(result, history=history) if spec.repeat < n_done else None)
+        for spec, result in runs
+    ]
 
 
 def test_what_was_not_run_is_named(tmp_path):
-    runs = ne_ppca_runs(5.0, 4, 1) + ne_ppca_runs(10.0, 4, 3) + ne_ppca_runs(15.0, 1, 1) + ne_ppca_runs(15.0, 1, 0, "b")
+    runs = (
+        ne_ppca_runs(5.0, 4, 1)
+        + ne_ppca_runs(10.0, 4, 3)
+        + ne_ppca_runs(15.0, 1, 1)
+        + ne_ppca_runs(15.0, 1, 0, "b")
+    )
     lines = not_run(*tables_and_figures(tmp_path, {CONFIG: runs}, FACTS))
     others = "cancer1, card1, diabetes1, glass1, heart1, horse1, soybean1, thyroid1"
     title = "Classification errors (%) for different values of τ"
@@ -48,15 +62,22 @@ def test_the_published_index_is_short_and_its_headline_is_in_the_readme():
     root = Path(__file__).parents[1]
     index = (root / "results" / "README.md").read_text(encoding="utf-8")
     assert len(index.encode()) <= 40_000
-    sentences = [line[2:] for line in index.split("`pppca render`")[0].splitlines() if line.startswith("- ")]
+    sentences = [
+        line[2:] for line in index.split("`pppca render`")[0].splitlines() if line.startswith("- ")
+    ]
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
     assert len(sentences) == 6
     assert [sentence for sentence in sentences if sentence not in readme] == []
 
 
 def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
-    one = Comparison("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, verdict="reproduced", source="A")
-    others = [one._replace(row="c", verdict="differs", searched=True), one._replace(row="d", n=0, verdict="not run")]
+    one = Comparison(
+        "T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, verdict="reproduced", source="A"
+    )
+    others = [
+        one._replace(row="c", verdict="differs", searched=True),
+        one._replace(row="d", n=0, verdict="not run"),
+    ]
     others.append(one._replace(table="P3", searched=True, source="B"))
     assert headline([one, *others], Answers(["Use PCA."])) == [
         "Use PCA.",
@@ -67,10 +88,14 @@ def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
     assert headline([], Answers()) == []
 
 
-def cell(row: str, column: str, error: float, n_features: float, problem: str = "iris") -> TableCell:
+def cell(
+    row: str, column: str, error: float, n_features: float, problem: str = "iris"
+) -> TableCell:
     ours = {"test_error_percent": summarise([error]), "dimensionality": summarise([n_features])}
     source = CellSource("small", {"problem": problem}, "", "")
-    return TableCell(row, column, ("test_error_percent", "dimensionality"), "{} ({})", ours, source=source)
+    return TableCell(
+        row, column, ("test_error_percent", "dimensionality"), "{} ({})", ours, source=source
+    )
 
 
 def test_of_each_problem_the_least_error_and_the_fewest_features_near_it_are_named():
@@ -88,7 +113,9 @@ def test_of_each_problem_the_least_error_and_the_fewest_features_near_it_are_nam
     ]
     assert least_errors(table._replace(cells={})) == []
     squared = {
-        place: cell._replace(ours={name.replace("_error", "_squared_error"): own for name, own in cell.ours.items()})
+        place: cell._replace(
+            ours={name.replace("_error", "_squared_error"): own for name, own in cell.ours.items()}
+        )
         for place, cell in table.cells.items()
         if cell.row == "w"
     }

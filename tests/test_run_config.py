@@ -89,11 +89,27 @@ SAME_NAME = (pd.DataFrame({"y": [1, 2]}), pd.Series([1, 2], name="y"))
         ({"iris": ONE}, {}, "that is not the name of a known problem, got 'iris'"),
         ({"my own": ONE}, {}, "expected a name of letters, digits, _ and - .*, got 'my own'"),
         ({"own": ([[1.0], [2.0]], ["a"])}, {}, "own: expected as many targets as rows, 2, got 1"),
-        ({"own": (np.zeros((2, 2, 2)), ["a", "b"])}, {}, "own: expected x of one or two dimensions, got 3"),
+        (
+            {"own": (np.zeros((2, 2, 2)), ["a", "b"])},
+            {},
+            "own: expected x of one or two dimensions, got 3",
+        ),
         ({"own": SAME_NAME}, {}, "expected each column's name once, got 'y'"),
-        ({"own": (np.zeros((8, 1)), ["a"] * 8)}, {}, "own, column 'y': expected at least two classes, got one, 'a'"),
-        ({"own": ([[np.inf]] * 8, list("abababab"))}, {}, "own, row 1, column 'x1': expected a number within"),
-        ({"own": ONE}, {"problems": ["iris"], "splits": 1}, "config: expected 'own' among the problems of the config"),
+        (
+            {"own": (np.zeros((8, 1)), ["a"] * 8)},
+            {},
+            "own, column 'y': expected at least two classes, got one, 'a'",
+        ),
+        (
+            {"own": ([[np.inf]] * 8, list("abababab"))},
+            {},
+            "own, row 1, column 'x1': expected a number within",
+        ),
+        (
+            {"own": ONE},
+            {"problems": ["iris"], "splits": 1},
+            "config: expected 'own' among the problems of the config",
+        ),
         ({"own": ONE}, {"problems": [{"csv": Path("own.csv")}]}, "expected plain values of YAML"),
     ],
 )
@@ -113,19 +129,28 @@ def config_file(folder: Path, problems: str) -> Path:
 def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
     path = config_file(tmp_path / "a", "{csv: own.csv, target: kind}, iris")
     flowers().to_csv(tmp_path / "a" / "own.csv", index=False)
-    assert printed("run", path, "--dry-run").endswith("2 runs planned, 0 done, 2 to run in 2 cells.\n")
+    assert printed("run", path, "--dry-run").endswith(
+        "2 runs planned, 0 done, 2 to run in 2 cells.\n"
+    )
     assert ": 16 trainings, " in printed("run", path, "--set", "tau=auto", "--dry-run")
-    assert pppca("run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run").stdout.startswith("6 runs pl")
+    assert pppca(
+        "run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run"
+    ).stdout.startswith("6 runs pl")
     (tmp_path / "a" / "own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
     got = "another number in 1 of 9 rows: 3 in line 10"
-    said = f"{tmp_path}/a/own.csv: expected 2 fields, as in the header, got {got}. Correct the lines."
+    said = (
+        f"{tmp_path}/a/own.csv: expected 2 fields, as in the header, got {got}. Correct the lines."
+    )
     assert printed("run", path, code=2) == f"Error: {said}\n"
 
 
 @pytest.mark.parametrize(
     ("problems", "said"),
     [
-        ("{csv: none.csv, target: y}", r"problems\[0\]: .*none\.csv: expected a file, got none there"),
+        (
+            "{csv: none.csv, target: y}",
+            r"problems\[0\]: .*none\.csv: expected a file, got none there",
+        ),
         (
             "{sklearn: iris}, {sklearn: iris, task: classification}",
             r"problems\[0\]: expected a unique name, got 'sklearn:iris' again\. Add the key `name`",
@@ -137,8 +162,12 @@ def test_a_missing_table_or_a_repeated_name_is_reported_with_its_key(tmp_path, p
         read_request([config_file(tmp_path / "a", problems)])
 
 
-@pytest.mark.parametrize(("n_outputs", "hidden"), [(1, (16, 8)), (8, (16, 8)), (10, (20, 10)), (200, (128, 64))])
-def test_a_problem_without_a_pivot_architecture_gets_the_network_of_the_rule_of_size(n_outputs, hidden):
+@pytest.mark.parametrize(
+    ("n_outputs", "hidden"), [(1, (16, 8)), (8, (16, 8)), (10, (20, 10)), (200, (128, 64))]
+)
+def test_a_problem_without_a_pivot_architecture_gets_the_network_of_the_rule_of_size(
+    n_outputs, hidden
+):
     settings = (("hidden", "pivot"), ("output_activation", "pivot"), ("rule", "rprop"))
     network = make_classifier(settings, "own.csv", 0, n_outputs=n_outputs)
     assert (network.hidden_layer_sizes, network.output_activation) == (hidden, "linear")
@@ -160,7 +189,9 @@ def consoles(text: str) -> list[tuple[list[str], str]]:
 def test_the_worked_example_prints_what_the_document_shows():
     text = EXAMPLE.read_text(encoding="utf-8")
     folder = EXAMPLE.parent / "examples" / "own_data"
-    assert text.split("```yaml\n")[1].split("```")[0] == (folder / "own.yaml").read_text(encoding="utf-8")
+    assert text.split("```yaml\n")[1].split("```")[0] == (folder / "own.yaml").read_text(
+        encoding="utf-8"
+    )
     for path in folder.iterdir():
         Path(path.name).write_bytes(path.read_bytes())
     said = {}
@@ -181,8 +212,14 @@ def test_the_worked_example_prints_what_the_document_shows():
             ["sklearn:iris", "--target", "targt"],
             "sepal width (cm), petal length (cm), petal width (cm), target (did you",
         ),
-        (["iris", "--target", "y"], "expected --target, --task, --drop, --read and --html with a table alone"),
-        (["demo.yaml", "--drop", "y"], "expected --target, --task, --drop, --read and --html with a table alone"),
+        (
+            ["iris", "--target", "y"],
+            "expected --target, --task, --drop, --read and --html with a table alone",
+        ),
+        (
+            ["demo.yaml", "--drop", "y"],
+            "expected --target, --task, --drop, --read and --html with a table alone",
+        ),
         (["sklearn:iris", "--target", "z"], "sklearn:iris: expected a column 'z'"),
     ],
 )
@@ -203,13 +240,16 @@ def test_all_problems_of_a_config_are_described_and_all_that_is_wrong_with_them(
     folder = tmp_path / "own"
     folder.mkdir()
     for name in ("a", "b"):
-        (folder / f"{name}.csv").write_text("when,size,y\n2020-01-02,x1,p\n2020-01-03,2,q\n2020-01-04,,p\n")
+        (folder / f"{name}.csv").write_text(
+            "when,size,y\n2020-01-02,x1,p\n2020-01-03,2,q\n2020-01-04,,p\n"
+        )
     problems = "{csv: a.csv, target: y}, iris, {csv: b.csv, target: size}"
     done = pppca("data", "describe", str(config_file(folder, problems)))
     assert done.exit_code == 2
     assert re.findall(r"^problem +(\S+)", done.output, re.MULTILINE) == ["a.csv", "iris", "b.csv"]
     assert all(
-        f"{name}, column 'when': expected numbers or text, got dates" in done.stderr for name in ("a.csv", "b.csv")
+        f"{name}, column 'when': expected numbers or text, got dates" in done.stderr
+        for name in ("a.csv", "b.csv")
     )
 
 
@@ -220,11 +260,21 @@ def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gai
     y = np.repeat(np.arange(10), 60)
     X = rng.normal(size=(10, 12))[y] + 0.8 * rng.normal(size=(600, 12))
     X = X @ np.linalg.qr(rng.normal(size=(12, 12)))[0]
-    X[rng.integers(0, 600, 12), np.arange(12)] = -60.0  # so that the other values of a feature lie near 1
+    X[
+        rng.integers(0, 600, 12), np.arange(12)
+    ] = -60.0  # so that the other values of a feature lie near 1
     methods = [{"method": "all_features"}, {"method": "pca", "variance_ratio": 1.0}]
-    document = {"name": "ten", "seed": 1, "splits": 20, "methods": methods, "classifier": {"input_scaling": scaling}}
+    document = {
+        "name": "ten",
+        "seed": 1,
+        "splits": 20,
+        "methods": methods,
+        "classifier": {"input_scaling": scaling},
+    }
     runs = pppca_bench.run(
-        document, {"ten": pppca_bench.Table(X, y.astype(str), task="classification")}, results="results"
+        document,
+        {"ten": pppca_bench.Table(X, y.astype(str), task="classification")},
+        results="results",
     ).runs
     errors = runs.groupby("method").test_error_percent.mean()
     if gains:

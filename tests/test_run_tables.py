@@ -63,7 +63,10 @@ class TestRun:
         for table in ("X", "R"):
             again = Path("again", f"{table}.md").read_text()
             assert Path("results/by_config/small", f"{table}.md").read_text() == again
-        assert "The tables of small are in results/by_config/small. Next: `pppca report` shows" in done.stderr
+        assert (
+            "The tables of small are in results/by_config/small. Next: `pppca report` shows"
+            in done.stderr
+        )
 
     def test_without_tables_none_are_written_and_a_quiet_run_writes_them_silently(self, config):
         assert run(config, "--no-tables").stdout == ""
@@ -74,9 +77,14 @@ class TestRun:
 
     def test_the_folders_of_the_tables_of_several_configs_are_printed(self, tmp_path):
         configs = [written(tmp_path, name, seed=1) for name in ("a", "b", "c", "d")]
-        assert run(*configs).stdout == "".join(f"{name}: 2 tables in results/by_config/{name}\n" for name in "abcd")
+        assert run(*configs).stdout == "".join(
+            f"{name}: 2 tables in results/by_config/{name}\n" for name in "abcd"
+        )
         printed = run(*configs[:2]).stdout
-        assert [line for line in printed.splitlines() if line.startswith("Tables")] == ["Tables of a", "Tables of b"]
+        assert [line for line in printed.splitlines() if line.startswith("Tables")] == [
+            "Tables of a",
+            "Tables of b",
+        ]
 
     def test_unwritable_tables_are_an_error_after_the_runs(self, config):
         Path("results").mkdir()
@@ -101,7 +109,9 @@ class TestRun:
         assert run(config, "--no-tables").exit_code == 0
         command = f"{sys.executable} -m pppca_bench run {config} --workers 0 | head -1"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            command, shell=True, env=environment, capture_output=True, text=True, timeout=120
+        )
         assert done.stdout == "X. Results of small\n"
         assert "Traceback" not in done.stderr
         assert "R.csv" in files()
@@ -122,7 +132,10 @@ class TestPartOfAConfig:
         before = table_of(run(config))
         changed = run(config, "--set", "dgha.n_epochs=6", "--only", "method=dgha")
         assert changed.exit_code == 0, changed.stderr
-        assert [line.split()[0] for line in pppca("list").stdout.splitlines()[2:]] == ["small", "small+dgha.n_epochs=6"]
+        assert [line.split()[0] for line in pppca("list").stdout.splitlines()[2:]] == [
+            "small",
+            "small+dgha.n_epochs=6",
+        ]
         assert pppca("tables", "small").stdout.startswith(before)
         assert pppca("tables", "small+dgha.n_epochs=6").stdout.startswith(table_of(changed))
         assert "n_epochs: 6" in pppca("list", "--text", "small+dgha.n_epochs=6").stdout
@@ -138,13 +151,23 @@ def shown(tmp_path_factory):
 class TestTables:
     def test_rows_and_columns_that_were_not_run_are_left_out_unless_asked_for(self, shown):
         ours, _, rest = shown("--table", "T1").partition("Published")
-        assert [line.split()[0] for line in ours.splitlines()[5:8]] == ["cancer1", "diabetes1", "heart1"]
+        assert [line.split()[0] for line in ours.splitlines()[5:8]] == [
+            "cancer1",
+            "diabetes1",
+            "heart1",
+        ]
         assert "–" not in ours
         assert "card1" not in ours + rest
-        assert ["card1", "(51)", *"––––"] in [line.split() for line in shown("--table", "T1", "--all").splitlines()]
+        assert ["card1", "(51)", *"––––"] in [
+            line.split() for line in shown("--table", "T1", "--all").splitlines()
+        ]
 
-    def test_a_table_holds_the_runs_of_the_chosen_problems_and_methods_with_their_remarks(self, shown):
-        table = shown("--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe")
+    def test_a_table_holds_the_runs_of_the_chosen_problems_and_methods_with_their_remarks(
+        self, shown
+    ):
+        table = shown(
+            "--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe"
+        )
         rows = [line for line in table.partition("Each cell")[0].splitlines()[5:] if line]
         assert [line.split("  ")[0] for line in rows] == ["DGHA", "DGHA (autocor)", "RFENN"]
         assert "cancer1" not in table
@@ -154,8 +177,14 @@ class TestTables:
     @pytest.mark.parametrize(
         ("option", "message"),
         [
-            (("--table", "T55"), "Error: no table 'T55' in these results: expected one of T5, T4, "),
-            (("--problem", "cancer"), "Error: no problem 'cancer' in these results: expected one of "),
+            (
+                ("--table", "T55"),
+                "Error: no table 'T55' in these results: expected one of T5, T4, ",
+            ),
+            (
+                ("--problem", "cancer"),
+                "Error: no problem 'cancer' in these results: expected one of ",
+            ),
             (("--method", "dgh"), "Error: no method 'dgh' in these results: expected one of "),
         ],
     )

@@ -42,13 +42,18 @@ METHODS = [
 IRIS = opened(["iris"])
 
 
-def planned(*, repeats: int = 4, methods: list[dict] = METHODS[2:], tau: tuple[float, ...] = (5, 20)) -> list[RunSpec]:
+def planned(
+    *, repeats: int = 4, methods: list[dict] = METHODS[2:], tau: tuple[float, ...] = (5, 20)
+) -> list[RunSpec]:
     return specs_of(small(*methods, repeats=repeats, tau=list(tau)))
 
 
 def iris_from(folder: Path) -> runner.OpenProblems:
     """Return iris with a folder, which workers then know."""
-    return {name: (replace(source, data_dir=folder), problem) for name, (source, problem) in IRIS.items()}
+    return {
+        name: (replace(source, data_dir=folder), problem)
+        for name, (source, problem) in IRIS.items()
+    }
 
 
 def tau_of(spec: RunSpec) -> object:
@@ -75,7 +80,9 @@ def without_times(store: Store) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("workers", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
-def test_results_do_not_depend_on_the_number_of_workers_on_order_or_interruption(open_store, workers):
+def test_results_do_not_depend_on_the_number_of_workers_on_order_or_interruption(
+    open_store, workers
+):
     specs = planned(repeats=GROUP_SIZE + 2, methods=METHODS)
     here, elsewhere = open_store(specs, "0"), open_store(specs, "n")
     assert run(specs, here, IRIS, workers=0).n_done == len(specs)
@@ -88,14 +95,18 @@ def test_linear_algebra_uses_one_thread_without_workers_too(open_store, monkeypa
     n_threads = set()
 
     def run_group(group, problem):
-        n_threads.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        n_threads.update(
+            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+        )
         return original(group, problem)
 
     original = experiment.run_group
     monkeypatch.setattr(experiment, "run_group", run_group)
     with threadpool_limits(2):
         run(specs := planned(repeats=1), open_store(specs), IRIS, workers=0)
-        assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {2}
+        assert {
+            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+        } == {2}
     assert n_threads == {1}
 
 
@@ -139,7 +150,9 @@ def test_an_unexpected_error_of_a_method_does_not_end_other_runs(open_store, mon
     outcome = run(specs, store, IRIS, workers=0)
     assert (outcome.n_done, outcome.n_failed) == (8, 4)
     assert "AttributeError" in outcome.first_error
-    assert {spec.cell.method for spec, result in store.runs() if result.status == "failed"} == {"gha"}
+    assert {spec.cell.method for spec, result in store.runs() if result.status == "failed"} == {
+        "gha"
+    }
 
 
 def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
@@ -158,7 +171,9 @@ def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_run_that_exceeds_the_time_limit_fails_alone_also_in_compiled_code(open_store, monkeypatch, workers):
+def test_a_run_that_exceeds_the_time_limit_fails_alone_also_in_compiled_code(
+    open_store, monkeypatch, workers
+):
     specs = planned(repeats=4)
     store = open_store(specs)
     with monkeypatch.context() as patched, executors.Workers(workers, timeout=2) as backend:
@@ -202,7 +217,9 @@ def failing(monkeypatch):
         def compute(group, loads, timeout):
             attempts.update(spec.key for spec in group if spec.cell.method == "gha")
             failed = [spec for spec in group if 0 < attempts[spec.key] <= n_times]
-            return [failed_result(spec, "ValueError: not yet") for spec in failed] or original(group, loads, timeout)
+            return [failed_result(spec, "ValueError: not yet") for spec in failed] or original(
+                group, loads, timeout
+            )
 
         monkeypatch.setattr(runner, "compute", compute)
 
@@ -211,21 +228,36 @@ def failing(monkeypatch):
 
 
 @pytest.mark.parametrize(("n_failures", "retries", "n_failed"), [(1, 1, 0), (2, 1, 4), (2, 2, 0)])
-def test_a_failed_run_is_retried_the_given_number_of_times(open_store, failing, n_failures, retries, n_failed):
+def test_a_failed_run_is_retried_the_given_number_of_times(
+    open_store, failing, n_failures, retries, n_failed
+):
     specs = planned(methods=METHODS[:1])
     store, expected = open_store(specs), open_store(specs, "expected")
     run(specs, expected, IRIS, workers=0)
     failing(n_failures)
     calls = []
-    outcome = run(specs, store, IRIS, workers=0, retries=retries, progress=lambda *counts: calls.append(counts))
-    assert (calls[0], calls[-1], calls) == ((0, 4), (4, 4), sorted(calls)), "a retried run counts once"
+    outcome = run(
+        specs,
+        store,
+        IRIS,
+        workers=0,
+        retries=retries,
+        progress=lambda *counts: calls.append(counts),
+    )
+    assert (calls[0], calls[-1], calls) == ((0, 4), (4, 4), sorted(calls)), (
+        "a retried run counts once"
+    )
     assert (outcome.n_done, outcome.n_failed, outcome.n_left) == (4 - n_failed, n_failed, 0)
     assert (without_times(store) == without_times(expected)) == (n_failed == 0)
 
 
 def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
     specs = planned(repeats=2, tau=(5,))
-    once, twice, expected = open_store(specs, "once"), open_store(specs, "twice"), open_store(specs, "expected")
+    once, twice, expected = (
+        open_store(specs, "once"),
+        open_store(specs, "twice"),
+        open_store(specs, "expected"),
+    )
     run(specs, expected, IRIS, workers=0)
     monkeypatch.setattr(runner, "compute", dying_workers.die_twice)
     for store, retries, n_failed in ((once, 0, 1), (twice, 1, 0)):
@@ -237,7 +269,9 @@ def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
 
 
 def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_store, failing):
-    specs = planned(repeats=3, methods=[METHODS[2], {**METHODS[0], "n_epochs": 3}, METHODS[0]], tau=(5,))
+    specs = planned(
+        repeats=3, methods=[METHODS[2], {**METHODS[0], "n_epochs": 3}, METHODS[0]], tau=(5,)
+    )
     store = open_store(specs)
     failing(1)
     outcome = run(specs, store, IRIS, workers=0, fail_fast=True)
@@ -252,7 +286,9 @@ def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_sto
 def test_failing_fast_waits_for_retries_and_ends_the_workers(open_store, failing, monkeypatch):
     specs = planned(methods=METHODS[:1])
     failing(1)
-    assert run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, None)
+    assert run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1) == Outcome(
+        4, 0, 4, 0, None
+    )
     specs = planned(repeats=5)
     monkeypatch.setattr(runner, "compute", dying_workers.die_at_repeat_3)
     outcome = run(specs, open_store(specs, "b"), IRIS, workers=2, fail_fast=True)
@@ -261,7 +297,9 @@ def test_failing_fast_waits_for_retries_and_ends_the_workers(open_store, failing
 
 
 def reserved_by(store: Store, process: str, specs: list[RunSpec]) -> None:
-    store._connection.executemany("INSERT INTO reservations VALUES (?, ?)", [(spec.key, process) for spec in specs])
+    store._connection.executemany(
+        "INSERT INTO reservations VALUES (?, ?)", [(spec.key, process) for spec in specs]
+    )
 
 
 def order_of(run_group_calls: list, specs: list[RunSpec]) -> list[int]:
@@ -280,9 +318,13 @@ def test_runs_with_equal_settings_are_grouped(repeats, expected):
     specs = [spec for name in "abcd" for spec in on(name, planned(repeats=repeats))]
     for data_of in (queues.same_problem, lambda _: "equal"):
         found = list(queues.groups(specs, data_of))
-        assert sorted(spec.key for group in found for spec in group) == sorted(spec.key for spec in specs)
+        assert sorted(spec.key for group in found for spec in group) == sorted(
+            spec.key for spec in specs
+        )
         assert all(len({(tau_of(spec), data_of(spec)) for spec in group}) == 1 for group in found)
-        assert [problems_of(group) for group in found] == expected[data_of is not queues.same_problem]
+        assert [problems_of(group) for group in found] == expected[
+            data_of is not queues.same_problem
+        ]
 
 
 def test_missing_data_fail_only_their_own_runs():
@@ -294,7 +336,9 @@ def test_missing_data_fail_only_their_own_runs():
             raise gone[name]
         return next(iter(IRIS.values()))[1]
 
-    results = worker.compute(group, {of: partial(load, of[0]) for of in map(queues.same_problem, group)})
+    results = worker.compute(
+        group, {of: partial(load, of[0]) for of in map(queues.same_problem, group)}
+    )
     assert [result.key for result in results] == [spec.key for spec in group]
     assert [result.status for result in results] == ["done", "done", "failed", "failed"]
     assert "b is gone." in str(results[-1].error)
@@ -306,7 +350,10 @@ def problems_of(group: tuple[RunSpec, ...]) -> str:
 
 def on(name: str, specs: list[RunSpec]) -> list[RunSpec]:
     """Return runs like others on another problem."""
-    return [replace(spec, key=f"{name} {spec.key}", cell=replace(spec.cell, problem=name)) for spec in specs]
+    return [
+        replace(spec, key=f"{name} {spec.key}", cell=replace(spec.cell, problem=name))
+        for spec in specs
+    ]
 
 
 @pytest.fixture
@@ -332,7 +379,9 @@ def test_runs_reserved_by_another_process_are_computed_last(open_store, computed
 
 
 @pytest.mark.parametrize("reserves", [False, True])
-def test_runs_finished_by_another_process_are_not_computed(open_store, computed, tmp_path, reserves):
+def test_runs_finished_by_another_process_are_not_computed(
+    open_store, computed, tmp_path, reserves
+):
     specs = planned(tau=(5, 10, 20))
     store = open_store(specs)
     of_others = [spec for spec in specs if tau_of(spec) == (5 if reserves else 20)]
@@ -342,10 +391,15 @@ def test_runs_finished_by_another_process_are_not_computed(open_store, computed,
     def meanwhile(n_finished: int, _: int) -> None:
         if n_finished == 4:
             with Store(tmp_path / "a.sqlite") as other:
-                other.record([RunResult(spec.key, "done", values={"n_epochs": 99}) for spec in of_others], "{}")
+                other.record(
+                    [RunResult(spec.key, "done", values={"n_epochs": 99}) for spec in of_others],
+                    "{}",
+                )
 
     assert run(specs, store, IRIS, workers=0, progress=meanwhile) == Outcome(12, 4, 8, 0, None)
-    assert [spec for group in computed for spec in group] == [spec for spec in specs if spec not in of_others]
+    assert [spec for group in computed for spec in group] == [
+        spec for spec in specs if spec not in of_others
+    ]
     assert [spec for spec, result in store.runs() if result.values["n_epochs"] == 99] == of_others
 
 
@@ -364,7 +418,9 @@ def test_each_result_names_its_configs(open_store):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
     run(specs, store, IRIS, workers=0, plans=[plan_of(specs, sha256="f" * 64)])
-    assert [json.loads(result.origin)["configs"] for _, result in store.runs()] == [{"a": "f" * 64}] * 2
+    assert [json.loads(result.origin)["configs"] for _, result in store.runs()] == [
+        {"a": "f" * 64}
+    ] * 2
 
 
 def requested(folder: Path, **changes: object) -> Request:
@@ -390,7 +446,9 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
     request = requested(tmp_path, methods=METHODS[:1])
     write_dt(tmp_path / "own.dt", shift=0.1)
     here = open_store(request.specs, "here")
-    assert run(request.specs, here, request.problems, workers=0).n_done == 2, "the data that were read"
+    assert run(request.specs, here, request.problems, workers=0).n_done == 2, (
+        "the data that were read"
+    )
     store = open_store(request.specs)
     outcome = run(request.specs, store, request.problems, workers=1)
     assert (outcome.n_done, outcome.n_failed) == (0, 2)
@@ -406,7 +464,9 @@ def test_the_sizes_of_the_problems_are_kept(open_store):
     store = open_store(specs)
     run(specs, store, IRIS, workers=0)
     sha256 = load_problem("iris").sha256
-    assert store.problems() == {"iris": ProblemFacts("iris", sha256, "classification", "iris", 4, 3, 75, 38, 37)}
+    assert store.problems() == {
+        "iris": ProblemFacts("iris", sha256, "classification", "iris", 4, 3, 75, 38, 37)
+    }
 
 
 TIMED = {"method": "dgha_speedup", "n_epochs": 3}
@@ -472,7 +532,9 @@ class TestKernels:
 
     @staticmethod
     def run(specs: list[RunSpec], store: Store, events: list[str], **options: int) -> Outcome:
-        return run(specs, store, IRIS, workers=0, stage=events.append, warn=events.append, **options)
+        return run(
+            specs, store, IRIS, workers=0, stage=events.append, warn=events.append, **options
+        )
 
     def test_kernels_are_compiled_once_before_the_first_run(self, open_store, events, monkeypatch):
         specs = planned(repeats=1, methods=METHODS, tau=(5,))
@@ -505,7 +567,9 @@ class TestKernels:
         assert outcome == Outcome(4, 0, 4, 0, None)
         assert (events[0].startswith(runner.COMPILING), events[-1]) == (True, "")
 
-    def test_without_a_cache_there_is_one_warning_and_the_runs_go_on(self, open_store, events, monkeypatch):
+    def test_without_a_cache_there_is_one_warning_and_the_runs_go_on(
+        self, open_store, events, monkeypatch
+    ):
         monkeypatch.setattr(runner.cache, "cache_problem", lambda: "nowhere")
         specs = planned(repeats=1, tau=(5,))
         assert self.run(specs, open_store(specs), events).n_done == 1
@@ -522,7 +586,10 @@ class TestKernels:
                 ["online_training", "linear_algebra", "hebbian"],
             ),
             (
-                {"method": "all_features", "classifier": {"rule": "bagging", "base": {"rule": "rprop", "hidden": [2]}}},
+                {
+                    "method": "all_features",
+                    "classifier": {"rule": "bagging", "base": {"rule": "rprop", "hidden": [2]}},
+                },
                 ["batch_training"],
             ),
         ],

@@ -39,7 +39,14 @@ def test_a_plain_array_is_not_copied_and_sets_the_number_of_features(asked):
 
 @pytest.mark.parametrize(
     "given",
-    [X.tolist(), X.astype(np.float32), np.asfortranarray(X), X[::2], X.astype(object), np.arange(6).reshape(2, 3)],
+    [
+        X.tolist(),
+        X.astype(np.float32),
+        np.asfortranarray(X),
+        X[::2],
+        X.astype(object),
+        np.arange(6).reshape(2, 3),
+    ],
     ids=["list", "float32", "columns first", "every other row", "objects", "integers"],
 )
 def test_anything_else_becomes_a_plain_array(asked, given):
@@ -65,7 +72,9 @@ def test_invalid_samples_are_refused_with_scikit_learns_message(given, expected)
     estimator = Estimator()
     validated_samples(estimator, X, reset=True)
     with pytest.raises(ValueError, match=expected):
-        validated_samples(estimator, np.ascontiguousarray(given) if given.ndim == 2 else given, min_samples=2)
+        validated_samples(
+            estimator, np.ascontiguousarray(given) if given.ndim == 2 else given, min_samples=2
+        )
 
 
 def test_feature_names_are_handled_as_in_scikit_learn():

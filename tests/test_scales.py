@@ -22,7 +22,13 @@ OWN_RATE = ("dgha", "pca_like_dgha", "dgha_without_removal")  # a learning rate 
 def reducer(name):
     module, _, attribute = METHODS[name].estimator.partition(":")
     make = getattr(import_module(module), attribute)
-    wanted = {"n_components": 2, "n_features": 2, "random_state": 0, "n_generations": 5, "n_epochs": 20}
+    wanted = {
+        "n_components": 2,
+        "n_features": 2,
+        "random_state": 0,
+        "n_generations": 5,
+        "n_epochs": 20,
+    }
     return make(**{key: value for key, value in wanted.items() if key in make().get_params()})
 
 
@@ -41,11 +47,18 @@ def directions(outputs):
 def lost(model, X):
     """Return the share of variance that reconstructions lose."""
     scale = np.abs(X).max()
-    errors, deviations = (X - model.inverse_transform(model.transform(X))) / scale, (X - X.mean(axis=0)) / scale
+    errors, deviations = (
+        (X - model.inverse_transform(model.transform(X))) / scale,
+        (X - X.mean(axis=0)) / scale,
+    )
     return np.square(errors).sum() / np.square(deviations).sum()
 
 
-REDUCERS = [name for name in METHODS if METHODS[name].makes == "features" and name not in (*OWN_RATE, "hebbian_pca")]
+REDUCERS = [
+    name
+    for name in METHODS
+    if METHODS[name].makes == "features" and name not in (*OWN_RATE, "hebbian_pca")
+]
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-10, 1e10, 1e100])
@@ -56,7 +69,9 @@ def test_reducers_of_scaled_samples_have_the_same_components_up_to_the_scale(nam
     outputs, of_scaled = directions(model.transform(X)), directions(scaled.transform(scale * X))
     assert_allclose(of_scaled, outputs, atol=1e-3 if name == "autoencoder" else 1e-9)
     if hasattr(model, "explained_variance_ratio_"):
-        assert_allclose(scaled.explained_variance_ratio_, model.explained_variance_ratio_, rtol=1e-9)
+        assert_allclose(
+            scaled.explained_variance_ratio_, model.explained_variance_ratio_, rtol=1e-9
+        )
         variances = model.explained_variance_ * scale**2
         assert_allclose(scaled.explained_variance_, variances, rtol=1e-9)
     if hasattr(model, "inverse_transform"):
@@ -68,7 +83,9 @@ def test_reducers_of_scaled_samples_have_the_same_components_up_to_the_scale(nam
 def test_samples_whose_squares_overflow_or_vanish_are_refused(name, scale):
     X, y = iris()
     got = re.escape(f"got {scale:.3g}. Scale the features.")
-    with pytest.raises(ValueError, match=rf"^X in \w+: expected a largest magnitude from 1e-140 to 1e\+140, {got}$"):
+    with pytest.raises(
+        ValueError, match=rf"^X in \w+: expected a largest magnitude from 1e-140 to 1e\+140, {got}$"
+    ):
         reducer(name).fit(scale * X, y)
     reducer(name).fit(scale * X / np.abs(scale * X).max(), y)  # scaled, as the message proposes
 
@@ -104,5 +121,8 @@ def test_shares_of_variance_of_a_stream_sum_to_at_most_1(rule, seed, n, tail):
 @pytest.mark.parametrize("rule", STREAMING)
 def test_a_stream_refuses_samples_beyond_the_scale_of_its_first(rule):
     X = iris()[0]
-    with pytest.raises(ValueError, match=r"first samples, 1\.\S+e-100, got values up to 1e\+100\. Scale the features"):
+    with pytest.raises(
+        ValueError,
+        match=r"first samples, 1\.\S+e-100, got values up to 1e\+100\. Scale the features",
+    ):
         rule().partial_fit(X * 1e-100).partial_fit(X * 1e100)

@@ -17,11 +17,17 @@ pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 
 def contents(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 class TestNames:
-    def test_a_path_of_that_name_comes_before_a_copy_and_a_copy_before_the_shipped_config(self, tmp_path):
+    def test_a_path_of_that_name_comes_before_a_copy_and_a_copy_before_the_shipped_config(
+        self, tmp_path
+    ):
         demo = Path("demo")
         assert find_experiment(demo) == ROOT / "configs" / "demo.yaml"
         (tmp_path / "configs").mkdir()
@@ -34,7 +40,9 @@ class TestNames:
     def test_a_path_is_never_a_name(self, path):
         assert find_experiment(Path(path)) == Path(path)
 
-    @pytest.mark.parametrize(("name", "hint"), [("cancer", " (did you mean 'cancer1'?)"), ("qqq", "")])
+    @pytest.mark.parametrize(
+        ("name", "hint"), [("cancer", " (did you mean 'cancer1'?)"), ("qqq", "")]
+    )
     def test_an_unknown_name_is_refused_with_the_nearest(self, name, hint):
         with pytest.raises(ConfigError) as caught:
             find_experiment(Path(name))
@@ -44,7 +52,9 @@ class TestNames:
 
     def test_an_installation_without_configs_is_reported(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shipped, "_FOLDERS", (tmp_path / "a", tmp_path / "b"))
-        with pytest.raises(ConfigError, match=r"/a: expected the folder of shipped configs, got none\. Install"):
+        with pytest.raises(
+            ConfigError, match=r"/a: expected the folder of shipped configs, got none\. Install"
+        ):
             find_experiment(Path("demo"))
 
     def test_a_word_too_long_for_a_file_name_is_refused(self):
@@ -59,11 +69,15 @@ class TestInit:
         n_files = len(shipped)
         said = printed("init")
         assert contents(tmp_path / "configs") == shipped
-        assert said.startswith(f"configs: {n_files} files written.\nNext: `pppca run configs/demo.yaml`")
+        assert said.startswith(
+            f"configs: {n_files} files written.\nNext: `pppca run configs/demo.yaml`"
+        )
         edited = tmp_path / "configs" / "demo.yaml"
         edited.write_text("name: edited\n")
         (tmp_path / "configs" / "cancer1.yaml").unlink()
-        assert f"configs: 1 files written, {n_files - 1} existing files kept (--force" in printed("init")
+        assert f"configs: 1 files written, {n_files - 1} existing files kept (--force" in printed(
+            "init"
+        )
         assert edited.read_text() == "name: edited\n"
         assert f"configs: {n_files} files written." in printed("init", "--force")
         assert contents(tmp_path / "configs") == shipped
@@ -87,7 +101,10 @@ class TestCompletion:
             (("run", "canc"), ["file,", "plain,cancer1"]),
             (("run", "cancer1", "dem"), ["file,", "plain,demo"]),
             (("rules", "dem"), ["file,", "plain,demo"]),
-            (("data", "export", "folder", "horse"), ["plain,horse1", "plain,horse2", "plain,horse3"]),
+            (
+                ("data", "export", "folder", "horse"),
+                ["plain,horse1", "plain,horse2", "plain,horse3"],
+            ),
             (("sch",), ["plain,schema"]),
         ],
     )

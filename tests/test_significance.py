@@ -53,7 +53,9 @@ def test_values_that_do_not_vary_are_not_normal():
 def test_equal_sizes_have_the_p_of_n_minus_1_degrees():
     first, second = normal_values(30, 0.0, 1.0), normal_values(30, 0.7, 3.0)
     t, p = cochran_cox(first, second)
-    assert t == pytest.approx((fmean(first) - fmean(second)) / math.sqrt((variance(first) + variance(second)) / 30))
+    assert t == pytest.approx(
+        (fmean(first) - fmean(second)) / math.sqrt((variance(first) + variance(second)) / 30)
+    )
     assert p == pytest.approx(2 * stats.t.sf(abs(t), 29), rel=1e-9)
 
 
@@ -70,7 +72,9 @@ def test_the_weights_are_the_variances_of_the_means():
     # As above at p = 0.2, where the critical values are 3.077684 and 1.885618; s^2 / n is 1 and 9.
     critical = (1.0 / math.tan(0.1 * math.pi) + 9.0 * math.sqrt(2.0 / 0.36 - 2.0)) / 10.0
     step = math.sqrt(27.0)
-    t, p = cochran_cox([0.0, 2.0], [1.0 + critical * math.sqrt(10.0) + k * step for k in (-1, 0, 1)])
+    t, p = cochran_cox(
+        [0.0, 2.0], [1.0 + critical * math.sqrt(10.0) + k * step for k in (-1, 0, 1)]
+    )
     assert (t, p) == (pytest.approx(-2.004825, abs=1e-6), pytest.approx(0.2, abs=1e-9))
 
 
@@ -98,7 +102,9 @@ def test_errors_without_a_logarithm_or_too_few_are_not_compared():
 
 
 def test_a_sample_that_is_not_normal_makes_a_test_unreliable():
-    two_heaps = [math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 5, 0.01)]]
+    two_heaps = [
+        math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 5, 0.01)]
+    ]
     test = compare_errors(two_heaps, [math.exp(value) for value in normal_values(60)])
     assert not test.is_reliable
     assert len(test.pivot.values) == 60
@@ -112,11 +118,14 @@ def runs_of(config: str, problem: str, errors: list[float]) -> list:
 def test_the_table_has_ours_beside_the_published_verdicts_and_counts_outliers():
     errors = [math.exp(value) for value in normal_values(60, 1.0, 0.1)]
     better = [math.exp(value) for value in [*normal_values(58, 0.5, 0.1), 3.0, 4.0]]
-    two_heaps = [math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 9, 0.01)]]
+    two_heaps = [
+        math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 9, 0.01)]
+    ]
     results = results_by_config(
         {
             PIVOT: runs_of(PIVOT, "cancer1", errors) + runs_of(PIVOT, "gene2", two_heaps),
-            NO_SHORTCUTS: runs_of(NO_SHORTCUTS, "cancer1", better) + runs_of(NO_SHORTCUTS, "gene2", errors),
+            NO_SHORTCUTS: runs_of(NO_SHORTCUTS, "cancer1", better)
+            + runs_of(NO_SHORTCUTS, "gene2", errors),
         }
     )
     sheet = significance_document(results)
@@ -129,7 +138,10 @@ def test_the_table_has_ours_beside_the_published_verdicts_and_counts_outliers():
     same = sheet.agreement.same
     assert (len(same), same.count(None), same.count(True)) == (42, 40, 2)
     assert sheet.agreement.target == pytest.approx(36 / 42)
-    assert "2 of 240 errors (0.8 %); of the pivot networks 0 too low and 0 too high, of the " in sheet.notes[1]
+    assert (
+        "2 of 240 errors (0.8 %); of the pivot networks 0 too low and 0 too high, of the "
+        in sheet.notes[1]
+    )
     assert sheet.notes[1].endswith(" networks without shortcuts 0 and 2.")
 
 
@@ -146,7 +158,10 @@ def test_ours_is_empty_where_nothing_was_run():
 
 
 def test_a_problem_of_several_settings_is_not_compared():
-    runs = {PIVOT: list(network_runs(PIVOT, ["cancer1"])), NO_SHORTCUTS: list(network_runs(NO_SHORTCUTS, ["cancer1"]))}
+    runs = {
+        PIVOT: list(network_runs(PIVOT, ["cancer1"])),
+        NO_SHORTCUTS: list(network_runs(NO_SHORTCUTS, ["cancer1"])),
+    }
     assert significance_document(results_by_config(runs)).agreement.same.count(None) == 41
     runs[PIVOT] += [run_of(cell_of("cancer1", (4,)), **{QUANTITY: 1.0})]
     assert significance_document(results_by_config(runs)).agreement.same.count(None) == 42

@@ -60,7 +60,12 @@ def test_gha_is_timed_before_dgha_for_each_kernel(log):
     Speedup(**PARAMETERS).fit(X)
     first, *rounds = log
     assert first == ("GHA", "fast"), "which is not timed, and shows whether it diverges"
-    assert rounds == [(name, kernel) for kernel in ("literal", "fast") for name in ("GHA", "DGHA") for _ in range(3)]
+    assert rounds == [
+        (name, kernel)
+        for kernel in ("literal", "fast")
+        for name in ("GHA", "DGHA")
+        for _ in range(3)
+    ]
 
 
 def test_gha_learns_again_when_dgha_has_learnt_as_long_and_its_last_rounds_count(log):
@@ -98,7 +103,9 @@ def test_its_parameters_are_those_of_dgha_and_whether_it_measures_times():
     assert ours.keys() == dgha.keys() | {"timed"}
     assert all(ours[name] == dgha[name] for name in ours.keys() - {"timed", "random_state"})
     assert ours["timed"].default is True
-    assert all(one.kind is one.KEYWORD_ONLY for one in inspect.signature(Speedup).parameters.values())
+    assert all(
+        one.kind is one.KEYWORD_ONLY for one in inspect.signature(Speedup).parameters.values()
+    )
 
 
 def test_both_learn_with_the_settings_that_they_share_from_the_same_seed():
@@ -113,7 +120,9 @@ def test_both_learn_with_the_settings_that_they_share_from_the_same_seed():
 def test_unknown_parameters_and_parameters_that_do_not_agree_are_refused():
     measured = Speedup(min_components=3, max_components=2)
     for refuse in (measured.check_agreement, lambda: measured.fit(SAMPLES)):
-        with pytest.raises(ParameterError, match=r"min_components.*: expected at most max_components \(2\), got 3"):
+        with pytest.raises(
+            ParameterError, match=r"min_components.*: expected at most max_components \(2\), got 3"
+        ):
             refuse()
     with pytest.raises(TypeError, match="kernle"):
         Speedup(kernle="fast").fit(SAMPLES)

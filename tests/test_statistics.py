@@ -83,7 +83,9 @@ class TestCorrelation:
         assert (found.n, math.isnan(found.sd)) == (5, True)
 
     @pytest.mark.parametrize("tails", [math.inf, 5.0])
-    def test_the_interval_of_a_correlation_is_as_wide_as_correlations_of_other_runs_spread(self, tails):
+    def test_the_interval_of_a_correlation_is_as_wide_as_correlations_of_other_runs_spread(
+        self, tails
+    ):
         rng, n = np.random.default_rng(1), 240
 
         def drawn() -> tuple[list[float], list[float]]:
@@ -99,10 +101,14 @@ class TestCorrelation:
     @pytest.mark.parametrize("sign", [1, -1])
     def test_collinear_errors_have_correlation_one(self, sign):
         summary = correlation(VALIDATION, [9 + sign * 2 * value for value in VALIDATION])
-        assert (summary.mean, summary.low, summary.high) == pytest.approx((sign, sign, sign), abs=1e-9)
+        assert (summary.mean, summary.low, summary.high) == pytest.approx(
+            (sign, sign, sign), abs=1e-9
+        )
 
     @pytest.mark.parametrize(
-        "errors", [(VALIDATION[:3], TEST[:3]), ([2.0] * 5, TEST), (VALIDATION, [2.0] * 5)], ids=["few", "one", "other"]
+        "errors",
+        [(VALIDATION[:3], TEST[:3]), ([2.0] * 5, TEST), (VALIDATION, [2.0] * 5)],
+        ids=["few", "one", "other"],
     )
     def test_few_or_constant_errors_have_no_correlation(self, errors):
         assert correlation(*errors) is None
@@ -117,13 +123,20 @@ def test_quartiles_by_hand():
 
 
 def test_the_corrected_t_test_is_the_formula_of_nadeau_and_bengio():
-    differences = [1.0, 3.0, 2.0, 4.0]  # mean 2.5, s² = 5/3; with 1/4 + 25/50 the variance of the mean is 1.25
+    differences = [
+        1.0,
+        3.0,
+        2.0,
+        4.0,
+    ]  # mean 2.5, s² = 5/3; with 1/4 + 25/50 the variance of the mean is 1.25
     found = corrected_t(differences, 0.5)
     assert found.difference == 2.5
     assert found.p == pytest.approx(2 * stats.t.sf(2.5 / math.sqrt(1.25), 3))
     half = stats.t.ppf(0.975, 3) * math.sqrt(1.25)
     assert (found.low, found.high) == pytest.approx((2.5 - half, 2.5 + half))
-    assert corrected_t(differences, 0.0).p == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    assert corrected_t(differences, 0.0).p == pytest.approx(
+        stats.ttest_1samp(differences, 0).pvalue
+    )
 
 
 def test_the_test_of_seeds_is_wilcoxons_whatever_the_rounding():
@@ -136,7 +149,9 @@ def test_the_test_of_seeds_is_wilcoxons_whatever_the_rounding():
 
 
 def test_holms_correction_is_that_of_the_paper():
-    assert holm([0.01, 0.04, 0.03, math.nan, 0.005]) == pytest.approx([0.03, 0.06, 0.06, math.nan, 0.02], nan_ok=True)
+    assert holm([0.01, 0.04, 0.03, math.nan, 0.005]) == pytest.approx(
+        [0.03, 0.06, 0.06, math.nan, 0.02], nan_ok=True
+    )
     assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 

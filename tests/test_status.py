@@ -15,18 +15,26 @@ from pppca_bench.store.database import Store
 from pppca_bench.store.file import machine_digest
 
 GHA, DGHA = (
-    [RunSpec(f"{method}{repeat}", Cell("iris", "a" * 64, method, (), ()), repeat, repeat) for repeat in range(3)]
+    [
+        RunSpec(f"{method}{repeat}", Cell("iris", "a" * 64, method, (), ()), repeat, repeat)
+        for repeat in range(3)
+    ]
     for method in ("gha", "dgha")
 )
 
 
 def statuses(store: Store) -> list[list[str]]:
-    return [line.split() for line in printed("status", "--results", store.path.parent).splitlines()[2:]]
+    return [
+        line.split() for line in printed("status", "--results", store.path.parent).splitlines()[2:]
+    ]
 
 
 def test_runs_are_counted_while_another_process_writes(store):
     store.plan(plan_of([*GHA, *DGHA], "c"))
-    store.record([RunResult("gha0", "done"), RunResult("gha1", "done"), RunResult("dgha0", "failed", "no")], "{}")
+    store.record(
+        [RunResult("gha0", "done"), RunResult("gha1", "done"), RunResult("dgha0", "failed", "no")],
+        "{}",
+    )
     with store.transaction():
         assert statuses(store) == [["c", "2", "1", "3", "0"]]
 
@@ -36,7 +44,11 @@ def test_all_configs_are_counted_last_and_each_run_once(store):
     store.plan(plan_of(GHA, "known"))
     store.plan(plan_of([*GHA, *DGHA], "both"))
     store.record([RunResult("gha0", "done")], "{}")
-    counts = [["both", "1", "0", "5", "0"], ["known", "1", "0", "2", "0"], ["(all)", "1", "0", "5", "0"]]
+    counts = [
+        ["both", "1", "0", "5", "0"],
+        ["known", "1", "0", "2", "0"],
+        ["(all)", "1", "0", "5", "0"],
+    ]
     assert statuses(store) == counts
 
 
@@ -52,7 +64,14 @@ def test_reservations_of_running_processes_count_as_under_way(store):
 @pytest.mark.parametrize(
     "command",
     [
-        *(["status"], ["list"], ["list", "--failed"], ["list", "--text", "c"], ["show", "gha0"], ["export"]),
+        *(
+            ["status"],
+            ["list"],
+            ["list", "--failed"],
+            ["list", "--text", "c"],
+            ["show", "gha0"],
+            ["export"],
+        ),
         *(["tables"], ["tables", "--format", "json"], ["compare"], ["rank"], ["rules", "c"]),
     ],
 )

@@ -19,13 +19,34 @@ from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import SCHEMA_VERSION
 
-CLASSIFIER = (("hidden", (4, 2)), ("initial_step_range", (0.005, 0.02)), ("rule", "rprop"), ("shortcuts", True))
-PARAMETERS = (("centre", True), ("decay_epochs", None), ("join_by", "node"), ("learning_rate", 0.1 + 0.2), ("tau", 5.0))
+CLASSIFIER = (
+    ("hidden", (4, 2)),
+    ("initial_step_range", (0.005, 0.02)),
+    ("rule", "rprop"),
+    ("shortcuts", True),
+)
+PARAMETERS = (
+    ("centre", True),
+    ("decay_epochs", None),
+    ("join_by", "node"),
+    ("learning_rate", 0.1 + 0.2),
+    ("tau", 5.0),
+)
 CELL = Cell("iris", "a" * 64, "dgha", PARAMETERS, CLASSIFIER, (("dgha", 2), ("rprop", 1)))
-SPECS = [RunSpec(f"key{repeat}", CELL, repeat, 2**63 - 1 - repeat, ("learning_rate", "tau")) for repeat in range(3)]
+SPECS = [
+    RunSpec(f"key{repeat}", CELL, repeat, 2**63 - 1 - repeat, ("learning_rate", "tau"))
+    for repeat in range(3)
+]
 GHA = RunSpec("gha", Cell("own/a.dt", "b" * 64, "gha", (), (("hidden", ()),)), 0, 0)
 DONE = [
-    done(spec, dimensionality=3, fit_time_ms=1 / 3, n_epochs=252, relevant_epochs=60, test_error_percent=12.5)
+    done(
+        spec,
+        dimensionality=3,
+        fit_time_ms=1 / 3,
+        n_epochs=252,
+        relevant_epochs=60,
+        test_error_percent=12.5,
+    )
     for spec in SPECS
 ]
 FAILED = failed(SPECS[2], "Traceback: é\nValueError: no")
@@ -49,7 +70,12 @@ def keys(store: Store, *configs: str) -> list[str]:
 def test_a_new_store_makes_its_folder_and_is_empty(tmp_path):
     with Store(tmp_path / "results" / "results.sqlite") as store:
         assert store.path.is_file()
-        assert (store.runs(), store.config_texts(), store.problems(), store.done(["key0"])) == ([], {}, {}, set())
+        assert (store.runs(), store.config_texts(), store.problems(), store.done(["key0"])) == (
+            [],
+            {},
+            {},
+            set(),
+        )
 
 
 def test_runs_are_read_back_as_planned_and_recorded_to_the_last_bit(store, path):
@@ -69,7 +95,9 @@ def test_measures_of_a_method_are_read_back_under_its_names(planned):
     planned.record([RunResult("key0", "done", values=values)], "{}")
     found = planned.runs()[0][1].values
     assert found == values
-    assert {name: type(value) for name, value in found.items()} == {name: type(one) for name, one in values.items()}
+    assert {name: type(value) for name, value in found.items()} == {
+        name: type(one) for name, one in values.items()
+    }
 
 
 def test_neither_numbers_nor_curves_are_left_of_a_result_that_was_replaced(planned):
@@ -83,7 +111,10 @@ def test_neither_numbers_nor_curves_are_left_of_a_result_that_was_replaced(plann
 
 
 def test_learning_curves_come_back_in_single_precision_and_shape(planned):
-    curves = {"dimensionality": np.array([3, 2, 2]), "variances": np.array([[1.0, np.nan], [1 / 3, -1e-8]])}
+    curves = {
+        "dimensionality": np.array([3, 2, 2]),
+        "variances": np.array([[1.0, np.nan], [1 / 3, -1e-8]]),
+    }
     planned.record([replace(DONE[0], history=curves), DONE[1]], "{}")
     found = planned.histories(["key0", "key1", "nothing"])
     assert found.keys() == {"key0"}
@@ -95,7 +126,9 @@ def test_learning_curves_come_back_in_single_precision_and_shape(planned):
 def test_a_done_run_is_replaced_on_request_alone_and_a_failed_run_by_anything(planned, replaces):
     planned.record([failed(SPECS[0])], "{}")
     planned.record([done(SPECS[0], {"curve": np.zeros(2)}, test_error_percent=0.0)], "{}")
-    planned.record([done(SPECS[0], {"curve": np.ones(2)}, test_error_percent=1.0)], "{}", replace=replaces)
+    planned.record(
+        [done(SPECS[0], {"curve": np.ones(2)}, test_error_percent=1.0)], "{}", replace=replaces
+    )
     planned.record([failed(SPECS[0])], "{}")
     assert planned.runs()[0][1].values["test_error_percent"] == replaces
     assert_array_equal(planned.histories(["key0"])["key0"]["curve"], [replaces, replaces])
@@ -132,7 +165,9 @@ def test_runs_that_a_plan_omits_stay_in_it_if_they_are_done_or_left_out_by_a_com
 def test_a_plan_counts_the_completed_runs_of_another_text_that_it_leaves_out(store):
     assert store.plan(plan_of([*SPECS, GHA], sha256="first")) == 0
     store.record([*DONE[:2], FAILED], "{}")
-    assert store.plan(plan_of([GHA], sha256="first")) == 0, "the same text, whose data or versions changed"
+    assert store.plan(plan_of([GHA], sha256="first")) == 0, (
+        "the same text, whose data or versions changed"
+    )
     assert store.plan(plan_of([*SPECS, GHA], sha256="first")) == 0
     assert store.plan(plan_of([GHA], sha256="second")) == 2
     assert store.plan(plan_of([GHA], "other")) == 0
@@ -146,7 +181,10 @@ class TestOtherSeeds:
     def test_they_are_refused_and_nothing_is_lost(self, planned):
         planned.record([DONE[0]], "{}")
         before = planned.runs()
-        with pytest.raises(ConfigError, match=r"^dgha on iris, repeat 0: expected one seed .* of the configs a and b"):
+        with pytest.raises(
+            ConfigError,
+            match=r"^dgha on iris, repeat 0: expected one seed .* of the configs a and b",
+        ):
             planned.plan(plan_of([GHA, self.OTHER[0]], "b"))
         assert (list(planned.config_texts()), planned.runs()) == (["a"], before)
 
@@ -165,8 +203,12 @@ class TestOtherSeeds:
             planned.plan(plan_of(SPECS))
 
 
-def test_runs_are_in_the_order_of_the_configs_names_and_their_plans_whenever_they_were_planned(store):
-    first, second, last = (replace(spec, place=place) for place, spec in enumerate([GHA, *SPECS[:2]]))
+def test_runs_are_in_the_order_of_the_configs_names_and_their_plans_whenever_they_were_planned(
+    store,
+):
+    first, second, last = (
+        replace(spec, place=place) for place, spec in enumerate([GHA, *SPECS[:2]])
+    )
     store.plan(plan_of([second, last], "b"))
     store.plan(plan_of([last], "a"))
     assert keys(store) == [last.key, second.key]
@@ -181,7 +223,9 @@ def test_runs_are_in_the_order_of_the_configs_names_and_their_plans_whenever_the
 def test_runs_of_an_unknown_config_are_refused(store, planned_names, listed):
     for name in planned_names:
         store.plan(plan_of(SPECS, name))
-    with pytest.raises(StoreError, match=rf"no runs of config 'x' in \S+: expected one of {listed}\. Run it first"):
+    with pytest.raises(
+        StoreError, match=rf"no runs of config 'x' in \S+: expected one of {listed}\. Run it first"
+    ):
         store.runs(["x"])
 
 
@@ -210,14 +254,18 @@ def test_a_store_opened_for_reading_changes_nothing_and_sees_one_moment(planned,
 
 
 def test_what_is_recorded_outlives_a_power_cut(store):
-    settings = [store.rows(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "page_size")]
+    settings = [
+        store.rows(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "page_size")
+    ]
     assert settings == [[("delete",)], [(3,)], [(4096,)]]
 
 
 def test_an_empty_file_is_refused_by_readers_and_initialised_by_writers(tmp_path):
     path = tmp_path / "empty.sqlite"
     path.touch()
-    with pytest.raises(StoreError, match=r"expected a results database of version \d, got version 0\. Move it away"):
+    with pytest.raises(
+        StoreError, match=r"expected a results database of version \d, got version 0\. Move it away"
+    ):
         Store(path, read_only=True)
     assert path.stat().st_size == 0
     with Store(path) as store:
@@ -227,10 +275,26 @@ def test_an_empty_file_is_refused_by_readers_and_initialised_by_writers(tmp_path
 @pytest.mark.parametrize(
     ("name", "read_only", "expected"),
     [
-        ("results/r.sqlite", True, r"^no results in \S+r\.sqlite: run `pppca run CONFIG` first, or name the folder"),
-        ("notes", True, r"notes: no intact results database \(file is not a database\)\. Restore it from"),
-        ("notes", False, r"notes: no intact results database \(file is not a database\)\. Restore it from"),
-        ("notes/r/r.sqlite", False, r"notes/r/r\.sqlite: cannot be used .*Check the disk and the file, or name"),
+        (
+            "results/r.sqlite",
+            True,
+            r"^no results in \S+r\.sqlite: run `pppca run CONFIG` first, or name the folder",
+        ),
+        (
+            "notes",
+            True,
+            r"notes: no intact results database \(file is not a database\)\. Restore it from",
+        ),
+        (
+            "notes",
+            False,
+            r"notes: no intact results database \(file is not a database\)\. Restore it from",
+        ),
+        (
+            "notes/r/r.sqlite",
+            False,
+            r"notes/r/r\.sqlite: cannot be used .*Check the disk and the file, or name",
+        ),
     ],
 )
 def test_a_path_of_another_kind_is_refused_and_left_unchanged(tmp_path, name, read_only, expected):
@@ -263,7 +327,10 @@ def test_damaged_content_is_named_and_other_runs_stay_readable(planned, content)
     planned.plan(plan_of([GHA], "b"))
     planned.record([replace(DONE[0], history={"curve": np.zeros(2)})], "{}")
     planned.rows(DAMAGES[content])
-    with pytest.raises(StoreError, match=rf"results\.sqlite: no intact results database \({content}.*\)\. Restore it"):
+    with pytest.raises(
+        StoreError,
+        match=rf"results\.sqlite: no intact results database \({content}.*\)\. Restore it",
+    ):
         planned.check_content()
     assert planned.runs(["b"]) == [(GHA, None)]
 
@@ -273,7 +340,10 @@ def test_a_full_disk_loses_no_recorded_result(planned):
     ((pages,),) = planned.rows("PRAGMA page_count")
     planned.rows(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreError, match=r"\(database or disk is full\)"):
-        planned.record([replace(DONE[1], history={"curve": np.random.default_rng(0).normal(size=10_000)})], "{}")
+        planned.record(
+            [replace(DONE[1], history={"curve": np.random.default_rng(0).normal(size=10_000)})],
+            "{}",
+        )
     assert [result for _, result in planned.runs()] == [DONE[0], None, None]
     assert planned.rows("PRAGMA integrity_check") == [("ok",)]
 
@@ -313,8 +383,16 @@ with Store(path) as store:
 
 def test_processes_that_create_a_store_at_once_lose_and_duplicate_nothing(tmp_path):
     path = tmp_path / "shared.sqlite"
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name], **pipes) for name in ("a", "b")]
+    pipes = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+    }
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name], **pipes)
+        for name in ("a", "b")
+    ]
     for writer in writers:
         assert writer.stdout.readline() == "ready\n"
     for writer in writers:
@@ -328,7 +406,9 @@ def test_processes_that_create_a_store_at_once_lose_and_duplicate_nothing(tmp_pa
     assert all(result is not None for _, result in runs)
 
 
-def test_repeats_share_a_row_of_their_cell_and_cells_that_differ_in_any_property_have_separate_rows(store):
+def test_repeats_share_a_row_of_their_cell_and_cells_that_differ_in_any_property_have_separate_rows(
+    store,
+):
     changes = (
         {"problem": "wine"},
         {"data_sha256": "b" * 64},
@@ -338,7 +418,11 @@ def test_repeats_share_a_row_of_their_cell_and_cells_that_differ_in_any_property
         {"algorithms": (("dgha", 3), ("rprop", 1))},
     )
     cells = [CELL, *(replace(CELL, **change) for change in changes)]
-    store.plan(plan_of([RunSpec(f"{cells.index(cell)} {n}", cell, n, 0) for cell in cells for n in range(2)]))
+    store.plan(
+        plan_of(
+            [RunSpec(f"{cells.index(cell)} {n}", cell, n, 0) for cell in cells for n in range(2)]
+        )
+    )
     assert [spec.cell for spec, _ in store.runs()] == cells * 2
     assert store.rows("SELECT count(*) FROM cells") == [(len(cells),)]
 
@@ -366,16 +450,23 @@ def test_changed_settings_are_those_of_the_last_plan(planned):
             "ALTER TABLE runs DROP COLUMN optimality_percent",
             "an older database without columns for optimality_percent. Move it away and run the configs again",
         ),
-        (f"PRAGMA user_version = {SCHEMA_VERSION + 1}", f"version {SCHEMA_VERSION + 1}. Use the pppca that wrote it"),
+        (
+            f"PRAGMA user_version = {SCHEMA_VERSION + 1}",
+            f"version {SCHEMA_VERSION + 1}. Use the pppca that wrote it",
+        ),
     ],
 )
-def test_a_database_of_another_version_is_refused_and_left_unchanged(planned, path, change, got, read_only):
+def test_a_database_of_another_version_is_refused_and_left_unchanged(
+    planned, path, change, got, read_only
+):
     planned.rows(change)
     planned.close()
     before = path.read_bytes()
     with pytest.raises(StoreError) as caught:
         Store(path, read_only=read_only)
     expected = f"expected a results database of version {SCHEMA_VERSION}"
-    assert str(caught.value) == f"{path}: {expected}, got {got}, or name another folder (--results)."
+    assert (
+        str(caught.value) == f"{path}: {expected}, got {got}, or name another folder (--results)."
+    )
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]

@@ -23,7 +23,9 @@ def runs(*errors: float | str | None, of: Cell | None = None) -> list[StoredRun]
     for repeat, error in enumerate(errors):
         values = {ERROR: error, "dimensionality": 3 + repeat} if isinstance(error, float) else {}
         spec, result = run_of(of or cell(), repeat, **values)
-        found.append((spec, RunResult(spec.key, "failed", error) if isinstance(error, str) else result))
+        found.append(
+            (spec, RunResult(spec.key, "failed", error) if isinstance(error, str) else result)
+        )
     return found
 
 
@@ -44,12 +46,21 @@ def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
 def test_a_cell_without_completed_runs_has_no_quantities():
     for planned, counts in ((runs("Traceback", None), (2, 1)), ([], (0, 0))):
         found = results_of(planned).summary(CENTRED)
-        assert (found.quantities, found.settings, found.n_planned, found.n_failed) == ({}, "", *counts)
+        assert (found.quantities, found.settings, found.n_planned, found.n_failed) == (
+            {},
+            "",
+            *counts,
+        )
 
 
 @pytest.mark.parametrize(
     "other",
-    [cell(problem="horse1"), cell(method="gha"), cell(parameters=SETTINGS | {"tau": 10.0}), cell(parameters={})],
+    [
+        cell(problem="horse1"),
+        cell(method="gha"),
+        cell(parameters=SETTINGS | {"tau": 10.0}),
+        cell(parameters={}),
+    ],
     ids=str,
 )
 def test_a_cell_takes_only_runs_of_its_place_and_settings(other):
@@ -58,7 +69,11 @@ def test_a_cell_takes_only_runs_of_its_place_and_settings(other):
 
 @pytest.mark.parametrize(
     ("setting", "error"),
-    [(("classifier.hidden", ()), 9.0), (("classifier.hidden", "pivot"), 1.0), (("classifier.no_such", None), None)],
+    [
+        (("classifier.hidden", ()), 9.0),
+        (("classifier.hidden", "pivot"), 1.0),
+        (("classifier.no_such", None), None),
+    ],
 )
 def test_settings_may_name_the_classifiers_parameters(setting, error):
     results = results_of(runs(1.0) + runs(9.0, of=cell(classifier={**PIVOT, "hidden": ()})))
@@ -73,17 +88,27 @@ class TestSelection:
         for results in (results_by_config(plans), results_by_config(dict(reversed(plans.items())))):
             assert results.summary(CENTRED) is NO_RUNS
             assert set(results.matching(CENTRED)) == {cell(), SLOW}
-            errors = [mean_error(results, configs=configs) for configs in (("a",), ("b", "c"), ("c",), ("a", "b"))]
+            errors = [
+                mean_error(results, configs=configs)
+                for configs in (("a",), ("b", "c"), ("c",), ("a", "b"))
+            ]
             assert errors == [1.0, 2.0, None, None]
 
     def test_a_config_has_the_repeats_alone_that_it_asks_for(self):
         results = results_by_config({"a": self.OURS[:2], "b": self.OURS})
-        assert [results.summary(CENTRED, configs).n_planned for configs in (("a",), ("b",), ())] == [2, 3, 3]
+        assert [
+            results.summary(CENTRED, configs).n_planned for configs in (("a",), ("b",), ())
+        ] == [2, 3, 3]
         assert results.cells[cell()].configs == {"a", "b"}
 
-    @pytest.mark.parametrize("other", [cell(data="b"), cell(version=2)], ids=["other data", "another version"])
+    @pytest.mark.parametrize(
+        "other", [cell(data="b"), cell(version=2)], ids=["other data", "another version"]
+    )
     def test_runs_on_other_data_and_of_other_versions_are_settings_of_their_own(self, other):
-        assert results_by_config({"a": self.OURS, "b": runs(9.0, of=other)}).summary(CENTRED) is NO_RUNS
+        assert (
+            results_by_config({"a": self.OURS, "b": runs(9.0, of=other)}).summary(CENTRED)
+            is NO_RUNS
+        )
 
 
 class TestDigestOfSettings:
@@ -97,16 +122,29 @@ class TestDigestOfSettings:
         assert len({self.digest(one) for one in cells}) == 5
 
     def test_digests_ignore_the_problems_name_the_version_and_timing(self):
-        assert self.digest(cell(problem="other")) == self.digest(cell(version=2)) == self.digest(cell())
-        timed = [cell(method="dgha_speedup", parameters=SETTINGS | {"timed": value}) for value in (True, False)]
+        assert (
+            self.digest(cell(problem="other"))
+            == self.digest(cell(version=2))
+            == self.digest(cell())
+        )
+        timed = [
+            cell(method="dgha_speedup", parameters=SETTINGS | {"timed": value})
+            for value in (True, False)
+        ]
         assert len({self.digest(one) for one in timed}) == 1
 
 
 def test_the_selection_of_a_cell_takes_its_runs_alone():
     cells = [
-        *(cell("iris", parameters={"tau": tau, "data_fraction": part}) for tau in (5.0, 7.5) for part in (100.0, 10.0)),
         *(
-            cell("iris", parameters={"tau": 5.0, "data_fraction": 100.0}, classifier={"hidden": own})
+            cell("iris", parameters={"tau": tau, "data_fraction": part})
+            for tau in (5.0, 7.5)
+            for part in (100.0, 10.0)
+        ),
+        *(
+            cell(
+                "iris", parameters={"tau": 5.0, "data_fraction": 100.0}, classifier={"hidden": own}
+            )
             for own in ((8,), ())
         ),
         *(cell("iris", "gha", parameters={"centre": value}) for value in (True, False)),

@@ -16,7 +16,11 @@ from pppca_bench.runs import ProblemFacts, StoredRun
 
 FACTS = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, 350, 175, 174)}
 NO_SHORTCUTS = {**PIVOT, "shortcuts": False}
-MEASURED = {"retained_variance_percent": 91.5, "optimality_percent": 97.2, "reconstruction_error": 0.0123}
+MEASURED = {
+    "retained_variance_percent": 91.5,
+    "optimality_percent": 97.2,
+    "reconstruction_error": 0.0123,
+}
 PLACE = "cancer1, 100%", "tau=15"
 
 
@@ -35,12 +39,22 @@ def run(
     given = {} if tau is None else {"tau": tau, "centre": True}
     given |= {"data_fraction": 100.0} if method == "dgha" else {}
     own = cell_of("cancer1", method, given | parameters, network)
-    return run_of(own, repeat, changed, dimensionality=size, fit_time_ms=1.5, test_error_percent=error, **MEASURED)
+    return run_of(
+        own,
+        repeat,
+        changed,
+        dimensionality=size,
+        fit_time_ms=1.5,
+        test_error_percent=error,
+        **MEASURED,
+    )
 
 
 def by_name(**runs: list[StoredRun]) -> dict[str, Table]:
     """Return the tables of runs by config."""
-    return {table.id: table for table in Snapshot(results_by_config(runs), FACTS, REFERENCES).of_means}
+    return {
+        table.id: table for table in Snapshot(results_by_config(runs), FACTS, REFERENCES).of_means
+    }
 
 
 def ours(table: Table) -> list[str]:
@@ -83,7 +97,10 @@ def test_a_number_that_rounds_to_zero_has_no_sign(value, form, text):
 
 def test_a_quantity_without_repeats_is_not_missing():
     """Three repeats or less have no correlation."""
-    own, names = cell_of("cancer1", "all_features"), ("validation_squared_error_percent", "test_squared_error_percent")
+    own, names = (
+        cell_of("cancer1", "all_features"),
+        ("validation_squared_error_percent", "test_squared_error_percent"),
+    )
     runs = [run_of(own, repeat, **dict.fromkeys(names, repeat)) for repeat in range(3)]
     text = render(by_name(**plans_of(runs))["P8"], form="terminal")
     assert "ρ" in text
@@ -116,7 +133,9 @@ def rows_of(table: Table) -> list[str]:
 class TestVariants:
     """Several settings of a method in a config."""
 
-    def test_variants_have_their_own_table_even_if_another_config_fills_the_slides_cell_with_one_of_them(self):
+    def test_variants_have_their_own_table_even_if_another_config_fills_the_slides_cell_with_one_of_them(
+        self,
+    ):
         runs = [run("dgha", repeat, n_epochs=n) for n in (36, 3) for repeat in (0, 1)]
         found = by_name(ablation=runs)
         variants = [f"DGHA, 100%, τ = 15, n_epochs = {n}" for n in (36, 3)]
@@ -134,7 +153,10 @@ class TestVariants:
         assert all(found[table].has_runs for table in ("P8", "P10"))
 
     def test_a_single_setting_of_a_config_is_no_variant(self):
-        one, other = run("gha", tau=None, learning_rate=0.1), run("gha", tau=None, learning_rate=0.2)
+        one, other = (
+            run("gha", tau=None, learning_rate=0.1),
+            run("gha", tau=None, learning_rate=0.2),
+        )
         found = by_name(mine=[one], ablation=[one, other])
         assert rows_of(found["X"]) == ["GHA, learning_rate = 0.1"]
         assert len(found["variants_ablation"].row_labels) == 2
@@ -145,7 +167,12 @@ class TestTablesOfASingleConfig:
         halves = [run("reducers:Halves", tau=None, power=power) for power in (1.0, 2.0)]
         found = by_name(own=[run("dgha", tau=10.0), run("pca", tau=10.0), *halves])
         assert found["X"].title == "Results of own"
-        assert rows_of(found["X"]) == ["DGHA, 100%", "PCA", "Halves, power = 1", "Halves, power = 2"]
+        assert rows_of(found["X"]) == [
+            "DGHA, 100%",
+            "PCA",
+            "Halves, power = 1",
+            "Halves, power = 2",
+        ]
         assert len(found["R"].row_labels) == 4
         assert "variants_own" not in found
 
@@ -158,7 +185,9 @@ class TestTablesOfASingleConfig:
 
     def test_settings_that_make_a_label_long_are_numbered_and_explained_below(self):
         long = {"learning_rate": 0.0123456, "decay_epochs": 12, "head_start": 0.25}
-        runs = [run("gha", tau=tau, changed=tuple(long), **long) for tau in (5.0, 10.0)] + [run("ne_ppca")]
+        runs = [run("gha", tau=tau, changed=tuple(long), **long) for tau in (5.0, 10.0)] + [
+            run("ne_ppca")
+        ]
         table = by_name(mine=runs)["X"]
         full = "decay_epochs = 12, head_start = 0.25, learning_rate = 0.0123456"
         assert table.row_labels[f"cancer1 (9), GHA, {full}"] == "cancer1 (9), GHA, setting 1"
@@ -175,18 +204,31 @@ class TestTablesOfASingleConfig:
         assert max(map(len, terminal.splitlines())) <= 100
         assert "Dim.    Var., %    Opt., %    Rec. error" in terminal
         assert "Opt.: optimality; Rec. error: reconstruction error." in terminal
-        assert "Optimality is the retained variance relative to exact PCA with as many features." in terminal
+        assert (
+            "Optimality is the retained variance relative to exact PCA with as many features."
+            in terminal
+        )
 
     def test_measures_of_a_method_that_is_not_installed_are_left_out_of_other_columns(self):
         table = by_name(mine=[run_of(cell_of("cancer1", "spectral"), gap=1.0)])["X"]
         assert ours(table)[2].split()[-1] == "–"
 
     def test_each_error_has_a_column(self):
-        squared = {"test_squared_error_percent": 3.0, "dimensionality": 2.0, "retained_variance_percent": 90.0}
-        plain = {"test_error_percent": 5.0, "test_squared_error_percent": 4.0, "retained_variance_percent": 80.0}
+        squared = {
+            "test_squared_error_percent": 3.0,
+            "dimensionality": 2.0,
+            "retained_variance_percent": 90.0,
+        }
+        plain = {
+            "test_error_percent": 5.0,
+            "test_squared_error_percent": 4.0,
+            "retained_variance_percent": 80.0,
+        }
         cells = {"numbers": squared, "classes": plain | {"dimensionality": 3.0}}
         runs = [
-            run_of(cell_of(name, "pca", {"tau": 15.0}), repeat, **cells[name]) for name in cells for repeat in (0, 1)
+            run_of(cell_of(name, "pca", {"tau": 15.0}), repeat, **cells[name])
+            for name in cells
+            for repeat in (0, 1)
         ]
         found = by_name(mine=runs)
         assert found["X"].column_labels["tau=15, squared error"] == "τ = 15, squared error, %"
@@ -207,7 +249,10 @@ class TestTablesOfASingleConfig:
 
 class TestOtherSettings:
     def test_another_config_does_not_take_the_slides_place(self):
-        slides, mine = run("dgha", error=1.0), run("dgha", error=9.0, learning_rate=0.5, changed=("learning_rate",))
+        slides, mine = (
+            run("dgha", error=1.0),
+            run("dgha", error=9.0, learning_rate=0.5, changed=("learning_rate",)),
+        )
         found = by_name(c2=[mine], cancer1=[slides])
         assert found["T5"].cells[PLACE].ours["test_error_percent"].mean == 1.0
         (row,) = found["X"].row_labels
@@ -227,11 +272,16 @@ class TestOtherSettings:
         line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
         assert line in render(found["T5"], form="terminal").splitlines()
         assert f" {escaped(line, 'latex')}" in render(found["T5"], form="latex")
-        assert rows_of(found["X"]) == ["DGHA, 100%, learning_rate = 1", "DGHA, 100%, learning_rate = 0.5"]
+        assert rows_of(found["X"]) == [
+            "DGHA, 100%, learning_rate = 1",
+            "DGHA, 100%, learning_rate = 0.5",
+        ]
 
     def test_the_line_names_cells_row_by_row_and_every_table_once(self):
         runs = [run("ne_ppca", tau=tau, n_generations=n) for tau in (5.0, 10.0) for n in (3, 4)]
-        text = "for cancer1 at τ = 5, τ = 10, because several settings were run: see variants_cancer1."
+        text = (
+            "for cancer1 at τ = 5, τ = 10, because several settings were run: see variants_cancer1."
+        )
         assert text in render(by_name(cancer1=runs)["T1"], form="terminal")
 
 
@@ -241,14 +291,18 @@ def table_of_a_cell(label: str, *shows: str) -> Table:
 
 
 def test_a_number_that_is_missing_is_a_dash_in_its_place():
-    assert ours(table_of_a_cell("a", "test_error_percent", "dimensionality"))[2].endswith("  – (3.0)")
+    assert ours(table_of_a_cell("a", "test_error_percent", "dimensionality"))[2].endswith(
+        "  – (3.0)"
+    )
 
 
 def test_names_of_files_break_no_table():
     table = table_of_a_cell(r"a|b & 50% of_x#{1}^~$\.dt", "dimensionality")
     rows = [line for line in render(table, form="markdown").splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
-    (line, *_) = [line for line in render(table, form="latex").splitlines() if r"a\textbar{}b" in line]
+    (line, *_) = [
+        line for line in render(table, form="latex").splitlines() if r"a\textbar{}b" in line
+    ]
     assert line.count("&") == line.count(r"\&") + 1
     assert not re.search(r"(?<!\\)[%#_$]", line)
     assert r"\textbackslash{}.dt" in line

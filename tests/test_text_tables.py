@@ -15,7 +15,9 @@ from pppca_bench.reporting.table_text import render
 
 RECORDS = ({"row": "x_1", "a": 2, "b": None}, {"row": "y", "a": None, "b": 0.5})
 ROWS = (("x_1", "−2"), ("y", "–"))
-ODD = Document("Z1", "Odd & even", "", ("Name", "a|b, %"), ROWS, ("A note of 5 %.",), RECORDS, n_missing=3)
+ODD = Document(
+    "Z1", "Odd & even", "", ("Name", "a|b, %"), ROWS, ("A note of 5 %.",), RECORDS, n_missing=3
+)
 
 
 def tables(**runs) -> Snapshot:
@@ -33,12 +35,19 @@ class TestText:
         other = ODD._replace(id="Z2", records=({"row": "x", "c": -0.1},))
         csv = "table,row,a,b,c\nZ1,x_1,2,,\nZ1,y,,0.5,\nZ2,x,,,-0.1\n"
         assert render(ODD, other, form="csv") == csv
-        assert json.loads(render(ODD, form="json"))[1] == {"table": "Z1", "row": "y", "a": None, "b": 0.5}
+        assert json.loads(render(ODD, form="json"))[1] == {
+            "table": "Z1",
+            "row": "y",
+            "a": None,
+            "b": 0.5,
+        }
         assert render(ODD._replace(records=()), form="csv") == "table\n"
 
     def test_a_column_is_a_template_of_a_record_whose_marks_are_not_exported(self):
         records = [{"row": "a", "low": -1.04, "_mark": "*"}, {"row": "b", "low": None, "_mark": ""}]
-        made = Document.of_records("Z2", "", [("Name", "{row}"), ("Low", "{low:+.1f} %{_mark}")], records)
+        made = Document.of_records(
+            "Z2", "", [("Name", "{row}"), ("Low", "{low:+.1f} %{_mark}")], records
+        )
         assert (made.headers, made.rows) == (["Name", "Low"], [("a", "−1.0 %*"), ("b", "–")])
         assert made.records == [{"row": "a", "low": -1.04}, {"row": "b", "low": None}]
 
@@ -67,16 +76,27 @@ class TestAgreements:
 
 
 class TestSpread:
-    @pytest.mark.parametrize(("with_validation", "best"), [(True, (8.0, 9.0)), (False, (None, None))])
+    @pytest.mark.parametrize(
+        ("with_validation", "best"), [(True, (8.0, 9.0)), (False, (None, None))]
+    )
     def test_the_best_run_is_the_first_of_the_least_validation_error(self, with_validation, best):
         measured = [(3.0, 1.0, 5.0), (2.0, 8.0, 9.0), (4.0, 2.0, 6.0), (2.0, 7.0, 4.0)]
         names = [f"{kind}_error_percent" for kind in ("validation_squared", "test_squared", "test")]
         runs = [
-            run_of(cell_of("cancer1", ()), k, **dict(list(zip(names, values, strict=True))[not with_validation :]))
+            run_of(
+                cell_of("cancer1", ()),
+                k,
+                **dict(list(zip(names, values, strict=True))[not with_validation :]),
+            )
             for k, values in enumerate(measured)
         ]
-        record = distribution_document("proben1_linear", results_by_config({"proben1_linear": runs})).records[0]
-        assert (record["test_squared_error_percent_best"], record["test_error_percent_best"]) == best
+        record = distribution_document(
+            "proben1_linear", results_by_config({"proben1_linear": runs})
+        ).records[0]
+        assert (
+            record["test_squared_error_percent_best"],
+            record["test_error_percent_best"],
+        ) == best
         assert record["test_error_percent_minimum"] == 4.0
 
 
@@ -93,9 +113,12 @@ class TestRegistry:
 
     def test_an_ambiguous_cell_names_the_tables_of_its_settings_without_building_them(self):
         runs = [
-            run_of(cell_of("cancer1", "pivot", output), 0, test_error_percent=1.0) for output in ("linear", "softsign")
+            run_of(cell_of("cancer1", "pivot", output), 0, test_error_percent=1.0)
+            for output in ("linear", "softsign")
         ]
-        assert tables(proben1_pivot=runs)["P8"].cells["cancer1", "test"].listed_in == ("D_proben1_pivot",)
+        assert tables(proben1_pivot=runs)["P8"].cells["cancer1", "test"].listed_in == (
+            "D_proben1_pivot",
+        )
 
     def test_runs_of_the_search_are_in_no_list_of_settings(self):
         shown = tables(proben1_search=list(search_runs(["cancer1", "building1"])))

@@ -31,7 +31,10 @@ from pppca_bench.store.database import Store
 
 def runs_of(module: str, *methods: str, results: str = "results", code: int = 0) -> pd.DataFrame:
     """Run methods on iris; return the runs, with the classes' names as methods."""
-    named = ["{method: pca, tau: 10}" if method == "pca" else f'"{module}:{method}"' for method in methods]
+    named = [
+        "{method: pca, tau: 10}" if method == "pca" else f'"{module}:{method}"'
+        for method in methods
+    ]
     run_own(*named, results=results, code=code)
     return loaded(results)
 
@@ -74,7 +77,9 @@ def test_global_generators_are_seeded_by_the_run_and_left_as_they_were(module):
 def test_workers_give_the_same_numbers(module, executor):
     here = errors(runs_of(module, "Negates", "Buffer", "Global", "Guess", "pca", results="here"))
     # In a process of its own: the workers inherit what this one has imported.
-    done = pppca_process("run", "own.yaml", "--workers", 2, "--executor", executor, "--results", "there", "--quiet")
+    done = pppca_process(
+        "run", "own.yaml", "--workers", 2, "--executor", executor, "--results", "there", "--quiet"
+    )
     assert done.returncode == 0, done.stderr
     assert errors(loaded("there")) == here
 
@@ -99,12 +104,17 @@ def test_the_version_depends_on_all_modules_of_the_folder_that_are_imported(modu
         file.write_text(text)
 
 
-def test_the_version_depends_on_imported_modules_of_other_folders_that_are_not_installed(module, monkeypatch):
+def test_the_version_depends_on_imported_modules_of_other_folders_that_are_not_installed(
+    module, monkeypatch
+):
     folder = Path("elsewhere").resolve()
     for place in (folder, folder / "site-packages"):
         place.mkdir()
         monkeypatch.syspath_prepend(place)
-    own, installed = folder / f"{module}_own.py", folder / "site-packages" / f"{module}_installed.py"
+    own, installed = (
+        folder / f"{module}_own.py",
+        folder / "site-packages" / f"{module}_installed.py",
+    )
     for file in (own, installed):
         file.write_text("")
         with Path(f"{module}.py").open("a") as importing:
@@ -119,7 +129,9 @@ def test_the_version_depends_on_imported_modules_of_other_folders_that_are_not_i
 def test_a_process_that_has_loaded_other_code_than_was_planned_fails_the_runs(module, monkeypatch):
     monkeypatch.setattr(worker, "algorithms_of", lambda *_: ((f"{module}:Halves", "0" * 12),) * 2)
     runs = runs_of(module, "Halves", code=1)
-    assert runs["error"].str.contains("which this process has loaded. Start the workers again.").all()
+    assert (
+        runs["error"].str.contains("which this process has loaded. Start the workers again.").all()
+    )
 
 
 def test_damaged_curves_are_read_as_they_were_or_refused():
@@ -136,7 +148,9 @@ def test_damaged_curves_are_read_as_they_were_or_refused():
         except ValueError:
             n_refused += 1
         else:
-            same = [np.array_equal(found[name], expected[name]) for name in found if name in expected]
+            same = [
+                np.array_equal(found[name], expected[name]) for name in found if name in expected
+            ]
             assert all(same)
     assert n_refused > 1_000
 
@@ -145,13 +159,16 @@ def test_a_stored_error_names_no_folder():
     spec = RunSpec("k", Cell("iris", "a", "gha", (), (), ()), 0, 1)
     cause = """File "/home/ann smith/own/mine.py", line 4\nOSError: /home/ann/x.csv: 'https://a.org/b/c', 1/2"""
     assert (
-        failed_result(spec, cause).error == """File "…/mine.py", line 4\nOSError: …/x.csv: 'https://a.org/b/c', 1/2"""
+        failed_result(spec, cause).error
+        == """File "…/mine.py", line 4\nOSError: …/x.csv: 'https://a.org/b/c', 1/2"""
     )
 
 
 def test_a_huge_error_is_cut_where_it_is_stored():
     spec = RunSpec("k", Cell("iris", "a", "gha", (), (), ()), 0, 1)
-    error = failed_result(spec, 'Traceback:\n  File "a.py", line 1, in fit\nValueError: ' + "é" * 20_000_000).error
+    error = failed_result(
+        spec, 'Traceback:\n  File "a.py", line 1, in fit\nValueError: ' + "é" * 20_000_000
+    ).error
     assert error is not None
     assert len(error.encode()) <= 10_100
     assert cause_of(error).startswith("ValueError: éé")
@@ -228,9 +245,12 @@ def test_relative_paths_hold_after_a_method_has_changed_the_working_directory(mo
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="other systems do not list the processes that are left"
+    not sys.platform.startswith("linux"),
+    reason="other systems do not list the processes that are left",
 )
-@pytest.mark.parametrize("options", [("--workers", 0), ("--workers", 2), ("--workers", 1, "--executor", "dask")])
+@pytest.mark.parametrize(
+    "options", [("--workers", 0), ("--workers", 2), ("--workers", 1, "--executor", "dask")]
+)
 def test_a_thread_and_a_process_that_a_method_leaves_do_not_hold_the_command(module, options):
     write_own(f'"{module}:Leaves"')
     done = pppca_process("run", "own.yaml", "--no-tables", *options)
@@ -239,7 +259,9 @@ def test_a_thread_and_a_process_that_a_method_leaves_do_not_hold_the_command(mod
 
 
 def test_the_code_of_a_main_module_is_refused():
-    with pytest.raises(ConfigError, match=r"got a class of a script or notebook\. Move it into a module"):
+    with pytest.raises(
+        ConfigError, match=r"got a class of a script or notebook\. Move it into a module"
+    ):
         version_of(type("M", (), {"__module__": "__main__"}))
 
 
@@ -271,6 +293,9 @@ def test_slow_runs_of_third_party_code_are_saved_one_by_one_and_short_runs_toget
     request = read_request([Path("own.yaml")], repeats=4)
     with Store(Path("results.sqlite")) as store:
         finished = []
-        options = {"plans": request.plans, "progress": lambda n_finished, _: finished.append(n_finished)}
+        options = {
+            "plans": request.plans,
+            "progress": lambda n_finished, _: finished.append(n_finished),
+        }
         runner.run(request.specs, store, request.problems, workers=0, **options)
     assert finished == expected

@@ -22,7 +22,9 @@ def planned(*methods: dict[str, object], repeats: int = 1) -> list[RunSpec]:
     return specs_of(small(*methods, repeats=repeats, tau=5))
 
 
-def run(specs: list[RunSpec], store: Store, problems: runner.OpenProblems = IRIS, **given: object) -> Outcome:
+def run(
+    specs: list[RunSpec], store: Store, problems: runner.OpenProblems = IRIS, **given: object
+) -> Outcome:
     store.plan(plan_of(specs))
     return runner.run(specs, store, problems, **given)  # type: ignore[arg-type]
 
@@ -30,10 +32,14 @@ def run(specs: list[RunSpec], store: Store, problems: runner.OpenProblems = IRIS
 @POSIX
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_killed_fork_server_is_started_again_and_loses_no_run(store, tmp_path, monkeypatch, workers):
+def test_a_killed_fork_server_is_started_again_and_loses_no_run(
+    store, tmp_path, monkeypatch, workers
+):
     monkeypatch.setattr(runner, "compute", dying_workers.kill_the_server_once)
     specs = planned({"method": "gha", "n_epochs": 5}, {"method": "all_features"}, repeats=3)
-    marked = {name: (replace(source, data_dir=tmp_path), one) for name, (source, one) in IRIS.items()}
+    marked = {
+        name: (replace(source, data_dir=tmp_path), one) for name, (source, one) in IRIS.items()
+    }
     assert run(specs, store, marked, workers=workers) == Outcome(6, 0, 6, 0, None)
     assert multiprocessing.active_children() == []
 
@@ -77,7 +83,9 @@ def test_a_timed_run_warns_while_it_waits_for_the_lock(store, lock):
         os.close(held)
 
     assert run(planned(TIMED), store, workers=0, warn=release).n_done == 1
-    assert said == ["another process measures times on this machine: each group of timed runs waits for it."]
+    assert said == [
+        "another process measures times on this machine: each group of timed runs waits for it."
+    ]
 
 
 @POSIX

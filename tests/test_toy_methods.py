@@ -94,7 +94,9 @@ def printed(folder: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_file_and_an_entry_add_a_method_that_runs_and_is_tabulated_by_title_with_its_settings(tmp_path):
+def test_a_file_and_an_entry_add_a_method_that_runs_and_is_tabulated_by_title_with_its_settings(
+    tmp_path,
+):
     package = tmp_path / "pppca_bench"
     shutil.copytree(ROOT / "pppca_bench", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "reducers" / "random_projection.py").write_text(REDUCER)
@@ -110,6 +112,10 @@ def test_a_file_and_an_entry_add_a_method_that_runs_and_is_tabulated_by_title_wi
         if "time" not in record["quantity"]
     ]
     rows = {record["row"] for record in records if "random projection" in record["row"]}
-    assert {re.sub(r" \(\d+\)", "", row).partition(",")[0] for row in rows} == {"iris", "wine", "wdbc"}
+    assert {re.sub(r" \(\d+\)", "", row).partition(",")[0] for row in rows} == {
+        "iris",
+        "wine",
+        "wdbc",
+    }
     assert all(re.search(r"n_components = [13]", row) for row in rows)
     assert all(record["n"] == 3 and record["n_failed"] == 0 for record in records)

@@ -67,7 +67,10 @@ def test_trust_the_count_is_that_of_the_expansion(config, repeats):
 
 @pytest.mark.parametrize(
     ("line", "promise", "expected"),
-    [(4, "training_examples", "the end of the file after"), (1, "real_in", "line 8: expected 1000000001 values")],
+    [
+        (4, "training_examples", "the end of the file after"),
+        (1, "real_in", "line 8: expected 1000000001 values"),
+    ],
 )
 def test_trust_a_header_that_promises_too_much_takes_no_memory(tmp_path, line, promise, expected):
     path = write_dt(tmp_path / "small.dt")

@@ -21,7 +21,11 @@ from pppca_bench.store.database import Store
 pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 SPECS = specs_of(
-    small({"method": "dgha", "tau": 5.0, "n_epochs": 2}, name="small", classifier={"hidden": [2], "max_epochs": 5})
+    small(
+        {"method": "dgha", "tau": 5.0, "n_epochs": 2},
+        name="small",
+        classifier={"hidden": [2], "max_epochs": 5},
+    )
 )
 
 
@@ -45,10 +49,17 @@ def path(template, tmp_path) -> Path:
 
 @pytest.mark.parametrize(
     ("value", "status", "error"),
-    [(np.inf, "failed", "optimality_percent: expected a finite number, got inf"), (np.nan, "done", None)],
+    [
+        (np.inf, "failed", "optimality_percent: expected a finite number, got inf"),
+        (np.nan, "done", None),
+    ],
 )
-def test_trust_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(monkeypatch, value, status, error):
-    monkeypatch.setattr(cell, "measure_reconstruction", lambda *_: {"optimality_percent": np.float64(value)})
+def test_trust_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(
+    monkeypatch, value, status, error
+):
+    monkeypatch.setattr(
+        cell, "measure_reconstruction", lambda *_: {"optimality_percent": np.float64(value)}
+    )
     (result, _) = run_group(SPECS, next(iter(opened(["iris"]).values()))[1])
     assert result.status == status
     assert "optimality_percent" not in result.values
@@ -56,9 +67,14 @@ def test_trust_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(m
 
 
 class TestOrigins:
-    ORIGINS = ({"pppca": "1+abc", "numpy": "2.1", "configs": {"a": "1"}}, {"pppca": "1+abd", "numpy": "2.1"})
+    ORIGINS = (
+        {"pppca": "1+abc", "numpy": "2.1", "configs": {"a": "1"}},
+        {"pppca": "1+abd", "numpy": "2.1"},
+    )
 
-    @pytest.mark.parametrize(("origins", "n_notes"), [(ORIGINS, 2), ((ORIGINS[0], ORIGINS[0] | {"configs": {}}), 0)])
+    @pytest.mark.parametrize(
+        ("origins", "n_notes"), [(ORIGINS, 2), ((ORIGINS[0], ORIGINS[0] | {"configs": {}}), 0)]
+    )
     def test_trust_a_cell_of_different_code_is_noted(self, path, origins, n_notes):
         with Store(path) as store:
             results = [result for _, result in store.runs()]
@@ -80,7 +96,9 @@ class TestBaseline:
         path = tmp_path / "baseline.json"
         write_baseline(self.CELLS, path)
         one = dict(list(self.CELLS.items())[:1])
-        with pytest.raises(StoreError, match=r"none for 1, such as T5, cancer1, 100%, τ = 10, .*`--force`"):
+        with pytest.raises(
+            StoreError, match=r"none for 1, such as T5, cancer1, 100%, τ = 10, .*`--force`"
+        ):
             write_baseline(one, path)
         assert read_baseline(path) == self.CELLS
         write_baseline(one, path, force=True)

@@ -31,7 +31,9 @@ def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     (folder / "small.yaml").write_text(CONFIG.format(problem="iris"))
     write_dt(folder / "\x1b[2J\x9bé.dt")
-    (folder / "evil.yaml").write_text(CONFIG.format(problem='"\\e[2J\\x9bé.dt"').replace("small", "evil"))
+    (folder / "evil.yaml").write_text(
+        CONFIG.format(problem='"\\e[2J\\x9bé.dt"').replace("small", "evil")
+    )
     for name in ("small", "evil"):
         done = shell(f"run {name}.yaml --workers 0", folder)
         assert done.returncode == 0, done.stderr
@@ -44,14 +46,19 @@ def shell(
     """Let a shell run a command, with its streams redirected and their encoding set."""
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     command = f"exec {sys.executable} -m pppca_bench {arguments} {redirection}"
-    return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=120)
+    return subprocess.run(
+        command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=120
+    )
 
 
 @pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize(
     ("encoding", "arguments", "expected"),
-    [("cp1252", "compare small --all --format markdown", "tau=5"), ("utf-8", "tables small", "τ = 5")],
+    [
+        ("cp1252", "compare small --all --format markdown", "tau=5"),
+        ("utf-8", "tables small", "τ = 5"),
+    ],
 )
 def test_trust_an_old_encoding_falls_back_to_what_it_has(finished, encoding, arguments, expected):
     done = shell(arguments, finished, encoding=encoding)
@@ -69,7 +76,9 @@ def test_trust_what_an_encoding_lacks_is_written_in_its_characters(monkeypatch):
 
 @pytest.mark.slow
 @POSIX
-@pytest.mark.parametrize("arguments", ["tables evil", "run evil.yaml --dry-run", "run $'x\\e[2J.yaml'", "$'\\e[2J'"])
+@pytest.mark.parametrize(
+    "arguments", ["tables evil", "run evil.yaml --dry-run", "run $'x\\e[2J.yaml'", "$'\\e[2J'"]
+)
 def test_trust_control_characters_of_a_files_name_never_reach_the_terminal(finished, arguments):
     # A terminal instead of a pipe: click removes colours from any other output.
     import pty
@@ -121,9 +130,13 @@ def test_trust_stderr_that_fails_is_given_up_and_stdout_is_not():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
-def test_trust_a_run_without_stderr_completes_with_a_valid_database_and_a_full_stdout_is_an_error(finished):
+def test_trust_a_run_without_stderr_completes_with_a_valid_database_and_a_full_stdout_is_an_error(
+    finished,
+):
     for results, redirection in (("closed", "<&- 2>&-"), ("full", "2>/dev/full")):
-        done = shell(f"run small.yaml --results {results} --workers 0", finished, redirection=redirection)
+        done = shell(
+            f"run small.yaml --results {results} --workers 0", finished, redirection=redirection
+        )
         assert done.returncode == 0, done.stdout
         assert b"Results of small" in done.stdout
         assert shell(f"tables --results {results}", finished).returncode == 0

@@ -17,7 +17,9 @@ VEHICLE = uci_sets()["vehicle"]
 
 
 def test_every_packaged_file_is_registered():
-    assert {path.name for path in (ROOT / "data" / "uci").glob("*.xz")} == {f"{name}.csv.xz" for name in uci_sets()}
+    assert {path.name for path in (ROOT / "data" / "uci").glob("*.xz")} == {
+        f"{name}.csv.xz" for name in uci_sets()
+    }
 
 
 @pytest.mark.parametrize("info", uci_sets().values(), ids=uci_sets())
@@ -30,13 +32,19 @@ def test_the_readme_has_the_registered_sizes_and_digest(info):
 @pytest.mark.parametrize("info", uci_sets().values(), ids=uci_sets())
 def test_a_set_has_the_registered_sizes_no_copies_and_no_gaps_and_splits_into_ten_folds(info):
     data = DataSet(OwnData("uci", info.name, rule=SplitRule(folds=10)))
-    assert (len(data.y), len(data.inputs), len(data.classes)) == (info.n_rows, info.n_inputs, info.n_classes)
+    assert (len(data.y), len(data.inputs), len(data.classes)) == (
+        info.n_rows,
+        info.n_inputs,
+        info.n_classes,
+    )
     assert not data.table.frame.duplicated().any()
     assert not any(column.has_gaps for column in data.inputs)
     assert data.notices == []  # no copies, identifiers, or doubtful types
 
 
-@pytest.mark.parametrize(("name", "column"), [("contraceptive", "husband_occupation"), ("vowel", "speaker")])
+@pytest.mark.parametrize(
+    ("name", "column"), [("contraceptive", "husband_occupation"), ("vowel", "speaker")]
+)
 def test_nominal_numbers_are_categories(name, column):
     assert OwnData("uci", name).read().columns[column][0].kind == "category"
 
@@ -45,7 +53,9 @@ def test_a_file_with_another_digest_and_a_missing_file_are_refused(tmp_path, mon
     path = tmp_path / "uci" / "vehicle.csv.xz"
     monkeypatch.setattr("pppca_bench.problems.proben1._FOLDERS", (tmp_path,))
     expected = f"^{re.escape(str(path))}: expected SHA-256 {VEHICLE.sha256}, got "
-    with pytest.raises(DataError, match=rf"{expected}No such file or directory\. Install pppca-bench again\.$"):
+    with pytest.raises(
+        DataError, match=rf"{expected}No such file or directory\. Install pppca-bench again\.$"
+    ):
         OwnData("uci", "vehicle").read()
     path.parent.mkdir()
     shutil.copy(ROOT / "data" / "uci" / path.name, path)
@@ -57,5 +67,10 @@ def test_a_file_with_another_digest_and_a_missing_file_are_refused(tmp_path, mon
 
 def test_the_commands_list_and_describe_the_sets():
     listed = printed("data", "list")
-    assert all(re.search(rf"^uci:{info.name} .* {info.n_rows}, split by", listed, re.M) for info in uci_sets().values())
-    assert "bus (218), opel (212), saab (217), van (199)\n" in printed("data", "describe", "uci:vehicle")
+    assert all(
+        re.search(rf"^uci:{info.name} .* {info.n_rows}, split by", listed, re.M)
+        for info in uci_sets().values()
+    )
+    assert "bus (218), opel (212), saab (217), van (199)\n" in printed(
+        "data", "describe", "uci:vehicle"
+    )

@@ -42,12 +42,23 @@ def made_up(n_runs: int) -> Snapshot:
         for method, mean in (("dgha", 10.0), ("pca", 10.0), ("all_features", 12.0)):
             for tau in (5, 10) if method != "all_features" else (None,):
                 settings = {} if tau is None else {"tau": tau}
-                cell = cell_of(problem, method, {**settings, "centre": True} if method == "dgha" else settings, {})
+                cell = cell_of(
+                    problem,
+                    method,
+                    {**settings, "centre": True} if method == "dgha" else settings,
+                    {},
+                )
                 values = rng.normal((mean + 5.0 * place, mean + place), 1.0, (n_runs, 2))
-                runs += [run_of(cell, repeat, **{ERROR: own, SIZE: size}) for repeat, (own, size) in enumerate(values)]
+                runs += [
+                    run_of(cell, repeat, **{ERROR: own, SIZE: size})
+                    for repeat, (own, size) in enumerate(values)
+                ]
         for tau in (5, 10):
             error, size = rng.normal((10.0 + 5.0 * place, 10.0 + place), 1.0 / 60**0.5)
-            numbers["A", problem, str(tau)] = {ERROR: Number(f"{error:.2f}", 1.0), SIZE: Number(f"{size:.2f}")}
+            numbers["A", problem, str(tau)] = {
+                ERROR: Number(f"{error:.2f}", 1.0),
+                SIZE: Number(f"{size:.2f}"),
+            }
     lines = {
         "rows": tuple({"key": row, "runs": {"problem": row}} for row in ROWS),
         "columns": tuple({"key": str(tau), "runs": {"tau": tau}} for tau in (5, 10)),
@@ -59,10 +70,14 @@ def made_up(n_runs: int) -> Snapshot:
         configs=(),
         searched=(),
         rules=(Rule(margin=0.5, unit="sd", runs=60),),
-        placebos=tuple(Placebo(name=name, tables=("A",), **keys) for name, keys in PLACEBOS.items()),
+        placebos=tuple(
+            Placebo(name=name, tables=("A",), **keys) for name, keys in PLACEBOS.items()
+        ),
         layouts=(
             Layout(id="A", runs={"method": "dgha", "centre": True}, **shared),
-            Layout(id="B", runs={"method": "all_features"}, **shared | {"columns": ({"key": "5"},)}),
+            Layout(
+                id="B", runs={"method": "all_features"}, **shared | {"columns": ({"key": "5"},)}
+            ),
         ),
         numbers=numbers,
     )
@@ -75,7 +90,11 @@ def snapshot() -> Snapshot:
 
 
 def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, object]]:
-    return {record["program"]: record for record in snapshot.shares("A") if record["quantity"] == quantity}
+    return {
+        record["program"]: record
+        for record in snapshot.shares("A")
+        if record["quantity"] == quantity
+    }
 
 
 def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snapshot):
@@ -84,14 +103,21 @@ def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snaps
         right, off = own["a right program"], own["a program off by the margin"]
         assert (right["n"], right["differs"]) == (40, pytest.approx(0.0, abs=2))
         assert right["reproduced"] == pytest.approx(91, abs=6)
-        assert [off[verdict] for verdict in ("reproduced", "differs")] == pytest.approx([5, 91], abs=6)
+        assert [off[verdict] for verdict in ("reproduced", "differs")] == pytest.approx(
+            [5, 91], abs=6
+        )
         assert own["ours"]["reproduced"] == pytest.approx(right["reproduced"], abs=12)
 
 
 def test_a_placebo_has_the_numbers_of_its_runs_of_another_table_or_of_the_next_row(snapshot):
     own = shares(snapshot)
     assert "no runs" not in own
-    assert [own[name]["n"] for name in ("equal runs", "other runs", "other table", "next row")] == [40, 40, 20, 4]
+    assert [own[name]["n"] for name in ("equal runs", "other runs", "other table", "next row")] == [
+        40,
+        40,
+        20,
+        4,
+    ]
     assert [own[name]["tells"] for name in own] == [None, None, None, "no", "yes", "yes", "yes"]
     assert own["other runs"]["differs"] == own["next row"]["differs"] == 100.0
 
@@ -102,7 +128,9 @@ def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(s
     n_ours, n_theirs = own["ours"]["ours"], round(0.4 * own["equal runs"]["reproduced"])
     counts = f"{n_ours} against {n_theirs} of 40 numbers"
     sentence = f"this table does not tell DGHA from equal runs, since {counts} are reproduced."
-    assert lines[2].startswith(f"Error: {sentence} Dimensionality: this table does not tell DGHA from equal runs")
+    assert lines[2].startswith(
+        f"Error: {sentence} Dimensionality: this table does not tell DGHA from equal runs"
+    )
     assert "other runs" not in lines[2]
     below = f"Error: {n_ours} of 40 numbers are reproduced"
     (note,) = [line for line in lines if line.startswith(below)]
@@ -119,7 +147,13 @@ def test_with_too_few_runs_for_a_draw_no_placebo_is_judged():
 
 def test_the_page_has_the_shares_of_the_rendered_table():
     root = Path(__file__).parents[1]
-    table = (root / "docs" / "verdicts.md").read_text("utf-8").split(f"<!-- {SHARES} -->\n")[1].strip().splitlines()
+    table = (
+        (root / "docs" / "verdicts.md")
+        .read_text("utf-8")
+        .split(f"<!-- {SHARES} -->\n")[1]
+        .strip()
+        .splitlines()
+    )
     page = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
     with (root / "results" / "tables" / f"{SHARES}.csv").open(encoding="utf-8") as file:
         rendered = list(csv.DictReader(file))
@@ -139,10 +173,17 @@ def test_a_comparison_draws_nothing(snapshot, monkeypatch):
 
 @pytest.mark.parametrize(
     ("scale", "number", "mean"),
-    [("means", "4.00", 5.0), ("ratios", "4.00", 4.0 * math.exp(0.25)), ("correlations", "0.00", math.tanh(0.5))],
+    [
+        ("means", "4.00", 5.0),
+        ("ratios", "4.00", 4.0 * math.exp(0.25)),
+        ("correlations", "0.00", math.tanh(0.5)),
+    ],
 )
 def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, number, mean):
-    rule, ours = Rule(margin=0.5, unit="sd", runs=60, compare=scale), Summary(float(number), 2.0, 240, -0.1, 0.1)
+    rule, ours = (
+        Rule(margin=0.5, unit="sd", runs=60, compare=scale),
+        Summary(float(number), 2.0, 240, -0.1, 0.1),
+    )
     assert off_by_margin(Number(number, 2.0), ours, rule).mean == pytest.approx(mean)
 
 
@@ -151,13 +192,20 @@ def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, num
     [
         ({"tables": ["Z"], "table": "U1"}, "tables: expected some of U1; U2, got 'Z'"),
         ({"tables": ["U1"], "table": "Z"}, "table: expected some of U1; U2, got 'Z'"),
-        ({"tables": ["U1"], "cycles": [["wine, QDA", "none"]]}, "cycles: expected some of wine, QDA; "),
+        (
+            {"tables": ["U1"], "cycles": [["wine, QDA", "none"]]},
+            "cycles: expected some of wine, QDA; ",
+        ),
         ({"tables": ["U1"]}, "expected one of table, cycles and runs, got none"),
         ({"tables": ["U1"], "table": "U2", "runs": {"method": "pca"}}, "runs, got table and runs"),
     ],
 )
 def test_an_invalid_placebo_is_an_error_with_line_and_key(keys, expected, tmp_path):
-    folder = Path(shutil.copytree(Path(__file__).parents[1] / "docs" / "examples" / "reference", tmp_path / "mine"))
+    folder = Path(
+        shutil.copytree(
+            Path(__file__).parents[1] / "docs" / "examples" / "reference", tmp_path / "mine"
+        )
+    )
     with (folder / "reference.yaml").open("a") as file:
         file.write(f"placebos: [{json.dumps({'name': 'wrong', **keys})}]\n")
     with pytest.raises(OwnDataError, match=re.escape(expected)) as error:
@@ -176,17 +224,30 @@ def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_
         return f"{own.min():.0f} to {own.max():.0f} %"
 
     errors, linear, pivot = ("T1 T3 T5 T7", "Error"), ("P3 P4", "all"), ("P8 P9 P10 P11", "all")
-    of_right, of_off = ([span(program, *own) for own in (errors, linear, pivot)] for program in (RIGHT, OFF))
+    of_right, of_off = (
+        [span(program, *own) for own in (errors, linear, pivot)] for program in (RIGHT, OFF)
+    )
     assert f"gets {of_right[0]} of the errors of T1, T3, T5 and T7 (" in page
     assert f"{of_right[1]} of P3 and P4 (simulated: 74 %), and {of_right[2]} of P8 to P11." in page
     dimensionalities = span(OFF, "T1 T2 T3 T5 T7", "Dimensionality")
-    assert f"in {of_off[0]}, in {of_off[1]} and in {of_off[2]} of these numbers, and in {dimensionalities} of" in page
+    assert (
+        f"in {of_off[0]}, in {of_off[1]} and in {of_off[2]} of these numbers, and in {dimensionalities} of"
+        in page
+    )
     untold = shares[shares["tells"] == "no"]
     assert [*zip(untold["row"], untold["quantity"], untold["program"], strict=True)] == [
         ("T5", "Error", "exact PCA"),
         ("P9", "all", "swapped shortcuts"),
         ("P11", "all", "swapped shortcuts"),
     ]
-    differing = (root / "results" / "README.md").read_text("utf-8").split("Results that differ:")[1].splitlines()
+    differing = (
+        (root / "results" / "README.md")
+        .read_text("utf-8")
+        .split("Results that differ:")[1]
+        .splitlines()
+    )
     of_report = [line.split("|")[4].strip() for line in differing if re.match(r"\| P\d+ ", line)]
-    assert f"Of the {len(of_report)} numbers of the report that differ, {of_report.count('correlation')} are" in page
+    assert (
+        f"Of the {len(of_report)} numbers of the report that differ, {of_report.count('correlation')} are"
+        in page
+    )

@@ -35,14 +35,20 @@ class TestMeans:
         own = contrast(Number("2.0000000", 0.9), ours(mean, sd, n), SD)
         welch = stats.ttest_ind_from_stats(mean, sd, n, 2.0, 0.9, 60, equal_var=False)
         assert own.p == pytest.approx(welch.pvalue, rel=1e-4)
-        half = stats.t.ppf(0.975, welch_degrees(sd, n, 0.9, 60)) * math.hypot(sd / math.sqrt(n), 0.9 / math.sqrt(60))
+        half = stats.t.ppf(0.975, welch_degrees(sd, n, 0.9, 60)) * math.hypot(
+            sd / math.sqrt(n), 0.9 / math.sqrt(60)
+        )
         assert (own.low, own.high) == pytest.approx((mean - 2.0 - half, mean - 2.0 + half))
         assert (own.difference, own.margin) == pytest.approx((mean - 2.0, 0.45))
 
     @pytest.mark.parametrize("mean", [2.15, 2.19, 2.21, 2.3, 1.85, 1.79])
-    def test_a_number_is_equivalent_where_both_one_sided_tests_reject_a_difference_as_large_as_the_margin(self, mean):
+    def test_a_number_is_equivalent_where_both_one_sided_tests_reject_a_difference_as_large_as_the_margin(
+        self, mean
+    ):
         tests = [
-            stats.ttest_ind_from_stats(mean, 1.0, 240, 2.0 + edge, 0.9, 60, equal_var=False, alternative=side).pvalue
+            stats.ttest_ind_from_stats(
+                mean, 1.0, 240, 2.0 + edge, 0.9, 60, equal_var=False, alternative=side
+            ).pvalue
             for edge, side in ((0.45, "less"), (-0.45, "greater"))
         ]
         assert contrast(Number("2.0000000", 0.9), ours(mean), SD).equivalent == (max(tests) < 0.05)
@@ -60,7 +66,9 @@ class TestMeans:
         values = [1.0, 2.0, 4.0, 5.5]
         result = contrast(Number("2.0000000"), summarise(values), Rule(margin=1.0))
         assert result.p == pytest.approx(stats.ttest_1samp(values, 2.0).pvalue, rel=1e-4)
-        assert contrast(Number("2.0"), summarise(values), Rule(margin=10, unit="percent")).margin == pytest.approx(0.2)
+        assert contrast(
+            Number("2.0"), summarise(values), Rule(margin=10, unit="percent")
+        ).margin == pytest.approx(0.2)
 
     def test_numbers_that_round_to_the_published_number_are_equal(self):
         assert contrast(Number("2.3", 0.0), ours(2.349, 1e-9), SD).p == 1.0
@@ -75,7 +83,12 @@ class TestMeans:
 
     @pytest.mark.parametrize(
         ("mean", "sd", "expected"),
-        [(2.0, 1.0, "reproduced"), (2.24, 1.0, "consistent"), (3.0, 1.0, "differs"), (-50.0, 1.0, "differs")],
+        [
+            (2.0, 1.0, "reproduced"),
+            (2.24, 1.0, "consistent"),
+            (3.0, 1.0, "differs"),
+            (-50.0, 1.0, "differs"),
+        ],
     )
     def test_the_verdict_follows_from_equivalence_and_significance(self, mean, sd, expected):
         assert verdict(Number("2.00", 0.9), ours(mean, sd), SD) == expected
@@ -91,10 +104,14 @@ def test_ratios_are_compared_by_their_logarithm():
     error = math.hypot(25.0 / 110.0 / math.sqrt(240), 20.0 / 100.0 / math.sqrt(60))
     degrees = welch_degrees(25.0 / 110.0, 240, 0.2, 60)
     half = stats.t.ppf(0.975, degrees) * error
-    assert (result.low, result.high) == pytest.approx((110.0 * math.exp(-half) - 100.0, 110.0 * math.exp(half) - 100.0))
+    assert (result.low, result.high) == pytest.approx(
+        (110.0 * math.exp(-half) - 100.0, 110.0 * math.exp(half) - 100.0)
+    )
     assert result.margin == pytest.approx(100.0 * math.expm1(0.1))
     assert result.p == pytest.approx(2 * stats.t.sf(math.log(1.1) / error, degrees), rel=1e-4)
-    assert contrast(Number("0.00", 1.0), ours(0.5), RATIO).margin == pytest.approx(0.5)  # 0 has no logarithm
+    assert contrast(Number("0.00", 1.0), ours(0.5), RATIO).margin == pytest.approx(
+        0.5
+    )  # 0 has no logarithm
 
 
 def correlated(r: float, error: float, n: int = 240) -> Summary:
@@ -106,14 +123,18 @@ def correlated(r: float, error: float, n: int = 240) -> Summary:
 def test_correlations_are_compared_by_fishers_z():
     result = contrast(Number("0.5000000"), correlated(0.8, 0.1), RHO)
     z = math.atanh(0.8) - math.atanh(0.5)
-    error = math.hypot(0.1, 0.1 * math.sqrt(240 / 60))  # the published correlation has the same spread, of 60 runs
+    error = math.hypot(
+        0.1, 0.1 * math.sqrt(240 / 60)
+    )  # the published correlation has the same spread, of 60 runs
     assert result.p == pytest.approx(2 * stats.t.sf(z / error, 239), rel=1e-4)
     assert result.margin == pytest.approx(math.tanh(math.atanh(0.5) + 0.5) - 0.5)
     assert verdict(Number("0.50"), correlated(0.55, 0.06), RHO) == "reproduced"
     assert verdict(Number("1.00"), correlated(-0.9, 0.1), RHO) == "differs"
 
 
-@pytest.mark.parametrize(("mean", "expected"), [(8.0, "differs"), (9.0, "reproduced"), (10.0, "differs")])
+@pytest.mark.parametrize(
+    ("mean", "expected"), [(8.0, "differs"), (9.0, "reproduced"), (10.0, "differs")]
+)
 def test_exact_values_must_be_equal(mean, expected):
     assert verdict(Number("9"), ours(mean, NAN, 1), EXACT) == expected
 
@@ -142,11 +163,19 @@ def test_a_difference_alone_may_differ_and_be_consistent_among_many():
 )
 def test_normal_errors_give_these_shares_of_the_verdicts(runs, n, margin, shift, expected):
     rng, rule = np.random.default_rng(5), Rule(margin=margin, unit="sd", runs=runs)
-    printed, counts = n > 30, dict.fromkeys(("reproduced", "consistent", "differs"), 0)  # the slides print no sd
+    printed, counts = (
+        n > 30,
+        dict.fromkeys(("reproduced", "consistent", "differs"), 0),
+    )  # the slides print no sd
     for _ in range(25):  # tables of forty numbers
         theirs, own = rng.normal(shift, 1.0, (40, runs)), rng.normal(0.0, 1.0, (40, n))
-        numbers = [Number(f"{row.mean():.6f}", float(row.std(ddof=1)) if printed else None) for row in theirs]
+        numbers = [
+            Number(f"{row.mean():.6f}", float(row.std(ddof=1)) if printed else None)
+            for row in theirs
+        ]
         summaries = map(summarise, own.tolist())
-        for each in verdicts([contrast(number, one, rule) for number, one in zip(numbers, summaries, strict=True)]):
+        for each in verdicts(
+            [contrast(number, one, rule) for number, one in zip(numbers, summaries, strict=True)]
+        ):
             counts[each] += 1
     assert [count / 10 for count in counts.values()] == pytest.approx(expected, abs=5)

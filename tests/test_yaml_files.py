@@ -11,7 +11,14 @@ from pydantic import Field, model_validator
 
 from pppca_bench.errors import ConfigError
 from pppca_bench.yaml_files.section import Section, broken_rule, raise_errors
-from pppca_bench.yaml_files.source import MAX_BYTES, MAX_DEPTH, YamlSource, dump_yaml, parse_yaml, read_yaml
+from pppca_bench.yaml_files.source import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    YamlSource,
+    dump_yaml,
+    parse_yaml,
+    read_yaml,
+)
 
 
 def read(text: str) -> YamlSource:
@@ -53,7 +60,9 @@ def test_values_are_plain_and_typed_by_yaml():
         (("seed",), 2),
     ],
 )
-def test_each_value_knows_the_line_of_its_key_or_item_and_absent_values_that_of_their_parent(location, line):
+def test_each_value_knows_the_line_of_its_key_or_item_and_absent_values_that_of_their_parent(
+    location, line
+):
     assert read(DOCUMENT).line(location) == line
 
 
@@ -81,7 +90,10 @@ def test_text_that_is_no_utf_8_is_refused_with_its_line(tmp_path):
 
 def test_no_tag_runs_code(tmp_path):
     touch = f"!!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{tmp_path / 'trace'}]]"
-    for text in (f"a: {touch}", f"a: !!python/object/new:pathlib.Path.touch [{tmp_path / 'trace'}]"):
+    for text in (
+        f"a: {touch}",
+        f"a: !!python/object/new:pathlib.Path.touch [{tmp_path / 'trace'}]",
+    ):
         with pytest.raises(ConfigError, match="expected plain values, got the tag"):
             read(text)
     assert not list(tmp_path.iterdir())
@@ -91,7 +103,20 @@ NUMBERS = {
     "1e-3": 1e-3, "1E3": 1e3, "-.5e+2": -50.0, "2.e1": 20.0, "-0": 0, "0.5": 0.5, "00.5": 0.5, "0x17": 23,
     "1_000": 1000, "-.inf": -math.inf, str(10**308 - 1): 10**308 - 1, "true": True, "~": None, "": None,
 }  # fmt: skip
-TEXTS = ["e3", "1e", "017", "-010", "00", "1:30", "1:30:00.5", "on", "No", "OFF", "yes", "2024-01-01"]
+TEXTS = [
+    "e3",
+    "1e",
+    "017",
+    "-010",
+    "00",
+    "1:30",
+    "1:30:00.5",
+    "on",
+    "No",
+    "OFF",
+    "yes",
+    "2024-01-01",
+]
 TEXTS += ["1" * 309, "0x" + "f" * 256]
 
 
@@ -114,7 +139,9 @@ class Part(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.size == 9:
-            raise_errors([(("size",), "expected less than 9 {really}, got 9"), ((), "expected another part")])
+            raise_errors(
+                [(("size",), "expected less than 9 {really}, got 9"), ((), "expected another part")]
+            )
         return self
 
 

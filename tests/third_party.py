@@ -178,11 +178,23 @@ class {name}(Halves):
 SHAPE = "training split: expected finite numbers of shape (75, at least 1), got"
 CULPRITS = {
     "Reserved": ('self.measures_ = {"seed": 1}', "expected a name that is no column of all runs"),
-    "Negative": ('self.measures_ = {"n_epochs": -5}', "n_epochs: expected a count of at least 0, got -5."),
-    "Sized": ('self.measures_ = {"dimensionality_": np.zeros(3)}', "dimensionality_: expected a number, got array"),
+    "Negative": (
+        'self.measures_ = {"n_epochs": -5}',
+        "n_epochs: expected a count of at least 0, got -5.",
+    ),
+    "Sized": (
+        'self.measures_ = {"dimensionality_": np.zeros(3)}',
+        "dimensionality_: expected a number, got array",
+    ),
     "Texts": ('self.measures_ = {"own": "1"}', "own: expected a number, got '1'."),
-    "Surrogate": ('self.measures_ = {"\\ud800": 1.0}', "expected a name that is no column of all runs, got '\\ud800'."),
-    "Objects": ('self.history_ = {"own": [object()]}', "history_['own']: expected an array of real numbers"),
+    "Surrogate": (
+        'self.measures_ = {"\\ud800": 1.0}',
+        "expected a name that is no column of all runs, got '\\ud800'.",
+    ),
+    "Objects": (
+        'self.history_ = {"own": [object()]}',
+        "history_['own']: expected an array of real numbers",
+    ),
     "Cause": ('raise ValueError("\\ud800")', "ValueError: \\ud800"),
     "Own": ('raise type("Stop", (BaseException,), {})("own")', "Stop: own"),
     "Exits": ("sys.exit(3)", "SystemExit: 3"),
@@ -192,7 +204,11 @@ CULPRITS = {
 }
 """Line of the fit, or of transform if it returns, and cause of the failure, by name of the class."""
 
-OTHERS = {"Boom": 'raise RuntimeError("boom\\nsecond line")', "Interrupts": "raise KeyboardInterrupt", "Plain": "pass"}
+OTHERS = {
+    "Boom": 'raise RuntimeError("boom\\nsecond line")',
+    "Interrupts": "raise KeyboardInterrupt",
+    "Plain": "pass",
+}
 
 CONFIG = """\
 name: own
@@ -225,14 +241,20 @@ def module(tmp_path, monkeypatch):
         sys.modules.pop(own, None)
 
 
-def write_own(*methods: str, classifier: str = f'"{NAIVE_BAYES}"', more: str = "", problems: str = "[iris]") -> Path:
+def write_own(
+    *methods: str, classifier: str = f'"{NAIVE_BAYES}"', more: str = "", problems: str = "[iris]"
+) -> Path:
     """Write a config of methods, and return its path."""
     text = CONFIG.format(methods=", ".join(methods), classifier=classifier, problems=problems)
     Path("own.yaml").write_text(text + more)
     return Path("own.yaml")
 
 
-def run_own(*methods: str, classifier: str = f'"{NAIVE_BAYES}"', results: str = "results", code: int = 0) -> str:
+def run_own(
+    *methods: str, classifier: str = f'"{NAIVE_BAYES}"', results: str = "results", code: int = 0
+) -> str:
     """Run methods on iris, and return the output."""
     path = write_own(*methods, classifier=classifier)
-    return printed("run", path, "--workers", "0", "--results", results, "--quiet", "--no-tables", code=code)
+    return printed(
+        "run", path, "--workers", "0", "--results", results, "--quiet", "--no-tables", code=code
+    )

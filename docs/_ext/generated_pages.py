@@ -53,9 +53,18 @@ _LINKS = (
         re.compile(r"\]\(\.\./results/(experiment\d?)/tables/(\w+)\.md\)"),
         lambda link: f"](#{link[1]}-{link[2].lower()})",
     ),
-    (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda link: f"](#{link[1].lower()})"),
-    (re.compile(r"\]\(\.\./data/README\.md(#[\w-]+)?\)"), lambda link: f"](data.md{link[1] or ''})"),
-    (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda link: f"](results.md{link[1] or ''})"),
+    (
+        re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"),
+        lambda link: f"](#{link[1].lower()})",
+    ),
+    (
+        re.compile(r"\]\(\.\./data/README\.md(#[\w-]+)?\)"),
+        lambda link: f"](data.md{link[1] or ''})",
+    ),
+    (
+        re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"),
+        lambda link: f"](results.md{link[1] or ''})",
+    ),
 )
 
 
@@ -64,7 +73,11 @@ def results_page() -> str:
     text = (RESULTS / "README.md").read_text(encoding="utf-8").partition("\n")[2]
     text = text.replace("[report](report.html)", '<a href="report.html">report</a>')
     names = re.findall(r"^\| \[(\w+)\]\((tables|figures)/\S+\. (.+?) \|", text, re.MULTILINE)
-    text = re.sub(r"\]\((?:tables|figures)/(\w+)\.(?:md|png|svg)\)", lambda link: f"](#{link[1].lower()})", text)
+    text = re.sub(
+        r"\]\((?:tables|figures)/(\w+)\.(?:md|png|svg)\)",
+        lambda link: f"](#{link[1].lower()})",
+        text,
+    )
     parts = [re.sub(r"\]\((tables|figures)/", r"](../results/\1/", text)]
     for name, folder, title in names:
         if folder == "tables":
@@ -78,7 +91,9 @@ def results_page() -> str:
 def experiment_page(name: str) -> str:
     """Return the rendered tables of a registered experiment as targets of links; "" before its first run."""
     tables = sorted((RESULTS / name / "tables").glob("*.md"))
-    return "\n\n".join(f"({name}-{path.stem.lower()})=\n\n{path.read_text(encoding='utf-8')}" for path in tables)
+    return "\n\n".join(
+        f"({name}-{path.stem.lower()})=\n\n{path.read_text(encoding='utf-8')}" for path in tables
+    )
 
 
 def config_keys_page() -> str:
@@ -115,8 +130,9 @@ def fill(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = pattern.sub(target, source[0])
 
 
-def escape_names(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:  # noqa: ARG001
+def escape_names(*arguments: Any) -> None:
     """Keep reStructuredText from taking n_components_ for a link and |x| for a substitution."""
+    lines = arguments[-1]
     lines[:] = [_ABSOLUTE.sub(r"\|\1\|", _LEARNED.sub(r"\1\\_", line)) for line in lines]
 
 
@@ -132,7 +148,10 @@ def _entry_section(key: str, entry: Entry) -> str:
     estimator = contract_of(entry).estimator
     section, descriptions = section_of(entry), _descriptions(estimator)
     names = {own: next(iter(constructor_arguments(estimator, {own: None}))) for own in section}
-    terms = [_term(parameter, own, _markdown(descriptions.get(names[own], ""))) for own, parameter in section.items()]
+    terms = [
+        _term(parameter, own, _markdown(descriptions.get(names[own], "")))
+        for own, parameter in section.items()
+    ]
     text = f"### `{key}: {entry.name}`\n\n{entry.title}: {entry.does}. Source: {entry.source}."
     notes = " ".join(_notes(entry))
     return "\n\n".join(filter(None, [text, notes, *(terms or ["It has no keys of its own."])]))
@@ -200,5 +219,7 @@ def _own_methods(cls: type) -> list[str]:
     """Return the public methods that this package defines, without the methods of scikit-learn."""
     own = [base for base in inspect.getmro(cls) if base.__module__.startswith("pppca_bench")]
     members = (item for base in own for item in vars(base).items())
-    named = {name: None for name, value in members if callable(value) or isinstance(value, property)}
+    named = {
+        name: None for name, value in members if callable(value) or isinstance(value, property)
+    }
     return [name for name in named if not name.startswith("_")]

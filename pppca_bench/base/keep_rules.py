@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-KeepRule = Literal["tau", "variance", "broken_stick", "gavish_donoho", "mle", "parallel", "cross_validation"]
+KeepRule = Literal[
+    "tau", "variance", "broken_stick", "gavish_donoho", "mle", "parallel", "cross_validation"
+]
 
 _N_PERMUTATIONS, _SEED, _N_FOLDS = 20, 1965, 5
 _NO_VARIANCE = 1e-12
@@ -82,7 +84,10 @@ def count_by_cross_validation(X: Floats) -> int:
 
     Source: Tipping and Bishop 1999. A fold decomposes its covariance matrix once for all numbers of components.
     """
-    scores = sum(_log_likelihoods(X, fold) for fold in np.array_split(np.arange(len(X)), min(_N_FOLDS, len(X))))
+    scores = sum(
+        _log_likelihoods(X, fold)
+        for fold in np.array_split(np.arange(len(X)), min(_N_FOLDS, len(X)))
+    )
     return int(np.argmax(scores)) + 1
 
 
@@ -94,7 +99,10 @@ def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
     train, test = np.delete(X, held_out, axis=0), X[held_out]
     m, mean = X.shape[1], train.mean(axis=0)
     eigenvalues, vectors = np.linalg.eigh((train - mean).T @ (train - mean) / (len(train) - 1))
-    eigenvalues, squares = eigenvalues[::-1], np.square((test - mean) @ vectors[:, ::-1]).mean(axis=0)
+    eigenvalues, squares = (
+        eigenvalues[::-1],
+        np.square((test - mean) @ vectors[:, ::-1]).mean(axis=0),
+    )
     known = eigenvalues > _NO_VARIANCE * eigenvalues[0]
     safe = np.where(known, eigenvalues, 1.0)
     k = np.arange(1, m)

@@ -109,8 +109,12 @@ def parameters_of(estimator: type) -> Mapping[str, Parameter]:
     parameters = {}
     for name, stated in signature.parameters.items():
         if stated.kind in (stated.POSITIONAL_OR_KEYWORD, stated.KEYWORD_ONLY):
-            is_readable = not isinstance(stated.annotation, str) and stated.annotation is not stated.empty
-            parameters[name] = Parameter(name, stated.annotation if is_readable else Any, stated.default)
+            is_readable = (
+                not isinstance(stated.annotation, str) and stated.annotation is not stated.empty
+            )
+            parameters[name] = Parameter(
+                name, stated.annotation if is_readable else Any, stated.default
+            )
     return parameters
 
 
@@ -122,7 +126,9 @@ def checkable(annotation: Any) -> Any:
     known = (bool, int, float, str, type(None))
     try:
         kinds = [kind_of(each) for each in _alternatives(annotation)]
-        if all(kind in known or get_origin(kind) in (tuple, Literal) for kind in kinds) and adapter_of(annotation):
+        if all(
+            kind in known or get_origin(kind) in (tuple, Literal) for kind in kinds
+        ) and adapter_of(annotation):
             return annotation
     except (PydanticUserError, TypeError):
         pass
@@ -138,7 +144,9 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     kind: type = type(estimator)
     try:
         parameters = parameters_of(kind).items()
-        values = {name: parameter.checked(getattr(estimator, name)) for name, parameter in parameters}
+        values = {
+            name: parameter.checked(getattr(estimator, name)) for name, parameter in parameters
+        }
         if hasattr(estimator, "check_agreement"):
             estimator.check_agreement()
     except ParameterError as error:
@@ -157,7 +165,9 @@ def check_limit(estimator: Any, name: str, limit: int) -> None:
     """Raise ParameterError if a parameter, unless None, is above a limit that follows from the data."""
     value = getattr(estimator, name)
     if value is not None and value > limit:
-        raise ParameterError(name, f"an integer from 1 to {limit} or null", value, where=type(estimator).__name__)
+        raise ParameterError(
+            name, f"an integer from 1 to {limit} or null", value, where=type(estimator).__name__
+        )
 
 
 def describe(annotation: Any, refused: object = None) -> str:
@@ -208,7 +218,9 @@ def in_words(schema: Mapping[str, Any]) -> str:
             return "a mapping of names to values"
         case {"type": "array"}:
             items = schema.get("prefixItems") or [schema["items"]]
-            noun = re.sub(r"integer|number|mapping|value", r"\g<0>s", re.sub("^an? ", "", in_words(items[0])))
+            noun = re.sub(
+                r"integer|number|mapping|value", r"\g<0>s", re.sub("^an? ", "", in_words(items[0]))
+            )
             return f"a list of {f'{len(items)} ' if 'prefixItems' in schema else _count(schema, 'Items')}{noun}"
         case {"type": "string"}:
             count = _count(schema, "Length")
@@ -236,7 +248,11 @@ def kind_of(annotation: Any) -> Any:
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+    return (
+        get_args(annotation)
+        if get_origin(annotation) in (Union, types.UnionType)
+        else (annotation,)
+    )
 
 
 @cache

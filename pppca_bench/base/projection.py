@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from pppca_bench.base.parameters import check_limit, check_parameters
 from pppca_bench.base.samples import validated_projections, validated_samples
 from pppca_bench.compiled.arrays import Floats, Indices
-from pppca_bench.compiled.linear_algebra import orthonormal, principal_components, project, second_moments
+from pppca_bench.compiled.linear_algebra import (
+    orthonormal,
+    principal_components,
+    project,
+    second_moments,
+)
 
 
 class UnsupervisedMixin:
@@ -166,7 +171,9 @@ def optimality(variance: Floats | float, n_directions: Indices | int, maxima: Fl
     return np.divide(variance, largest, out=np.full(largest.shape, np.nan), where=largest > 0.0)
 
 
-def principal_directions(rng: np.random.Generator, X: Floats, n_samples: int, n_rows: int, *, centre: bool) -> Floats:
+def principal_directions(
+    rng: np.random.Generator, X: Floats, n_samples: int, n_rows: int, *, centre: bool
+) -> Floats:
     """Draw samples without replacement, and return the leading principal components as rows of unit norm.
 
     Source: "Hebbian-Based Principal Component Analysis", summary: classical PCA on a few samples instead of random
@@ -192,6 +199,8 @@ def principal_directions(rng: np.random.Generator, X: Floats, n_samples: int, n_
     block = X[np.sort(rng.permutation(len(X))[:n_samples])]
     mean = block.mean(axis=0) if centre else np.zeros(block.shape[1])
     eigenvalues, directions = principal_components(second_moments(block, mean))
-    components = directions[eigenvalues > eigenvalues[0] * max(block.shape) * np.finfo(float).eps][:n_rows]
+    components = directions[eigenvalues > eigenvalues[0] * max(block.shape) * np.finfo(float).eps][
+        :n_rows
+    ]
     others = rng.standard_normal((n_rows - len(components), block.shape[1]))
     return orthonormal(np.vstack([components, others]))

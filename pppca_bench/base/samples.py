@@ -12,7 +12,9 @@ _LEAST, _LARGEST = 1e-140, 1e140
 """Magnitudes whose squares float64 can sum, and multiply by the share of a small variance, without loss."""
 
 
-def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_samples: int = 1) -> NDArray[np.float64]:
+def validated_samples(
+    estimator: Any, X: Any, *, reset: bool = False, min_samples: int = 1
+) -> NDArray[np.float64]:
     """Return samples as a C-contiguous float64 array, validated as in scikit-learn.
 
     Plain arrays skip scikit-learn's ``validate_data``, whose search for data frames and feature names takes ten times
@@ -87,4 +89,6 @@ def is_plain(X: Any) -> TypeGuard[NDArray[np.float64]]:
     if type(X) not in (np.ndarray, np.memmap) or X.dtype != np.float64 or X.ndim != 2:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return X.size > 0 and X.flags.c_contiguous and bool(np.isfinite(X.sum()))  # needs no temporary array
+        return (
+            X.size > 0 and X.flags.c_contiguous and bool(np.isfinite(X.sum()))
+        )  # needs no temporary array

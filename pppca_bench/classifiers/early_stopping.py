@@ -64,7 +64,12 @@ class Progress(NamedTuple):
 def reset_lane(progress: Progress, lane: int) -> None:
     """Reset the state of a lane, in place, for an untrained network."""
     progress.status[lane] = TRAINING
-    for counts in (progress.epochs, progress.n_validations, progress.n_increases, progress.conditions_met):
+    for counts in (
+        progress.epochs,
+        progress.n_validations,
+        progress.n_increases,
+        progress.conditions_met,
+    ):
         counts[lane] = 0
     progress.strip_sum[lane] = 0.0
     for errors in (progress.best_error, progress.last_error, progress.strip_min):
@@ -137,11 +142,15 @@ def end_strips(rule: StoppingRule, progress: Progress, error: Floats1D, weights:
 
 
 @subroutine
-def _conditions_met(rule: StoppingRule, progress: Progress, lane: int, loss: float, speed: float, error: float) -> int:
+def _conditions_met(
+    rule: StoppingRule, progress: Progress, lane: int, loss: float, speed: float, error: float
+) -> int:
     """Record the conditions that are met at the end of a strip; return all conditions met so far, as bits."""
     # Bits: 1 for GL > limit, 2 for rising E_va, 4 for GL / P_k > quotient. No bit is cleared, since conditions
     # of earlier strips count.
-    progress.n_increases[lane] = progress.n_increases[lane] + 1 if error > progress.last_error[lane] else 0
+    progress.n_increases[lane] = (
+        progress.n_increases[lane] + 1 if error > progress.last_error[lane] else 0
+    )
     progress.last_error[lane] = error
     if loss > rule.generalisation_loss:
         progress.conditions_met[lane] |= 1

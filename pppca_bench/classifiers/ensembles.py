@@ -111,7 +111,9 @@ class BaggingClassifier(_Ensemble):
         if self.replace:
             samples = rng.integers(n_samples, size=(self.n_estimators, size))
         else:
-            samples = np.array([rng.permutation(n_samples)[:size] for _ in range(self.n_estimators)])
+            samples = np.array(
+                [rng.permutation(n_samples)[:size] for _ in range(self.n_estimators)]
+            )
         self.estimators_ = self._fit_members(split, samples, rng)
 
     def _combine(self, outputs: list[Floats]) -> Floats:

@@ -174,10 +174,14 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
         self._curves: list[Floats] = []
         positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         self.layers_ = [self._evolve_layers(split, label, rng) for label in positives]
-        self.selected_ = np.array(sorted(set().union(*map(used_features, self.layers_))), dtype=np.int64)
+        self.selected_ = np.array(
+            sorted(set().union(*map(used_features, self.layers_))), dtype=np.int64
+        )
         self.n_features_ = len(self.selected_)
         self.n_generations_ = self.n_layers * self.n_generations
-        self.history_ = {"correct_percent": np.mean(np.reshape(self._curves, (-1, self.n_generations_)), axis=0)}
+        self.history_ = {
+            "correct_percent": np.mean(np.reshape(self._curves, (-1, self.n_generations_)), axis=0)
+        }
 
     def _outputs(self, X: ArrayLike) -> Floats:
         """Return the output of each class's function; with two classes the first class has the output 0."""
@@ -194,11 +198,16 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
         weights, weights_val = (self._weights(side) for side in (is_positive, is_positive_val))
         layers: Layers = []
         for n_populations in [*[self.n_populations] * (self.n_layers - 1), 1]:
-            training, validation = (columns, is_positive, weights), (columns_val, is_positive_val, weights_val)
+            training, validation = (
+                (columns, is_positive, weights),
+                (columns_val, is_positive_val, weights_val),
+            )
             evolved = [self._evolve(training, validation, rng) for _ in range(n_populations)]
             layers.append([expression for expression, _ in evolved])
             self._curves.append(np.mean([curve for _, curve in evolved], axis=0))
-            columns, columns_val = (layer_outputs(layers[-1:], values) for values in (columns, columns_val))
+            columns, columns_val = (
+                layer_outputs(layers[-1:], values) for values in (columns, columns_val)
+            )
         return layers
 
     def _evolve(
@@ -207,29 +216,51 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
         """Evolve a population; return its best function by validation, and the fitness curve in percent."""
 
         def fitness(expression: Expression) -> tuple[float, ...]:
-            return share_correct(expression, *training), -len(features_of(expression)), -len(expression)
+            return (
+                share_correct(expression, *training),
+                -len(features_of(expression)),
+                -len(expression),
+            )
 
         fittest = list(self._generations(fitness, len(training[0]), rng))
         # Among equally good generations the first, whose function had the least time to overfit.
-        chosen = max((function for function, _ in fittest), key=lambda function: share_correct(function, *validation))
+        chosen = max(
+            (function for function, _ in fittest),
+            key=lambda function: share_correct(function, *validation),
+        )
         return chosen, np.array([100.0 * correct for _, (correct, *_) in fittest])
 
     def _generations(
-        self, fitness: Callable[[Expression], tuple[float, ...]], n_features: int, rng: np.random.Generator
+        self,
+        fitness: Callable[[Expression], tuple[float, ...]],
+        n_features: int,
+        rng: np.random.Generator,
     ) -> Iterator[tuple[Expression, tuple[float, ...]]]:
         """Evolve a population and yield the fittest expression of each generation, with its fitness."""
         fitness = cache(fitness)
-        population = [random_expression(n_features, _INITIAL_DEPTH, rng) for _ in range(self.population_size)]
+        population = [
+            random_expression(n_features, _INITIAL_DEPTH, rng) for _ in range(self.population_size)
+        ]
         for _ in range(self.n_generations):
             # Python compares tuples by their first entries, then by the next entries.
             fitnesses = [fitness(expression) for expression in population]
             fittest = max(range(len(population)), key=fitnesses.__getitem__)
             yield population[fittest], fitnesses[fittest]
-            draws = rng.integers(len(population), size=(len(population) - 1, 2, self.tournament_size)).tolist()
-            parents = [[population[max(drawn, key=fitnesses.__getitem__)] for drawn in pair] for pair in draws]
-            population = [population[fittest], *(self._child(a, b, n_features, rng) for a, b in parents)]
+            draws = rng.integers(
+                len(population), size=(len(population) - 1, 2, self.tournament_size)
+            ).tolist()
+            parents = [
+                [population[max(drawn, key=fitnesses.__getitem__)] for drawn in pair]
+                for pair in draws
+            ]
+            population = [
+                population[fittest],
+                *(self._child(a, b, n_features, rng) for a, b in parents),
+            ]
 
-    def _child(self, first: Expression, second: Expression, n_features: int, rng: np.random.Generator) -> Expression:
+    def _child(
+        self, first: Expression, second: Expression, n_features: int, rng: np.random.Generator
+    ) -> Expression:
         mutates = rng.random() < self.mutation_probability
         child = mutate(first, n_features, rng) if mutates else cross(first, second, rng)
         return child if len(child) <= self.max_nodes else first
@@ -242,7 +273,9 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
         return 1.0 / sizes / np.sum(1.0 / sizes)
 
 
-def share_correct(expression: Expression, columns: Floats, is_positive: Flags, weights: Floats) -> float:
+def share_correct(
+    expression: Expression, columns: Floats, is_positive: Flags, weights: Floats
+) -> float:
     """Return the total weight, in [0, 1], of the samples that the sign of the expression classifies correctly."""
     return float(weights[(evaluate(expression, columns) > 0.0) == is_positive].sum())
 

@@ -10,7 +10,14 @@ import numpy as np
 from pppca_bench.base.parameters import Count, LayerSizes, PopulationSize, Positive, Probability
 from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
-from pppca_bench.classifiers.network import Activation, connected_inputs, pack, uniform_per_weight, unpack, weight_masks
+from pppca_bench.classifiers.network import (
+    Activation,
+    connected_inputs,
+    pack,
+    uniform_per_weight,
+    unpack,
+    weight_masks,
+)
 from pppca_bench.classifiers.training import TrainedNet, TrainingTask, population_errors
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
@@ -154,10 +161,14 @@ class GAMLPClassifier(_GeneticClassifier):
     def _first_generation(self, task: TrainingTask) -> Floats:
         """Return random weights, trained by RPROP if `start` says so, float64 (population_size, n_weights)."""
         limit, architecture = self.initial_weight_range, task.architecture
-        population = task.rng.uniform(-limit, limit, size=(self.population_size, architecture.n_weights))
+        population = task.rng.uniform(
+            -limit, limit, size=(self.population_size, architecture.n_weights)
+        )
         if self.start == "random":
             return population
-        trainer = RpropMLPClassifier(shortcuts=self.shortcuts, output_activation=self.output_activation)
+        trainer = RpropMLPClassifier(
+            shortcuts=self.shortcuts, output_activation=self.output_activation
+        )
         tasks = [
             replace(
                 task,
@@ -227,7 +238,9 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
         inner = hold_out(split, rng)
         task = super()._make_task(split, rng)
         targets, targets_val = self._targets(inner.y), self._targets(inner.y_val)
-        selection = replace(task, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
+        selection = replace(
+            task, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val
+        )
         return replace(task, selection=selection)
 
     def _evolve(self, task: TrainingTask) -> TrainedNet:
@@ -254,7 +267,9 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
         """Return the held-out error of each string; train networks for new strings, add their errors to ``known``."""
         new = {string.tobytes(): string for string in population if string.tobytes() not in known}
         if new:
-            masked = [task.masked(weight_masks(task.architecture, string)) for string in new.values()]
+            masked = [
+                task.masked(weight_masks(task.architecture, string)) for string in new.values()
+            ]
             known.update(zip(new, map(least_error, train_by_rprop(masked, self)), strict=True))
         return np.array([known[string.tobytes()] for string in population])
 
@@ -264,7 +279,9 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
     def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         super()._set_fitted(net, task)
         self.kept_ = net.kept
-        self.n_features_ = int(connected_inputs(task.architecture, weight_masks(task.architecture, net.kept)).sum())
+        self.n_features_ = int(
+            connected_inputs(task.architecture, weight_masks(task.architecture, net.kept)).sum()
+        )
         self.measures_["n_hidden_nodes"] = int(net.kept[task.architecture.n_inputs :].sum())
 
 
@@ -280,7 +297,9 @@ def least_error(net: TrainedNet) -> float:
     return np.inf if net.stop_reason == "not_finite" else float(net.validation_curve.min())
 
 
-def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> Indices:
+def select(
+    errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator
+) -> Indices:
     """Return the indices of the parents: the network of least error in each tournament, drawn with replacement."""
     drawn = rng.integers(len(errors), size=(n_parents, tournament_size))
     winners: Indices = drawn[np.arange(n_parents), errors[drawn].argmin(axis=1)]

@@ -25,7 +25,13 @@ from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
 from pppca_bench.classifiers.network import Activation, uniform_per_weight
-from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, TrainedNet, TrainingTask, rule_of
+from pppca_bench.classifiers.training import (
+    BackpropLanes,
+    RpropLanes,
+    TrainedNet,
+    TrainingTask,
+    rule_of,
+)
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
 
@@ -60,7 +66,9 @@ class RpropTraining(MLP):
         """Raise ParameterError unless the bounds of step sizes are in order."""
         low, high = steps = self.initial_step_range
         if low > high:
-            raise ParameterError("initial_step_range", "two numbers, the first at most the second", steps)
+            raise ParameterError(
+                "initial_step_range", "two numbers, the first at most the second", steps
+            )
         check_order(self, "step_min", "step_max")
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
@@ -72,7 +80,9 @@ class RpropTraining(MLP):
         return train_by_rprop(tasks, self)
 
 
-def train_by_rprop(tasks: Sequence[TrainingTask], parameters: RpropTraining, **changes: int) -> list[TrainedNet]:
+def train_by_rprop(
+    tasks: Sequence[TrainingTask], parameters: RpropTraining, **changes: int
+) -> list[TrainedNet]:
     """Train networks of the same `TrainingTask.shape` with a network's parameters, and changes of the stopping rule."""
     stop = rule_of(StoppingRule, parameters)._replace(**changes)
     return RpropLanes(tasks, rule_of(RpropRule, parameters), stop).train()
@@ -277,4 +287,6 @@ class BackpropMLPClassifier(MLPClassifier):
     def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = BackpropRule(float(self.learning_rate), decay_epochs)
-        return BackpropLanes(tasks, rule, rule_of(StoppingRule, self), keeps_best=self.keep == "best").train()
+        return BackpropLanes(
+            tasks, rule, rule_of(StoppingRule, self), keeps_best=self.keep == "best"
+        ).train()

@@ -58,7 +58,9 @@ def write_softsigns(builder: Any, xs: list[Any]) -> list[Any]:
     results = []
     for start in range(0, len(xs), 4):
         group = xs[start : start + 4]
-        divisors = [builder.fadd(constant(1.0, x.type), llvm_call(builder, "llvm.fabs", x)) for x in group]
+        divisors = [
+            builder.fadd(constant(1.0, x.type), llvm_call(builder, "llvm.fabs", x)) for x in group
+        ]
         inverses = _reciprocals(builder, divisors)
         results += [builder.fmul(x, inverse) for x, inverse in zip(group, inverses, strict=True)]
     return results
@@ -94,7 +96,9 @@ class _Matrix(NamedTuple):
 
     def address(self, builder: Any, i: Any, j: Any) -> Any:
         """Return the address of element (i, j)."""
-        return builder.gep(self.first, [builder.add(builder.mul(i, self.down), builder.mul(j, self.across))])
+        return builder.gep(
+            self.first, [builder.add(builder.mul(i, self.down), builder.mul(j, self.across))]
+        )
 
     def load(self, builder: Any, i: Any, j: Any) -> Any:
         """Load element (i, j)."""
@@ -168,12 +172,19 @@ def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
 
 
 def _write_tile(
-    builder: Any, kind: _Kind, size: tuple[int, int], matrices: tuple[_Matrix, ...], n: Any, mode: Any
+    builder: Any,
+    kind: _Kind,
+    size: tuple[int, int],
+    matrices: tuple[_Matrix, ...],
+    n: Any,
+    mode: Any,
 ) -> None:
     """Write the sums of a tile for a part of the lanes, and the operation on the finished sums."""
     C, A, B, V = matrices
     rows, columns = ([INT(k) for k in range(length)] for length in size)
-    sums = {(i, j): cgutils.alloca_once(builder, _PART) for i in range(size[0]) for j in range(size[1])}
+    sums = {
+        (i, j): cgutils.alloca_once(builder, _PART) for i in range(size[0]) for j in range(size[1])
+    }
     for total in sums.values():
         builder.store(constant(0.0, _PART), total)
     # c_ij ← 0, or the old C_ij with ADD.
@@ -212,7 +223,9 @@ def _strips(builder: Any, length: Any, table: Any, n_sizes: int) -> Iterator[tup
     """
     end_of_last = cgutils.alloca_once(builder, INT)
     builder.store(INT(0), end_of_last)
-    head, body, end = (builder.append_basic_block(f"strips_{name}") for name in ("head", "body", "end"))
+    head, body, end = (
+        builder.append_basic_block(f"strips_{name}") for name in ("head", "body", "end")
+    )
     builder.branch(head)
     builder.position_at_end(head)
     start = builder.load(end_of_last)
@@ -220,7 +233,9 @@ def _strips(builder: Any, length: Any, table: Any, n_sizes: int) -> Iterator[tup
     builder.cbranch(builder.icmp_signed(">", rest, INT(0)), body, end)
     builder.position_at_end(body)
     entry = builder.select(builder.icmp_signed("<", rest, INT(n_sizes)), rest, INT(n_sizes))
-    size = builder.and_(builder.lshr(table, builder.shl(entry, INT(2))), INT(15))  # four bits at 4 entry
+    size = builder.and_(
+        builder.lshr(table, builder.shl(entry, INT(2))), INT(15)
+    )  # four bits at 4 entry
     yield start, size
     builder.store(builder.add(start, size), end_of_last)
     builder.branch(head)
@@ -236,7 +251,9 @@ def _write_tiles(builder: Any, kind: _Kind, matrices: list[_Matrix], rest: Seque
     values, height, width, n, mode = rest
     with _strips(builder, width, _packed(kind.widths), len(kind.widths)) as (j, n_columns):
         narrow = builder.icmp_signed("<", n_columns, INT(4))
-        heights = builder.select(narrow, *(_packed(kind.heights[is_narrow]) for is_narrow in (True, False)))
+        heights = builder.select(
+            narrow, *(_packed(kind.heights[is_narrow]) for is_narrow in (True, False))
+        )
         with _strips(builder, height, heights, len(_HEIGHTS)) as (i, n_rows):
             arguments = [
                 *C._replace(first=C.address(builder, i, j)),
@@ -266,7 +283,9 @@ def _multiply_function(module: Any) -> Any:
     """
     pointer = _PART.as_pointer()
     arguments = [pointer, INT, INT] * 3 + [pointer] + [INT] * 4
-    function = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), arguments), _MULTIPLY)
+    function = cgutils.get_or_insert_function(
+        module, ir.FunctionType(ir.VoidType(), arguments), _MULTIPLY
+    )
     if function.is_declaration:
         function.linkage = "linkonce_odr"
         function.attributes.add("noinline")
@@ -290,12 +309,21 @@ def _emit_multiply(call: Call) -> None:
         matrices += [b.gep(b.bitcast(data, _PART.as_pointer()), [start]), down, across]
     start = b.mul(b.extract_value(call.args[0], 1), INT(_PARTS))
     values = b.gep(b.bitcast(call.data(3), _PART.as_pointer()), [start])
-    b.call(_multiply_function(b.module), [*matrices, values, *(call.integer(k) for k in range(4, 8))])
+    b.call(
+        _multiply_function(b.module), [*matrices, values, *(call.integer(k) for k in range(4, 8))]
+    )
 
 
 @operation(_emit_multiply, types.void)
 def _multiply(
-    C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, values: Floats2D, height: int, width: int, n: int, mode: int
+    C: LaneMatrix,
+    A: LaneMatrix,
+    B: LaneMatrix,
+    values: Floats2D,
+    height: int,
+    width: int,
+    n: int,
+    mode: int,
 ) -> None:
     """Set C to A Bᵀ, or C + A Bᵀ with ADD; then apply the softsign, or multiply by its slope at ``values``."""
     for i, j in product(range(height), range(width)):
@@ -310,7 +338,9 @@ def _multiply(
 
 
 @subroutine
-def multiply_matrices(C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, width: int, n: int, mode: int) -> None:
+def multiply_matrices(
+    C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, width: int, n: int, mode: int
+) -> None:
     """Compute C = A Bᵀ lane by lane, in place.
 
     Each element is summed over k = 0 .. n - 1 in this order, whatever its tile.
@@ -329,7 +359,14 @@ def multiply_matrices(C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, 
 
 @subroutine
 def multiply_by_slopes(
-    C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, values: Floats2D, height: int, width: int, n: int, mode: int
+    C: LaneMatrix,
+    A: LaneMatrix,
+    B: LaneMatrix,
+    values: Floats2D,
+    height: int,
+    width: int,
+    n: int,
+    mode: int,
 ) -> None:
     """Compute C = A Bᵀ as `multiply_matrices` does, then multiply each sum by the softsign's slope (1 − |v|)².
 

@@ -66,10 +66,17 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
     stores 0 for g there, so that the next step does not change Δ. ``previous_gradient`` is zero before the first step.
     """
     for k in range(len(state.weights)):
-        g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
+        g, previous, step = (
+            load(state.gradient, k, 0),
+            load(state.previous_gradient, k, 0),
+            load(state.steps, k, 0),
+        )
         agreement = multiply(g, previous)
         # Δ ← min(η⁺ Δ, Δmax) where g' g > 0, max(η⁻ Δ, Δmin) where g' g < 0.
-        larger, smaller = multiply(step, splat(rule.eta_plus)), multiply(step, splat(rule.eta_minus))
+        larger, smaller = (
+            multiply(step, splat(rule.eta_plus)),
+            multiply(step, splat(rule.eta_minus)),
+        )
         larger = select_less(splat(rule.step_max), larger, splat(rule.step_max), larger)
         smaller = select_less(smaller, splat(rule.step_min), splat(rule.step_min), smaller)
         size = select_less(zeros(), agreement, larger, step)
@@ -90,11 +97,15 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
 def _move(size: Any, direction: Any) -> Any:
     """Return sign(direction) · size."""
     # sign(0) = 0, but copysign(size, 0.0) = size: |direction| below the least number selects 0.
-    return select_less(absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction))
+    return select_less(
+        absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction)
+    )
 
 
 @subroutine
-def compute_gradient(network: Network, weights: Floats2D, samples: Samples, block: Block, gradient: Floats2D) -> None:
+def compute_gradient(
+    network: Network, weights: Floats2D, samples: Samples, block: Block, gradient: Floats2D
+) -> None:
     """Compute the gradient of half the squared error over all samples, and the squared error in the block, in place."""
     clear_error(block)
     for first in range(0, samples.n_samples, block.n_samples):
@@ -102,7 +113,9 @@ def compute_gradient(network: Network, weights: Floats2D, samples: Samples, bloc
         n = n_fitting(block, samples, first)
         forward(network, weights, samples, first, n, block, 0)
         compare_outputs(network, samples, first, n, block)
-        backward(network, weights, samples, first, n, block, gradient, ADD if first > 0 else LINEAR, 0)
+        backward(
+            network, weights, samples, first, n, block, gradient, ADD if first > 0 else LINEAR, 0
+        )
     compute_percentage(block, samples.n_samples)
 
 
@@ -161,7 +174,9 @@ class Pool(NamedTuple):
 
 
 @subroutine
-def learn(network: Network, state: BackpropState, samples: Samples, place: int, block: Block, end: int) -> None:
+def learn(
+    network: Network, state: BackpropState, samples: Samples, place: int, block: Block, end: int
+) -> None:
     """Update the weights by a sample, in place: w ← w − η ∂E/∂w.
 
     Rumelhart, Hinton & Williams 1986. E is half the squared error, and the gradient uses the old weights. The errors D
@@ -173,7 +188,12 @@ def learn(network: Network, state: BackpropState, samples: Samples, place: int, 
     output = network.layers[len(network.layers) - 1]
     # D ← −η D of the outputs: the backward pass then gives −η ∂E/∂w.
     for row in range(output[UNIT], output[UNIT] + output[N_UNITS]):
-        store(block.errors, row, 0, multiply(load(block.errors, row, 0), load(state.minus_rates, 0, 0)))
+        store(
+            block.errors,
+            row,
+            0,
+            multiply(load(block.errors, row, 0), load(state.minus_rates, 0, 0)),
+        )
     # w ← w − η ∂E/∂w at once: `backward` passes errors back before it changes a layer.
     backward(network, state.weights, samples, place, 1, block, state.weights, ADD, end)
 
@@ -192,7 +212,9 @@ def take_samples(pool: Pool, order: Indices2D, position: int, samples: Samples, 
 
 
 @subroutine
-def learn_and_sum(network: Network, weights: Floats2D, samples: Samples, learnt: int, new: int, block: Block) -> None:
+def learn_and_sum(
+    network: Network, weights: Floats2D, samples: Samples, learnt: int, new: int, block: Block
+) -> None:
     """Add D x of a sample to the first layer's weights, and set its values to the sums W z of a new sample, in place.
 
     Each weight is read and written once for both, since the weights leave the first-level cache between samples. Only
@@ -211,7 +233,10 @@ def learn_and_sum(network: Network, weights: Floats2D, samples: Samples, learnt:
             second, e, other = first + n_inputs, load(block.errors, unit + 1, 0), zeros()
             for i in range(n_inputs):
                 x, z = load(samples.inputs, old_x + i, 0), load(samples.inputs, new_x + i, 0)
-                w, v = fma(d, x, load(weights, first + i, 0)), fma(e, x, load(weights, second + i, 0))
+                w, v = (
+                    fma(d, x, load(weights, first + i, 0)),
+                    fma(e, x, load(weights, second + i, 0)),
+                )
                 store(weights, first + i, 0, w)
                 store(weights, second + i, 0, v)
                 total, other = fma(z, w, total), fma(z, v, other)
@@ -226,7 +251,12 @@ def learn_and_sum(network: Network, weights: Floats2D, samples: Samples, learnt:
 
 @subroutine
 def learn_epoch(
-    network: Network, pool: Pool, order: Indices2D, state: BackpropState, samples: Samples, block: Block
+    network: Network,
+    pool: Pool,
+    order: Indices2D,
+    state: BackpropState,
+    samples: Samples,
+    block: Block,
 ) -> None:
     """Learn from every sample once, in place; the block receives the sum of the squared errors before each update.
 

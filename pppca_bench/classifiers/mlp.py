@@ -21,7 +21,13 @@ from pppca_bench.classifiers.network import (
     uniform_per_weight,
 )
 from pppca_bench.classifiers.training import TrainedNet, TrainingTask
-from pppca_bench.classifiers.training_data import Labels, Split, SplitEstimator, TrainingSet, one_hot
+from pppca_bench.classifiers.training_data import (
+    Labels,
+    Split,
+    SplitEstimator,
+    TrainingSet,
+    one_hot,
+)
 from pppca_bench.compiled.arrays import Floats
 
 
@@ -92,7 +98,10 @@ class MLP(SplitEstimator):
 
     def _make_task(self, split: Split, rng: np.random.Generator) -> TrainingTask:
         """Return the training task of a complete split, with a random initial state."""
-        targets, sizes = self._targets(split.y), tuple(np.ravel(self.hidden_layer_sizes).astype(int).tolist())
+        targets, sizes = (
+            self._targets(split.y),
+            tuple(np.ravel(self.hidden_layer_sizes).astype(int).tolist()),
+        )
         self._architecture = Architecture(
             split.X.shape[1],
             sizes,
@@ -104,7 +113,9 @@ class MLP(SplitEstimator):
         weights, steps = self._initial_state(rng)
         self.mean_, self.scale_ = self._scaling(split.X)
         X, X_val = self._scaled(split.X), self._scaled(split.X_val)
-        return TrainingTask(self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng)
+        return TrainingTask(
+            self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng
+        )
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
         """Draw the initial weights and, if the learning rule needs them, step sizes."""
@@ -141,7 +152,9 @@ class MLP(SplitEstimator):
             # Proben1 report, section 2.9: forward pass, backward pass and weight update count 1 for each connection.
             n_updates = 1 if self._updates == "epoch" else len(task.X)
             passes = n_epochs * (2 * len(task.X) + n_updates) + n_validations * len(task.X_val)
-            self.measures_["connection_traversals"] = passes * sum(matrix.size for matrix in net.weights)
+            self.measures_["connection_traversals"] = passes * sum(
+                matrix.size for matrix in net.weights
+            )
 
 
 class LargestOutputMixin(ClassifierMixin):
@@ -238,13 +251,19 @@ class MLPRegressor(RegressorMixin, MLP):
 
     def _check_targets(self, y: Floats, y_val: Floats, classes: ArrayLike | None) -> None:
         if classes is not None:
-            raise ValueError(f"classes of {self}: expected None, since targets are numbers, got {classes!r}")
+            raise ValueError(
+                f"classes of {self}: expected None, since targets are numbers, got {classes!r}"
+            )
         self._is_single = y.ndim == 1
         if y.shape[1:] != y_val.shape[1:]:
             shapes = y.shape[1:], y_val.shape[1:]
-            raise ValueError(f"y_val of {self}: expected as many outputs as y has, {shapes[0]}, got {shapes[1]}")
+            raise ValueError(
+                f"y_val of {self}: expected as many outputs as y has, {shapes[0]}, got {shapes[1]}"
+            )
 
-    def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
+    def _validated_pair(
+        self, X: ArrayLike, y: Any, *, reset: bool = False
+    ) -> tuple[Floats, Floats]:
         """Validate X and targets y as float64; with ``reset``, set ``n_features_in_``."""
         if is_plain(X) and is_plain(y) and len(X) == len(y):
             return validated_samples(self, X, reset=reset), y
@@ -260,7 +279,10 @@ AnyMLP = TypeVar("AnyMLP", bound=MLP)
 
 
 def fit_together(
-    networks: Sequence[AnyMLP], training_sets: Sequence[TrainingSet], *, classes: ArrayLike | None = None
+    networks: Sequence[AnyMLP],
+    training_sets: Sequence[TrainingSet],
+    *,
+    classes: ArrayLike | None = None,
 ) -> list[AnyMLP]:
     """Fit networks side by side, with the same results as `fit`, to the last bit.
 

@@ -71,7 +71,9 @@ class Architecture:
         return np.array(rows, dtype=np.int64)
 
 
-def uniform_per_weight(architecture: Architecture, low: float, high: float, rng: np.random.Generator) -> list[Floats]:
+def uniform_per_weight(
+    architecture: Architecture, low: float, high: float, rng: np.random.Generator
+) -> list[Floats]:
     """Draw a number for each weight: a float64 (n_units, n_sources) matrix for each layer."""
     shapes = zip(architecture.layer_sizes, architecture.n_sources, strict=True)
     return [rng.uniform(low, high, size=shape) for shape in shapes]
@@ -84,7 +86,9 @@ def pack(matrices: Sequence[Floats], narrow: Architecture, wide: Architecture) -
     """
     indices = [1 + narrow.n_inputs] * (wide.n_inputs - narrow.n_inputs)
     padded = [
-        np.insert(matrix, indices, 0.0, axis=1) if indices and (k == 0 or narrow.shortcuts) else matrix
+        np.insert(matrix, indices, 0.0, axis=1)
+        if indices and (k == 0 or narrow.shortcuts)
+        else matrix
         for k, matrix in enumerate(matrices)
     ]
     return np.concatenate([matrix.ravel() for matrix in padded])

@@ -23,7 +23,18 @@ from pppca_bench.classifiers.lanes import (
 )
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices2D
 from pppca_bench.compiled.jit import kernel, subroutine
-from pppca_bench.compiled.simd import absolute, add, divide, fma, load, multiply, select_less, splat, store, subtract
+from pppca_bench.compiled.simd import (
+    absolute,
+    add,
+    divide,
+    fma,
+    load,
+    multiply,
+    select_less,
+    splat,
+    store,
+    subtract,
+)
 
 LOGISTIC: Final = 4
 EXACT_SOFTSIGN: Final = 8
@@ -88,7 +99,13 @@ class Block(NamedTuple):
 
 @subroutine
 def forward(
-    network: Network, weights: Floats2D, samples: Samples, first: int, n: int, block: Block, start: int
+    network: Network,
+    weights: Floats2D,
+    samples: Samples,
+    first: int,
+    n: int,
+    block: Block,
+    start: int,
 ) -> None:
     """Compute the unit values of samples first .. first + n - 1 in the block: H_k = f(S_k W_kᵀ).
 
@@ -98,7 +115,9 @@ def forward(
     n_layers = len(network.layers)
     for index in range(n_layers):
         layer = network.layers[index]
-        activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
+        activation = (
+            network.output_activation if index == n_layers - 1 else network.hidden_activation
+        )
         last = activation & SOFTSIGN
         # S_k W_kᵀ = X W_xᵀ + H W_hᵀ, where S_k consists of inputs X and units H, and W_k = [W_x W_h].
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
@@ -113,12 +132,16 @@ def forward(
                 inputs = LaneMatrix(samples.inputs, first * n_inputs + i, n_inputs, 1)
                 W = LaneMatrix(weights, layer[WEIGHT] + i, n_inputs + n_sources, 1)
                 n_terms = length if rest > length else rest
-                multiply_matrices(values, inputs, W, n, n_units, n_terms, mode | (ADD if i > 0 else LINEAR))
+                multiply_matrices(
+                    values, inputs, W, n, n_units, n_terms, mode | (ADD if i > 0 else LINEAR)
+                )
         if n_sources > 0:
             # f(… + H W_hᵀ).
             sources = LaneMatrix(block.values, layer[SOURCE], network.n_units, 1)
             W = LaneMatrix(weights, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
-            multiply_matrices(values, sources, W, n, n_units, n_sources, last | (ADD if n_inputs > 0 else LINEAR))
+            multiply_matrices(
+                values, sources, W, n, n_units, n_sources, last | (ADD if n_inputs > 0 else LINEAR)
+            )
         # The product has no modes for LOGISTIC and EXACT_SOFTSIGN: apply f to the finished sums.
         if activation > SOFTSIGN:
             for s in range(n):
@@ -169,7 +192,11 @@ def compare_outputs(network: Network, samples: Samples, first: int, n: int, bloc
     n_outputs = layer[N_UNITS]
     # Σ (o − t)² of an output stays in a register; it is summed in the order of the samples.
     for j in range(n_outputs):
-        total, unit, target = load(block.squared_error, j, 0), layer[UNIT] + j, first * n_outputs + j
+        total, unit, target = (
+            load(block.squared_error, j, 0),
+            layer[UNIT] + j,
+            first * n_outputs + j,
+        )
         for _ in range(n):
             # o − t = ∂E/∂o of E = ½ Σ (o − t)²; times f′, in `backward`, it is D of the output layer.
             error = subtract(load(block.values, unit, 0), load(samples.targets, target, 0))
@@ -209,7 +236,9 @@ def backward(
     n_layers = len(network.layers)
     for index in range(n_layers - 1, -1, -1):
         layer = network.layers[index]
-        activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
+        activation = (
+            network.output_activation if index == n_layers - 1 else network.hidden_activation
+        )
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
         # D_k = (∂E/∂H_k) f′; the layer above has already multiplied by the softsign's f′.
         if activation != LINEAR and (index == n_layers - 1 or activation == LOGISTIC):
@@ -260,7 +289,9 @@ def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: B
 
 
 @subroutine
-def _sum_products(G: LaneMatrix, D: LaneMatrix, S: LaneMatrix, n_units: int, n_sources: int, n: int, mode: int) -> None:
+def _sum_products(
+    G: LaneMatrix, D: LaneMatrix, S: LaneMatrix, n_units: int, n_sources: int, n: int, mode: int
+) -> None:
     """Compute G = Dᵀ S over n samples, with the errors D of a layer and the values S that feed it, in place.
 
     The arguments D and S are transposed matrices.
@@ -272,7 +303,12 @@ def _sum_products(G: LaneMatrix, D: LaneMatrix, S: LaneMatrix, n_units: int, n_s
     for i in range(n_units):
         error, row = load(D.lanes, D.start + i, 0), G.start + i * G.down
         for j in range(n_sources):
-            store(G.lanes, row + j, 0, fma(error, load(S.lanes, S.start + j, 0), load(G.lanes, row + j, 0)))
+            store(
+                G.lanes,
+                row + j,
+                0,
+                fma(error, load(S.lanes, S.start + j, 0), load(G.lanes, row + j, 0)),
+            )
 
 
 @subroutine

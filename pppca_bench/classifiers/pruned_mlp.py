@@ -71,19 +71,30 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     training_progress: NotNegative = 0.1
 
     def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
-        unpruned = ([np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks)
+        unpruned = (
+            [np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks
+        )
         pending = dict(enumerate(zip(tasks, unpruned, strict=True)))
         rounds: list[list[TrainedNet]] = [[] for _ in tasks]
         max_epochs = int(self.max_epochs)
         while pending:
-            nets = train_by_rprop([task.masked(masks) for task, masks in pending.values()], self, max_epochs=max_epochs)
+            nets = train_by_rprop(
+                [task.masked(masks) for task, masks in pending.values()],
+                self,
+                max_epochs=max_epochs,
+            )
             for (k, (task, masks)), net in zip([*pending.items()], nets, strict=True):
                 rounds[k].append(replace(net, kept=masks))
                 if net.stop_reason == "not_finite" or n_connections(masks) <= len(net.weights[-1]):
                     del pending[k]
                     continue
-                saliencies = optimal_brain_damage(task.architecture, net.weights, task.X, task.targets)
-                pending[k] = replace(task, weights=net.weights), prune_masks(masks, saliencies, self.prune_fraction)
+                saliencies = optimal_brain_damage(
+                    task.architecture, net.weights, task.X, task.targets
+                )
+                pending[k] = (
+                    replace(task, weights=net.weights),
+                    prune_masks(masks, saliencies, self.prune_fraction),
+                )
             max_epochs = int(self.retrain_epochs)
         return [_best(nets) for nets in rounds]
 
@@ -100,11 +111,15 @@ def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
     chosen = len(errors) - 1 - int(np.argmin(errors[::-1]))
     return replace(
         rounds[chosen],
-        best_epoch=sum(len(net.training_curve) for net in rounds[:chosen]) + rounds[chosen].best_epoch,
+        best_epoch=sum(len(net.training_curve) for net in rounds[:chosen])
+        + rounds[chosen].best_epoch,
         training_curve=np.concatenate([net.training_curve for net in rounds]),
         validation_curve=np.concatenate([net.validation_curve for net in rounds]),
         stop_reason=rounds[-1].stop_reason,
-        history={"n_weights": np.array([n_connections(net.kept) for net in rounds]), "validation_error": errors},
+        history={
+            "n_weights": np.array([n_connections(net.kept) for net in rounds]),
+            "validation_error": errors,
+        },
     )
 
 
@@ -120,7 +135,8 @@ def prune_masks(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> 
     left[candidates[np.argsort(values[candidates], kind="stable")[:n_deleted]]] = False
     parts = np.split(left, np.cumsum([mask[:, 1:].size for mask in masks])[:-1])
     return [
-        np.column_stack([mask[:, 0], part.reshape(mask[:, 1:].shape)]) for mask, part in zip(masks, parts, strict=True)
+        np.column_stack([mask[:, 0], part.reshape(mask[:, 1:].shape)])
+        for mask, part in zip(masks, parts, strict=True)
     ]
 
 
@@ -162,7 +178,9 @@ def optimal_brain_damage(
     return saliencies
 
 
-def _forward(architecture: Architecture, matrices: Sequence[Floats], inputs: Floats) -> Iterator[_Layer]:
+def _forward(
+    architecture: Architecture, matrices: Sequence[Floats], inputs: Floats
+) -> Iterator[_Layer]:
     """Compute the values of each layer, (n_units, n_samples), and derivatives of its activation, softsign or linear."""
     sources = inputs
     for k, matrix in enumerate(matrices):
@@ -179,7 +197,11 @@ def _forward(architecture: Architecture, matrices: Sequence[Floats], inputs: Flo
 
 
 def _unit_curvatures(
-    architecture: Architecture, matrices: Sequence[Floats], layers: Sequence[_Layer], k: int, errors: Floats
+    architecture: Architecture,
+    matrices: Sequence[Floats],
+    layers: Sequence[_Layer],
+    k: int,
+    errors: Floats,
 ) -> Floats:
     """Return ∂²E / ∂a² of each unit of layer k and each sample, (n_units, n_samples).
 
@@ -191,7 +213,9 @@ def _unit_curvatures(
         # E = Σ (f(a) − t)² / 2, so ∂²E / ∂a² = f′² + (f − t) f″.
         return slope**2 + errors * bend
     # A unit changes no other value of its layer: the derivatives are diagonal matrices.
-    first, second = (derivative[:, None] * np.eye(len(slope))[..., None] for derivative in (slope, bend))
+    first, second = (
+        derivative[:, None] * np.eye(len(slope))[..., None] for derivative in (slope, bend)
+    )
     for matrix, layer in zip(matrices[k + 1 :], layers[k + 1 :], strict=True):
         # Chain rule for a value v = f(s): v′ = f′ s′ and v″ = f″ s′² + f′ s″.
         W = matrix[:, -first.shape[1] :]

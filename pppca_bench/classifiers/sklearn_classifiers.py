@@ -15,9 +15,21 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from pppca_bench.base.parameters import Count, Positives, check_limit, check_parameters, make_generator
+from pppca_bench.base.parameters import (
+    Count,
+    Positives,
+    check_limit,
+    check_parameters,
+    make_generator,
+)
 from pppca_bench.base.samples import validated_samples
-from pppca_bench.classifiers.training_data import Labels, SizeRule, Split, SplitEstimator, choose_candidate
+from pppca_bench.classifiers.training_data import (
+    Labels,
+    SizeRule,
+    Split,
+    SplitEstimator,
+    choose_candidate,
+)
 
 
 class MajorityClassifier(DummyClassifier):
@@ -52,7 +64,12 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
     random_state: Any = None
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
     ) -> Self:
         """Learn the feature and the threshold that divide the samples.
 
@@ -136,8 +153,12 @@ class RFESVMClassifier(ClassifierMixin, SplitEstimator):
         candidates = []
         # In ascending order of C: among equal candidates, the first has the smallest C.
         for C in sorted(float(C) for C in self.C):
-            ranking = RFE(SVC(C=C, kernel="linear"), n_features_to_select=1).fit(Z, split.y).ranking_
-            for n_kept in range(1, self.n_features_in_ + 1) if self.n_features is None else [self.n_features]:
+            ranking = (
+                RFE(SVC(C=C, kernel="linear"), n_features_to_select=1).fit(Z, split.y).ranking_
+            )
+            for n_kept in (
+                range(1, self.n_features_in_ + 1) if self.n_features is None else [self.n_features]
+            ):
                 support = ranking <= n_kept
                 machine = SVC(C=C, kernel="linear").fit(Z[:, support], split.y)
                 error = 100.0 * float(np.mean(machine.predict(Z_val[:, support]) != split.y_val))

@@ -128,8 +128,13 @@ class Lanes:
         while len(trained) < len(self.tasks):
             self.assign_lanes()
             self._advance()
-            stopped = [lane for lane in self.running if self.progress.status[lane] != stopping.TRAINING]
-            trained |= {self.running[lane]: self._unload(lane, self.tasks[self.running.pop(lane)]) for lane in stopped}
+            stopped = [
+                lane for lane in self.running if self.progress.status[lane] != stopping.TRAINING
+            ]
+            trained |= {
+                self.running[lane]: self._unload(lane, self.tasks[self.running.pop(lane)])
+                for lane in stopped
+            }
         return [trained[index] for index in range(len(self.tasks))]
 
     def assign_lanes(self) -> None:
@@ -179,11 +184,15 @@ class RpropLanes(Lanes):
     training: Samples
     state: rules.RpropState
 
-    def __init__(self, tasks: Sequence[TrainingTask], rule: rules.RpropRule, stop: stopping.StoppingRule) -> None:
+    def __init__(
+        self, tasks: Sequence[TrainingTask], rule: rules.RpropRule, stop: stopping.StoppingRule
+    ) -> None:
         super().__init__(tasks, stop)
         self.rule = rule
         self.training = empty_samples(self.architecture, len(tasks[0].X))
-        self.state = rules.RpropState(*(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4)))
+        self.state = rules.RpropState(
+            *(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4))
+        )
 
     def _load(self, lane: int, task: TrainingTask) -> None:
         fill(self.training, lane, task.X, task.targets)
@@ -192,7 +201,9 @@ class RpropLanes(Lanes):
 
     def _advance(self) -> None:
         samples = self.training, self.validation
-        rules.train_until_any_stops(self.network, *samples, self.block, self.rule, self.state, self.stop, self.progress)
+        rules.train_until_any_stops(
+            self.network, *samples, self.block, self.rule, self.state, self.stop, self.progress
+        )
 
 
 class BackpropLanes(Lanes):
@@ -206,14 +217,23 @@ class BackpropLanes(Lanes):
     state: rules.BackpropState
 
     def __init__(
-        self, tasks: Sequence[TrainingTask], rule: rules.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
+        self,
+        tasks: Sequence[TrainingTask],
+        rule: rules.BackpropRule,
+        stop: stopping.StoppingRule,
+        *,
+        keeps_best: bool,
     ) -> None:
         super().__init__(tasks, stop)
         self.rule, self.keeps_best = rule, keeps_best
         n_inputs, targets = 1 + self.architecture.n_inputs, tasks[0].targets
-        self.training = rules.Pool(np.zeros((LANES, len(targets), n_inputs)), np.zeros((LANES, *targets.shape)))
+        self.training = rules.Pool(
+            np.zeros((LANES, len(targets), n_inputs)), np.zeros((LANES, *targets.shape))
+        )
         self.samples = empty_samples(self.architecture, 2)
-        self.state = rules.BackpropState(aligned_zeros(self.architecture.n_weights, LANES), aligned_zeros(1, LANES))
+        self.state = rules.BackpropState(
+            aligned_zeros(self.architecture.n_weights, LANES), aligned_zeros(1, LANES)
+        )
 
     def _load(self, lane: int, task: TrainingTask) -> None:
         self.training.inputs[lane, :, 0] = 1.0
@@ -225,23 +245,34 @@ class BackpropLanes(Lanes):
         """Train until a network reaches the end of a strip, for at most `MAX_EPOCHS_PER_CALL` epochs."""
         stop, n_samples = self.stop, len(self.training.targets[0])
         ages = [int(self.progress.epochs[lane]) for lane in self.running]
-        to_strip_end = min(min(stop.strip_length - age % stop.strip_length, stop.max_epochs - age) for age in ages)
+        to_strip_end = min(
+            min(stop.strip_length - age % stop.strip_length, stop.max_epochs - age) for age in ages
+        )
         # Each network draws orders from its own generator, as in separate training.
-        orders = np.zeros((min(to_strip_end, MAX_EPOCHS_PER_CALL), n_samples, LANES), dtype=np.int64)
+        orders = np.zeros(
+            (min(to_strip_end, MAX_EPOCHS_PER_CALL), n_samples, LANES), dtype=np.int64
+        )
         for lane, index in self.running.items():
             for order in orders:
                 order[:, lane] = self.tasks[index].rng.permutation(n_samples)
         samples = self.training, orders, self.samples, self.validation
-        rules.train_epochs(self.network, *samples, self.block, self.rule, self.state, stop, self.progress)
+        rules.train_epochs(
+            self.network, *samples, self.block, self.rule, self.state, stop, self.progress
+        )
 
     def _final_weights(self) -> Floats:
         return self.progress.best_weights if self.keeps_best else self.state.weights
 
 
-def population_errors(architecture: Architecture, X: Floats, targets: Floats) -> Callable[[Floats], Floats]:
+def population_errors(
+    architecture: Architecture, X: Floats, targets: Floats
+) -> Callable[[Floats], Floats]:
     """Return a function from weights (n_networks, n_weights) to squared error percentages on the samples."""
     network, block = network_and_block(architecture)
-    samples, weights = empty_samples(architecture, len(X)), aligned_zeros(architecture.n_weights, LANES)
+    samples, weights = (
+        empty_samples(architecture, len(X)),
+        aligned_zeros(architecture.n_weights, LANES),
+    )
     for lane in range(LANES):
         fill(samples, lane, X, targets)
 
@@ -259,10 +290,14 @@ def population_errors(architecture: Architecture, X: Floats, targets: Floats) ->
 
 def rule_of(kind: type[Rule], network: object) -> Rule:
     """Return the constants of a rule for kernels, each from the network's parameter of the same name."""
-    return kind(**{name: convert(getattr(network, name)) for name, convert in kind.__annotations__.items()})
+    return kind(
+        **{name: convert(getattr(network, name)) for name, convert in kind.__annotations__.items()}
+    )
 
 
-def network_and_block(architecture: Architecture, *, is_online: bool = False) -> tuple[Network, Block]:
+def network_and_block(
+    architecture: Architecture, *, is_online: bool = False
+) -> tuple[Network, Block]:
     """Return the layout of an architecture for kernels, and an empty block whose constant units are 1.
 
     In online training each softsign has a division; otherwise four softsigns share one (`lanes.write_softsigns`).
@@ -273,7 +308,11 @@ def network_and_block(architecture: Architecture, *, is_online: bool = False) ->
     # The constant 1 of each sample, which kernels never overwrite.
     for unit in layers[layers[:, N_CONSTANT] > 0, SOURCE]:
         values[unit::n_units] = 1.0
-    codes = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN if is_online else SOFTSIGN}
+    codes = {
+        "linear": LINEAR,
+        "logistic": LOGISTIC,
+        "softsign": EXACT_SOFTSIGN if is_online else SOFTSIGN,
+    }
     activations = codes[architecture.hidden_activation], codes[architecture.output_activation]
     network = Network(layers, 1 + architecture.n_inputs, n_units, *activations)
     squared_error = aligned_zeros(architecture.n_outputs, LANES)

@@ -94,21 +94,31 @@ class SplitEstimator(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _prepare(self, data: TrainingSet, classes: ArrayLike | None) -> tuple[Split, np.random.Generator]:
+    def _prepare(
+        self, data: TrainingSet, classes: ArrayLike | None
+    ) -> tuple[Split, np.random.Generator]:
         """Validate the arguments of `fit`, and return the split and the random generator.
 
         Validation data are held out if missing. ``n_features_in_`` and the attributes of `_check_targets` are set.
         """
         X, y, X_val, y_val = data
         if (X_val is None) != (y_val is None):
-            raise ValueError(f"validation data of {self}: expected both X_val and y_val, or neither, got one")
+            raise ValueError(
+                f"validation data of {self}: expected both X_val and y_val, or neither, got one"
+            )
         training = self._validated_pair(X, y, reset=True)
-        validation = (training[0][:0], training[1][:0]) if X_val is None else self._validated_pair(X_val, y_val)
+        validation = (
+            (training[0][:0], training[1][:0])
+            if X_val is None
+            else self._validated_pair(X_val, y_val)
+        )
         self._check_targets(training[1], validation[1], classes)
         split, rng = Split(*training, *validation), make_generator(self.random_state)
         return split if len(split.X_val) else self._hold_out(split, rng), rng
 
-    def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
+    def _validated_pair(
+        self, X: ArrayLike, y: Any, *, reset: bool = False
+    ) -> tuple[Floats, Labels]:
         """Validate X as float64 and labels y; with ``reset``, set ``n_features_in_``."""
         # Integers skip scikit-learn's slow inference of the target type.
         if is_plain(X) and type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == X.shape[:1]:
@@ -124,7 +134,9 @@ class SplitEstimator(BaseEstimator):
         """Set ``classes_``; raise ValueError for labels outside ``classes``."""
         labels = np.concatenate([y, y_val])
         is_array = type(classes) is np.ndarray and classes.ndim == 1
-        self.classes_ = np.unique(labels if classes is None else classes if is_array else column_or_1d(classes))
+        self.classes_ = np.unique(
+            labels if classes is None else classes if is_array else column_or_1d(classes)
+        )
         unknown = np.setdiff1d(labels, self.classes_)
         if unknown.size:
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
@@ -154,7 +166,9 @@ def hold_out(split: Split, rng: np.random.Generator, *, stratified: bool = True)
     seed = int(rng.integers(2**31))
     from sklearn.model_selection import train_test_split  # imports all metrics and scipy.stats
 
-    X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratified else None, random_state=seed)
+    X, X_val, y, y_val = train_test_split(
+        X, y, test_size=n_val, stratify=y if stratified else None, random_state=seed
+    )
     return Split(X, y, X_val, y_val)
 
 
@@ -180,6 +194,10 @@ def choose_candidate(errors: ArrayLike, sizes: ArrayLike, n_validation: int, rul
     """
     errors, least = np.asarray(errors), np.min(errors)
     share = least / 100.0
-    allowed = 100.0 * np.sqrt(share * (1.0 - share) / n_validation) if rule == "one_standard_error" else 0.0
+    allowed = (
+        100.0 * np.sqrt(share * (1.0 - share) / n_validation)
+        if rule == "one_standard_error"
+        else 0.0
+    )
     eligible = np.flatnonzero(errors <= least + allowed)
     return int(eligible[np.lexsort((errors[eligible], np.asarray(sizes)[eligible]))[0]])

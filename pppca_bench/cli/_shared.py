@@ -29,7 +29,11 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 configs_argument = click.argument("configs", nargs=-1)
 results_option = click.option(
-    "--results", type=FOLDER, default="results", show_default=True, help="Folder of the results database."
+    "--results",
+    type=FOLDER,
+    default="results",
+    show_default=True,
+    help="Folder of the results database.",
 )
 references_option = click.option(
     "--reference",
@@ -39,15 +43,21 @@ references_option = click.option(
     help="Folder with published numbers of your own: reference.yaml and numbers.csv (repeatable).",
 )
 workers_option = click.option(
-    "--workers", type=click.IntRange(0, 1024), help="Number of worker processes [default: all cores]; 0 for none."
+    "--workers",
+    type=click.IntRange(0, 1024),
+    help="Number of worker processes [default: all cores]; 0 for none.",
 )
-data_option = click.option("--data", "data_dir", type=FOLDER, help="First folder to look for Proben1 files.")
+data_option = click.option(
+    "--data", "data_dir", type=FOLDER, help="First folder to look for Proben1 files."
+)
 force_option = click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
 
 
 def format_option(*forms: str) -> Callable[[Command], Command]:
     """Return the option for the format of the output, the first by default."""
-    return click.option("--format", "form", type=click.Choice(forms), default=forms[0], show_default=True)
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True
+    )
 
 
 def completion(
@@ -55,7 +65,9 @@ def completion(
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     """Return the function that completes an argument in the shell, from known names and files."""
 
-    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def complete(
+        _context: click.Context, _parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         names = [CompletionItem(name) for name in known_names() if name.startswith(incomplete)]
         return [CompletionItem("", type="file"), *names] if files else names
 
@@ -91,7 +103,9 @@ def read_snapshot(
 
     added = [read_reference(folder) for folder in dict.fromkeys(references)]
     extend_sys_path(references)
-    snapshot = take_snapshot(store, own_references(), configs, problems=problems, methods=methods, added=added)
+    snapshot = take_snapshot(
+        store, own_references(), configs, problems=problems, methods=methods, added=added
+    )
     if not snapshot.results.cells:
         which = "of these problems and methods " if problems or methods else ""
         raise StoreError(f"no runs {which}in {store.path}: run `pppca run CONFIG` first.")
@@ -104,7 +118,9 @@ class Terminated(KeyboardInterrupt):
 
 def own_command(without: str, added: str = "") -> str:
     """Return this command without an option, and with another option."""
-    return shlex.join(["pppca", *(word for word in sys.argv[1:] if word != without), *added.split()])
+    return shlex.join(
+        ["pppca", *(word for word in sys.argv[1:] if word != without), *added.split()]
+    )
 
 
 @contextmanager
@@ -118,10 +134,15 @@ def resume_hint_on_interrupt(results: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        for number in (signal.SIGINT, signal.SIGTERM):  # a second signal would interrupt the message
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+        ):  # a second signal would interrupt the message
             signal.signal(number, signal.SIG_IGN)
         again = own_command("--fresh")
-        click.echo(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True)
+        click.echo(
+            f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True
+        )
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, previous)
@@ -155,5 +176,7 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
     """Show a progress bar on stderr after a fifth of a second, unless ``quiet``, and yield its display."""
     from tqdm import tqdm  # needed only here, and start-up time counts
 
-    with tqdm(unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2, disable=quiet) as bar:
+    with tqdm(
+        unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2, disable=quiet
+    ) as bar:
         yield Display(bar)

@@ -23,16 +23,30 @@ from pppca_bench.quantities import ERRORS, SCORES
 from pppca_bench.runs import Names
 
 
-@click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))
+@click.command(
+    epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict")
+)
 @configs_argument
 @results_option
 @references_option
 @format_option("terminal", "json", "markdown")
 @click.option("--all", "show_all", is_flag=True, help="List also the numbers that were not run.")
-@click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
-@click.option("--against", type=FILE, help="Print the verdicts that differ from those on this baseline.")
-@click.option("--strict", is_flag=True, help="Exit 1 if a repeat of a cell differs from the baseline, or was not run.")
-@click.option("--repeats", type=click.IntRange(1), help="Compare so many repeats with the baseline [default: all].")
+@click.option(
+    "--scores", is_flag=True, help="Print the scores of whole tables instead of every cell."
+)
+@click.option(
+    "--against", type=FILE, help="Print the verdicts that differ from those on this baseline."
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit 1 if a repeat of a cell differs from the baseline, or was not run.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    help="Compare so many repeats with the baseline [default: all].",
+)
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
@@ -75,7 +89,9 @@ def compare(
     built = [
         table
         for table in snapshot.of_means
-        if not references or table.has_runs or (table.reference is not None and table.reference.name in added)
+        if not references
+        or table.has_runs
+        or (table.reference is not None and table.reference.name in added)
     ]
     compared = comparison.compare(built)
     if against:
@@ -108,14 +124,24 @@ def compare(
 )
 @configs_argument
 @results_option
-@click.option("--within", metavar="PROBLEM", help="Compare methods on this problem alone [default: the only problem].")
-@click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 percentage point].")
+@click.option(
+    "--within",
+    metavar="PROBLEM",
+    help="Compare methods on this problem alone [default: the only problem].",
+)
+@click.option(
+    "--matters",
+    type=click.FloatRange(min=0),
+    help="Difference that matters [default: 1 percentage point].",
+)
 @click.option(
     "--quantity",
     type=click.Choice((*ERRORS, *SCORES)),
     help="Error to rank by, or quantity to compare on one problem [default: the error of the problems' task].",
 )
-@click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`.")
+@click.option(
+    "--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`."
+)
 @format_option("terminal", "markdown", "json")
 def rank(
     configs: Names,
@@ -151,10 +177,16 @@ def rank(
         (within,) = problems
     if within is None:
         if matters is not None or quantity in SCORES:
-            raise click.UsageError("--matters and scores compare methods on one problem: name it with --within.")
+            raise click.UsageError(
+                "--matters and scores compare methods on one problem: name it with --within."
+            )
         click.echo(ranking.render(ranking.rank(cells, facts, quantity), form))
         return
     if matters is None and quantity in SCORES:
-        raise click.UsageError(f"{quantity} has no default for the difference that matters: give it with --matters.")
-    compared = pairs.compare_pairs(cells, facts, within, quantity=quantity, matters=1.0 if matters is None else matters)
+        raise click.UsageError(
+            f"{quantity} has no default for the difference that matters: give it with --matters."
+        )
+    compared = pairs.compare_pairs(
+        cells, facts, within, quantity=quantity, matters=1.0 if matters is None else matters
+    )
     click.echo(pairs.render_pairs(compared, form))

@@ -23,7 +23,9 @@ def init(folder: Path, force: bool) -> None:
     from pppca_bench.config.shipped import shipped_experiments, shipped_folder
 
     if folder.resolve() == shipped_folder():
-        raise ConfigError(f"{folder}: expected a folder to copy the shipped configs to, got theirs. Name another.")
+        raise ConfigError(
+            f"{folder}: expected a folder to copy the shipped configs to, got theirs. Name another."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     n_written, n_kept = 0, 0
     for shipped in shipped_experiments().values():
@@ -54,7 +56,11 @@ def schema() -> None:
     click.echo(json.dumps(Config.model_json_schema(), indent=1, ensure_ascii=False))
 
 
-@click.command(epilog=examples("pppca methods", "pppca methods dgha", "pppca methods sklearn.svm:SVC --format json"))
+@click.command(
+    epilog=examples(
+        "pppca methods", "pppca methods dgha", "pppca methods sklearn.svm:SVC --format json"
+    )
+)
 @click.argument("name", required=False)
 @format_option("terminal", "markdown", "json")
 def methods(name: str | None, form: str) -> None:
@@ -62,18 +68,29 @@ def methods(name: str | None, form: str) -> None:
 
     With NAME, list its parameters and their defaults. NAME may also be the module:Class of another package.
     """
-    from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
+    from pppca_bench.methods.lookup import (
+        classifier_names,
+        find_classifier,
+        find_method,
+        method_names,
+    )
     from pppca_bench.methods.third_party import extend_sys_path
 
     extend_sys_path([Path.cwd()])
-    known = ("method", find_method, method_names()), ("classifier", find_classifier, classifier_names())
+    known = (
+        ("method", find_method, method_names()),
+        ("classifier", find_classifier, classifier_names()),
+    )
     entries: list[tuple[str, Entry]] = []
     refusals: list[PppcaError] = []
     for kind, find, names in known:
         for asked in names if name is None else [name]:
             try:
                 entries.append((kind, find(asked)))
-            except (ConfigError, UnknownNameError) as error:  # a broken entry point; other entries are listed
+            except (
+                ConfigError,
+                UnknownNameError,
+            ) as error:  # a broken entry point; other entries are listed
                 refusals.append(error)
     if name is None:
         for refusal in refusals:
@@ -86,7 +103,13 @@ def methods(name: str | None, form: str) -> None:
 
 
 def _described(kind: str, entry: Entry) -> dict[str, Any]:
-    return {"kind": kind, "name": entry.name, "title": entry.title, "does": entry.does, "source": entry.source}
+    return {
+        "kind": kind,
+        "name": entry.name,
+        "title": entry.title,
+        "does": entry.does,
+        "source": entry.source,
+    }
 
 
 def _print_parameters(entries: Sequence[tuple[str, Entry]], form: str) -> None:
@@ -95,7 +118,8 @@ def _print_parameters(entries: Sequence[tuple[str, Entry]], form: str) -> None:
 
     if form == "json":
         rows = [
-            _described(kind, entry) | {"estimator": entry.estimator, "parameters": describe_parameters(entry)}
+            _described(kind, entry)
+            | {"estimator": entry.estimator, "parameters": describe_parameters(entry)}
             for kind, entry in entries
         ]
         _print(rows, form)
@@ -117,4 +141,6 @@ def _print(rows: Sequence[Mapping[str, Any]], form: str) -> None:
     else:
         from tabulate import tabulate
 
-        click.echo(tabulate(rows, headers="keys", tablefmt="pipe" if form == "markdown" else "simple"))
+        click.echo(
+            tabulate(rows, headers="keys", tablefmt="pipe" if form == "markdown" else "simple")
+        )

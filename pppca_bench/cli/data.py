@@ -37,7 +37,9 @@ def data_list(data_dir: Path | None) -> None:
         rows.append([info.name, info.task, info.n_features, info.n_outputs, sizes, source])
     for uci in uci_sets().values():
         sizes = f"{uci.n_rows}, split by the config"
-        rows.append([f"uci:{uci.name}", "classification", uci.n_inputs, uci.n_classes, sizes, "packaged"])
+        rows.append(
+            [f"uci:{uci.name}", "classification", uci.n_inputs, uci.n_classes, sizes, "packaged"]
+        )
     headers = ["problem", "task", "features", "outputs", "train / validation / test", "data"]
     click.echo(tabulate(rows, headers, tablefmt="simple"))
 
@@ -48,7 +50,10 @@ def _proben1() -> Iterable[str]:
     return known_problems("proben1")
 
 
-@data.command("export", epilog=examples("pppca data export proben1", "pppca data export proben1 cancer1 card1"))
+@data.command(
+    "export",
+    epilog=examples("pppca data export proben1", "pppca data export proben1 cancer1 card1"),
+)
 @click.argument("folder", type=FOLDER)
 @click.argument("names", nargs=-1, shell_complete=completion(_proben1))
 def data_export(folder: Path, names: tuple[str, ...]) -> None:
@@ -59,12 +64,28 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
     click.echo(f"{folder}: {len(written)} files written.")
 
 
-@data.command("describe", epilog=examples("pppca data describe my.csv --target y", "pppca data describe own.yaml"))
+@data.command(
+    "describe",
+    epilog=examples("pppca data describe my.csv --target y", "pppca data describe own.yaml"),
+)
 @click.argument("problem")
-@click.option("--target", "targets", multiple=True, help="Target column, for a table that does not name its target.")
-@click.option("--task", type=click.Choice(("classification", "approximation")), help="Task of the target.")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    help="Target column, for a table that does not name its target.",
+)
+@click.option(
+    "--task", type=click.Choice(("classification", "approximation")), help="Task of the target."
+)
 @click.option("--drop", "dropped", multiple=True, help="Column of a table to leave out.")
-@click.option("--read", "keys", multiple=True, metavar="KEY=VALUE", help="Key of pandas.read_csv, such as sep=';'.")
+@click.option(
+    "--read",
+    "keys",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Key of pandas.read_csv, such as sep=';'.",
+)
 @click.option("--html", "page", type=FILE, help="Write skrub's report on the table to FILE.")
 @data_option
 def data_describe(
@@ -88,7 +109,12 @@ def data_describe(
     from pppca_bench.problems import OwnData
     from pppca_bench.problems.describe import describe_problem, own_data_of
 
-    declared = {"target": targets, "task": task, "drop": dropped, "read_keys": parse_read_keys(keys)}
+    declared = {
+        "target": targets,
+        "task": task,
+        "drop": dropped,
+        "read_keys": parse_read_keys(keys),
+    }
     is_config = problem.endswith((".yaml", ".yml"))
     asked = None if is_config else own_data_of(problem, **declared)
     if any((*declared.values(), page)) and not isinstance(asked, OwnData):
@@ -101,7 +127,9 @@ def data_describe(
         if columns:
             headers = ["column", "type", "gaps", "values"]
             click.echo("\n" + tabulate(columns, headers, tablefmt="simple", disable_numparse=True))
-        click.echo("".join(f"\nNote: {notice}" for notice in notices) + "\n" * bool(notices), nl=False)
+        click.echo(
+            "".join(f"\nNote: {notice}" for notice in notices) + "\n" * bool(notices), nl=False
+        )
         mistakes += [unusable] if unusable else []
     if page is not None:
         click.echo(f"Wrote {page}.", err=True)

@@ -44,12 +44,19 @@ class _Commands(click.Group):
             click.echo(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader, such as `head`, has stopped: click exits silently
+            if (
+                error.errno == errno.EPIPE
+            ):  # the reader, such as `head`, has stopped: click exits silently
                 raise
-            where = error.filename or ("the working directory" if error.errno == errno.ENOENT else None)
+            where = error.filename or (
+                "the working directory" if error.errno == errno.ENOENT else None
+            )
             cause = error.strerror or error
             line = f"{where}: cannot be read or written ({cause}). Check the path and the disk."
-            click.echo(f"Error: {f'the system refused a call ({cause}).' if where is None else line}", err=True)
+            click.echo(
+                f"Error: {f'the system refused a call ({cause}).' if where is None else line}",
+                err=True,
+            )
             ctx.exit(1)
 
 
@@ -64,7 +71,22 @@ def cli() -> None:
 
 
 for _command in (
-    *(init, run, merge, status, list_, show, tables, compare, figures, render, report, rules, rank, export),
+    *(
+        init,
+        run,
+        merge,
+        status,
+        list_,
+        show,
+        tables,
+        compare,
+        figures,
+        render,
+        report,
+        rules,
+        rank,
+        export,
+    ),
     *(methods, schema, data, doctor),
 ):
     cli.add_command(_command)
@@ -72,8 +94,12 @@ for _command in (
 
 def main() -> None:
     """Run the command line."""
-    os.environ["MPLBACKEND"] = "agg"  # figures are only written; a notebook's backend may not be installed here
-    gc.set_threshold(100_000)  # imports allocate much and free little: by default, garbage collection takes 0.3 s
+    os.environ["MPLBACKEND"] = (
+        "agg"  # figures are only written; a notebook's backend may not be installed here
+    )
+    gc.set_threshold(
+        100_000
+    )  # imports allocate much and free little: by default, garbage collection takes 0.3 s
     before = _children()
     try:
         cli(prog_name="pppca")
@@ -93,7 +119,11 @@ def _end_what_is_left(before: set[int], code: int) -> None:
     for number in _children() - before:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(number, signal.SIGTERM)
-    held = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
+    held = [
+        thread
+        for thread in threading.enumerate()
+        if not thread.daemon and thread is not threading.main_thread()
+    ]
     if held or multiprocessing.active_children():
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):

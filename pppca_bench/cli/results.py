@@ -42,9 +42,19 @@ def status(results: Path) -> None:
     click.echo(tabulate(shown, headers, disable_numparse=True, colalign=align))
 
 
-@click.command("list", epilog=examples("pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"))
+@click.command(
+    "list",
+    epilog=examples(
+        "pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"
+    ),
+)
 @results_option
-@click.option("--failed", "only_failed", is_flag=True, help="List the failed runs instead, with their keys and errors.")
+@click.option(
+    "--failed",
+    "only_failed",
+    is_flag=True,
+    help="List the failed runs instead, with their keys and errors.",
+)
 @click.option("--text", metavar="CONFIG", help="Print the text of a config as it was last run.")
 def list_(results: Path, only_failed: bool, text: str | None) -> None:
     """List the configs that were run, or the runs that failed.
@@ -63,13 +73,20 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
         elif only_failed:
             failures = [(*row, cause_of(error)) for *row, error in store.failures()]
             headers = ("key", "problem", "method", "repeat", "error")
-            shown = tabulate(failures, headers, disable_numparse=True) if failures else "No run failed."
+            shown = (
+                tabulate(failures, headers, disable_numparse=True) if failures else "No run failed."
+            )
         else:
-            shown = tabulate(store.configs(), ("config", "last run (UTC)", "problems", "methods", "settings", "runs"))
+            shown = tabulate(
+                store.configs(),
+                ("config", "last run (UTC)", "problems", "methods", "settings", "runs"),
+            )
     click.echo(shown)
 
 
-@click.command(epilog=examples("pppca show 3f2a", "pppca show cancer1/cancer1/gha/0", "pppca list --failed"))
+@click.command(
+    epilog=examples("pppca show 3f2a", "pppca show cancer1/cancer1/gha/0", "pppca list --failed")
+)
 @click.argument("run")
 @results_option
 def show(run: str, results: Path) -> None:
@@ -90,10 +107,17 @@ def show(run: str, results: Path) -> None:
         click.echo("error: |\n" + textwrap.indent(error.rstrip(), "  "))
 
 
-@click.command(epilog=examples("pppca export --out runs.csv", "pppca export cancer1 --out cancer1.parquet"))
+@click.command(
+    epilog=examples("pppca export --out runs.csv", "pppca export cancer1 --out cancer1.parquet")
+)
 @configs_argument
 @results_option
-@click.option("--format", "form", type=click.Choice(("csv", "parquet")), help="[default: by the suffix of --out]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("csv", "parquet")),
+    help="[default: by the suffix of --out]",
+)
 @click.option("--out", type=FILE, help="File to write to [default: print the CSV].")
 def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path | None) -> None:
     """Write all runs as a table with a row for each run.
@@ -107,11 +131,15 @@ def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path 
 
     form = form or ("csv" if out is None else out.suffix.lower().removeprefix("."))
     if form not in ("csv", "parquet"):
-        raise click.UsageError(f"expected --out FILE.csv or FILE.parquet, got {out}. Rename it, or add --format.")
+        raise click.UsageError(
+            f"expected --out FILE.csv or FILE.parquet, got {out}. Rename it, or add --format."
+        )
     if form == "parquet" and out is None:
         raise click.UsageError("Parquet cannot be printed: name a file with --out.")
     if form == "parquet" and find_spec("pyarrow") is None:
-        raise PppcaError("Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.")
+        raise PppcaError(
+            "Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`."
+        )
     runs = load_results(results, configs or None)
     if out is None:
         click.echo(to_csv(runs), nl=False)
@@ -136,7 +164,9 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
 
         for folder in folders:  # before a database is created
             if not (folder / DATABASE).exists():
-                raise UnknownNameError(f"no results in {folder / DATABASE}: name folders that `pppca run` wrote to.")
+                raise UnknownNameError(
+                    f"no results in {folder / DATABASE}: name folders that `pppca run` wrote to."
+                )
         with Store(results / DATABASE) as store:
             sources = list(dict.fromkeys(folders))
             merged = merge_databases(store, [folder / DATABASE for folder in sources])

@@ -34,13 +34,17 @@ MAX_PRINTED = 3
 """Largest number of configs whose tables are printed; for more configs, only the folders of the tables are."""
 
 
-def _read_shard(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
+def _read_shard(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[int, int] | None:
     """Return number and count of shards from a text such as 3/8."""
     if text is None:
         return None
     match = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
     if match is None or int(match[1]) > int(match[2]):
-        raise click.BadParameter(f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got {text!r}.", context, parameter)
+        raise click.BadParameter(
+            f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got {text!r}.", context, parameter
+        )
     return int(match[1]), int(match[2])
 
 
@@ -60,8 +64,14 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
     type=click.Path(path_type=Path),
     shell_complete=completion(shipped_experiments, files=True),
 )
-@click.option("--repeats", type=click.IntRange(1, 10_000), help="Number of repeats, instead of the config's.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed, instead of the config's, under the same name.")
+@click.option(
+    "--repeats", type=click.IntRange(1, 10_000), help="Number of repeats, instead of the config's."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    help="Seed, instead of the config's, under the same name.",
+)
 @click.option(
     "--only",
     multiple=True,
@@ -89,12 +99,20 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
     show_default=True,
     help="Compute with processes of this machine, or with Dask workers of this machine or of --scheduler.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler, such as tcp://node1:8786.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Address of a running Dask scheduler, such as tcp://node1:8786.",
+)
 @workers_option
 @results_option
 @data_option
 @click.option(
-    "--retry", "retries", type=click.IntRange(0, 100), default=0, help="Try a failed run again, up to this many times."
+    "--retry",
+    "retries",
+    type=click.IntRange(0, 100),
+    default=0,
+    help="Try a failed run again, up to this many times.",
 )
 @click.option(
     "--timeout",
@@ -107,7 +125,11 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
 @force_option
 @click.option("--dry-run", is_flag=True, help="Count the runs, but run nothing.")
 @click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
-@click.option("--quiet", is_flag=True, help="Print no progress bar, summary or tables; tables are still written.")
+@click.option(
+    "--quiet",
+    is_flag=True,
+    help="Print no progress bar, summary or tables; tables are still written.",
+)
 def run(
     configs: tuple[Path, ...],
     repeats: int | None,
@@ -139,7 +161,9 @@ def run(
     CSV). With more than 3 configs, only these folders are printed. A shard has no tables. Messages go to stderr.
     """
     if scheduler and (executor != "dask" or workers is not None):
-        raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has workers.")
+        raise click.UsageError(
+            "expected --scheduler with --executor dask, and without --workers: it has workers."
+        )
     from pppca_bench.experiments.executors import start_server
 
     with resume_hint_on_interrupt(results):
@@ -193,7 +217,9 @@ def run(
         sys.exit(1)
 
 
-def _workers(executor: str, scheduler: str | None, workers: int | None, timeout: int | None, *, quiet: bool) -> Workers:
+def _workers(
+    executor: str, scheduler: str | None, workers: int | None, timeout: int | None, *, quiet: bool
+) -> Workers:
     """Return the workers for the options, which start at the first call."""
     from pppca_bench.experiments.executors import Workers
 
@@ -210,7 +236,9 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, timeout:
             f"--executor dask needs Dask, which is not installed ({error}): `pip install 'pppca-bench[dask]'`."
         ) from None
 
-    announce = None if quiet else lambda address: click.echo(f"Dask's dashboard: {address}", err=True)
+    announce = (
+        None if quiet else lambda address: click.echo(f"Dask's dashboard: {address}", err=True)
+    )
     return DaskCluster(max(workers, 1), scheduler, announce, timeout=timeout)
 
 
@@ -250,7 +278,10 @@ def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None
         with read_store(results) as store:
             done = store.done(spec.key for spec in specs)
     missing = [spec for spec in specs if spec.key not in done]
-    n_cells, n_trained = len({spec.cell for spec in missing}), sum(n_trainings(spec.cell) for spec in missing)
+    n_cells, n_trained = (
+        len({spec.cell for spec in missing}),
+        sum(n_trainings(spec.cell) for spec in missing),
+    )
     text = f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {n_cells} cells"
     chosen = f": {n_trained} trainings, including the candidates of runs that choose their settings"
     click.echo(f"{text}{chosen if n_trained > len(missing) else ''}.")
@@ -259,7 +290,9 @@ def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None
 def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
     lines = []
     if outcome.n_failed:
-        lines.append(f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}")
+        lines.append(
+            f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}"
+        )
         if outcome.n_left:
             lines.append(f"Stopped at this failure (--fail-fast), with {outcome.n_left} runs left.")
         lines.append(

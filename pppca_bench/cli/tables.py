@@ -52,12 +52,18 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 @results_option
 @references_option
 @click.option("--table", "names", multiple=True, help="Only this table, such as T5 (repeatable).")
-@click.option("--problem", "problems", multiple=True, help="Only runs on this problem (repeatable).")
+@click.option(
+    "--problem", "problems", multiple=True, help="Only runs on this problem (repeatable)."
+)
 @click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
 @click.option("--all", "show_all", is_flag=True, help="Also show rows and columns without runs.")
 @format_option("terminal", "markdown", "latex", "csv", "json")
-@click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always have both.")
-@click.option("--out", type=FOLDER, help="Write a file for each table into this folder instead of printing.")
+@click.option(
+    "--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always have both."
+)
+@click.option(
+    "--out", type=FOLDER, help="Write a file for each table into this folder instead of printing."
+)
 def tables(
     configs: Names,
     results: Path,
@@ -109,7 +115,9 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
 
     folder = out or results / "figures"
     snapshot, drawn, rankings = _read(results, references)
-    can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [spec.id for spec, _ in rankings]
+    can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [
+        spec.id for spec, _ in rankings
+    ]
     check_known("figure", names, can_be_drawn)
     if names:
         drawn = [figure for figure in drawn if figure.figure in names]
@@ -122,17 +130,27 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     ranked = [spec for spec, _ in rankings]
     for spec in snapshot.ranking_specs:
         if spec.missing and spec not in ranked and not names:
-            click.echo(f"{spec.id}: not run: {spec.missing} (configs/{spec.configs[0]}.yaml).", err=True)
+            click.echo(
+                f"{spec.id}: not run: {spec.missing} (configs/{spec.configs[0]}.yaml).", err=True
+            )
 
 
 @click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
 @results_option
 @references_option
-@click.option("--findings", type=FILE, help="File for the verdicts on the claims [default: RESULTS/findings.md].")
 @click.option(
-    "--verdicts", type=FILE, help="Markdown file whose table of the shares of the verdicts is to be written again."
+    "--findings",
+    type=FILE,
+    help="File for the verdicts on the claims [default: RESULTS/findings.md].",
 )
-def render(results: Path, references: tuple[Path, ...], findings: Path | None, verdicts: Path | None) -> None:
+@click.option(
+    "--verdicts",
+    type=FILE,
+    help="Markdown file whose table of the shares of the verdicts is to be written again.",
+)
+def render(
+    results: Path, references: tuple[Path, ...], findings: Path | None, verdicts: Path | None
+) -> None:
     """Write all tables and figures into the results folder.
 
     Its README.md links to all of them; findings.md has the verdicts on the claims.
@@ -145,26 +163,38 @@ def render(results: Path, references: tuple[Path, ...], findings: Path | None, v
 
     snapshot, drawn, rankings = _read(results, references)
     built = snapshot.with_shares(snapshot.with_runs)
-    written = [path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")]
+    written = [
+        path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")
+    ]
     images = write_figures(drawn, rankings, results / "figures")
     answers = snapshot.answers(drawn)
     main = headline(snapshot.comparisons, answers, snapshot.all_shares)
-    index = render_index(list(snapshot.values()), drawn, rankings, answers, compared=snapshot.comparisons, main=main)
+    index = render_index(
+        list(snapshot.values()), drawn, rankings, answers, compared=snapshot.comparisons, main=main
+    )
     atomic_write(results / "README.md", index)
     remove_stale(results, [*written, *images])
     shown = [figure.figure for figure in drawn if figure.panels] + [spec.id for spec, _ in rankings]
     files = {table.id: results / "tables" / f"{table.id}.md" for table in built}
     files |= {name: results / "figures" / f"{name}.svg" for name in shown}
-    files |= {path.stem: path for path in results.glob("*/tables/*.md")}  # of experiments with databases of their own
+    files |= {
+        path.stem: path for path in results.glob("*/tables/*.md")
+    }  # of experiments with databases of their own
     page = findings or results / "findings.md"
-    links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
+    links = {
+        name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()
+    }
     atomic_write(page, render_findings(main, answers, links))
     if verdicts:
         atomic_write(verdicts, _with_shares(verdicts, snapshot))
-    click.echo(f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}.")
+    click.echo(
+        f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}."
+    )
 
 
-@click.command(epilog=examples("pppca report", "pppca report --results results/demo --out demo.html"))
+@click.command(
+    epilog=examples("pppca report", "pppca report --results results/demo --out demo.html")
+)
 @results_option
 @references_option
 @click.option("--out", type=FILE, help="File to write [default: RESULTS/report.html].")
@@ -183,7 +213,9 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")
 
 
-@click.command(epilog=examples("pppca rules cancer1", "pppca rules cancer1 --format latex > setup.tex"))
+@click.command(
+    epilog=examples("pppca rules cancer1", "pppca rules cancer1 --format latex > setup.tex")
+)
 @click.argument("config", shell_complete=completion(shipped_experiments, files=True))
 @results_option
 @format_option("markdown", "latex")
@@ -235,11 +267,17 @@ def _with_shares(page: Path, snapshot: Snapshot) -> str:
     parts = page.read_text(encoding="utf-8").split(mark) if page.is_file() else []
     if len(parts) != 3:
         got = f"{len(parts) - 1} of them" if parts else "no file"
-        raise click.UsageError(f"{page}: expected two lines {mark.strip()}, got {got}. The table goes between them.")
-    return mark.join((parts[0], f"\n{text_table(shares.headers, shares.rows, 'markdown')}\n\n", parts[2]))
+        raise click.UsageError(
+            f"{page}: expected two lines {mark.strip()}, got {got}. The table goes between them."
+        )
+    return mark.join(
+        (parts[0], f"\n{text_table(shares.headers, shares.rows, 'markdown')}\n\n", parts[2])
+    )
 
 
-def _write_tables(tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
+def _write_tables(
+    tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False
+) -> list[Path]:
     """Write a file for each table into a folder, which is created if it is missing, and return the files."""
     from pppca_bench.reporting.document import EXTENSIONS
     from pppca_bench.reporting.table_text import render
@@ -262,8 +300,14 @@ def write_by_config(config: str, results: Path) -> tuple[list[Table | Document],
     with read_store(results) as store:
         snapshot = read_snapshot(store, [config])
     filled = [snapshot[name] for name in snapshot if name != SHARES]
-    shown = [table for table in filled if (table.has_runs if isinstance(table, Document) else table.shows_runs)]
+    shown = [
+        table
+        for table in filled
+        if (table.has_runs if isinstance(table, Document) else table.shows_runs)
+    ]
     tables = [kept for table in shown if (kept := table.trimmed())]
     folder = results / BY_CONFIG / config
-    remove_stale(folder, [path for form in KEPT_FORMATS for path in _write_tables(tables, form, folder)])
+    remove_stale(
+        folder, [path for form in KEPT_FORMATS for path in _write_tables(tables, form, folder)]
+    )
     return tables, folder

@@ -12,7 +12,18 @@ from typing import Any
 
 from pppca_bench.errors import printable
 
-_PLAIN = {"−": "-", "–": "-", "—": "-", "τ": "tau", "χ": "chi", "²": "2", "×": "x", "≥": ">=", "≤": "<=", "…": "..."}
+_PLAIN = {
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "τ": "tau",
+    "χ": "chi",
+    "²": "2",
+    "×": "x",
+    "≥": ">=",
+    "≤": "<=",
+    "…": "...",
+}
 """Characters of tables that Latin-1, cp1252 or ASCII lacks."""
 
 _FALLBACK = "pppca_plain"
@@ -38,7 +49,9 @@ class EscapingStream:
     def write(self, text: str) -> int:
         """Write text."""
         start = text[: text.startswith("\r")]  # a progress bar begins each text with it
-        return int(self._try(self._stream.write, start + printable(text[len(start) :], keep="\t\n")) or 0)
+        return int(
+            self._try(self._stream.write, start + printable(text[len(start) :], keep="\t\n")) or 0
+        )
 
     def flush(self) -> None:
         """Flush the stream."""
@@ -48,7 +61,9 @@ class EscapingStream:
         try:
             return call(*arguments)
         except (OSError, ValueError) as error:  # ValueError: the stream is closed
-            if isinstance(error, UnicodeError) or (self._needed and not isinstance(error, BrokenPipeError)):
+            if isinstance(error, UnicodeError) or (
+                self._needed and not isinstance(error, BrokenPipeError)
+            ):
                 raise
             with suppress(OSError, ValueError):  # also for C libraries, and when Python ends
                 nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -65,7 +80,11 @@ def escaping_streams() -> Iterator[None]:
 
     Streams that are closed, or whose encoding lacks characters, stay mended for the rest of the process.
     """
-    for number in (0, 1, 2):  # otherwise the next file, such as the database, would get the number of a closed stream
+    for number in (
+        0,
+        1,
+        2,
+    ):  # otherwise the next file, such as the database, would get the number of a closed stream
         try:
             os.fstat(number)
         except OSError:

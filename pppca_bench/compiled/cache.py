@@ -26,7 +26,8 @@ PACKAGE: Final = Path(__file__).parents[1]
 FAMILIES: Final = {
     "evolution": ("engines.evolution:evolve",),
     "literal_evolution": tuple(
-        f"engines.evolution_literal:{step}_literally" for step in ("breed", "evaluate", "orthonormalise")
+        f"engines.evolution_literal:{step}_literally"
+        for step in ("breed", "evaluate", "orthonormalise")
     ),
     "hebbian": ("engines.gha_epochs:learn_epochs",),
     "streaming": ("engines.streaming_updates:learn_stream",),
@@ -47,14 +48,24 @@ algorithm on networks, and "linear_algebra" to all linear projections.
 """
 
 # Environment variables of Numba, without NUMBA_, that change the machine code.
-_SETTINGS: Final = ("CPU_NAME", "CPU_FEATURES", "OPT", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK")
+_SETTINGS: Final = (
+    "CPU_NAME",
+    "CPU_FEATURES",
+    "OPT",
+    "ENABLE_AVX",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+    "BOUNDSCHECK",
+)
 _IMPORT: Final = re.compile(r"^from pppca_bench((?:\.\w+)*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _DIGEST_SIZE: Final = 32
 
 
 def is_compiled(family: str) -> bool:
     """Return whether all kernels of a family of `FAMILIES` are cached; this takes a millisecond or two."""
-    return not _compiles() or all(load(file_name(*kernel)) is not None for kernel in _kernels(family))
+    return not _compiles() or all(
+        load(file_name(*kernel)) is not None for kernel in _kernels(family)
+    )
 
 
 def compile_family(family: str) -> None:
@@ -104,7 +115,10 @@ def folders() -> list[Path]:
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return [Path(chosen) / own]
     try:
-        return [PACKAGE / "__pycache__", Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / own]
+        return [
+            PACKAGE / "__pycache__",
+            Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / own,
+        ]
     except RuntimeError:  # no home folder
         return [PACKAGE / "__pycache__"]
 
@@ -189,7 +203,13 @@ def _platform_digest() -> str:
         processor = [platform.processor()]
     libraries = [f"{name} {version(name)}" for name in ("numba", "llvmlite", "numpy")]
     settings = [f"{name}={os.environ.get(f'NUMBA_{name}', '')}" for name in _SETTINGS]
-    parts = [sys.implementation.cache_tag or sys.version, platform.machine(), *processor, *libraries, *settings]
+    parts = [
+        sys.implementation.cache_tag or sys.version,
+        platform.machine(),
+        *processor,
+        *libraries,
+        *settings,
+    ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
@@ -208,5 +228,8 @@ def sources_of(module: str) -> dict[str, bytes]:
             for match in _IMPORT.finditer(sources[name].decode()):
                 imported = PACKAGE.name + match[1]
                 # Imported names may be modules themselves.
-                pending += [imported, *(f"{imported}.{part}" for part in re.findall(r"\w+", match[2]))]
+                pending += [
+                    imported,
+                    *(f"{imported}.{part}" for part in re.findall(r"\w+", match[2])),
+                ]
     return sources

@@ -32,7 +32,13 @@ from pppca_bench.compiled import cache
 _core: Any = numba.core
 _types: Any = numba.types
 _config: Any = numba.config
-_OPTIONS: Any = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "_nrt": False}
+_OPTIONS: Any = {
+    "nopython": True,
+    "nogil": True,
+    "no_cfunc_wrapper": True,
+    "error_model": "numpy",
+    "_nrt": False,
+}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -40,14 +46,20 @@ def kernel(function: Callable[..., Any]) -> Any:
     return function if _config.DISABLE_JIT else _Kernel(function)
 
 
-def subroutine(function: Callable[..., Any] | None = None, *, fastmath: set[str] | None = None) -> Any:
+def subroutine(
+    function: Callable[..., Any] | None = None, *, fastmath: set[str] | None = None
+) -> Any:
     """Compile a function inside the kernels that call it; if Python calls it, as in tests, compile it as a kernel.
 
     ``fastmath`` are LLVM's fast-math flags for its floating-point operations, such as {"contract"}.
     """
     if function is None:
         return lambda decorated: subroutine(decorated, fastmath=fastmath)
-    return function if _config.DISABLE_JIT else _Subroutine(function, {"fastmath": fastmath} if fastmath else {})
+    return (
+        function
+        if _config.DISABLE_JIT
+        else _Subroutine(function, {"fastmath": fastmath} if fastmath else {})
+    )
 
 
 def shared(function: Callable[..., Any]) -> Any:
@@ -66,11 +78,18 @@ def _type_of(hint: Any) -> Any:
     if get_origin(hint) is Annotated:
         array, n_dimensions, *flags = get_args(hint)
         dtype = get_args(get_args(array)[1])[0]
-        return _types.Array(from_dtype(np.dtype(dtype)), n_dimensions, "C", readonly="readonly" in flags)
+        return _types.Array(
+            from_dtype(np.dtype(dtype)), n_dimensions, "C", readonly="readonly" in flags
+        )
     if isinstance(hint, type) and issubclass(hint, tuple):
         fields = get_type_hints(hint, include_extras=True).values()
         return _types.BaseTuple.from_types([_type_of(field) for field in fields], hint)
-    return {bool: _types.boolean, int: _types.int64, float: _types.float64, np.uint64: _types.uint64}[hint]
+    return {
+        bool: _types.boolean,
+        int: _types.int64,
+        float: _types.float64,
+        np.uint64: _types.uint64,
+    }[hint]
 
 
 class _SubroutineLibrary(_core.codegen.JITCodeLibrary):
@@ -123,9 +142,26 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
 
 
 class _SubroutineCompiler(_core.compiler.Compiler):
-    def __init__(self, typing: Any, target: Any, _library: Any, args: Any, result: Any, flags: Any, *rest: Any) -> None:
+    def __init__(
+        self,
+        typing: Any,
+        target: Any,
+        _library: Any,
+        args: Any,
+        result: Any,
+        flags: Any,
+        *rest: Any,
+    ) -> None:
         flags.no_compile = True
-        super().__init__(typing, target, _SubroutineLibrary(target.codegen(), "subroutine"), args, result, flags, *rest)
+        super().__init__(
+            typing,
+            target,
+            _SubroutineLibrary(target.codegen(), "subroutine"),
+            args,
+            result,
+            flags,
+            *rest,
+        )
 
 
 class _KernelCompiler(_core.compiler.Compiler):
@@ -167,9 +203,14 @@ class _Shared(_Subroutine):
 
 class _Kernel(_core.registry.CPUDispatcher):
     def __init__(self, function: Any, options: dict[str, Any] | None = None) -> None:
-        super().__init__(function, targetoptions=_OPTIONS | (options or {}), pipeline_class=_KernelCompiler)
+        super().__init__(
+            function, targetoptions=_OPTIONS | (options or {}), pipeline_class=_KernelCompiler
+        )
         # Kernels of other packages or inside functions are not cached: their names and sources may be ambiguous.
-        if function.__module__.startswith(f"{cache.PACKAGE.name}.") and function.__name__ == function.__qualname__:
+        if (
+            function.__module__.startswith(f"{cache.PACKAGE.name}.")
+            and function.__name__ == function.__qualname__
+        ):
             self._cache = _KernelCache(function.__module__, function.__name__)
 
     def ensure_compiled(self) -> None:
@@ -189,12 +230,16 @@ class _Kernel(_core.registry.CPUDispatcher):
         # arrays, and named tuples of other classes with equal fields, which Numba cannot always distinguish.
         self.ensure_compiled()
         declared, compiled = next(iter(self.overloads.items()))
-        for name, expected, value in zip(self._compiler.pysig.parameters, declared, args, strict=True):
+        for name, expected, value in zip(
+            self._compiler.pysig.parameters, declared, args, strict=True
+        ):
             given = self.typeof_pyval(value)
             conversion = self.typingctx.can_convert(given, expected)
             if conversion is None or conversion > _core.typeconv.Conversion.safe:
                 kind = "a C-contiguous " if isinstance(expected, _types.Array) else ""
-                raise TypeError(f"{name} in {self.__name__}: expected {kind}{expected}, got {given}. Convert it.")
+                raise TypeError(
+                    f"{name} in {self.__name__}: expected {kind}{expected}, got {given}. Convert it."
+                )
         return compiled.entry_point
 
 

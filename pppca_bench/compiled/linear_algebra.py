@@ -73,17 +73,23 @@ def sum_products(X: Samples2D, mean: Samples2D, block: Floats2D, sums: Floats2D)
         for i in range(n):
             for k in range(0, depth, WIDTH):
                 present = n_features - k
-                centred = subtract(masked_load(X, first + i, k, present), masked_load(mean, 0, k, present))
+                centred = subtract(
+                    masked_load(X, first + i, k, present), masked_load(mean, 0, k, present)
+                )
                 store(block, i, k, centred)
         # sums += X_Bᵀ X_B by tiles of eight by eight, on and above the diagonal only, since C is symmetric.
         for row in range(0, depth, WIDTH):
             for column in range(row, depth, WIDTH):
-                total = add_products(load_tile(sums, row, column), block, 0, row, block, 0, column, n)
+                total = add_products(
+                    load_tile(sums, row, column), block, 0, row, block, 0, column, n
+                )
                 store_tile(sums, row, column, total)
 
 
 @subroutine
-def add_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, b_row: int, b_column: int, n: int) -> Tile:
+def add_products(
+    x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, b_row: int, b_column: int, n: int
+) -> Tile:
     """Return the tile x + A'ᵀ B' for blocks A' and B' of n rows and eight columns.
 
     A' starts at (row, column) of A, B' at (b_row, b_column) of B. Vector i of the tile belongs to column i of A'.
@@ -98,14 +104,20 @@ def add_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, b_row
     else:
         # Half a tile at a time, which fits into fewer registers.
         for k in range(n):
-            t0, t1, t2, t3 = _add_four(t0, t1, t2, t3, A, row + k, column, load(B, b_row + k, b_column))
+            t0, t1, t2, t3 = _add_four(
+                t0, t1, t2, t3, A, row + k, column, load(B, b_row + k, b_column)
+            )
         for k in range(n):
-            t4, t5, t6, t7 = _add_four(t4, t5, t6, t7, A, row + k, column + 4, load(B, b_row + k, b_column))
+            t4, t5, t6, t7 = _add_four(
+                t4, t5, t6, t7, A, row + k, column + 4, load(B, b_row + k, b_column)
+            )
     return t0, t1, t2, t3, t4, t5, t6, t7
 
 
 @subroutine
-def _add_four(a: Any, b: Any, c: Any, d: Any, A: Floats2D, i: int, j: int, x: Any) -> tuple[Any, Any, Any, Any]:
+def _add_four(
+    a: Any, b: Any, c: Any, d: Any, A: Floats2D, i: int, j: int, x: Any
+) -> tuple[Any, Any, Any, Any]:
     """Return a + A_ij x, b + A_i(j+1) x, c + A_i(j+2) x and d + A_i(j+3) x."""
     return (
         fma(broadcast(A, i, j), x, a),
@@ -120,7 +132,9 @@ def project(X: Floats, mean: Floats, rows: Floats) -> Floats:
     columns = aligned_zeros(X.shape[1], padded(len(rows)))
     columns[:, : len(rows)] = rows.T
     outputs = aligned_zeros(len(X), columns.shape[1])
-    project_samples(np.ascontiguousarray(X), np.ascontiguousarray(mean)[np.newaxis], columns, outputs)
+    project_samples(
+        np.ascontiguousarray(X), np.ascontiguousarray(mean)[np.newaxis], columns, outputs
+    )
     return np.ascontiguousarray(outputs[:, : len(rows)])
 
 
@@ -206,8 +220,12 @@ def flip_signs(rows: Floats) -> Floats:
     Choice: among weights of equal magnitude, up to a millionth, the first decides, so that rounding has no influence.
     """
     magnitudes = np.abs(rows)
-    deciding = (magnitudes >= _TIE_RATIO * magnitudes.max(axis=1, keepdims=True)).argmax(axis=1)[:, np.newaxis]
-    return np.ascontiguousarray(rows * np.where(np.take_along_axis(rows, deciding, axis=1) < 0.0, -1.0, 1.0))
+    deciding = (magnitudes >= _TIE_RATIO * magnitudes.max(axis=1, keepdims=True)).argmax(axis=1)[
+        :, np.newaxis
+    ]
+    return np.ascontiguousarray(
+        rows * np.where(np.take_along_axis(rows, deciding, axis=1) < 0.0, -1.0, 1.0)
+    )
 
 
 def orthonormal(rows: Floats) -> Floats:

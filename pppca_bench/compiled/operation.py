@@ -60,13 +60,18 @@ def splatted(builder: Any, number: Any) -> Any:
     """Write the vector with ``number`` in all lanes."""
     # Insert the number in lane 0 and copy that lane to all lanes: LLVM emits a single instruction for both.
     undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
-    return shuffle(builder, builder.insert_element(undefined, number, LANE_INDEX(0)), undefined, [0] * WIDTH)
+    return shuffle(
+        builder, builder.insert_element(undefined, number, LANE_INDEX(0)), undefined, [0] * WIDTH
+    )
 
 
 def llvm_call(builder: Any, name: str, *args: Any) -> Any:
     """Write a call of an LLVM intrinsic, such as llvm.sqrt, whose arguments and result are vectors of equal size."""
     vector_type = args[0].type
-    function_type, name = ir.FunctionType(vector_type, [vector_type] * len(args)), f"{name}.v{vector_type.count}f64"
+    function_type, name = (
+        ir.FunctionType(vector_type, [vector_type] * len(args)),
+        f"{name}.v{vector_type.count}f64",
+    )
     return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), args)
 
 
@@ -85,13 +90,19 @@ class Call(NamedTuple):
 
     def integer(self, position: int) -> Any:
         """Return an integer argument of any type as a 64-bit integer."""
-        return self.context.cast(self.builder, self.args[position], self.types[position], types.intp)
+        return self.context.cast(
+            self.builder, self.args[position], self.types[position], types.intp
+        )
 
     def data(self, position: int) -> Any:
         """Return the address of an array's first number."""
         if self.types[position].layout != "C":
-            raise TypeError(f"array of a vector: expected C-contiguous, got {self.types[position]}. Copy it.")
-        return self.context.make_array(self.types[position])(self.context, self.builder, self.args[position]).data
+            raise TypeError(
+                f"array of a vector: expected C-contiguous, got {self.types[position]}. Copy it."
+            )
+        return self.context.make_array(self.types[position])(
+            self.context, self.builder, self.args[position]
+        ).data
 
     def addresses(self, first: int, n_rows: int = 1) -> list[Any]:
         """Return the addresses of vectors in n_rows successive rows of the matrix that is argument ``first``.
@@ -107,7 +118,9 @@ class Call(NamedTuple):
         return [b.bitcast(b.gep(data, [start]), VECTOR.as_pointer()) for start in rows]
 
 
-def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: bool = False) -> Callable[[Any], Any]:
+def operation(
+    emit: Callable[[Call], Any], result: Any = vector, *, literal: bool = False
+) -> Callable[[Any], Any]:
     """Create an operation from ``emit``, which writes the LLVM instructions of a call, and from the decorated twin.
 
     ``result`` is the Numba type of the result; with ``literal``, integer literals keep their values at compile time.
@@ -126,7 +139,9 @@ def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: boo
         context = inspect.Parameter("_typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         define.__name__, define.__doc__ = twin.__name__, twin.__doc__
         define.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-        callable_in_kernels: Any = twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
+        callable_in_kernels: Any = (
+            twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
+        )
         callable_in_kernels.twin = twin
         return callable_in_kernels
 

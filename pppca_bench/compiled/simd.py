@@ -39,10 +39,14 @@ divide = elementwise("divide", lambda b, x, y: b.fdiv(x, y), lambda x, y: x / y)
 sqrt = elementwise("sqrt", lambda b, x: llvm_call(b, "llvm.sqrt", x), lambda x: np.sqrt(x))
 absolute = elementwise("absolute", lambda b, x: llvm_call(b, "llvm.fabs", x), lambda x: abs(x))
 # |x| with the signs of y
-copysign = elementwise("copysign", lambda b, x, y: llvm_call(b, "llvm.copysign", x, y), lambda x, y: np.copysign(x, y))
+copysign = elementwise(
+    "copysign", lambda b, x, y: llvm_call(b, "llvm.copysign", x, y), lambda x, y: np.copysign(x, y)
+)
 # a b + c and c − a b, rounded once by the instruction, twice by the twin
 fma = elementwise("fma", llvm_fma, lambda a, b, c: a * b + c)
-fnma = elementwise("fnma", lambda b, x, y, z: llvm_fma(b, b.fneg(x), y, z), lambda a, b, c: c - a * b)
+fnma = elementwise(
+    "fnma", lambda b, x, y, z: llvm_fma(b, b.fneg(x), y, z), lambda a, b, c: c - a * b
+)
 select_less = elementwise(
     "select_less",
     lambda b, x, y, then, otherwise: b.select(b.fcmp_ordered("<", x, y), then, otherwise),
@@ -65,7 +69,10 @@ def splat(number: float) -> Any:
 
 
 @operation(
-    lambda call: shuffle(call.builder, call.args[0], call.args[0], [call.types[1].literal_value] * WIDTH), literal=True
+    lambda call: shuffle(
+        call.builder, call.args[0], call.args[0], [call.types[1].literal_value] * WIDTH
+    ),
+    literal=True,
 )
 def broadcast_lane(x: Any, lane: int) -> Any:
     """Return the vector with x[lane] in all lanes; ``lane`` is a literal."""
@@ -88,7 +95,9 @@ def _emit_sum(call: Call) -> Any:
     (total,), b = call.args, call.builder
     # Add the vector rotated by 4, 2 and 1 lanes; afterwards every lane contains the whole sum.
     for distance in (4, 2, 1):
-        total = b.fadd(total, shuffle(b, total, total, [(k + distance) % WIDTH for k in range(WIDTH)]))
+        total = b.fadd(
+            total, shuffle(b, total, total, [(k + distance) % WIDTH for k in range(WIDTH)])
+        )
     return b.extract_element(total, LANE_INDEX(0))
 
 
@@ -114,7 +123,9 @@ def _emit_masked_load(call: Call) -> Any:
     (address,) = call.addresses(0)
     mask = b.icmp_signed("<", ir.Constant(INTS, list(range(WIDTH))), splatted(b, call.integer(3)))
     function_type = ir.FunctionType(VECTOR, [address.type, LANE_INDEX, mask.type, VECTOR])
-    function = cgutils.get_or_insert_function(b.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0")
+    function = cgutils.get_or_insert_function(
+        b.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0"
+    )
     return b.call(function, [address, LANE_INDEX(8), mask, constant(0.0)])
 
 
@@ -135,7 +146,9 @@ def store(A: Any, row: int, column: int, x: Any) -> None:
 
 def _emit_broadcast(call: Call) -> Any:
     (address,) = call.addresses(0)
-    return splatted(call.builder, call.builder.load(call.builder.bitcast(address, ir.DoubleType().as_pointer())))
+    return splatted(
+        call.builder, call.builder.load(call.builder.bitcast(address, ir.DoubleType().as_pointer()))
+    )
 
 
 @operation(_emit_broadcast)
@@ -170,7 +183,9 @@ def zero_tile() -> Any:
 
 @operation(
     lambda call: call.context.make_tuple(
-        call.builder, tile, [call.builder.load(address, align=8) for address in call.addresses(0, WIDTH)]
+        call.builder,
+        tile,
+        [call.builder.load(address, align=8) for address in call.addresses(0, WIDTH)],
     ),
     tile,
 )
@@ -197,9 +212,14 @@ def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
         swapped = list(rows)
         for i in (k for k in range(WIDTH) if not k & size):
             upper, lower = rows[i], rows[i + size]
-            swapped[i] = shuffle(builder, upper, lower, [k + (WIDTH - size) * bool(k & size) for k in range(WIDTH)])
+            swapped[i] = shuffle(
+                builder, upper, lower, [k + (WIDTH - size) * bool(k & size) for k in range(WIDTH)]
+            )
             swapped[i + size] = shuffle(
-                builder, upper, lower, [k + size if not k & size else k + WIDTH for k in range(WIDTH)]
+                builder,
+                upper,
+                lower,
+                [k + size if not k & size else k + WIDTH for k in range(WIDTH)],
             )
         rows = swapped
     return rows
@@ -214,7 +234,9 @@ def _emit_transpose(call: Call) -> None:
 @operation(_emit_transpose, types.void)
 def transpose(A: Any, row: int, column: int, B: Any, b_row: int, b_column: int) -> None:
     """Set the square of A at (row, column) to the transposed square of B at (b_row, b_column), even the same square."""
-    A[row : row + WIDTH, column : column + WIDTH] = B[b_row : b_row + WIDTH, b_column : b_column + WIDTH].T.copy()
+    A[row : row + WIDTH, column : column + WIDTH] = B[
+        b_row : b_row + WIDTH, b_column : b_column + WIDTH
+    ].T.copy()
 
 
 # ---- The parts of a float64: a = s 2ᵉ with 1 <= s < 2.

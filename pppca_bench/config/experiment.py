@@ -118,21 +118,35 @@ class TableSection(Section):
         others = sorted(self._read_keys().keys() - VALUE_KEYS)
         if source != "csv" and others:
             expected = f"expected only {', '.join(VALUE_KEYS)} with {source}"
-            raise broken_rule(f"{expected}, got {others[0]}, which is for CSV files", "read", others[0])
+            raise broken_rule(
+                f"{expected}, got {others[0]}, which is for CSV files", "read", others[0]
+            )
         if self.group and self.duplicates == "group":
-            raise broken_rule("expected duplicates: drop or keep with group, got group", "duplicates")
+            raise broken_rule(
+                "expected duplicates: drop or keep with group, got group", "duplicates"
+            )
         if "split" in given and given & {"splits", "folds"}:
-            raise broken_rule("expected split: {column: …} in place of splits and folds, got both", "split")
+            raise broken_rule(
+                "expected split: {column: …} in place of splits and folds, got both", "split"
+            )
         if self.name in registered():
-            raise broken_rule(f"expected another name than that of a known problem, got {self.name!r}", "name")
+            raise broken_rule(
+                f"expected another name than that of a known problem, got {self.name!r}", "name"
+            )
         return self
 
     def _read_keys(self) -> dict[str, Any]:
-        return self.read_section.model_dump(exclude_unset=True) if "read_section" in self.model_fields_set else {}
+        return (
+            self.read_section.model_dump(exclude_unset=True)
+            if "read_section" in self.model_fields_set
+            else {}
+        )
 
     def problem(self, shared: SplitRule) -> str | OwnData:
         """Return the problem; ``shared`` is the split rule of the config, for tables without a rule."""
-        keys = self.model_dump(exclude_unset=True, exclude={"read_section", "split", "splits", "folds"})
+        keys = self.model_dump(
+            exclude_unset=True, exclude={"read_section", "split", "splits", "folds"}
+        )
         (source,) = keys.keys() & set(_SOURCES)
         place = str(keys.pop(source))
         if source == "dt":
@@ -142,7 +156,9 @@ class TableSection(Section):
             rule = SplitRule(column=self.split.column)
         elif self.model_fields_set & {"splits", "folds"}:
             rule = SplitRule(splits=self.splits, folds=self.folds)
-        return OwnData.declared(cast("Any", source), place, rule=rule, read=self._read_keys(), **keys)
+        return OwnData.declared(
+            cast("Any", source), place, rule=rule, read=self._read_keys(), **keys
+        )
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
@@ -156,7 +172,9 @@ def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
         if value.endswith(".dt") or value in registered():
             return value
     hint = nearest(value, registered()) if isinstance(value, str) else ""
-    expected = "expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE}"
+    expected = (
+        "expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE}"
+    )
     raise broken_rule(f"{expected}, got {yaml_text(value)}{hint}")
 
 
@@ -182,11 +200,15 @@ class Config(Section):
     problems: Problems
     repeats: Repeats = optional_field(validate_default=True)
     seed: Annotated[int, Ge(0), Lt(2**63)]
-    choose: Annotated[str | Names, AfterValidator(lambda value: (value,) if isinstance(value, str) else value)] = ()
+    choose: Annotated[
+        str | Names, AfterValidator(lambda value: (value,) if isinstance(value, str) else value)
+    ] = ()
     by: By = "validation_error"
     retain: Percent = 95.0
     predictions: bool = False
-    tau: Annotated[Any, PlainValidator(partial(read_thresholds, Parameter("tau", Tau, None)))] = None
+    tau: Annotated[Any, PlainValidator(partial(read_thresholds, Parameter("tau", Tau, None)))] = (
+        None
+    )
     classifier: ClassifierSection = Field({}, validate_default=True)
     methods: Annotated[Methods, MinLen(1), MaxLen(100)]
 
@@ -196,9 +218,15 @@ class Config(Section):
         """Return the largest number of splits of a table if the config states no repeats."""
         if value is not REQUIRED:
             return value
-        if not info.data.keys() >= {"splits", "folds", "problems"}:  # the error of that key is reported already
+        if not info.data.keys() >= {
+            "splits",
+            "folds",
+            "problems",
+        }:  # the error of that key is reported already
             return 1
-        tables = [problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)]
+        tables = [
+            problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)
+        ]
         most = max((table.rule.n_splits for table in tables), default=1)
         if most == 1:
             raise PydanticKnownError("missing")
@@ -208,7 +236,9 @@ class Config(Section):
     @classmethod
     def _check_retain(cls, value: float, info: ValidationInfo) -> float:
         if info.data.get("by") == "validation_error":
-            raise broken_rule("expected retain only with by: retained_variance, got by: validation_error")
+            raise broken_rule(
+                "expected retain only with by: retained_variance, got by: validation_error"
+            )
         return value
 
     @model_validator(mode="after")
@@ -220,7 +250,9 @@ class Config(Section):
             raise broken_rule(text, "splits" if "splits" in self.model_fields_set else "folds")
         for name in self.choose:
             if not any(f"{CHOOSE}{name}" in method.grid for method in self.methods):
-                raise broken_rule(f"expected a parameter with several values in a method, got {name!r}", "choose")
+                raise broken_rule(
+                    f"expected a parameter with several values in a method, got {name!r}", "choose"
+                )
         return self
 
 

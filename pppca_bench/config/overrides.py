@@ -51,7 +51,9 @@ class RunFilter(NamedTuple):
     def apply(self, plan: Plan) -> Plan:
         """Return a plan with the matching runs."""
         specs = tuple(spec for spec in plan.specs if self.matches(spec.cell))
-        left = tuple(spec for spec in (*plan.specs, *plan.all_repeats) if not self.matches(spec.cell))
+        left = tuple(
+            spec for spec in (*plan.specs, *plan.all_repeats) if not self.matches(spec.cell)
+        )
         return replace(plan, specs=specs, left_out=left)
 
     def check(self, cells: Collection[Cell]) -> None:
@@ -62,13 +64,25 @@ class RunFilter(NamedTuple):
         for key in self.wanted:
             if key not in values:
                 expected = f"expected one of {listed(sorted(values), key)}"
-                raise UnknownNameError(f"--only {key}: {expected}, got {key!r}{nearest(key, values)}.")
+                raise UnknownNameError(
+                    f"--only {key}: {expected}, got {key!r}{nearest(key, values)}."
+                )
         if not any(map(self.matches, cells)):
-            known = [f"{key} is {listed(values[key], requested[0])}" for key, requested in self.wanted.items()]
-            with_comma = ((key, name) for key in self.wanted for name in values[key] if "," in name and name[0] != "[")
+            known = [
+                f"{key} is {listed(values[key], requested[0])}"
+                for key, requested in self.wanted.items()
+            ]
+            with_comma = (
+                (key, name)
+                for key in self.wanted
+                for name in values[key]
+                if "," in name and name[0] != "["
+            )
             quoted = next((f"""'{key}="{name}"'""" for key, name in with_comma), None)
             remedy = f" Quote a value with a comma twice: --only {quoted}." if quoted else ""
-            raise UnknownNameError(f"--only: no run of the configs matches. In the configs {'; '.join(known)}.{remedy}")
+            raise UnknownNameError(
+                f"--only: no run of the configs matches. In the configs {'; '.join(known)}.{remedy}"
+            )
 
 
 def parse_filter(options: Sequence[str]) -> RunFilter:
@@ -84,7 +98,9 @@ def parse_filter(options: Sequence[str]) -> RunFilter:
             is_value = not equals or part.lstrip().startswith(("'", '"'))
             key, text = (key, part) if is_value else (before.strip(), after)
             if not key or not text.strip():
-                raise ConfigError(f"--only {option}: expected KEY=VALUE, such as method=dgha,tau=15, got {part!r}.")
+                raise ConfigError(
+                    f"--only {option}: expected KEY=VALUE, such as method=dgha,tau=15, got {part!r}."
+                )
             wanted[key] = (*wanted.get(key, ()), text.strip())
     return RunFilter(wanted)
 
@@ -99,10 +115,14 @@ def parse_changes(options: Sequence[str]) -> tuple[dict[str, Any], dict[str, str
     for option in options:
         key, _, text = (part.strip() for part in option.partition("="))
         if not key or not text:
-            raise ConfigError(f"--set {option}: expected KEY=VALUE, such as classifier.learning_rate=0.2.")
+            raise ConfigError(
+                f"--set {option}: expected KEY=VALUE, such as classifier.learning_rate=0.2."
+            )
         changes[key], texts[key] = parse_yaml(Path("--set"), text).value, text
     changes = dict(sorted(changes.items()))
-    return changes, {key: texts[key] for key, value in changes.items() if type(value) in (int, float)}
+    return changes, {
+        key: texts[key] for key, value in changes.items() if type(value) in (int, float)
+    }
 
 
 def apply_changes(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
@@ -165,7 +185,11 @@ def as_options(changes: Mapping[str, Any]) -> str:
 def _apply_change(document: dict[str, Any], key: str, new: Any) -> None:
     """Set a key of a config in place; METHOD.KEY sets it in all sections of the method."""
     methods = document.get("methods")
-    sections = [entry for entry in methods if isinstance(entry, dict)] if isinstance(methods, tuple) else []
+    sections = (
+        [entry for entry in methods if isinstance(entry, dict)]
+        if isinstance(methods, tuple)
+        else []
+    )
     names = list(dict.fromkeys(str(entry.get("method")) for entry in sections))
     method = next((name for name in names if key.startswith(f"{name}.")), None)
     if key in _CONFIG_KEYS or key.startswith("classifier."):
@@ -174,13 +198,21 @@ def _apply_change(document: dict[str, Any], key: str, new: Any) -> None:
         sections = [entry for entry in sections if entry.get("method") == method]
         path = key.removeprefix(f"{method}.").split(".")
     else:
-        known = [*_CONFIG_KEYS, "classifier.KEY", *(f"{name}.KEY" for name in names if name in METHODS)]
-        raise ConfigError(f"--set {key}: expected one of {listed(known, key)}, got {key!r}{nearest(key, known)}.")
+        known = [
+            *_CONFIG_KEYS,
+            "classifier.KEY",
+            *(f"{name}.KEY" for name in names if name in METHODS),
+        ]
+        raise ConfigError(
+            f"--set {key}: expected one of {listed(known, key)}, got {key!r}{nearest(key, known)}."
+        )
     for section in sections:
         for part in path[:-1]:
             section = section.setdefault(part, {})
             if not isinstance(section, dict):
-                raise ConfigError(f"--set {key}: expected a mapping at {part!r}, got {yaml_text(section)}.")
+                raise ConfigError(
+                    f"--set {key}: expected a mapping at {part!r}, got {yaml_text(section)}."
+                )
         section[path[-1]] = new
 
 

@@ -56,13 +56,20 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
     for identity in map(problems.__getitem__, config.problems):
         for method in config.methods:
             seeds = [
-                derive_seed(config.seed, identity.seeded_as, method.entry.seeded_as or method.entry.name, repeat)
+                derive_seed(
+                    config.seed,
+                    identity.seeded_as,
+                    method.entry.seeded_as or method.entry.name,
+                    repeat,
+                )
                 for repeat in range(repeats or method.repeats)
             ]
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
                 identity_text, place = _identity_text(cell), next(places)
                 for repeat, seed in enumerate(seeds):
-                    key = hashlib.sha256(f"{identity_text} {repeat} {seed}".encode()).hexdigest()[:32]
+                    key = hashlib.sha256(f"{identity_text} {repeat} {seed}".encode()).hexdigest()[
+                        :32
+                    ]
                     runs[key] = RunSpec(key, cell, repeat, seed, changed, place)
     return list(runs.values())
 
@@ -94,7 +101,9 @@ def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int
 def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int | str], ...]:
     """Return the versions of a method and of the classifiers that follow it, by name."""
     rules = [str(value) for name, value in classifier if name in ("rule", "base.rule")]
-    versions = {method: find_method(method).version} | {rule: find_classifier(rule).version for rule in rules}
+    versions = {method: find_method(method).version} | {
+        rule: find_classifier(rule).version for rule in rules
+    }
     return tuple(sorted(versions.items()))
 
 
@@ -120,7 +129,9 @@ def _changed(method: MethodRequest, cell: Cell) -> Names:
     """Return the names of the settings that differ from their defaults."""
     defaults: dict[str, Scalar] = {}
     for prefix, entry in zip(("", "classifier.", "classifier.base."), method.entries, strict=False):
-        defaults |= {f"{prefix}{name}": parameter.default for name, parameter in section_of(entry).items()}
+        defaults |= {
+            f"{prefix}{name}": parameter.default for name, parameter in section_of(entry).items()
+        }
         defaults |= {f"{prefix}rule": DEFAULT_RULE} if prefix else {}
     return tuple(
         name
@@ -131,9 +142,20 @@ def _changed(method: MethodRequest, cell: Cell) -> Names:
 
 def _identity_text(cell: Cell) -> str:
     """Return a cell and the networks behind names as the text from which the keys of its runs are derived."""
-    parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
+    parts = [
+        cell.problem,
+        cell.data_sha256,
+        cell.method,
+        cell.parameters,
+        cell.classifier,
+        cell.algorithms,
+    ]
     named = [(name.rpartition(".")[2], rule_named(value)) for name, value in cell.settings.items()]
-    rules = [(name, rule, rule.published(cell.problem)) for name, rule in named if rule and name in NETWORK_KEYS]
+    rules = [
+        (name, rule, rule.published(cell.problem))
+        for name, rule in named
+        if rule and name in NETWORK_KEYS
+    ]
     # Without a published network, the data, whose digest is among the parts, and the rule's version determine it.
     sizes = [getattr(network, name) if network else rule.version for name, rule, network in rules]
     return json.dumps([*parts, sizes], sort_keys=True)

@@ -10,13 +10,26 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen
-from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationInfo, create_model
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationInfo,
+    create_model,
+)
 
 from pppca_bench.base.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
 from pppca_bench.errors import ConfigError, UnknownNameError
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.protocol import PORTRAIT, PREDICTIONS, constructor_arguments, contract_of, section_of
+from pppca_bench.methods.protocol import (
+    PORTRAIT,
+    PREDICTIONS,
+    constructor_arguments,
+    contract_of,
+    section_of,
+)
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.third_party import check_not_shadowed, is_path
 from pppca_bench.problems import OwnData
@@ -61,7 +74,9 @@ class MethodRequest(NamedTuple):
     @property
     def entries(self) -> list[Method | Classifier]:
         """Return the method and its classifiers, an ensemble before its members."""
-        rules = [str(self.classifier[key][0]) for key in ("rule", "base.rule") if key in self.classifier]
+        rules = [
+            str(self.classifier[key][0]) for key in ("rule", "base.rule") if key in self.classifier
+        ]
         return [self.entry, *map(find_classifier, rules)]
 
 
@@ -74,7 +89,9 @@ def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
 
 def read_values(parameter: Parameter, value: Any) -> tuple[Any, ...]:
     """Return the values of a key that takes a parameter's value or, for separate runs, a list of distinct values."""
-    is_list = isinstance(value, tuple) and (not parameter.is_list or any(isinstance(item, tuple) for item in value))
+    is_list = isinstance(value, tuple) and (
+        not parameter.is_list or any(isinstance(item, tuple) for item in value)
+    )
     if not is_list:
         return (_checked(parameter, value),)
     if not value:
@@ -94,7 +111,9 @@ def _checked(parameter: Parameter, value: Any) -> Any:
     except ParameterError as error:
         raise broken_rule(expected_but_got(error.expected, value)) from None
     if not is_storable(checked):
-        raise broken_rule(f"expected a number, text, true, false, null or a list, got {yaml_text(value)}")
+        raise broken_rule(
+            f"expected a number, text, true, false, null or a list, got {yaml_text(value)}"
+        )
     return checked
 
 
@@ -109,7 +128,10 @@ def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     first: dict[Any, int] = {}
     for index, value in enumerate(values):
         if first.setdefault(value, index) != index:
-            raise broken_rule(f"expected each value once, got {yaml_text(getattr(value, 'label', value))} again", index)
+            raise broken_rule(
+                f"expected each value once, got {yaml_text(getattr(value, 'label', value))} again",
+                index,
+            )
     return values
 
 
@@ -143,7 +165,10 @@ def model_of(entry: Method | Classifier) -> type[EntrySection]:
     if entry.foreign:
         parameters = create_model("parameters", __base__=Section, **_fields(entry))
         or_nothing = BeforeValidator(lambda value: {} if value is None else value)
-        fields["parameters"] = (Annotated[parameters, or_nothing], Field(None, validate_default=True))
+        fields["parameters"] = (
+            Annotated[parameters, or_nothing],
+            Field(None, validate_default=True),
+        )
     else:
         fields |= _fields(entry)
     if isinstance(entry, Method) and entry.makes == "features":
@@ -164,7 +189,10 @@ def _fields(entry: Entry) -> dict[str, Any]:
         default: Any = ... if parameter.default is REQUIRED else (parameter.default,)
         if is_threshold:
             default = None
-        fields[f"key_{number}"] = Annotated[Any, PlainValidator(partial(read, parameter))], Field(default, alias=key)
+        fields[f"key_{number}"] = (
+            Annotated[Any, PlainValidator(partial(read, parameter))],
+            Field(default, alias=key),
+        )
     return fields
 
 
@@ -194,14 +222,20 @@ def _read_section(
         return entry, {name: given.pop(name) for name in names}, given
     # Third-party defaults that the store does not accept, such as functions, are left to the constructor.
     values = given.pop("parameters")
-    return entry, {name: value for name, value in values.items() if all(map(is_storable, value))}, given
+    return (
+        entry,
+        {name: value for name, value in values.items() if all(map(is_storable, value))},
+        given,
+    )
 
 
 def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> Grid:
     """Validate the section of a classifier and return its values, with defaults."""
     entry, grid, others = _read_section(value, "rule", DEFAULT_RULE, info)
     if in_ensemble and entry.is_ensemble:
-        raise broken_rule(f"expected a classifier that combines no others, got {entry.name!r}", "rule")
+        raise broken_rule(
+            f"expected a classifier that combines no others, got {entry.name!r}", "rule"
+        )
     _check_grid(entry, grid)
     members = {f"base.{key}": values for key, values in others.get("base", {}).items()}
     return {"rule": (entry.name,), **grid, **members}
@@ -223,20 +257,30 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
         tau = grid["tau"]
         if AUTO in (config.get("tau"), tau):
             chosen = (*chosen, "tau")
-        if tau is None and all(grid[name] == (None,) for name in entry.instead_of_tau) and "tau" in config:
+        if (
+            tau is None
+            and all(grid[name] == (None,) for name in entry.instead_of_tau)
+            and "tau" in config
+        ):
             tau = config["tau"]
             if tau is None:
-                raise broken_rule(f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none")
+                raise broken_rule(
+                    f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
+                )
         grid["tau"] = AUTO_TAUS if tau == AUTO else tau or (None,)
     _check_grid(entry, grid)
     candidates = {name: grid[name] for name in chosen if len(grid.get(name, ())) > 1}
     if candidates:
-        grid |= _choice(entry, candidates, config.get("by", "validation_error"), config.get("retain", 95.0))
+        grid |= _choice(
+            entry, candidates, config.get("by", "validation_error"), config.get("retain", 95.0)
+        )
     if config.get(PREDICTIONS) and entry.makes != "measures":
         grid[PREDICTIONS] = (True,)
     if given.get(PORTRAIT):
         grid[PORTRAIT] = (True,)
-    classifier = (given["classifier"] or config.get("classifier", {})) if entry.makes == "features" else {}
+    classifier = (
+        (given["classifier"] or config.get("classifier", {})) if entry.makes == "features" else {}
+    )
     return MethodRequest(entry, grid, classifier, given["repeats"] or config.get("repeats", 0))
 
 
@@ -245,16 +289,24 @@ def _check_grid(entry: Method | Classifier, grid: Grid) -> None:
     above = ("parameters",) if entry.foreign else ()
     n_variants = math.prod(map(len, grid.values()))
     if n_variants > MAX_VARIANTS:
-        raise broken_rule(f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}", *above)
+        raise broken_rule(
+            f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}", *above
+        )
     estimator = contract_of(entry).estimator
     if hasattr(estimator, "check_agreement"):
         parameters = parameters_of(estimator).values()
-        required = {parameter.name: None for parameter in parameters if parameter.default is REQUIRED}
+        required = {
+            parameter.name: None for parameter in parameters if parameter.default is REQUIRED
+        }
         for settings in variants(grid):
             try:
-                estimator(**required | constructor_arguments(estimator, dict(settings))).check_agreement()
+                estimator(
+                    **required | constructor_arguments(estimator, dict(settings))
+                ).check_agreement()
             except ParameterError as error:
-                raise broken_rule(f"expected {error.expected}, got {shown(error.value)}", *above, error.name) from None
+                raise broken_rule(
+                    f"expected {error.expected}, got {shown(error.value)}", *above, error.name
+                ) from None
 
 
 def _choice(entry: Method, candidates: Grid, by: By, retain: float) -> dict[str, tuple[Any, ...]]:
@@ -264,7 +316,9 @@ def _choice(entry: Method, candidates: Grid, by: By, retain: float) -> dict[str,
     variance of the training split.
     """
     if entry.makes == "measures":
-        raise broken_rule(f"expected no settings to choose among, since {entry.name} only measures, got some")
+        raise broken_rule(
+            f"expected no settings to choose among, since {entry.name} only measures, got some"
+        )
     chosen: dict[str, tuple[Any, ...]] = {CHOOSE_BY: (by,)}
     if by == "retained_variance":
         if entry.makes == "classes":

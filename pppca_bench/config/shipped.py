@@ -17,7 +17,9 @@ def shipped_folder() -> Path:
     for folder in _FOLDERS:
         if folder.is_dir():
             return folder
-    raise ConfigError(f"{_FOLDERS[0]}: expected the folder of shipped configs, got none. Install pppca-bench again.")
+    raise ConfigError(
+        f"{_FOLDERS[0]}: expected the folder of shipped configs, got none. Install pppca-bench again."
+    )
 
 
 def shipped_experiments() -> dict[str, Path]:
@@ -43,5 +45,7 @@ def find_experiment(given: Path) -> Path:
         return edited
     if name in shipped:
         return shipped[name]
-    expected = f"the path of a file or the name of a shipped config, got {name!r}{nearest(name, shipped)}"
+    expected = (
+        f"the path of a file or the name of a shipped config, got {name!r}{nearest(name, shipped)}"
+    )
     raise ConfigError(f"run: expected {expected}. `pppca init` writes all of them into a folder.")

@@ -34,7 +34,10 @@ class _ExactComponents:
         super().fit(X, y)  # type: ignore[misc]
         C = second_moments(np.ascontiguousarray(X, dtype=np.float64), self.mean_)
         eigenvalues, rows = principal_components(C)
-        self.components_, self.explained_variance_ = rows[: self.n_components_], eigenvalues[: self.n_components_]
+        self.components_, self.explained_variance_ = (
+            rows[: self.n_components_],
+            eigenvalues[: self.n_components_],
+        )
         # Constant features have no variance.
         self.explained_variance_ratio_ = self.explained_variance_ / (np.trace(C) or 1.0)
         return self
@@ -63,8 +66,12 @@ class DGHAWithoutRemoval(DGHA):
     def fit(self, X: ArrayLike, y: None = None) -> Self:
         """Fit DGHA to X, shape (n_samples, n_features), then again with the rows that it keeps; raises as DGHA."""
         kept = DGHA(**self.get_params()).fit(X, y).n_components_
-        learnt = DGHA(**(self.get_params() | {"n_components": kept, "min_components": kept})).fit(X, y)
-        self.__dict__ |= vars(learnt) | self.get_params() | {"_first_parameters": check_parameters(self)}
+        learnt = DGHA(**(self.get_params() | {"n_components": kept, "min_components": kept})).fit(
+            X, y
+        )
+        self.__dict__ |= (
+            vars(learnt) | self.get_params() | {"_first_parameters": check_parameters(self)}
+        )
         return self
 
 
@@ -123,7 +130,12 @@ class NotebookGHA(UnsupervisedMixin, BaseEstimator):
         rate = 1.0 / len(samples)
         # All passes except the last. With a single pass, a negligible rate leaves the initial rows unchanged.
         n_before, rate_before = (self.n_epochs - 1, rate) if self.n_epochs > 1 else (1, 1e-300)
-        gha = InPlaceGHA(n_epochs=n_before, learning_rate=rate_before, centre=False, random_state=self.random_state)
+        gha = InPlaceGHA(
+            n_epochs=n_before,
+            learning_rate=rate_before,
+            centre=False,
+            random_state=self.random_state,
+        )
         rows, outputs = gha.fit(samples).components_, np.zeros((len(samples), samples.shape[1]))
         # y_j = w_j x; Δw_j = η y_j (x − Σ_{k≤j} y_k w_k), where the rows before j are already updated
         for n, x in enumerate(samples):
@@ -133,5 +145,8 @@ class NotebookGHA(UnsupervisedMixin, BaseEstimator):
         self.residual_norm_ = float(np.linalg.norm(samples - outputs @ rows, 2))
         largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, np.newaxis], axis=1)
         self.components_ = rows * np.where(largest < 0.0, -1.0, 1.0)
-        weights = {f"weight_{i}": float(w) for i, w in enumerate(self.components_[self.component - 1], start=1)}
+        weights = {
+            f"weight_{i}": float(w)
+            for i, w in enumerate(self.components_[self.component - 1], start=1)
+        }
         self.measures_ = weights | {"residual_norm": self.residual_norm_}

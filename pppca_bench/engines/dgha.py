@@ -4,7 +4,15 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from pppca_bench.base.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
+from pppca_bench.base.parameters import (
+    Count,
+    NotNegativeCount,
+    Percent,
+    Positive,
+    Probability,
+    Tau,
+    check_order,
+)
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import product
 from pppca_bench.engines.gha import GHA
@@ -135,14 +143,18 @@ class DGHA(GHA):
         n_kept = int(self.min_components)
         if self.min_variance_ratio > 0.0 and self.n_epochs_ >= self.first_check:
             n_kept = max(n_kept, self._n_rows_retaining())
-        limits = Limits(float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0)
+        limits = Limits(
+            float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0
+        )
         return super()._rule()._replace(limits=limits)
 
     def _n_rows_retaining(self) -> int:
         """Count the leading rows, in the order of a check, whose span retains `min_variance_ratio`."""
         variances = np.einsum("ji,ji->j", self._rows @ self._C, self._rows)
         ranked = self._rows[np.argsort(-self._per_direction(variances), kind="stable")]
-        return count_rows_retaining(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
+        return count_rows_retaining(
+            ranked, self._C, float(self.min_variance_ratio * np.trace(self._C))
+        )
 
 
 def count_rows_retaining(rows: Floats, C: Floats, variance: float) -> int:

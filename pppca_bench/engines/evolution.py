@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import Floats1D, Floats2D, Floats3D, Indices1D, Indices2D, aligned_zeros
+from pppca_bench.compiled.arrays import (
+    Floats1D,
+    Floats2D,
+    Floats3D,
+    Indices1D,
+    Indices2D,
+    aligned_zeros,
+)
 from pppca_bench.compiled.jit import kernel, shared, subroutine
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
@@ -166,7 +173,9 @@ def n_draws(n_rows: int) -> int:
 
 
 @subroutine
-def select_parents(fitness: Floats1D, uniforms: Floats2D, crossover_probability: float, parents: Indices2D) -> None:
+def select_parents(
+    fitness: Floats1D, uniforms: Floats2D, crossover_probability: float, parents: Indices2D
+) -> None:
     """Select the parents of the next generation, the winners of tournaments.
 
     Among networks of equal fitness the first wins.
@@ -199,7 +208,9 @@ def select_parents(fitness: Floats1D, uniforms: Floats2D, crossover_probability:
 
 
 @subroutine
-def breed(networks: Networks, first: int, second: int, depth: int, panels: Floats2D, steps: Floats2D) -> int:
+def breed(
+    networks: Networks, first: int, second: int, depth: int, panels: Floats2D, steps: Floats2D
+) -> int:
     """Cross two parents node by node, or copy a network that is both parents; return the number of nodes of the child.
 
     Choice: a child has as many nodes as the longer parent, with copies of the nodes that the other parent lacks, so
@@ -234,7 +245,12 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
         # Formula (2), (1 + s) w_i − s w_j, for eight nodes at once, feature by feature
         first_factor, second_factor = load(steps, 0, 0), load(steps, 1, 0)
         for k in range(row, row + depth):
-            store(panels, k, 0, fma(second_factor, load(others, k, 0), multiply(first_factor, load(W, k, 0))))
+            store(
+                panels,
+                k,
+                0,
+                fma(second_factor, load(others, k, 0), multiply(first_factor, load(W, k, 0))),
+            )
     return n_nodes
 
 
@@ -262,7 +278,10 @@ def _compute_steps(
     # ‖w_i − w_j‖² of eight nodes; two sums halve the wait for previous additions
     a = b = zeros()
     for k in range(row, row + depth, 2):
-        x, y = subtract(load(W, k, 0), load(others, k, 0)), subtract(load(W, k + 1, 0), load(others, k + 1, 0))
+        x, y = (
+            subtract(load(W, k, 0), load(others, k, 0)),
+            subtract(load(W, k + 1, 0), load(others, k + 1, 0)),
+        )
         a, b = fma(x, x, a), fma(y, y, b)
     store(steps, 0, 0, add(a, b))
     # The factors are 1 + s and −s. With step = −s < 0, w_i is the node of the other parent.
@@ -278,7 +297,13 @@ def _compute_steps(
 
 @subroutine
 def mutate(
-    panels: Floats2D, n_rows: int, n_features: int, depth: int, seed: np.uint64, start: int, scale: float
+    panels: Floats2D,
+    n_rows: int,
+    n_features: int,
+    depth: int,
+    seed: np.uint64,
+    start: int,
+    scale: float,
 ) -> None:
     """Add Gaussian noise to all genes, in place: w + scale · N(0, 1).
 

@@ -65,7 +65,13 @@ def breed_literally(
 
 @subroutine
 def _mutate(
-    nodes: Floats2D, n_nodes: int, depth: int, seed: np.uint64, start: int, scale: float, work: Floats2D
+    nodes: Floats2D,
+    n_nodes: int,
+    depth: int,
+    seed: np.uint64,
+    start: int,
+    scale: float,
+    work: Floats2D,
 ) -> None:
     """Add Gaussian noise to all genes of a child, in place, with the numbers of `evolution.normal_pair`."""
     n_features = nodes.shape[1]

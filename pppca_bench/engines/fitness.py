@@ -7,11 +7,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import Floats, Floats1D, Floats2D, Floats3D, Indices1D, aligned_zeros
+from pppca_bench.compiled.arrays import (
+    Floats,
+    Floats1D,
+    Floats2D,
+    Floats3D,
+    Indices1D,
+    aligned_zeros,
+)
 from pppca_bench.compiled.jit import subroutine
 from pppca_bench.compiled.linear_algebra import add_products, padded
 from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.compiled.simd import add, broadcast, fma, gather, load, multiply, reduce_add, store, zero_tile, zeros
+from pppca_bench.compiled.simd import (
+    add,
+    broadcast,
+    fma,
+    gather,
+    load,
+    multiply,
+    reduce_add,
+    store,
+    zero_tile,
+    zeros,
+)
 from pppca_bench.engines.gram_schmidt import Workspace, orthonormalise
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 
@@ -55,7 +73,13 @@ def moments_of(C: Floats) -> Moments:
 
 @subroutine
 def evaluate(
-    panels: Floats2D, n_nodes: int, moments: Moments, limits: Limits, work: Workspace, networks: Networks, p: int
+    panels: Floats2D,
+    n_nodes: int,
+    moments: Moments,
+    limits: Limits,
+    work: Workspace,
+    networks: Networks,
+    p: int,
 ) -> None:
     """Evaluate a network, remove nodes by criterion (1), and store it as network p of a population.
 
@@ -126,7 +150,9 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
 
 
 @subroutine
-def _sort_nodes(panels: Floats2D, depth: int, order: Indices1D, n: int, offsets: Indices1D, weights: Floats2D) -> None:
+def _sort_nodes(
+    panels: Floats2D, depth: int, order: Indices1D, n: int, offsets: Indices1D, weights: Floats2D
+) -> None:
     """Copy the first n nodes of an order to ``weights``; the remaining lanes of the last panel are undefined."""
     for first in range(0, n, WIDTH):
         # Node j is column j mod 8 of panel j // 8. Offsets are relative to row k of the first panel.

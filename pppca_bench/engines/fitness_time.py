@@ -12,7 +12,11 @@ from pppca_bench.base.projection import UnsupervisedMixin
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import second_moments
 from pppca_bench.engines.evolution import Rules
-from pppca_bench.engines.evolution_literal import breed_literally, evaluate_literally, orthonormalise_literally
+from pppca_bench.engines.evolution_literal import (
+    breed_literally,
+    evaluate_literally,
+    orthonormalise_literally,
+)
 from pppca_bench.engines.fitness import Networks
 from pppca_bench.engines.ne_ppca import NEpPCA
 from pppca_bench.engines.removal import Limits
@@ -61,7 +65,9 @@ class FitnessTime(UnsupervisedMixin, BaseEstimator):
         samples = np.ldexp(samples, -np.frexp(np.abs(samples).max())[1])
         (n_samples, m), like = samples.shape, NEpPCA()
         C = second_moments(samples, np.zeros(m))
-        rules = Rules(like.crossover_probability, like.mutation_scale, Limits(float(self.tau), 1, m, 0.0))
+        rules = Rules(
+            like.crossover_probability, like.mutation_scale, Limits(float(self.tau), 1, m, 0.0)
+        )
         generator, n = make_generator(self.random_state), like.population_size
         networks, offspring = (
             Networks(weights, np.zeros((n, m)), np.full(n, m), np.zeros(n))
@@ -75,7 +81,9 @@ class FitnessTime(UnsupervisedMixin, BaseEstimator):
             clock = [time.perf_counter()]
             if generation > 0:
                 uniforms = generator.random((n, 2 * like.tournament_size + 1))
-                breed_literally(networks, offspring, uniforms, seed, generation - 1, rules, parents, work)
+                breed_literally(
+                    networks, offspring, uniforms, seed, generation - 1, rules, parents, work
+                )
                 operations[0] += 4 * m * offspring.sizes.sum()
             clock.append(time.perf_counter())
             orthonormalise_literally(offspring)

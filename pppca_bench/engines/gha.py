@@ -10,7 +10,12 @@ from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
 
 from pppca_bench.base.parameters import Count, ParameterError, Positive, make_generator
-from pppca_bench.base.projection import max_variances, optimality, principal_directions, variance_of_span
+from pppca_bench.base.projection import (
+    max_variances,
+    optimality,
+    principal_directions,
+    variance_of_span,
+)
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
 from pppca_bench.engines.gha_epochs import (
@@ -156,7 +161,9 @@ class GHA(IncrementalProjection):
     def check_agreement(self) -> None:
         """Raise ParameterError if both decays are given."""
         if self.decay_epochs is not None and self.decay_samples is not None:
-            raise ParameterError("decay_samples", "null where decay_epochs is given", self.decay_samples)
+            raise ParameterError(
+                "decay_samples", "null where decay_epochs is given", self.decay_samples
+            )
 
     def _learn_chunk(self, X: Floats, n_epochs: int = 1) -> None:
         samples = np.asarray(X).view()
@@ -184,7 +191,9 @@ class GHA(IncrementalProjection):
 
     def _update_moments(self, X: Floats) -> None:
         """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
-        batches = [X[first : first + _SAMPLES_PER_BATCH] for first in range(0, len(X), _SAMPLES_PER_BATCH)]
+        batches = [
+            X[first : first + _SAMPLES_PER_BATCH] for first in range(0, len(X), _SAMPLES_PER_BATCH)
+        ]
         for batch in batches:
             # With p = n_b / (n + n_b) and d = mean_b − mean: C ← C + p (C_b − C) + p (1 − p) d dᵀ, mean ← mean + p d
             share = len(batch) / (self.n_samples_seen_ + len(batch))
@@ -206,7 +215,9 @@ class GHA(IncrementalProjection):
         if self.initial_samples is None:
             directions = orthonormal(self._rng.standard_normal((n_rows, self.n_features_in_)))
         else:
-            directions = principal_directions(self._rng, X, self.initial_samples, n_rows, centre=self.centre)
+            directions = principal_directions(
+                self._rng, X, self.initial_samples, n_rows, centre=self.centre
+            )
         self._rows = self.initial_norm * directions
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
@@ -242,7 +253,9 @@ class GHA(IncrementalProjection):
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
         rates, decays = self._rates(epochs, n_samples)
         n_started = np.where(epochs < self.head_start, 1, self._n_initial_rows)
-        return Schedule(self._orders(n_samples, n_epochs), rates, decays, n_started, epochs >= self.first_check)
+        return Schedule(
+            self._orders(n_samples, n_epochs), rates, decays, n_started, epochs >= self.first_check
+        )
 
     def _rule(self) -> Rule:
         """Return the rule for the next epochs; GHA removes no rows."""
@@ -301,11 +314,15 @@ class GHA(IncrementalProjection):
     def _per_direction(self, variances: Floats) -> Floats:
         """Divide variances by the rows' squared norms; a row of zeros has no variance."""
         squared_norms = np.einsum("ji,ji->j", self._rows, self._rows)
-        return np.divide(variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0)
+        return np.divide(
+            variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0
+        )
 
     def _current_optimality(self) -> float:
         """Return the optimality of the rows' span for the samples seen so far."""
-        return float(optimality(variance_of_span(self._rows, self._C), len(self._rows), self._max_variances))
+        return float(
+            optimality(variance_of_span(self._rows, self._C), len(self._rows), self._max_variances)
+        )
 
     def _set_fitted(self) -> None:
         self.components_ = self._rows.copy()
@@ -319,7 +336,9 @@ class GHA(IncrementalProjection):
         # Choice: collected on demand, since many small chunks would copy a long history again and again.
         history = {
             name: np.concatenate([*(values[:-1] for values in records[:-1]), records[-1]])
-            for name, records in zip(EpochHistory._fields, zip(*self._records, strict=True), strict=True)
+            for name, records in zip(
+                EpochHistory._fields, zip(*self._records, strict=True), strict=True
+            )
         }
         if self.track_optimality:
             history["optimality"] = np.array([*self._optimality, self._current_optimality()])

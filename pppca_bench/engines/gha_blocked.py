@@ -112,7 +112,9 @@ def fast_epoch(
                 _learn_panel(panels, panel * height, outputs, n_rows)
             else:
                 for part in range(4):
-                    _learn_quarter(panels, panel * height, part // 2 * WIDTH, part % 2 * 4, outputs, n_rows)
+                    _learn_quarter(
+                        panels, panel * height, part // 2 * WIDTH, part % 2 * 4, outputs, n_rows
+                    )
     # Copy the panels back to W: feature i is column i mod 16 of panel i // 16.
     for j in range(n_rows):
         for i in range(n_features):
@@ -162,7 +164,9 @@ def _read_block(
 
 
 @subroutine
-def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: Floats2D, n_features: int) -> None:
+def _compute_outputs(
+    outputs: Floats2D, height: int, panels: Floats2D, columns: Floats2D, n_features: int
+) -> None:
     """Set ``outputs`` to [X_B; W] X_Bᵀ, the products of the rows of the panels with the samples in ``columns``."""
     for j in range(height):
         store(outputs, j, 0, zeros())
@@ -171,11 +175,18 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
         n = _PANEL if first + _PANEL <= n_features else n_features - first
         if not FITS_32_VECTORS:
             for j in range(0, height, 2):
-                _add_two_outputs(outputs, j, panels, first // _PANEL * height + j, columns, first, n)
+                _add_two_outputs(
+                    outputs, j, panels, first // _PANEL * height + j, columns, first, n
+                )
             continue
         for j in range(0, height, 4):
             row = first // _PANEL * height + j
-            a, b, c, d = load(outputs, j, 0), load(outputs, j + 1, 0), load(outputs, j + 2, 0), load(outputs, j + 3, 0)
+            a, b, c, d = (
+                load(outputs, j, 0),
+                load(outputs, j + 1, 0),
+                load(outputs, j + 2, 0),
+                load(outputs, j + 3, 0),
+            )
             # Lane s of a to d is Σ w_i x_si over even i for four rows w, lane s of e to h over odd i. Two sums per row
             # halve the wait for previous additions.
             e = f = g = h = zeros()
@@ -222,7 +233,12 @@ def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
     update adds now times the residual to the row, and now r_s to the outputs of later samples, lanes s + 1 to 7 of y.
     """
     # r_7 is not needed: sample 7 is the last.
-    r0, r1, r2, r3 = load(outputs, 0, 0), load(outputs, 1, 0), load(outputs, 2, 0), load(outputs, 3, 0)
+    r0, r1, r2, r3 = (
+        load(outputs, 0, 0),
+        load(outputs, 1, 0),
+        load(outputs, 2, 0),
+        load(outputs, 3, 0),
+    )
     r4, r5, r6 = load(outputs, 4, 0), load(outputs, 5, 0), load(outputs, 6, 0)
     for j in range(_BLOCK, _BLOCK + n_rows):
         y = load(outputs, j, 0)
@@ -256,9 +272,19 @@ def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
 def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -> None:
     """Update the rows of the panel at row ``first`` by its block of samples: r ← r − y w, w ← w + y r for each row."""
     # The residuals r_0 to r_7 of the samples, at first x_s, fill sixteen registers, and a row w fills two.
-    r0, r1, r2, r3 = _pair(panels, first), _pair(panels, first + 1), _pair(panels, first + 2), _pair(panels, first + 3)
+    r0, r1, r2, r3 = (
+        _pair(panels, first),
+        _pair(panels, first + 1),
+        _pair(panels, first + 2),
+        _pair(panels, first + 3),
+    )
     half = first + 4
-    r4, r5, r6, r7 = _pair(panels, half), _pair(panels, half + 1), _pair(panels, half + 2), _pair(panels, half + 3)
+    r4, r5, r6, r7 = (
+        _pair(panels, half),
+        _pair(panels, half + 1),
+        _pair(panels, half + 2),
+        _pair(panels, half + 3),
+    )
     for j in range(_BLOCK, _BLOCK + n_rows):
         w = _pair(panels, first + j)
         # r_s ← r_s − y_s w, w ← w + y_s r_s in the order of the samples s
@@ -275,7 +301,9 @@ def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -
 
 
 @subroutine
-def _learn_quarter(panels: Floats2D, first: int, column: int, sample: int, outputs: Floats2D, n_rows: int) -> None:
+def _learn_quarter(
+    panels: Floats2D, first: int, column: int, sample: int, outputs: Floats2D, n_rows: int
+) -> None:
     """Apply the updates of `_learn_panel` for four samples from ``sample`` in eight columns from ``column``.
 
     Samples 0 to 3, then samples 4 to 7, give the same result as all eight samples at once.
@@ -312,7 +340,9 @@ def _learn(w: _Pair, residual: _Pair, y: Any) -> tuple[_Pair, _Pair]:
 
 
 @subroutine
-def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats1D, strip: Floats2D) -> None:
+def quadratic_variances(
+    W: Floats2D, n_rows: int, C: Floats2D, variances: Floats1D, strip: Floats2D
+) -> None:
     """Set ``variances`` to the projection variances w C wᵀ of the leading rows, at a cost that does not depend on N.
 
     Parameters
@@ -346,7 +376,15 @@ def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats
 
 @subroutine
 def _add_quadratic_forms(
-    variances: Floats1D, W: Floats2D, j: int, k: int, p: int, q: int, strip: Floats2D, first: int, factor: bool
+    variances: Floats1D,
+    W: Floats2D,
+    j: int,
+    k: int,
+    p: int,
+    q: int,
+    strip: Floats2D,
+    first: int,
+    factor: bool,
 ) -> None:
     """Add Σ_i (w C)_i w_i, or Σ_i (w F)_i² with a factor F, over the strip's columns i to the variances of four rows.
 

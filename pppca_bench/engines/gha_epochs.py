@@ -4,10 +4,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import Flags1D, Floats1D, Floats2D, Indices1D, Indices2D, Samples2D, aligned_zeros
+from pppca_bench.compiled.arrays import (
+    Flags1D,
+    Floats1D,
+    Floats2D,
+    Indices1D,
+    Indices2D,
+    Samples2D,
+    aligned_zeros,
+)
 from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.engines.gha_blocked import Panels, fast_epoch, make_panels, quadratic_variances
-from pppca_bench.engines.gha_literal import count_operations, in_place_epoch, literal_epoch, literal_variances
+from pppca_bench.engines.gha_literal import (
+    count_operations,
+    in_place_epoch,
+    literal_epoch,
+    literal_variances,
+)
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 
 FAST, LITERAL, IN_PLACE = 0, 1, 2
@@ -142,7 +155,9 @@ def learn_epochs(
         # ΔW = η (y xᵀ − LT(y yᵀ) W): FAST takes 3 l m multiply-adds, LITERAL l² m, IN_PLACE reads updated rows
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
         if rule.update == LITERAL:
-            n_operations += literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, work.x, work.y)
+            n_operations += literal_epoch(
+                rows, n_rows, n_learning, X, mean, order, rate, decay, work.x, work.y
+            )
         else:
             if rule.update == FAST:
                 fast_epoch(rows, n_learning, X, mean, order, rate, decay, work.panels)
@@ -157,7 +172,9 @@ def learn_epochs(
 
 
 @subroutine
-def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, work: Workspace) -> int:
+def remove_rows(
+    rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, work: Workspace
+) -> int:
     """Move the rows that formula (1) keeps to the front, with initial indices and variances, and return their number.
 
     The rows are sorted by decreasing variance. Rows, nodes and variances are changed in place; n_rows >= 1.
@@ -206,7 +223,12 @@ def _has_diverged(rows: Floats2D, n_rows: int) -> bool:
 
 @subroutine
 def _record(
-    history: EpochHistory, epoch: int, rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int
+    history: EpochHistory,
+    epoch: int,
+    rows: Floats2D,
+    nodes: Indices1D,
+    variances: Floats1D,
+    n_rows: int,
 ) -> None:
     history.dimensionality[epoch] = n_rows
     # NaN stays in the columns of removed rows.

@@ -84,7 +84,9 @@ def count_operations(n_samples: int, n_rows: int, n_features: int) -> int:
 
 
 @subroutine
-def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, variances: Floats1D, x: Floats1D) -> int:
+def literal_variances(
+    W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, variances: Floats1D, x: Floats1D
+) -> int:
     """Set ``variances`` to each row's projection variance, from its responses to all samples: N l m multiply-adds.
 
     Source: slide "Dynamical GHA", step 2. The results are variances if ``mean`` is the mean of the samples, and

@@ -83,7 +83,9 @@ def in_panels(nodes: Floats) -> Floats:
 
 
 @subroutine
-def orthonormalise(panels: Floats2D, n_nodes: int, depth: int, n_features: int, work: Workspace) -> None:
+def orthonormalise(
+    panels: Floats2D, n_nodes: int, depth: int, n_features: int, work: Workspace
+) -> None:
     """Orthonormalise nodes in their order, in place.
 
     Source: slide 'Fitness evaluation', step 2.
@@ -128,7 +130,9 @@ def orthonormalise(panels: Floats2D, n_nodes: int, depth: int, n_features: int, 
 
 
 @subroutine
-def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: int, n: int, work: Workspace) -> float:
+def _orthonormalise_eight(
+    panels: Floats2D, row: int, depth: int, n_features: int, n: int, work: Workspace
+) -> float:
     """Orthonormalise the first n nodes of the panel at ``row``, in place; return the amplification of rounding errors.
 
     If the amplification exceeds a million, only the projections on earlier panels are subtracted. ``work.before``
@@ -138,7 +142,9 @@ def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: in
     store(work.before, 0, 0, _squared_norms(panels, row, depth))
     _project(panels, row, depth, n_features, work.factors)
     # G = Bᵀ B = L Lᵀ, L⁻ᵀ, then B ← L⁻¹ B
-    store_tile(work.gram, 0, 0, add_products(zero_tile(), panels, row, 0, panels, row, 0, n_features))
+    store_tile(
+        work.gram, 0, 0, add_products(zero_tile(), panels, row, 0, panels, row, 0, n_features)
+    )
     amplification = _invert_factor(work.gram, work.before, n, work.inverse)
     if amplification <= _ONE_BY_ONE_ABOVE:
         _combine(panels, row, depth, work.inverse)
@@ -168,12 +174,16 @@ def _project(panels: Floats2D, row: int, depth: int, n_features: int, factors: F
     # B − Σ_P P (Pᵀ B), tile by tile, so that each tile of B is read and written once
     if row > 0:
         for k in range(0, depth, WIDTH):
-            rest = _subtract_from_tile(load_tile(panels, row + k, 0), panels, row, depth, k, factors)
+            rest = _subtract_from_tile(
+                load_tile(panels, row + k, 0), panels, row, depth, k, factors
+            )
             store_tile(panels, row + k, 0, rest)
 
 
 @subroutine
-def _subtract_from_tile(x: Tile, panels: Floats2D, row: int, depth: int, k: int, factors: Floats2D) -> Tile:
+def _subtract_from_tile(
+    x: Tile, panels: Floats2D, row: int, depth: int, k: int, factors: Floats2D
+) -> Tile:
     """Return features k to k + 7 of B − Σ_P P (Pᵀ B) for the tile x of B; the factors are Pᵀ B."""
     # t_i is feature k + i of the eight nodes of B, f the row of Pᵀ B for a node p of P: t_i ← t_i − p_(k+i) f
     t0, t1, t2, t3, t4, t5, t6, t7 = x
@@ -218,7 +228,9 @@ def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) 
         for i in range(j + 1, n):
             factor = splat(gram[i, j] * reciprocal)
             store(gram, i, 0, subtract(load(gram, i, 0), multiply(load(gram, j, 0), factor)))
-            store(inverse, i, 0, subtract(load(inverse, i, 0), multiply(load(inverse, j, 0), factor)))
+            store(
+                inverse, i, 0, subtract(load(inverse, i, 0), multiply(load(inverse, j, 0), factor))
+            )
     # L⁻¹ = D⁻¹ (D L⁻¹), D_jj = √G_jj
     for j in range(n):
         store(inverse, j, 0, multiply(load(inverse, j, 0), splat(1.0 / math.sqrt(gram[j, j]))))
@@ -268,7 +280,10 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, work: W
     for i in range(n):
         # b_i − Σ_{j<i} b_j (b_j b_i) over the nodes of the same panel
         _subtract_projections(panels, row, i, row, depth)
-        norm, after = math.sqrt(work.before[0, i]), math.sqrt(_inner_product(panels, row, i, row, i, depth))
+        norm, after = (
+            math.sqrt(work.before[0, i]),
+            math.sqrt(_inner_product(panels, row, i, row, i, depth)),
+        )
         if after <= _DEPENDENT_BELOW * norm:
             for k in range(row, row + depth):
                 panels[k, i] = 0.0

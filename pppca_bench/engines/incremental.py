@@ -100,5 +100,7 @@ def _writable(value: Any) -> Any:
     """Copy arrays that kernels cannot change, such as those of a memory map, also in named tuples."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(_writable, value))
-    is_read_only = isinstance(value, np.ndarray) and not (type(value) is np.ndarray and value.flags.writeable)
+    is_read_only = isinstance(value, np.ndarray) and not (
+        type(value) is np.ndarray and value.flags.writeable
+    )
     return np.array(value) if is_read_only else value

@@ -172,7 +172,9 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         n_processors = os.cpu_count() or 1
         n_threads = n_processors if self.n_jobs == -1 else min(int(self.n_jobs), n_processors)
         with ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else nullcontext() as others:
-            population = Population(weights, C, self._rules(C), seed, self.n_generations, n_threads, others)
+            population = Population(
+                weights, C, self._rules(C), seed, self.n_generations, n_threads, others
+            )
             self._best = population.fittest()
             self._evolve(population, generator)
         self._set_fitted(population, C, exponent)
@@ -180,7 +182,9 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
     def check_agreement(self) -> None:
         """Raise ParameterError if n_jobs is 0, or min_components exceeds max_components."""
         if self.n_jobs == 0:
-            raise ParameterError("n_jobs", "a number of threads, or -1 for all processors", self.n_jobs)
+            raise ParameterError(
+                "n_jobs", "a number of threads, or -1 for all processors", self.n_jobs
+            )
         check_order(self, "min_components", "max_components")
 
     def _second_moments(self, X: Floats) -> Floats:
@@ -202,7 +206,9 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         n_nodes = self._n_rows_at_start(X.shape[1])
         if self.initial_samples is None:
             return generator.random((self.population_size, n_nodes, X.shape[1]))
-        directions = principal_directions(generator, X, self.initial_samples, n_nodes, centre=self.centre)
+        directions = principal_directions(
+            generator, X, self.initial_samples, n_nodes, centre=self.centre
+        )
         weights = np.repeat(directions[np.newaxis], self.population_size, axis=0)
         weights[1:] += self.mutation_scale * generator.standard_normal(weights[1:].shape)
         return weights
@@ -211,15 +217,24 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         """Evolve the population, in place, until the last generation or stagnation, and keep the best network."""
         n_uniforms = 2 * self.tournament_size + 1
         step_by_step = self.n_iter_no_change is not None or self.result == "best"
-        block = 1 if step_by_step else max(1, _UNIFORMS_PER_BLOCK // (self.population_size * n_uniforms))
+        block = (
+            1
+            if step_by_step
+            else max(1, _UNIFORMS_PER_BLOCK // (self.population_size * n_uniforms))
+        )
         while population.n_generations < self.n_generations and not self._stagnates(population):
             n = min(block, self.n_generations - population.n_generations)
             population.evolve(generator.random((n, self.population_size, n_uniforms)))
             if step_by_step:
-                self._best = max(self._best, population.fittest(), key=lambda individual: individual.fitness)
+                self._best = max(
+                    self._best, population.fittest(), key=lambda individual: individual.fitness
+                )
 
     def _rules(self, C: Floats) -> Rules:
-        most, least_variance = int(self.max_components or len(C)), float(self.min_variance_ratio * np.trace(C))
+        most, least_variance = (
+            int(self.max_components or len(C)),
+            float(self.min_variance_ratio * np.trace(C)),
+        )
         limits = Limits(float(self.tau), int(self.min_components), most, least_variance)
         return Rules(float(self.crossover_probability), float(self.mutation_scale), limits)
 
@@ -228,8 +243,13 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         if self.n_iter_no_change is None or last < self.n_iter_no_change:
             return False
         recent = slice(last - self.n_iter_no_change, last + 1)
-        fitness, nodes = population.history.fitness[recent], population.history.dimensionality[recent]
-        return bool(np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0]))
+        fitness, nodes = (
+            population.history.fitness[recent],
+            population.history.dimensionality[recent],
+        )
+        return bool(
+            np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0])
+        )
 
     def _set_fitted(self, population: Population, C: Floats, exponent: np.int32) -> None:
         result = self._best if self.result == "best" else population.fittest()
@@ -245,6 +265,8 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         }
         # Σ_i Var(q̂_i) of the fittest network
         retained = np.nansum(self.history_["variances"], axis=1)
-        self.history_["optimality"] = optimality(retained, self.history_["dimensionality"], max_variances(C))
+        self.history_["optimality"] = optimality(
+            retained, self.history_["dimensionality"], max_variances(C)
+        )
         for name in ("variances", "fitness"):
             self.history_[name] = np.ldexp(self.history_[name], exponent)

@@ -10,7 +10,15 @@ import numpy as np
 from pppca_bench.compiled.arrays import Floats, aligned_zeros
 from pppca_bench.compiled.linear_algebra import padded
 from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.engines.evolution import ChildWorkspace, History, Rules, evolve, make_child_workspace, n_draws, record
+from pppca_bench.engines.evolution import (
+    ChildWorkspace,
+    History,
+    Rules,
+    evolve,
+    make_child_workspace,
+    n_draws,
+    record,
+)
 from pppca_bench.engines.fitness import Networks, moments_of
 from pppca_bench.engines.gram_schmidt import in_panels
 
@@ -81,9 +89,17 @@ class Population:
         self._seed, self._n_drawn = np.uint64(seed), 0
         self._threads = threads
         # The calling thread gets the largest share, since the other threads must wake first.
-        bounds = np.ceil(np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1)).astype(int).tolist()
-        workspaces = [make_child_workspace(self.networks, len(self._moments.full)) for _ in bounds[1:]]
-        self._shares = [(*ends, work) for ends, work in zip(pairwise(bounds), workspaces, strict=True)]
+        bounds = (
+            np.ceil(np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1))
+            .astype(int)
+            .tolist()
+        )
+        workspaces = [
+            make_child_workspace(self.networks, len(self._moments.full)) for _ in bounds[1:]
+        ]
+        self._shares = [
+            (*ends, work) for ends, work in zip(pairwise(bounds), workspaces, strict=True)
+        ]
         # A generation without children evaluates the initial networks.
         self.evolve(np.zeros((1, 0, 1)))
 
@@ -92,7 +108,9 @@ class Population:
         for g in range(len(uniforms)):
             # Networks only shrink: after a generation that is too small to share, all generations are too small.
             if len(self._shares) == 1 or self._n_operations() < MIN_SHARED_OPERATIONS:
-                self._evolve_shares(uniforms[g:], [(0, len(self.networks.sizes), self._shares[0][2])])
+                self._evolve_shares(
+                    uniforms[g:], [(0, len(self.networks.sizes), self._shares[0][2])]
+                )
                 return
             self._evolve_shares(uniforms[g : g + 1], self._shares)
             record(self.networks, self.history, self.n_generations)
@@ -110,7 +128,11 @@ class Population:
         def evolve_share(share: Share) -> None:
             evolve(self.networks, self._next, *drawn, self._rules, self._moments, *history, *share)
 
-        others = [self._threads.submit(evolve_share, share) for share in shares[1:]] if self._threads else []
+        others = (
+            [self._threads.submit(evolve_share, share) for share in shares[1:]]
+            if self._threads
+            else []
+        )
         evolve_share(shares[0])
         for other in others:
             other.result()
@@ -126,7 +148,9 @@ class Population:
         best = int(np.argmax(self.networks.fitness))
         size, depth = int(self.networks.sizes[best]), padded(self._n_features)
         # Nodes, the columns of the panels, as rows without the padding.
-        nodes = self.networks.weights[best].reshape(-1, depth, WIDTH).swapaxes(1, 2).reshape(-1, depth)
+        nodes = (
+            self.networks.weights[best].reshape(-1, depth, WIDTH).swapaxes(1, 2).reshape(-1, depth)
+        )
         return Individual(
             np.ascontiguousarray(nodes[:size, : self._n_features]),
             self.networks.variances[best, :size].copy(),

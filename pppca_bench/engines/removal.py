@@ -35,7 +35,9 @@ def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
     """
     kept, retained = 1, variances[0]
     # Row i stays if Var(q̂0) <= tau Var(q̂i), or if Σ_{k<i} Var(q̂k) is below the least variance.
-    while kept < n and (variances[0] <= limits.tau * variances[kept] or retained < limits.min_variance):
+    while kept < n and (
+        variances[0] <= limits.tau * variances[kept] or retained < limits.min_variance
+    ):
         retained += variances[kept]
         kept += 1
     # max(min_components, …), then min(…, max_components)

@@ -11,7 +11,13 @@ from pppca_bench.base.keep_rules import count_by_tau
 from pppca_bench.base.parameters import Count, NotNegative, Positive, Tau, make_generator
 from pppca_bench.base.projection import max_variances, optimality, variance_of_span
 from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
-from pppca_bench.compiled.linear_algebra import flip_signs, padded, principal_components, product, second_moments
+from pppca_bench.compiled.linear_algebra import (
+    flip_signs,
+    padded,
+    principal_components,
+    product,
+    second_moments,
+)
 from pppca_bench.engines import streaming_updates
 from pppca_bench.engines.incremental import IncrementalProjection
 from pppca_bench.engines.streaming_updates import Rates, Stream, learn_stream
@@ -123,9 +129,15 @@ class StreamingPCA(IncrementalProjection):
         """Learn from samples, check rows after each power of two samples, and return the rows of ``history_``."""
         # η c / (t + c) at sample t
         scale, delay = float(self.learning_rate * self.decay_samples), float(self.decay_samples)
-        rates = Rates(self._rule, float(self.amnesia), scale, delay, bool(self.centre), self._samples_per_row)
+        rates = Rates(
+            self._rule, float(self.amnesia), scale, delay, bool(self.centre), self._samples_per_row
+        )
         records, done = list[tuple[int, float, int]](), 0
-        C = second_moments(X, X.mean(axis=0) if self.centre else np.zeros(X.shape[1])) if track else np.eye(1)
+        C = (
+            second_moments(X, X.mean(axis=0) if self.centre else np.zeros(X.shape[1]))
+            if track
+            else np.eye(1)
+        )
         most = max_variances(C)
         # Rules with fourth powers of samples would overflow or vanish. Division by a power of two is exact, so that the
         # result does not depend on the samples that set it.
@@ -136,7 +148,9 @@ class StreamingPCA(IncrementalProjection):
             X = X / self._unit
         while done < len(order):
             seen = self.n_samples_seen_
-            part = np.ascontiguousarray(order[done : done + (1 << seen.bit_length()) - seen], dtype=np.int64)
+            part = np.ascontiguousarray(
+                order[done : done + (1 << seen.bit_length()) - seen], dtype=np.int64
+            )
             self._n_started = learn_stream(X, part, seen, self._n_started, self._stream, rates)
             seen = self.n_samples_seen_ = seen + len(part)
             done += len(part)
@@ -186,7 +200,9 @@ class StreamingPCA(IncrementalProjection):
         self.mean_ = self._stream.mean[0, : self.n_features_in_] * unit
         self.explained_variance_ = variances[:n] * unit**2
         # Rules weigh recent samples more than the total does.
-        self.explained_variance_ratio_ = variances[:n] / (max(self._stream.total[0], variances.sum()) or 1.0)
+        self.explained_variance_ratio_ = variances[:n] / (
+            max(self._stream.total[0], variances.sum()) or 1.0
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -242,7 +258,9 @@ class EigenGame(StreamingPCA):
     _rule = streaming_updates.EIGENGAME
 
     def _directions(self) -> tuple[Floats, Floats]:
-        return self._stream.rows[: self._n_started].copy(), self._stream.variances[: self._n_started].copy()
+        return self._stream.rows[: self._n_started].copy(), self._stream.variances[
+            : self._n_started
+        ].copy()
 
     def _initialise_stream(self, rows: Floats, variances: Floats) -> None:
         self._stream.rows[: len(rows)], self._stream.variances[: len(rows)] = rows, variances

@@ -10,7 +10,18 @@ from typing import NamedTuple
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D
 from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.compiled.simd import add, fma, fnma, load, masked_load, multiply, reduce_add, splat, store, subtract
+from pppca_bench.compiled.simd import (
+    add,
+    fma,
+    fnma,
+    load,
+    masked_load,
+    multiply,
+    reduce_add,
+    splat,
+    store,
+    subtract,
+)
 from pppca_bench.compiled.simd import zeros as zero_vector
 
 CCIPCA, SIMILARITY, ADAOJA, EIGENGAME = 0, 1, 2, 3
@@ -60,7 +71,9 @@ class Rates(NamedTuple):
 
 
 @kernel
-def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream: Stream, rates: Rates) -> int:
+def learn_stream(
+    X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream: Stream, rates: Rates
+) -> int:
     """Learn from samples in a given order, and return the number of rows that have started, at most l.
 
     A row starts along the residual of a sample after its projection on the earlier rows.

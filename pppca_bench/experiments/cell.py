@@ -107,11 +107,17 @@ def run_group(
             return [failed_result(specs[0], traceback.format_exc())]
         half = len(specs) // 2
         parts = slice(half), slice(half, None)
-        return [made for own in parts for made in run_group(specs[own], problems[own], only_method=only_method)]
+        return [
+            made
+            for own in parts
+            for made in run_group(specs[own], problems[own], only_method=only_method)
+        ]
     return list(map(validated_result, specs, results))
 
 
-def problems_of(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
+def problems_of(
+    problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]
+) -> Sequence[Problem]:
     """Return the problem of each run."""
     return [problem] * len(specs) if isinstance(problem, Problem) else problem
 
@@ -124,11 +130,21 @@ def warm_up(spec: RunSpec, problem: Problem) -> None:
     """
     rng, n = np.random.default_rng(0), max(24, 2 * problem.n_outputs)
     X = rng.uniform(size=(n, problem.n_features))
-    y = rng.uniform(size=(n, problem.n_outputs)) if problem.n_classes is None else np.arange(n) % problem.n_classes
-    tiny = replace(problem, X_train=X, y_train=y, X_validation=X, y_validation=y, X_test=X, y_test=y)
+    y = (
+        rng.uniform(size=(n, problem.n_outputs))
+        if problem.n_classes is None
+        else np.arange(n) % problem.n_classes
+    )
+    tiny = replace(
+        problem, X_train=X, y_train=y, X_validation=X, y_validation=y, X_test=X, y_test=y
+    )
     third_party = {name for name, version in spec.cell.algorithms if isinstance(version, str)}
     if third_party <= {spec.cell.method}:
-        _tested([FittedMethod(spec, tiny, _inputs(tiny), {}, {})] if third_party else fit_methods([spec], [tiny]))
+        _tested(
+            [FittedMethod(spec, tiny, _inputs(tiny), {}, {})]
+            if third_party
+            else fit_methods([spec], [tiny])
+        )
 
 
 def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
@@ -161,7 +177,9 @@ def fit_methods(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[F
             else:
                 _fit_alone(methods[0], contract, *batch[0], _inputs(batch[0][1]))
             share_ms = 1e3 * (time.perf_counter() - start) / len(batch)
-            fitted += [_reduced(*job, method, share_ms) for job, method in zip(batch, methods, strict=True)]
+            fitted += [
+                _reduced(*job, method, share_ms) for job, method in zip(batch, methods, strict=True)
+            ]
     return fitted
 
 
@@ -193,12 +211,19 @@ def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]
     def settings_of(index: int) -> str:  # an unfitted estimator has no other attributes
         return repr(sorted((vars(networks[index]) | {"random_state": None}).items()))
 
-    sets = [(train, problem.y_train, validation, problem.y_validation) for problem, (train, validation, _) in data]
+    sets = [
+        (train, problem.y_train, validation, problem.y_validation)
+        for problem, (train, validation, _) in data
+    ]
     for alike in grouped(range(len(networks)), settings_of).values():
-        fit_together([networks[i] for i in alike], [sets[i] for i in alike], classes=_classes(data[0][0]))
+        fit_together(
+            [networks[i] for i in alike], [sets[i] for i in alike], classes=_classes(data[0][0])
+        )
 
 
-def _fit_alone(estimator: Any, contract: Contract, spec: RunSpec, problem: Problem, splits: Splits) -> None:
+def _fit_alone(
+    estimator: Any, contract: Contract, spec: RunSpec, problem: Problem, splits: Splits
+) -> None:
     """Fit an estimator on the training and validation inputs of a problem, original or reduced."""
     train, validation = (copy_for_third_party(X, spec) for X in splits[:2])
     if not contract.takes_targets:
@@ -211,7 +236,9 @@ def _fit_alone(estimator: Any, contract: Contract, spec: RunSpec, problem: Probl
         given["classes"] = _classes(problem)
     y = copy_for_third_party(problem.y_train, spec)
     # One target is a vector to scikit-learn's regressors, a column to this package's.
-    estimator.fit(train, y[:, 0] if contract.is_foreign and y.ndim == 2 and y.shape[1] == 1 else y, **given)
+    estimator.fit(
+        train, y[:, 0] if contract.is_foreign and y.ndim == 2 and y.shape[1] == 1 else y, **given
+    )
 
 
 def _classes(problem: Problem) -> NDArray[np.int64] | None:
@@ -226,7 +253,10 @@ def _reduced(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
     if n_epochs is not None:
         values["n_epochs"] = n_epochs
     curves = {name: np.asarray(curve) for name, curve in getattr(method, "history_", {}).items()}
-    history = {name: curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve for name, curve in curves.items()}
+    history = {
+        name: curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
+        for name, curve in curves.items()
+    }
     makes, splits = find_method(spec.cell.method).makes, _inputs(problem)
     if makes == "measures":
         return FittedMethod(spec, problem, splits, values, history)
@@ -236,7 +266,9 @@ def _reduced(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
         return FittedMethod(spec, problem, splits, values, history, classifier=method)
     reduced = _features(method, spec, splits)
     values["dimensionality"] = reduced[0].shape[1]
-    values |= measure_reconstruction(method, problem.X_train, copy_for_third_party(reduced[0], spec))
+    values |= measure_reconstruction(
+        method, problem.X_train, copy_for_third_party(reduced[0], spec)
+    )
     if dict(spec.cell.parameters).get(PORTRAIT):
         history |= figure_arrays(method, problem, copy_for_third_party(reduced[0], spec))
     return FittedMethod(spec, problem, reduced, values, history, reducer=method)
@@ -259,10 +291,17 @@ def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
         expected = f"({len(X)}, {n_columns or 'at least 1'})"
         where = f"transform of {type(method).__name__}, {name} split: expected finite numbers of shape {expected}"
         reduced = as_matrix(method.transform(copy_for_third_party(X, spec)), where)
-        if reduced.ndim != 2 or len(reduced) != len(X) or n_columns not in (None, reduced.shape[1]) or not reduced.size:
+        if (
+            reduced.ndim != 2
+            or len(reduced) != len(X)
+            or n_columns not in (None, reduced.shape[1])
+            or not reduced.size
+        ):
             raise ValueError(f"{where}, got the shape {reduced.shape}.")
         if not np.isfinite(reduced).all():
-            raise ValueError(f"{where}, got {np.count_nonzero(~np.isfinite(reduced))} that are not finite.")
+            raise ValueError(
+                f"{where}, got {np.count_nonzero(~np.isfinite(reduced))} that are not finite."
+            )
         features.append(rounded(reduced) if find_method(spec.cell.method).foreign else reduced)
     variances = getattr(method, "explained_variance_", None)
     if isinstance(variances, np.ndarray) and variances.shape == features[0].shape[1:]:
@@ -280,7 +319,9 @@ def _tested(methods: Sequence[FittedMethod]) -> list[RunResult]:
         classifiers = _train(methods)
         time_ms = 1e3 * (time.perf_counter() - start) / len(methods)
         methods = [
-            replace(own, values={**own.values, "classifier_time_ms": time_ms}, classifier=classifier)
+            replace(
+                own, values={**own.values, "classifier_time_ms": time_ms}, classifier=classifier
+            )
             for own, classifier in zip(methods, classifiers, strict=True)
         ]
     return list(map(_with_errors, methods))
@@ -297,7 +338,11 @@ def _train(methods: Sequence[FittedMethod]) -> Sequence[Any]:
         problem, settings = own.problem, own.spec.cell.classifier
         with contained(own.spec, 1):
             classifier = make_classifier(
-                settings, own.spec.cell.problem, seeds(own.spec)[1], problem.task, n_outputs=problem.n_outputs
+                settings,
+                own.spec.cell.problem,
+                seeds(own.spec)[1],
+                problem.task,
+                n_outputs=problem.n_outputs,
             )
             classifiers.append(classifier)
             if not isinstance(classifier, MLP):
@@ -319,8 +364,12 @@ def _with_errors(method: FittedMethod) -> RunResult:
     targets = (problem.y_train, problem.y_validation, problem.y_test)
     is_network = hasattr(classifier, "squared_error_percent")
     with contained(spec, 2):
-        for split, X, y in zip(("train", "validation", "test"), method.splits, targets, strict=True):
-            predicted = predictions_of(classifier, copy_for_third_party(X, spec), y, problem.n_classes)
+        for split, X, y in zip(
+            ("train", "validation", "test"), method.splits, targets, strict=True
+        ):
+            predicted = predictions_of(
+                classifier, copy_for_third_party(X, spec), y, problem.n_classes
+            )
             name, error = error_percent(predicted, y, problem.n_classes)
             # A network's own squared errors stand: the least training error, and the same validation error.
             stands = is_network and problem.n_classes is None
@@ -329,7 +378,9 @@ def _with_errors(method: FittedMethod) -> RunResult:
             given = copy_for_third_party(X, spec), copy_for_third_party(y, spec)
             values["test_squared_error_percent"] = classifier.squared_error_percent(*given)
         if dict(spec.cell.parameters).get(PREDICTIONS):
-            scores, kept = score_predictions(classifier, copy_for_third_party(X, spec), predicted, problem)
+            scores, kept = score_predictions(
+                classifier, copy_for_third_party(X, spec), predicted, problem
+            )
             values, history = values | scores, history | kept
     return RunResult(spec.key, "done", values=values, history=history)
 
@@ -345,25 +396,41 @@ def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int =
     settings = {name: value for name, value in spec.cell.parameters if name not in STORAGE_FLAGS}
     inner = None
     if contract.takes_classifier and spec.cell.classifier:
-        inner = make_classifier(spec.cell.classifier, spec.cell.problem, inner_seed, task, n_outputs=n_outputs)
+        inner = make_classifier(
+            spec.cell.classifier, spec.cell.problem, inner_seed, task, n_outputs=n_outputs
+        )
     return _make(contract, settings, spec.cell.problem, n_outputs, seed, inner)
 
 
 def make_classifier(
-    settings: Parameters, problem: str, seed: int, task: str = "classification", *, n_outputs: int = 1
+    settings: Parameters,
+    problem: str,
+    seed: int,
+    task: str = "classification",
+    *,
+    n_outputs: int = 1,
 ) -> Any:
     """Return an unfitted classifier or, for an approximation problem, the regressor of the same rule.
 
     ``settings`` are those of `Cell.classifier`: names that begin with ``base.`` belong to an ensemble's members.
     """
     own = {name: value for name, value in settings if not name.startswith(_BASE)}
-    base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
+    base = tuple(
+        (name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE)
+    )
     contract = contract_of(find_classifier(str(own.pop("rule"))), task)
     inner = make_classifier(base, problem, seed, task, n_outputs=n_outputs) if base else None
     return _make(contract, own, problem, n_outputs, seed, inner)
 
 
-def _make(contract: Contract, settings: Mapping[str, Any], problem: str, n_outputs: int, seed: int, inner: Any) -> Any:
+def _make(
+    contract: Contract,
+    settings: Mapping[str, Any],
+    problem: str,
+    n_outputs: int,
+    seed: int,
+    inner: Any,
+) -> Any:
     """Return an unfitted estimator, with the problem's network in place of the name of a rule."""
     resolved = dict(settings)
     for name in settings.keys() & NETWORK_KEYS:

@@ -28,7 +28,11 @@ from pppca_bench.runs import (
 
 def with_settings(spec: RunSpec, chosen: Parameters, without: Collection[str] = ()) -> RunSpec:
     """Return a run with the chosen settings, without some other settings; its key and seed are unchanged."""
-    given = {name: value for name, value in spec.cell.parameters if not name.startswith(CHOOSE) and name not in without}
+    given = {
+        name: value
+        for name, value in spec.cell.parameters
+        if not name.startswith(CHOOSE) and name not in without
+    }
     parameters: dict[str, Scalar] = given | dict(chosen)
     return replace(spec, cell=replace(spec.cell, parameters=tuple(sorted(parameters.items()))))
 
@@ -63,19 +67,29 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     only_method = rule[CHOOSE_BY] == "retained_variance"
     tried = [
         cells.run_group(
-            [with_settings(spec, candidate, STORAGE_FLAGS) for spec in specs], blind, only_method=only_method
+            [with_settings(spec, candidate, STORAGE_FLAGS) for spec in specs],
+            blind,
+            only_method=only_method,
         )
         for candidate in among
     ]
     error = f"no candidate has a value of {rule[CHOOSE_BY]}"
-    results = [failed_result(spec, first.error or error) for spec, first in zip(specs, tried[0], strict=True)]
-    best = [_best(rule, [outcome.values for outcome in outcomes]) for outcomes in zip(*tried, strict=True)]
+    results = [
+        failed_result(spec, first.error or error)
+        for spec, first in zip(specs, tried[0], strict=True)
+    ]
+    best = [
+        _best(rule, [outcome.values for outcome in outcomes])
+        for outcomes in zip(*tried, strict=True)
+    ]
     for choice, indices in grouped(range(len(specs)), best.__getitem__).items():
         if choice is None:
             continue
         chosen: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in among[choice]}
         again = [with_settings(specs[index], among[choice]) for index in indices]
-        for index, result in zip(indices, cells.run_group(again, [problems[i] for i in indices]), strict=True):
+        for index, result in zip(
+            indices, cells.run_group(again, [problems[i] for i in indices]), strict=True
+        ):
             n_failed = sum(outcomes[index].status == "failed" for outcomes in tried)
             more = chosen | {"failed_candidates": n_failed} if result.status == "done" else {}
             results[index] = replace(result, values={**result.values, **more})
@@ -87,7 +101,9 @@ def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> i
     by_error = rule[CHOOSE_BY] == "validation_error"
     names = set().union(*tried)
     number = error_of(names, "validation") if by_error else f"{rule[CHOOSE_BY]}_percent"
-    sizes = {index: values["dimensionality"] for index, values in enumerate(tried) if number in values}
+    sizes = {
+        index: values["dimensionality"] for index, values in enumerate(tried) if number in values
+    }
     if not sizes:
         return None
     measured = {index: round(tried[index][number], DECIMALS) for index in sizes}

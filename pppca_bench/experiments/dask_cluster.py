@@ -18,7 +18,11 @@ from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_wo
 
 from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.errors import ClusterError
-from pppca_bench.experiments.executors import Workers, installed_modules_first, uninterrupted_children
+from pppca_bench.experiments.executors import (
+    Workers,
+    installed_modules_first,
+    uninterrupted_children,
+)
 from pppca_bench.experiments.provenance import LIBRARIES
 from pppca_bench.problems import Problem, ProblemSource, load_source
 from pppca_bench.version import __version__
@@ -107,7 +111,9 @@ class DaskCluster(Workers):
             return error is not None
         if isinstance(error, ClusterError):
             raise error
-        raise ClusterError(f"a worker of {self.address} could not compute: {type(error).__name__}: {error}")
+        raise ClusterError(
+            f"a worker of {self.address} could not compute: {type(error).__name__}: {error}"
+        )
 
     def renew(self, n_workers: int | None = None) -> None:  # noqa: ARG002 the runner submits timed calls one by one
         """Cancel the calls in flight; the workers stay."""
@@ -135,10 +141,14 @@ class DaskCluster(Workers):
 
     def _join(self, n_workers: int) -> Executor:
         if self._client is None:
-            for handler in logging.getLogger("distributed").handlers:  # shared by all of its loggers
+            for handler in logging.getLogger(
+                "distributed"
+            ).handlers:  # shared by all of its loggers
                 handler.setLevel(logging.CRITICAL + 1)  # errors are raised instead
             if not self.address:
-                if sys.platform == "linux":  # processes that runs leave become children of this one, which ends them
+                if (
+                    sys.platform == "linux"
+                ):  # processes that runs leave become children of this one, which ends them
                     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
                 with installed_modules_first(), uninterrupted_children():
                     self._cluster = LocalCluster(
@@ -148,7 +158,9 @@ class DaskCluster(Workers):
                         dashboard_address="127.0.0.1:0",
                         silence_logs=logging.CRITICAL,
                     )
-                self._cluster.scheduler.allowed_failures = 0  # the runner itself tries runs of lost workers again
+                self._cluster.scheduler.allowed_failures = (
+                    0  # the runner itself tries runs of lost workers again
+                )
                 self.address = str(self._cluster.scheduler_address)
             try:
                 self._client = Client(self.address, timeout=TIMEOUT_S, set_as_default=False)
@@ -177,7 +189,9 @@ class DaskCluster(Workers):
                     f"worker {worker}: expected one thread, got {n_threads}: runs would disturb each other."
                     " Start it with `--nthreads 1`, and with `--nworkers` for several cores."
                 )
-        for worker, error in self._client.run(_check_fingerprint, fingerprint(), on_error="return").items():
+        for worker, error in self._client.run(
+            _check_fingerprint, fingerprint(), on_error="return"
+        ).items():
             if isinstance(error, ClusterError):
                 raise error
             if error is not None:

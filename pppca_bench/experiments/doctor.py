@@ -69,14 +69,22 @@ def _results(folder: Path) -> CheckResult:
         return CheckResult("results", text, "Name another folder with --results.")
     nearest = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     free_mb = shutil.disk_usage(nearest).free // 2**20
-    remedy = None if free_mb >= ENOUGH_SPACE_MB else "Free some space, or name another folder with --results."
-    return CheckResult("results", f"{folder}: can be written, {free_mb} MB are free on its disk.", remedy)
+    remedy = (
+        None
+        if free_mb >= ENOUGH_SPACE_MB
+        else "Free some space, or name another folder with --results."
+    )
+    return CheckResult(
+        "results", f"{folder}: can be written, {free_mb} MB are free on its disk.", remedy
+    )
 
 
 def _database(path: Path) -> CheckResult:
     try:
         if not path.exists():
-            return CheckResult("database", f"{path}: does not exist yet; `pppca run CONFIG` creates it.")
+            return CheckResult(
+                "database", f"{path}: does not exist yet; `pppca run CONFIG` creates it."
+            )
         with Store(path, read_only=True) as store:
             store.check_content()
     except (StoreError, PermissionError) as error:

@@ -49,7 +49,9 @@ def check_main_guard() -> None:
     if not lines or path is None or not Path(path).is_file():
         return
     statements = ast.parse(Path(path).read_bytes()).body
-    (here, *_) = [each for each in statements if (each.end_lineno or 0) >= lines[0]] or statements[-1:]
+    (here, *_) = [each for each in statements if (each.end_lineno or 0) >= lines[0]] or statements[
+        -1:
+    ]
     if not (isinstance(here, ast.If) and "__name__" in ast.dump(here.test)):
         raise ConfigError(
             f'{path}:{lines[0]}: expected `if __name__ == "__main__":` before a call with worker processes, which'
@@ -74,7 +76,11 @@ class Workers:
     """
 
     def __init__(
-        self, n_workers: int, new_executor: Callable[[int], Executor] | None = None, *, timeout: float | None = None
+        self,
+        n_workers: int,
+        new_executor: Callable[[int], Executor] | None = None,
+        *,
+        timeout: float | None = None,
     ) -> None:
         self.n_workers = 1 if timeout and not n_workers else n_workers
         self.timeout = timeout
@@ -158,11 +164,15 @@ class _Processes(Executor):
 
     def _ask(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         """Return the result of a call in the worker of this thread, which is started first if there is none."""
-        self._of_thread.worker = process, connection = getattr(self._of_thread, "worker", None) or self._start()
+        self._of_thread.worker = process, connection = (
+            getattr(self._of_thread, "worker", None) or self._start()
+        )
         try:
             connection.send((call, arguments))
             wait([connection, process.sentinel])
-            if not connection.poll():  # a process that the worker has started may hold the connection open
+            if (
+                not connection.poll()
+            ):  # a process that the worker has started may hold the connection open
                 raise EOFError
             result, error = connection.recv()
         except (EOFError, OSError):
@@ -211,7 +221,9 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
 def _kill(process: BaseProcess) -> None:
     """Kill a worker and the processes that it has started, and wait for its end."""
     if process.pid and hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):  # no process is left, or it has not formed its group
+        with suppress(
+            ProcessLookupError, PermissionError
+        ):  # no process is left, or it has not formed its group
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.join()
@@ -248,7 +260,9 @@ def uninterrupted() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait for the end of the block."""
     arrived = list[int]()
     in_main = threading.current_thread() is threading.main_thread()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if in_main}
+    handlers = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if in_main
+    }
     for number in handlers:
         signal.signal(number, lambda number, _: arrived.append(number))
     try:

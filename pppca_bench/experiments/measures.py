@@ -29,7 +29,9 @@ _DECIMALS = 13
 """Decimals of the lost share of the variance: further decimals are rounding errors, which depend on the processor."""
 
 
-def error_percent(predicted: NDArray[Any], y: NDArray[Any], n_classes: int | None) -> tuple[str, float]:
+def error_percent(
+    predicted: NDArray[Any], y: NDArray[Any], n_classes: int | None
+) -> tuple[str, float]:
     """Return name and value of the share of wrong classes, or of the squared error of numbers (Proben1 report, 2.7)."""
     if n_classes is None:
         return "squared_error_percent", squared_error_percent(predicted, y)
@@ -69,7 +71,9 @@ def score_predictions(
     }
     if hasattr(estimator, "predict_proba"):
         kept[PROBABILITIES] = probabilities_of(estimator, X, problem.n_classes)
-        scores["log_loss"] = float(metrics.log_loss(y, kept[PROBABILITIES], labels=np.arange(problem.n_classes)))
+        scores["log_loss"] = float(
+            metrics.log_loss(y, kept[PROBABILITIES], labels=np.arange(problem.n_classes))
+        )
     return scores, kept
 
 
@@ -84,7 +88,9 @@ def as_matrix(made: Any, where: str = "expected a matrix of numbers") -> Floats:
     return np.array(dense, dtype=np.float64, order="C")
 
 
-def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> NDArray[Any]:
+def predictions_of(
+    estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None
+) -> NDArray[Any]:
     """Return predictions in the shape of the targets y.
 
     Raises
@@ -99,9 +105,17 @@ def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | 
     if predicted.dtype.kind not in "biuf":
         fit = np.zeros(predicted.shape, bool)
     else:
-        fit = np.isfinite(predicted) if n_classes is None else np.isin(predicted, np.arange(n_classes))
+        fit = (
+            np.isfinite(predicted)
+            if n_classes is None
+            else np.isin(predicted, np.arange(n_classes))
+        )
     if not fit.all():
-        expected = f"classes from 0 to {n_classes - 1}, as passed to `fit`" if n_classes else "finite numbers"
+        expected = (
+            f"classes from 0 to {n_classes - 1}, as passed to `fit`"
+            if n_classes
+            else "finite numbers"
+        )
         raise ValueError(f"{where} {expected}, got {predicted[~fit].tolist()[0]!r}.")
     return predicted.reshape(y.shape)
 
@@ -117,9 +131,12 @@ def probabilities_of(estimator: Any, X: Floats, n_classes: int) -> Floats:
     known = np.asarray(getattr(estimator, "classes_", np.arange(n_classes)), dtype=np.int64)
     probabilities = np.zeros((len(X), n_classes))
     given = as_matrix(
-        estimator.predict_proba(X), f"predict_proba of {type(estimator).__name__}: expected probabilities"
+        estimator.predict_proba(X),
+        f"predict_proba of {type(estimator).__name__}: expected probabilities",
     )
-    if given.shape != (len(X), len(known)) or not np.allclose(given.sum(axis=1), 1.0, rtol=0.0, atol=_SUM_TOLERANCE):
+    if given.shape != (len(X), len(known)) or not np.allclose(
+        given.sum(axis=1), 1.0, rtol=0.0, atol=_SUM_TOLERANCE
+    ):
         raise ValueError(
             f"predict_proba of {type(estimator).__name__}: expected probabilities of shape {(len(X), len(known))} whose"
             f" rows sum to 1, got the shape {given.shape}."
@@ -160,7 +177,9 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
         if n_features and _is_affine(reducer, X, reduced, rebuilt, _AFFINE_TOLERANCE * scale):
             scaled = deviations / scale
             # D Dᵀ and Dᵀ D have the same eigenvalues > 0; take the smaller matrix.
-            most = max_variances((scaled @ scaled.T if len(X) < X.shape[1] else scaled.T @ scaled) / len(X))
+            most = max_variances(
+                (scaled @ scaled.T if len(X) < X.shape[1] else scaled.T @ scaled) / len(X)
+            )
             best = float(most[min(n_features, len(most)) - 1]) / variance
             measures["optimality_percent"] = measures["retained_variance_percent"] / best
     with np.errstate(over="ignore"):
@@ -186,7 +205,11 @@ def figure_arrays(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, 
         "components": getattr(reducer, "components_", None),
         "eigenvalues": getattr(reducer, "eigenvalues_", None),
     }
-    return {f"portrait_{name}": np.asarray(array, np.float32) for name, array in arrays.items() if array is not None}
+    return {
+        f"portrait_{name}": np.asarray(array, np.float32)
+        for name, array in arrays.items()
+        if array is not None
+    }
 
 
 def _reconstructed(reducer: Any, X: Floats, reduced: Floats) -> Floats:
@@ -225,18 +248,26 @@ def validated_result(spec: RunSpec, result: RunResult) -> RunResult:
         history = {name: _curve(name, curve) for name, curve in result.history.items()}
     except (ValueError, TypeError, OverflowError) as error:
         return failed_result(spec, str(error))
-    return replace(result, values={name: value for name, value in values.items() if value == value}, history=history)
+    return replace(
+        result,
+        values={name: value for name, value in values.items() if value == value},
+        history=history,
+    )
 
 
 def _number(name: object, value: Any) -> float:
     """Return a number of ``measures_``; raise ValueError for a reserved name or an impossible number."""
     if not isinstance(name, str) or name in IDENTITY or not name.isprintable():
         raise ValueError(f"expected a name that is no column of all runs, got {name!r}.")
-    number = value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
+    number = (
+        value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
+    )
     if not isinstance(number, int | float):
         raise ValueError(f"{name}: expected a number, got {value!r}.")
     if math.isinf(number):
-        raise ValueError(f"{name}: expected a finite number, got {number}. Scale the data, or lower the rate.")
+        raise ValueError(
+            f"{name}: expected a finite number, got {number}. Scale the data, or lower the rate."
+        )
     known = QUANTITIES.get(name) or MEASURES.get(name)
     if known is not None and known.is_count and number < 0:
         raise ValueError(f"{name}: expected a count of at least 0, got {number}.")
@@ -246,6 +277,11 @@ def _number(name: object, value: Any) -> float:
 def _curve(name: object, curve: Any) -> NDArray[Any]:
     """Return an array of ``history_``; raise ValueError for anything but real numbers."""
     array = np.asarray(curve)
-    if not isinstance(name, str) or not name.isprintable() or array.dtype.kind not in "biuf" or not array.ndim:
+    if (
+        not isinstance(name, str)
+        or not name.isprintable()
+        or array.dtype.kind not in "biuf"
+        or not array.ndim
+    ):
         raise ValueError(f"history_[{name!r}]: expected an array of real numbers, got {curve!r}.")
     return array

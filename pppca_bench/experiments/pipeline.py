@@ -19,12 +19,25 @@ from pppca_bench.config.plan import algorithms_of
 from pppca_bench.errors import ConfigError, DataError, StoreError
 from pppca_bench.experiments.cell import fit_run
 from pppca_bench.experiments.choosing import with_choice
-from pppca_bench.experiments.measures import as_matrix, error_percent, predictions_of, probabilities_of
+from pppca_bench.experiments.measures import (
+    as_matrix,
+    error_percent,
+    predictions_of,
+    probabilities_of,
+)
 from pppca_bench.experiments.request import read_request
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.third_party import extend_sys_path
-from pppca_bench.problems import DataSet, OwnData, Problem, load_data_set, load_problem, load_source, registered
+from pppca_bench.problems import (
+    DataSet,
+    OwnData,
+    Problem,
+    load_data_set,
+    load_problem,
+    load_source,
+    registered,
+)
 from pppca_bench.problems.encode import FrozenEstimator, TrainingRange
 from pppca_bench.quantities import error_of
 from pppca_bench.runs import RunResult, RunSpec
@@ -93,7 +106,9 @@ def pipeline(
         asking = {name: texts[name] for name in store.configs_of(key)}
     result = _checked(spec, result)
     with saved(problems or {}) as given:
-        problem, data, split = _opened(spec, asking, folder, given, Path(data_dir) if data_dir else None)
+        problem, data, split = _opened(
+            spec, asking, folder, given, Path(data_dir) if data_dir else None
+        )
     return _fitted(with_choice(spec, result), result, problem, data, split, unseen)
 
 
@@ -101,17 +116,30 @@ def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
     """Return a run's result; raise StoreError if the run cannot be fitted, or not with this version of the code."""
     cell = spec.cell
     if result is None or result.status != "done":
-        raise StoreError(f"run {spec.key}: expected a completed run, got {'planned' if result is None else 'failed'}.")
+        raise StoreError(
+            f"run {spec.key}: expected a completed run, got {'planned' if result is None else 'failed'}."
+        )
     if find_method(cell.method).makes == "measures":
-        raise StoreError(f"run {spec.key}: expected a method that predicts, got {cell.method}, which only measures.")
+        raise StoreError(
+            f"run {spec.key}: expected a method that predicts, got {cell.method}, which only measures."
+        )
     if (now := algorithms_of(cell.method, cell.classifier)) != cell.algorithms:
-        then, today = (", ".join(f"{name} {version}" for name, version in some) for some in (cell.algorithms, now))
-        raise StoreError(f"run {spec.key}: expected the versions {then}, got {today}. Run its config again.")
+        then, today = (
+            ", ".join(f"{name} {version}" for name, version in some)
+            for some in (cell.algorithms, now)
+        )
+        raise StoreError(
+            f"run {spec.key}: expected the versions {then}, got {today}. Run its config again."
+        )
     return result
 
 
 def _opened(
-    spec: RunSpec, texts: Mapping[str, str], folder: Path, given: Mapping[str, OwnData], data_dir: Path | None
+    spec: RunSpec,
+    texts: Mapping[str, str],
+    folder: Path,
+    given: Mapping[str, OwnData],
+    data_dir: Path | None,
 ) -> tuple[Problem, DataSet | None, int]:
     """Return a run's problem, the user-defined table or None, and the number of the run's split."""
     wanted = spec.cell.problem, spec.cell.data_sha256
@@ -123,7 +151,9 @@ def _opened(
         texts = {}  # configs have no other data for it
     for name, text in texts.items():
         # Names of changed configs (--set) are not names of configs.
-        document = with_given(parse_yaml(folder / f"{name}.yaml", text), given, name=name.partition("+")[0])
+        document = with_given(
+            parse_yaml(folder / f"{name}.yaml", text), given, name=name.partition("+")[0]
+        )
         try:
             opened = read_request([document], data_dir=data_dir, given=given, force=True).problems
         except (ConfigError, DataError) as error:
@@ -169,8 +199,12 @@ def _fitted(
         return fitted
     encode = data.row_encoder(split, unseen=unseen)
     if data.classes:
-        return Pipeline([("encode", encode), *steps, ("classify", NamedClasses(classifier, data.class_values))])
-    return Pipeline([("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))])
+        return Pipeline(
+            [("encode", encode), *steps, ("classify", NamedClasses(classifier, data.class_values))]
+        )
+    return Pipeline(
+        [("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))]
+    )
 
 
 class NamedClasses(ClassifierMixin, FrozenEstimator):  # type: ignore[misc]

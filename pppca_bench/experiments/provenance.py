@@ -39,12 +39,23 @@ def code_version() -> str:
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return __version__
-    commands = ("rev-parse --short=12 HEAD", "status --porcelain --untracked-files=no -- pppca_bench")
+    commands = (
+        "rev-parse --short=12 HEAD",
+        "status --porcelain --untracked-files=no -- pppca_bench",
+    )
     # GIT_DIR and the like, which a hook of git sets, name another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    options: Any = {"cwd": root, "env": environment, "capture_output": True, "text": True, "timeout": 10}
+    options: Any = {
+        "cwd": root,
+        "env": environment,
+        "capture_output": True,
+        "text": True,
+        "timeout": 10,
+    }
     try:
-        commit, changed = (subprocess.run(["git", *command.split()], check=True, **options) for command in commands)
+        commit, changed = (
+            subprocess.run(["git", *command.split()], check=True, **options) for command in commands
+        )
     except (OSError, subprocess.SubprocessError):
         return __version__
     return f"{__version__}+{commit.stdout.strip()}{'.dirty' if changed.stdout else ''}"
@@ -62,7 +73,9 @@ def _kernels() -> str:
     """Return the registers for which kernels are compiled, and Numba's variables that change the code."""
     from pppca_bench.compiled.operation import REGISTERS
 
-    set_here = sorted(name for name in os.environ if name.startswith("NUMBA_") and not name.endswith("_DIR"))
+    set_here = sorted(
+        name for name in os.environ if name.startswith("NUMBA_") and not name.endswith("_DIR")
+    )
     registers = f"{REGISTERS.n_registers} registers of {REGISTERS.n_numbers} float64"
     return ", ".join([registers, *(f"{name}={os.environ[name]}" for name in set_here)])
 
@@ -74,5 +87,9 @@ def _blas() -> str:
     from threadpoolctl import threadpool_info
 
     built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    loaded = [library.get("architecture") for library in threadpool_info() if library["user_api"] == "blas"]
+    loaded = [
+        library.get("architecture")
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    ]
     return " ".join(filter(None, [built.get("name"), built.get("version"), *loaded[:1]]))

@@ -83,7 +83,9 @@ class Queue:
         Runs that another process computed meanwhile.
     """
 
-    def __init__(self, specs: Sequence[RunSpec], store: Store, data_of: DataOf, *, fresh: bool, retries: int) -> None:
+    def __init__(
+        self, specs: Sequence[RunSpec], store: Store, data_of: DataOf, *, fresh: bool, retries: int
+    ) -> None:
         self.n_done_meanwhile = 0
         self._store, self._fresh, self._retries = store, fresh, retries
         self._waiting: dict[bool, deque[tuple[Group, bool]]] = {False: deque(), True: deque()}
@@ -106,7 +108,9 @@ class Queue:
                 reserved = set() if was_reserved else self._store.reserve(keys)
                 if reserved:
                     waiting.append((tuple(spec for spec in group if spec.key in reserved), True))
-                done = self._store.done(keys) - reserved  # after the reservation, so that nothing is done in between
+                done = (
+                    self._store.done(keys) - reserved
+                )  # after the reservation, so that nothing is done in between
                 self.n_done_meanwhile += len(done)
                 group = tuple(spec for spec in group if spec.key not in done | reserved)
             if group:

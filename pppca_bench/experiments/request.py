@@ -8,12 +8,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pppca_bench.config.experiment import Config, parse_config
-from pppca_bench.config.overrides import apply_changes, as_options, changed_name, parse_changes, parse_filter, with_seed
+from pppca_bench.config.overrides import (
+    apply_changes,
+    as_options,
+    changed_name,
+    parse_changes,
+    parse_filter,
+    with_seed,
+)
 from pppca_bench.config.plan import Identity, count_runs, expand
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.methods.lookup import refresh
 from pppca_bench.methods.third_party import extend_sys_path
-from pppca_bench.problems import OwnData, Problem, ProblemSource, find_user_file, open_problem, registered
+from pppca_bench.problems import (
+    OwnData,
+    Problem,
+    ProblemSource,
+    find_user_file,
+    open_problem,
+    registered,
+)
 from pppca_bench.problems.problem import ProblemInfo
 from pppca_bench.runs import Plan, RunSpec, by_cell
 from pppca_bench.yaml_files.source import YamlSource, read_yaml
@@ -37,7 +51,11 @@ class Request(NamedTuple):
     @property
     def notices(self) -> list[str]:
         """Return what was inferred from tables, and possible leaks."""
-        return [f"{name}: {text}" for (name, _), (source, _) in self.problems.items() for text in source.notices]
+        return [
+            f"{name}: {text}"
+            for (name, _), (source, _) in self.problems.items()
+            for text in source.notices
+        ]
 
     @property
     def specs(self) -> list[RunSpec]:
@@ -92,16 +110,27 @@ def read_request(
     for source, config in configs:
         other = first.setdefault(config.name, source.path)
         if other != source.path:
-            raise ConfigError(f"{source.path}: expected a unique name, got {config.name!r}, as in {other}.")
+            raise ConfigError(
+                f"{source.path}: expected a unique name, got {config.name!r}, as in {other}."
+            )
     if not force:
         # A config is also expanded at its own repeats, since completed runs stay in its tables.
-        counts = {source.path: max(count_runs(own), count_runs(own, repeats=repeats)) for source, own in configs}
+        counts = {
+            source.path: max(count_runs(own), count_runs(own, repeats=repeats))
+            for source, own in configs
+        }
         _check_run_count(counts)
-    plans, problems, opened = [], dict[tuple[str, str], OpenProblem](), dict[Requested, OpenProblem]()
+    plans, problems, opened = (
+        [],
+        dict[tuple[str, str], OpenProblem](),
+        dict[Requested, OpenProblem](),
+    )
     for source, config in configs:
         files = _find_files(source, config)
         for entry in files.values():
-            is_needed = entry not in registered() or (not only_plan and filters.matches_problem(str(entry)))
+            is_needed = entry not in registered() or (
+                not only_plan and filters.matches_problem(str(entry))
+            )
             if is_needed and entry not in opened:
                 opened[entry] = open_problem(entry, data_dir, only_local=only_plan)
         identities = _identities(source, config, files, opened)
@@ -109,8 +138,12 @@ def read_request(
             if files[entry] in opened:
                 problems[identity.label, identity.data_sha256] = opened[files[entry]]
         all_repeats = tuple(expand(config, identities))
-        specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
-        plans.append(Plan(changed_name(config.name, new), source.sha256, source.text, specs, all_repeats))
+        specs = (
+            all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
+        )
+        plans.append(
+            Plan(changed_name(config.name, new), source.sha256, source.text, specs, all_repeats)
+        )
     if filters.wanted:
         filters.check(by_cell(spec for plan in plans for spec in plan.specs))
         plans = [filters.apply(plan) for plan in plans]
@@ -176,14 +209,19 @@ def _find_files(source: YamlSource, config: Config) -> dict[Requested, Requested
             if isinstance(entry, str) and entry.endswith(".dt"):
                 files[entry] = str(find_user_file(entry, source.path.parent))
             elif isinstance(entry, OwnData) and entry.is_file:
-                files[entry] = replace(entry, place=str(find_user_file(entry.place, source.path.parent)))
+                files[entry] = replace(
+                    entry, place=str(find_user_file(entry.place, source.path.parent))
+                )
         except DataError as error:
             raise ConfigError(f"{source.where(('problems', index))}: {error}") from None
     return files
 
 
 def _identities(
-    source: YamlSource, config: Config, files: Mapping[Requested, Requested], opened: Mapping[Requested, OpenProblem]
+    source: YamlSource,
+    config: Config,
+    files: Mapping[Requested, Requested],
+    opened: Mapping[Requested, OpenProblem],
 ) -> dict[Requested, Identity]:
     """Return the identity of each problem in a config; raise ConfigError for problems that do not fit its methods."""
     labels, identities = _labels(source, files), dict[Requested, Identity]()
@@ -201,16 +239,22 @@ def _labels(source: YamlSource, entries: Iterable[Requested]) -> dict[Requested,
 
     Raises ConfigError for a table with the label of another problem.
     """
-    short = {entry: entry.label if isinstance(entry, OwnData) else Path(entry).name for entry in entries}
+    short = {
+        entry: entry.label if isinstance(entry, OwnData) else Path(entry).name for entry in entries
+    }
     labels = dict(short)
     for entry, label in short.items():
         is_file = isinstance(entry, str) or (entry.is_file and not entry.name)
         if is_file and list(short.values()).count(label) > 1:
             labels[entry] = entry if isinstance(entry, str) else entry.place
     for index, (entry, label) in enumerate(labels.items()):
-        if isinstance(entry, OwnData) and (label in registered() or list(labels.values()).count(label) > 1):
+        if isinstance(entry, OwnData) and (
+            label in registered() or list(labels.values()).count(label) > 1
+        ):
             place = source.where(("problems", index))
-            raise ConfigError(f"{place}: expected a unique name, got {label!r} again. Add the key `name`.")
+            raise ConfigError(
+                f"{place}: expected a unique name, got {label!r} again. Add the key `name`."
+            )
     return labels
 
 
@@ -225,10 +269,15 @@ def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config
     if isinstance(entry, OwnData) or label.endswith(".dt"):
         remedy = f"If its targets are classes, set `task: classification`, or bool_out in a .dt file. {remedy}"
     for used in (used for method in config.methods for used in method.entries):
-        for is_needed, kind in ((used.needs_numbers, "an approximation"), (used.needs_classes, "a classification")):
+        for is_needed, kind in (
+            (used.needs_numbers, "an approximation"),
+            (used.needs_classes, "a classification"),
+        ):
             if is_needed and not kind.endswith(data.task):
                 expected = f"expected {kind} problem, which {used.name} needs"
-                raise ConfigError(f"{place}: {expected}, got {label}, which is {data.task}. {remedy}")
+                raise ConfigError(
+                    f"{place}: {expected}, got {label}, which is {data.task}. {remedy}"
+                )
     if not isinstance(data, Problem):
         return
     sizes = len(data.X_train), len(data.X_validation), len(data.X_test)

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-GivenData = Mapping[str, Table | tuple["pd.DataFrame | ArrayLike", "pd.DataFrame | pd.Series[Any] | ArrayLike"]]
+GivenData = Mapping[
+    str, Table | tuple["pd.DataFrame | ArrayLike", "pd.DataFrame | pd.Series[Any] | ArrayLike"]
+]
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,9 @@ def run(
             )
         for notice in request.notices:
             warnings.warn(notice, stacklevel=2)
-        outcome = runner.run(request.specs, store, request.problems, plans=request.plans, workers=workers)
+        outcome = runner.run(
+            request.specs, store, request.problems, plans=request.plans, workers=workers
+        )
         return Completed(_read_runs(request, Path(results)), outcome)
 
 
@@ -126,7 +130,9 @@ def with_given(source: YamlSource, given: Collection[str], **changes: object) ->
     """Return a document with changed keys, and with the given problems if it names no problems."""
     if given and isinstance(source.value, dict) and "problems" not in source.value:
         changes["problems"] = tuple(given)
-    return replace(source, value=source.value | changes) if isinstance(source.value, dict) else source
+    return (
+        replace(source, value=source.value | changes) if isinstance(source.value, dict) else source
+    )
 
 
 @contextmanager

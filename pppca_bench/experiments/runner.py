@@ -5,7 +5,16 @@ from __future__ import annotations
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,9 +25,24 @@ from pppca_bench.compiled import cache
 from pppca_bench.experiments.executors import Workers, uninterrupted
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import DataOf, Group, Queue, same_problem
-from pppca_bench.experiments.worker import Computed, compile_kernels, compute, disturbance, needed_families
+from pppca_bench.experiments.worker import (
+    Computed,
+    compile_kernels,
+    compute,
+    disturbance,
+    needed_families,
+)
 from pppca_bench.problems import Problem, ProblemSource
-from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed_result, n_trainings
+from pppca_bench.runs import (
+    Plan,
+    ProblemFacts,
+    RunResult,
+    RunSpec,
+    by_cell,
+    cause_of,
+    failed_result,
+    n_trainings,
+)
 from pppca_bench.store.database import Store
 
 Progress = Callable[[int, int], None]
@@ -106,7 +130,9 @@ def run(
     by_key = {spec.key: spec for spec in missing}
     data_of: DataOf = partial(_shared_properties, problems=problems)
     if isinstance(workers, Workers) and workers.timeout is not None:
-        data_of = attrgetter("key")  # Choice: each run is a group of its own, so that the limit holds for each
+        data_of = attrgetter(
+            "key"
+        )  # Choice: each run is a group of its own, so that the limit holds for each
     queue = Queue(missing, store, data_of, fresh=fresh, retries=retries)
     provenance, n_finished, failures = "", 0, list[RunResult]()
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
@@ -115,7 +141,9 @@ def run(
         used = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
         _compile(needed_families(missing), used, stage, warn)
         for computed in _execute(queue, used, problems, warn):
-            provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})  # while the workers compute
+            provenance = provenance or describe(
+                {plan.name: plan.sha256 for plan in plans}
+            )  # while the workers compute
             with store.transaction():
                 for results in computed:
                     store.record(results, provenance, replace=fresh)
@@ -130,15 +158,23 @@ def run(
                 used.renew(used.n_workers)
                 break
     store.release()
-    first_error = f"{_described(by_key[failures[0].key])}: {cause_of(failures[0].error)}" if failures else None
+    first_error = (
+        f"{_described(by_key[failures[0].key])}: {cause_of(failures[0].error)}"
+        if failures
+        else None
+    )
     n_reused = len(specs) - len(missing) + queue.n_done_meanwhile
     return Outcome(len(specs), n_reused, n_finished - len(failures), len(failures), first_error)
 
 
-def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProblems) -> list[RunSpec]:
+def _missing(
+    specs: Iterable[RunSpec], done: Collection[str], problems: OpenProblems
+) -> list[RunSpec]:
     """Return the runs to compute, the largest problems first: a long group that starts last would run alone."""
     cells = by_cell(spec for spec in specs if spec.key not in done)
-    largest_first = sorted(cells.values(), key=lambda own: _opened(own[0], problems)[1].X_train.size, reverse=True)
+    largest_first = sorted(
+        cells.values(), key=lambda own: _opened(own[0], problems)[1].X_train.size, reverse=True
+    )
     return list(itertools.chain.from_iterable(largest_first))
 
 
@@ -148,7 +184,9 @@ def _compile(families: Container[str], backend: Workers, stage: Notify, warn: No
     Without a cache, each worker compiles its kernels before its first run.
     """
     # In the table's order, the slowest first.
-    missing = [family for family in cache.FAMILIES if family in families and not cache.is_compiled(family)]
+    missing = [
+        family for family in cache.FAMILIES if family in families and not cache.is_compiled(family)
+    ]
     if not missing:
         return
     if (refusal := cache.cache_problem()) is not None:
@@ -195,7 +233,9 @@ def _described(spec: RunSpec) -> str:
     return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}"
 
 
-def _execute(queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify) -> Iterator[list[Computed]]:
+def _execute(
+    queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify
+) -> Iterator[list[Computed]]:
     """Compute the groups; timed runs come last, one after another in a single worker, with no other runs."""
     yield from _fan_out(partial(queue.next, timed=False), backend, problems)
     if queue.has_timed:
@@ -207,7 +247,10 @@ def _execute(queue: Queue, backend: Workers, problems: OpenProblems, warn: Notif
 
 
 def _fan_out(
-    take: Callable[[], Group | None], backend: Workers, problems: OpenProblems, n_in_flight: int | None = None
+    take: Callable[[], Group | None],
+    backend: Workers,
+    problems: OpenProblems,
+    n_in_flight: int | None = None,
 ) -> Iterator[list[Computed]]:
     """Keep every worker busy, and yield the results of groups that finish together.
 
@@ -219,7 +262,11 @@ def _fan_out(
         while True:
             while len(in_flight) < (n_in_flight or backend.n_in_flight):
                 # Others may have taken the memory of a lost run: it is tried once more by itself, at the end.
-                group = rest.popleft() if rest else take() or ((lost.pop(0),) if lost and not in_flight else None)
+                group = (
+                    rest.popleft()
+                    if rest
+                    else take() or ((lost.pop(0),) if lost and not in_flight else None)
+                )
                 if group is None:
                     break
                 in_flight[_submit(group, backend, problems)] = group, time.perf_counter()
@@ -232,8 +279,12 @@ def _fan_out(
                 group, start = in_flight[future]
                 if not backend.is_lost(future):
                     computed.append(future.result())
-                    rest.extend((spec,) for spec in group[len(computed[-1]) :])  # slow: each to any worker
-                elif cause := _cause_of_loss(group, time.perf_counter() - start, backend.timeout, tried):
+                    rest.extend(
+                        (spec,) for spec in group[len(computed[-1]) :]
+                    )  # slow: each to any worker
+                elif cause := _cause_of_loss(
+                    group, time.perf_counter() - start, backend.timeout, tried
+                ):
                     computed.append([failed_result(spec, cause) for spec in group])
                 else:
                     lost += group
@@ -249,7 +300,9 @@ def _fan_out(
         raise
 
 
-def _cause_of_loss(group: Group, elapsed_s: float, timeout: float | None, tried: Container[str]) -> str | None:
+def _cause_of_loss(
+    group: Group, elapsed_s: float, timeout: float | None, tried: Container[str]
+) -> str | None:
     """Return the cause by which runs whose worker died have failed; None for runs to try again, each by itself."""
     if timeout and elapsed_s >= timeout:
         return f"timed out after {timeout:g} s"

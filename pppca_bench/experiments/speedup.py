@@ -25,7 +25,11 @@ N_SHARED = 9
 _Settings = tuple[tuple[str, Any], ...]
 # GHA at DGHA's learning rate is DGHA whose rows all learn from the start and are never checked.
 _AS_GHA = {"head_start": 0, "first_check": 1_000_000}
-_COMPARED = [given for given in signature(DGHA, eval_str=True).parameters.values() if given.name != "random_state"]
+_COMPARED = [
+    given
+    for given in signature(DGHA, eval_str=True).parameters.values()
+    if given.name != "random_state"
+]
 
 
 class Speedup:
@@ -106,7 +110,11 @@ def _count_operations(gha: _Settings, shape: tuple[int, ...]) -> int:
 
 
 def _compare(
-    estimator: type[DGHA], gha: _Settings, dgha: Mapping[str, Any], seed: Any, X: NDArray[np.float64]
+    estimator: type[DGHA],
+    gha: _Settings,
+    dgha: Mapping[str, Any],
+    seed: Any,
+    X: NDArray[np.float64],
 ) -> tuple[float, float, DGHA]:
     """Return the median times of GHA and of DGHA in ms, and a fitted DGHA."""
     shared = _times_of_gha(estimator.__name__, gha, X.shape)

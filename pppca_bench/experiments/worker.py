@@ -74,7 +74,10 @@ def compute(group: Group, loads: Loads, timeout: float | None = None) -> Compute
             opened = {of: loads[of]() for of in set(map(same_problem, group))}
             return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
     except BaseException as error:  # the boundary: one broken run must not end the others
-        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        if (
+            isinstance(error, KeyboardInterrupt)
+            and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+        ):
             raise  # Ctrl-C, which workers ignore
         cells = by_cell(group).values()
         if len(cells) > 1:
@@ -85,7 +88,9 @@ def compute(group: Group, loads: Loads, timeout: float | None = None) -> Compute
 def check_versions(cell: Cell) -> None:
     """Raise ValueError if the third-party code in this process differs from the code with which runs were planned."""
     now = dict(algorithms_of(cell.method, cell.classifier))
-    if any(now.get(name) != version for name, version in cell.algorithms if isinstance(version, str)):
+    if any(
+        now.get(name) != version for name, version in cell.algorithms if isinstance(version, str)
+    ):
         refresh()  # this process has loaded the code before it was edited
         now = dict(algorithms_of(cell.method, cell.classifier))
     for name, version in cell.algorithms:
@@ -131,7 +136,11 @@ def _warm_up(spec: RunSpec, problem: Problem) -> None:
     from pppca_bench.experiments.cell import warm_up
     from pppca_bench.experiments.choosing import with_settings
 
-    with suppress(Exception, SystemExit), warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
+    with (
+        suppress(Exception, SystemExit),
+        warnings.catch_warnings(action="ignore"),
+        redirect_stdout(io.StringIO()),
+    ):
         warm_up(with_settings(spec, candidates(spec.cell)[0]), problem)
 
 
@@ -154,7 +163,9 @@ def disturbance() -> str | None:
         with machine_lock(wait=False):
             pass
     except BlockingIOError:
-        return "another process measures times on this machine: each group of timed runs waits for it."
+        return (
+            "another process measures times on this machine: each group of timed runs waits for it."
+        )
     except (OSError, ImportError) as error:
         cause = getattr(error, "strerror", error)
         return f"times are measured without a lock ({LOCK}: {cause}). Do not measure other times meanwhile."

@@ -29,7 +29,9 @@ def isolated() -> Iterator[None]:
     os.umask(mask)
     with ExitStack() as at_exit, warnings.catch_warnings(), np.errstate(), np.printoptions():
         # In contrast to dict(…), copy() leaves the choice of a backend open.
-        settings = sys.modules["matplotlib"].rcParams.copy() if "matplotlib" in sys.modules else None
+        settings = (
+            sys.modules["matplotlib"].rcParams.copy() if "matplotlib" in sys.modules else None
+        )
         at_exit.callback(_restore_drawing, settings)
         at_exit.callback(os.umask, mask)
         at_exit.callback(vars(sys).update, {name: vars(sys)[name] for name in ("stdout", "stderr")})
@@ -43,7 +45,10 @@ def isolated() -> Iterator[None]:
         with suppress(OSError):  # the working directory was removed
             at_exit.callback(os.chdir, Path.cwd())
         if threading.current_thread() is threading.main_thread():
-            at_exit.callback(_restore_handlers, {number: signal.getsignal(number) for number in signal.valid_signals()})
+            at_exit.callback(
+                _restore_handlers,
+                {number: signal.getsignal(number) for number in signal.valid_signals()},
+            )
         # An alarm that is left would end the process, once its handler is gone.
         if hasattr(signal, "setitimer") and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0):
             at_exit.callback(signal.setitimer, signal.ITIMER_REAL, 0)
@@ -52,7 +57,9 @@ def isolated() -> Iterator[None]:
 
 
 def _end_child(process: int) -> None:
-    if os.getpid() != process:  # a forked child, as after sys.exit() in it: it would go on in the command's place
+    if (
+        os.getpid() != process
+    ):  # a forked child, as after sys.exit() in it: it would go on in the command's place
         os._exit(1)
 
 

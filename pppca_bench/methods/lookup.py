@@ -94,8 +94,13 @@ def _third_party_entry(name: str, group: str) -> Any:
     if point is None:
         if not is_path(name):
             known = [*method_names(), *classifier_names()]
-            hint = nearest(name, [other for other in known if other != name]) or "; if a package gave it, install it"
-            raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}.")
+            hint = (
+                nearest(name, [other for other in known if other != name])
+                or "; if a package gave it, install it"
+            )
+            raise UnknownNameError(
+                f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}."
+            )
         return _entry_at(name, group)
     kind = Method if group == METHOD_GROUP else Classifier
     try:
@@ -104,7 +109,9 @@ def _third_party_entry(name: str, group: str) -> Any:
             return replace(_entry_at(point.value, group), name=name)
         if not isinstance(target, kind):
             raise ConfigError(f"expected a {kind.__name__}, got a {type(target).__name__}.")
-        return replace(target, name=name, version=version_of(import_estimator(target.estimator)), foreign=True)
+        return replace(
+            target, name=name, version=version_of(import_estimator(target.estimator)), foreign=True
+        )
     except ConfigError as error:
         owner = point.dist.name if point.dist is not None else "an installed package"
         raise ConfigError(f"{name}, the entry point of {owner} in {group}: {error}") from None
@@ -129,7 +136,9 @@ def _entry_at(path: str, group: str) -> Method | Classifier:
     entry: Method | Classifier
     if group == CLASSIFIER_GROUP:
         entry = Classifier(**facts, regressor="" if classifies else path)
-    elif callable(getattr(estimator, "transform", None)) or not callable(getattr(estimator, "predict", None)):
+    elif callable(getattr(estimator, "transform", None)) or not callable(
+        getattr(estimator, "predict", None)
+    ):
         entry = Method(**facts, makes="features")
     else:
         entry = Method(**facts, makes="classes", needs_classes=classifies)

@@ -42,10 +42,15 @@ class NetworkRule(NamedTuple):
 
 def rule_named(value: object) -> NetworkRule | None:
     """Return the rule with a name; None for another value."""
-    rule: NetworkRule | None = import_object(NETWORKS[value]) if isinstance(value, str) and value in NETWORKS else None
+    rule: NetworkRule | None = (
+        import_object(NETWORKS[value]) if isinstance(value, str) and value in NETWORKS else None
+    )
     return rule
 
 
 def has_published_network(problem: str) -> bool:
     """Return whether a rule has a published network for a problem."""
-    return any(rule is not None and rule.published(problem) is not None for rule in map(rule_named, NETWORKS))
+    return any(
+        rule is not None and rule.published(problem) is not None
+        for rule in map(rule_named, NETWORKS)
+    )

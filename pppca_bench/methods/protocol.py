@@ -81,18 +81,26 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
         is_free = entry.foreign and isinstance(entry, Method)  # to make features or classes
         expected = "fit and transform, or fit and predict" if is_free else " and ".join(needed)
         is_mapped = "transform" in missing and hasattr(estimator, "fit_transform")
-        hint = " Its fit_transform alone cannot be applied to the other splits." if is_mapped else ""
+        hint = (
+            " Its fit_transform alone cannot be applied to the other splits." if is_mapped else ""
+        )
         lacking = " and ".join(missing)
-        raise ConfigError(f"{path}: expected a class with {expected}, got a class without {lacking}.{hint}")
+        raise ConfigError(
+            f"{path}: expected a class with {expected}, got a class without {lacking}.{hint}"
+        )
     try:
         constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
     except ValueError as error:
-        raise ConfigError(f"{path}: expected a class whose signatures can be read, got {error}.") from None
+        raise ConfigError(
+            f"{path}: expected a class whose signatures can be read, got {error}."
+        ) from None
     if taken := [name for name in _RESERVED if name in constructor]:
         expected = f"no parameter named {' or '.join(_RESERVED)}, which are keys of every config"
         raise ConfigError(f"{path}: expected {expected}, got {' and '.join(taken)}.")
     if ("X_val" in fit) != ("y_val" in fit):
-        raise ConfigError(f"{path}: expected fit to take X_val and y_val together, got one of them.")
+        raise ConfigError(
+            f"{path}: expected fit to take X_val and y_val together, got one of them."
+        )
     kinds = [argument.kind for argument in fit.values()]
     # The first two arguments of the unbound method are self and X.
     takes_targets = sum(kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) > 2
@@ -102,7 +110,9 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
         takes_classifier="estimator" in constructor,
         takes_validation="X_val" in fit,
         takes_classes="classes" in fit,
-        takes_targets=not entry.foreign or takes_targets or inspect.Parameter.VAR_POSITIONAL in kinds,
+        takes_targets=not entry.foreign
+        or takes_targets
+        or inspect.Parameter.VAR_POSITIONAL in kinds,
         is_foreign=entry.foreign,
     )
 
@@ -124,14 +134,22 @@ def import_object(path: str) -> Any:
             with nullcontext() if module_name.startswith("pppca_bench.") else isolated():
                 module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 importing a third-party module may raise anything
-        cause = str(error) if isinstance(error, ImportError | ValueError) else f"{type(error).__name__}: {error}"
+        cause = (
+            str(error)
+            if isinstance(error, ImportError | ValueError)
+            else f"{type(error).__name__}: {error}"
+        )
         cause = cause.partition("\n")[0]
-        raise ConfigError(f"{path}: expected module:Class that can be imported, got {cause}.") from None
+        raise ConfigError(
+            f"{path}: expected module:Class that can be imported, got {cause}."
+        ) from None
     try:
         return getattr(module, name)
     except AttributeError as error:
         hint = nearest(name, dir(module))
-        raise ConfigError(f"{path}: expected module:Class that can be imported, got {error}{hint}.") from None
+        raise ConfigError(
+            f"{path}: expected module:Class that can be imported, got {error}{hint}."
+        ) from None
 
 
 @cache
@@ -149,7 +167,9 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
         if not entry.foreign:
             key = "hidden" if name == "hidden_layer_sizes" else name
             # Keys of `methods.networks.NETWORK_KEYS`; other networks have other output activations.
-            if key in ("hidden", "input_scaling") or (key == "output_activation" and "softsign" in get_args(kind)):
+            if key in ("hidden", "input_scaling") or (
+                key == "output_activation" and "softsign" in get_args(kind)
+            ):
                 kind = Literal[tuple(NETWORKS)] | kind
         section[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
     return MappingProxyType(section)
@@ -164,8 +184,12 @@ def describe_parameters(entry: Entry) -> list[dict[str, str]]:
     return [
         {
             "parameter": key,
-            "values": documented.get(key, "any") if parameter.annotation is Any else parameter.expected,
-            "default": "none: it has to be given" if parameter.default is REQUIRED else _as_yaml(parameter.default),
+            "values": documented.get(key, "any")
+            if parameter.annotation is Any
+            else parameter.expected,
+            "default": "none: it has to be given"
+            if parameter.default is REQUIRED
+            else _as_yaml(parameter.default),
         }
         for key, parameter in section_of(entry).items()
     ]
@@ -188,5 +212,7 @@ def _documented_types(estimator: type) -> dict[str, str]:
 
 def constructor_arguments(estimator: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a section by constructor parameter."""
-    renamed = {"hidden": "hidden_layer_sizes"} if "hidden_layer_sizes" in parameters_of(estimator) else {}
+    renamed = (
+        {"hidden": "hidden_layer_sizes"} if "hidden_layer_sizes" in parameters_of(estimator) else {}
+    )
     return {renamed.get(key, key): value for key, value in settings.items()}

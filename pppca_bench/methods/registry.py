@@ -22,7 +22,9 @@ def _fields(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of an entry; its labels are a list of parameter, value and label."""
     fields = {"name": name, **_with_tuples(table)}
     if "labels" in fields:
-        fields["labels"] = {(parameter, value): label for parameter, value, label in fields["labels"]}
+        fields["labels"] = {
+            (parameter, value): label for parameter, value, label in fields["labels"]
+        }
     if "details" in fields:
         fields["details"] = _TABLES["details"][fields["details"]]
     return fields
@@ -34,7 +36,9 @@ def _with_tuples(value: Any) -> Any:
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
-METHODS: Mapping[str, Method] = {name: Method(**_fields(name, own)) for name, own in _TABLES["methods"].items()}
+METHODS: Mapping[str, Method] = {
+    name: Method(**_fields(name, own)) for name, own in _TABLES["methods"].items()
+}
 """Methods by name in ``method:``, methods of the slides first."""
 
 CLASSIFIERS: Mapping[str, Classifier] = {

@@ -55,9 +55,16 @@ def check_not_shadowed(name: str, folder: Path) -> None:
     top = name.partition(":")[0].partition(".")[0]
     beside = PathFinder.find_spec(top, [str(folder.resolve())])
     imported = getattr(sys.modules.get(top), "__file__", None)
-    if beside is None or beside.origin is None or imported is None or Path(beside.origin).samefile(imported):
+    if (
+        beside is None
+        or beside.origin is None
+        or imported is None
+        or Path(beside.origin).samefile(imported)
+    ):
         return
-    raise ConfigError(f"{name}: expected the module {beside.origin}, got {imported}, which comes first. Rename yours.")
+    raise ConfigError(
+        f"{name}: expected the module {beside.origin}, got {imported}, which comes first. Rename yours."
+    )
 
 
 class SourceLoader(SourceFileLoader):
@@ -80,9 +87,15 @@ class _Finder:
     """Finder of modules that are not installed, such as those beside a config."""
 
     @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path, target)
-        if spec is None or type(spec.loader) is not SourceFileLoader or is_installed(str(spec.origin)):
+        if (
+            spec is None
+            or type(spec.loader) is not SourceFileLoader
+            or is_installed(str(spec.origin))
+        ):
             return None
         spec.loader = SourceLoader(name, str(spec.origin))
         return spec
@@ -91,7 +104,9 @@ class _Finder:
 def is_installed(file: str) -> bool:
     """Return whether a file belongs to the standard library, to installed packages or to this package."""
     is_known = any(Path(file).is_relative_to(folder) for folder in _INSTALLED)
-    return is_known or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)  # such as a user's own
+    return is_known or not {"site-packages", "dist-packages"}.isdisjoint(
+        Path(file).parts
+    )  # such as a user's own
 
 
 def record_sources() -> None:
@@ -112,8 +127,14 @@ def version_of(estimator: type) -> str:
     file = getattr(sys.modules.get(name), "__file__", None)
     where = f"{name}:{estimator.__qualname__}"
     if name == "__main__" or file is None:
-        got = "a class of a script or notebook" if name == "__main__" else "a class of a module without a file"
-        raise ConfigError(f"{where}: expected a class of a module, whose code has a version, got {got}. {_MOVE}")
+        got = (
+            "a class of a script or notebook"
+            if name == "__main__"
+            else "a class of a module without a file"
+        )
+        raise ConfigError(
+            f"{where}: expected a class of a module, whose code has a version, got {got}. {_MOVE}"
+        )
     top, is_package = name.partition(".")[0], Path(file).stem == "__init__"
     owner = _distribution_with(Path(file), top)
     if owner is not None:
@@ -127,7 +148,9 @@ def version_of(estimator: type) -> str:
         refresh(set(map(str, files)))
         return _digest(files)
     except (OSError, IndexError) as error:
-        raise ConfigError(f"{where}: expected source that can be read, got {file} ({error}). {_MOVE}") from None
+        raise ConfigError(
+            f"{where}: expected source that can be read, got {file} ({error}). {_MOVE}"
+        ) from None
 
 
 def refresh(files: Collection[str] = ()) -> bool:
@@ -135,9 +158,13 @@ def refresh(files: Collection[str] = ()) -> bool:
 
     ``files`` may have loaded modules that were executed before `record_sources`.
     """
-    loaded = {name: str(getattr(module, "__file__", "")) for name, module in list(sys.modules.items())}
+    loaded = {
+        name: str(getattr(module, "__file__", "")) for name, module in list(sys.modules.items())
+    }
     unrecorded = [name for name, file in loaded.items() if file in files and file.endswith(".py")]
-    unrecorded = [name for name in reversed(unrecorded) if name not in executed and name != "__main__"]
+    unrecorded = [
+        name for name in reversed(unrecorded) if name not in executed and name != "__main__"
+    ]
     present = {name: path for name, (path, _) in executed.items() if path.is_file()}
     if not unrecorded and all(_sha256(path) == executed[name][1] for name, path in present.items()):
         return False
@@ -149,7 +176,9 @@ def refresh(files: Collection[str] = ()) -> bool:
         except (Exception, SystemExit) as error:  # noqa: BLE001 a third-party module may raise anything
             executed[name] = Path(loaded[name]), ""
             got = f"{type(error).__name__}: {error}"
-            raise ConfigError(f"{loaded[name]}: expected a module that can be imported, got {got}.") from None
+            raise ConfigError(
+                f"{loaded[name]}: expected a module that can be imported, got {got}."
+            ) from None
     return True
 
 
@@ -162,14 +191,22 @@ def _imported_files(top: str, folder: Path) -> list[Path]:
     files, pending, seen = list[Path](), [top], {top}
     while pending:
         name = pending.pop()
-        spec = PathFinder.find_spec(name, [str(folder)] if name == top else [*sys.path, str(folder)])
+        spec = PathFinder.find_spec(
+            name, [str(folder)] if name == top else [*sys.path, str(folder)]
+        )
         if spec is None:
             continue
-        paths = [Path(path) for path in spec.submodule_search_locations or filter(None, [spec.origin])]
+        paths = [
+            Path(path) for path in spec.submodule_search_locations or filter(None, [spec.origin])
+        ]
         paths = [path for path in paths if path.parent == folder or not is_installed(str(path))]
-        sources = sorted(file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path]))
+        sources = sorted(
+            file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])
+        )
         files += sources
-        imported = {other for file in sources if file.suffix == ".py" for other in _imported_names(file)} - seen
+        imported = {
+            other for file in sources if file.suffix == ".py" for other in _imported_names(file)
+        } - seen
         seen |= imported
         pending += sorted(imported, reverse=True)
     return files
@@ -198,6 +235,8 @@ def _distribution_with(file: Path, top: str) -> Distribution | None:
     """Return the installed distribution that contains a file of a top-level package, or None."""
     for owner in map(distribution, _owners().get(top, ())):
         root = Path(str(owner.locate_file("")))
-        if file.is_relative_to(root) and file.relative_to(root).as_posix() in map(str, owner.files or ()):
+        if file.is_relative_to(root) and file.relative_to(root).as_posix() in map(
+            str, owner.files or ()
+        ):
             return owner
     return None

@@ -50,7 +50,11 @@ class Trained(NamedTuple):
 def within(runs: Sequence[Trained], percent: float) -> list[Trained]:
     """Return the runs whose validation error is at most ``percent`` above the least, sorted by that error."""
     ordered = sorted(runs, key=lambda run: run.validation_error)
-    return [run for run in ordered if run.validation_error <= ordered[0].validation_error * (1.0 + percent / 100.0)]
+    return [
+        run
+        for run in ordered
+        if run.validation_error <= ordered[0].validation_error * (1.0 + percent / 100.0)
+    ]
 
 
 def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
@@ -79,7 +83,11 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
 
 def _range_text(values: Sequence[float], form: str) -> str | None:
     """Return the least and the largest value, such as ``"15-45"``; equal values once; None without values."""
-    return "-".join(format(end, form) for end in dict.fromkeys((min(values), max(values)))) if values else None
+    return (
+        "-".join(format(end, form) for end in dict.fromkeys((min(values), max(values))))
+        if values
+        else None
+    )
 
 
 def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Network:
@@ -89,7 +97,10 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
     if they occur twice, otherwise the activation with the least validation error. Choice: of two topologies with equal
     numbers of connections, the topology with more layers is taken, as in the report for glass2: 16+8, not 32+0.
     """
-    largest = max(candidates, key=lambda net: (n_connections(n_inputs, net.hidden, n_outputs), len(net.hidden)))
+    largest = max(
+        candidates,
+        key=lambda net: (n_connections(n_inputs, net.hidden, n_outputs), len(net.hidden)),
+    )
     same = [network for network in candidates if network.hidden == largest.hidden]
     linear = Network(largest.hidden, LINEAR)
     return linear if same.count(linear) >= 2 else same[0]
@@ -99,16 +110,29 @@ def search_documents(results: Results, facts: Facts) -> list[Document]:
     """Return P5, P6 and P7: the best networks of the search (`CONFIG`), and the pivot architectures that follow."""
     cells = results.of_config(CONFIG)
     searches = {
-        problem: [runs for cell, runs in cells.items() if cell.problem == problem] for problem in published_searches()
+        problem: [runs for cell, runs in cells.items() if cell.problem == problem]
+        for problem in published_searches()
     }
-    is_of_classes = {name: search.is_classification for name, search in published_searches().items()}
+    is_of_classes = {
+        name: search.is_classification for name, search in published_searches().items()
+    }
     first, second = (
-        _best_networks(table, {name: own for name, own in searches.items() if is_of_classes[name] == (table == "P5")})
+        _best_networks(
+            table,
+            {name: own for name, own in searches.items() if is_of_classes[name] == (table == "P5")},
+        )
         for table in ("P5", "P6")
     )
     found = [record for document in (first, second) for record in document.records]
-    same = [record["network"] == record["published_network"] if record["network"] else None for record in found]
-    return [first._replace(agreement=Agreement("P5 + P6 same best network", same)), second, _pivots(searches, facts)]
+    same = [
+        record["network"] == record["published_network"] if record["network"] else None
+        for record in found
+    ]
+    return [
+        first._replace(agreement=Agreement("P5 + P6 same best network", same)),
+        second,
+        _pivots(searches, facts),
+    ]
 
 
 def _trained(searched: Sequence[CellRuns]) -> list[Trained]:
@@ -118,12 +142,18 @@ def _trained(searched: Sequence[CellRuns]) -> list[Trained]:
         settings = runs.cell.settings
         hidden = settings.get("classifier.hidden")
         if isinstance(hidden, tuple):
-            network = Network(tuple(map(int, hidden)), str(settings.get("classifier.output_activation")))
+            network = Network(
+                tuple(map(int, hidden)), str(settings.get("classifier.output_activation"))
+            )
             validation, test, epochs = map(runs.values, _NEEDED)
-            classes = [runs.values(name) for name in ("validation_error_percent", "test_error_percent")]
+            classes = [
+                runs.values(name) for name in ("validation_error_percent", "test_error_percent")
+            ]
             for repeat in (repeat for repeat in validation if repeat in test and repeat in epochs):
                 errors = (own.get(repeat) for own in classes)
-                trained.append(Trained(network, validation[repeat], test[repeat], int(epochs[repeat]), *errors))
+                trained.append(
+                    Trained(network, validation[repeat], test[repeat], int(epochs[repeat]), *errors)
+                )
     return trained
 
 
@@ -138,7 +168,11 @@ def _best_networks(table: str, searches: Mapping[str, Sequence[CellRuns]]) -> Do
             columns += [(header, template), ("publ.", f"{{_published_{name}}}")]
     for problem, planned in searches.items():
         runs, theirs = _trained(planned), published_searches()[problem]
-        record = {"row": problem, "n": len(runs), "n_planned": _n_planned(planned)} | describe_search(runs)
+        record = {
+            "row": problem,
+            "n": len(runs),
+            "n_planned": _n_planned(planned),
+        } | describe_search(runs)
         record["_late"] = "*" if len(runs) < _n_planned(planned) else ""
         for name in _COLUMNS:
             text: Any = str(theirs.best) if name == "network" else getattr(theirs, name, None)
@@ -169,14 +203,18 @@ def _pivots(searches: Mapping[str, Sequence[CellRuns]], facts: Facts) -> Documen
         theirs, runs, known = published_searches()[problem], _trained(planned), facts.get(problem)
         ours = None
         if runs and known is not None:
-            ours = pivot([run.network for run in within(runs, 5.0)], known.n_features, known.n_outputs)
+            ours = pivot(
+                [run.network for run in within(runs, 5.0)], known.n_features, known.n_outputs
+            )
         same = ours and ours == theirs.pivot
         record = {
             "row": problem,
             "n": len(runs),
             "n_planned": _n_planned(planned),
             "network": ours and str(ours),
-            "n_connections": ours and known and n_connections(known.n_features, ours.hidden, known.n_outputs),
+            "n_connections": ours
+            and known
+            and n_connections(known.n_features, ours.hidden, known.n_outputs),
             "published_network": str(theirs.pivot),
             "published_n_connections": theirs.n_connections,
             "_agrees": same,
@@ -186,7 +224,11 @@ def _pivots(searches: Mapping[str, Sequence[CellRuns]], facts: Facts) -> Documen
         records.append(record)
     columns = (
         *(("Problem", "{row}"), ("Pivot arch", "{network}{_late}"), ("w", "{n_connections}")),
-        *(("publ. arch", "{published_network}"), ("publ. w", "{published_n_connections}"), ("same", "{_same}")),
+        *(
+            ("publ. arch", "{published_network}"),
+            ("publ. w", "{published_n_connections}"),
+            ("same", "{_same}"),
+        ),
     )
     note = (
         "Pivot arch: the largest network of the runs whose validation error is at most 5 % above the least; w: its"

@@ -72,7 +72,9 @@ Judge = Callable[[Evidence, Reading], Answer]
 
 @cache
 def _document() -> _Document:
-    return _Document.read(read_yaml(Path(str(files("pppca_bench.references"))) / "slides" / "claims.yaml"))
+    return _Document.read(
+        read_yaml(Path(str(files("pppca_bench.references"))) / "slides" / "claims.yaml")
+    )
 
 
 def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
@@ -80,8 +82,15 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
 
     Without the experiment's tables in the folder of the results, claims that need them are not run.
     """
-    tables, drawn = {table.id: table for table in snapshot.of_means}, {figure.figure: figure for figure in figures}
-    roles = {reading: own for reference in snapshot.references for reading, own in reference.claims.items()}
+    tables, drawn = (
+        {table.id: table for table in snapshot.of_means},
+        {figure.figure: figure for figure in figures},
+    )
+    roles = {
+        reading: own
+        for reference in snapshot.references
+        for reading, own in reference.claims.items()
+    }
     compared = read_lines(snapshot.folder / "experiment2" / "tables")
     evidence = Evidence(snapshot.results, snapshot.facts, tables, drawn, roles, compared)
     judged, advice = judge_claims(evidence), advice_of(snapshot.folder / "benchmarks.md")
@@ -108,19 +117,30 @@ def judge_claims(evidence: Evidence) -> Judged:
     judged = dict[str, tuple[Finding, str]]()
     for claim in _document().claims:
         written, fitted = answers = [JUDGES[claim.id](evidence, reading) for reading in READINGS]
-        verdict, with_fitted = (overall_verdict([part.verdict for part in own.parts]) for own in answers)
-        word = _WORDS[verdict] + (f" (with fitted settings: {with_fitted})" if with_fitted != verdict else "")
+        verdict, with_fitted = (
+            overall_verdict([part.verdict for part in own.parts]) for own in answers
+        )
+        word = _WORDS[verdict] + (
+            f" (with fitted settings: {with_fitted})" if with_fitted != verdict else ""
+        )
         numbers = {"verdict": word, "written": written.numbers, "fitted": fitted.numbers}
         is_run = "not run" not in (verdict, with_fitted)
-        text, short = (_rendered(template, numbers) if is_run else "" for template in (claim.answer, claim.short))
+        text, short = (
+            _rendered(template, numbers) if is_run else ""
+            for template in (claim.answer, claim.short)
+        )
         sentences = tuple(
             part.text if written == fitted else f"{reading.capitalize()}: {part.text}"
-            for reading, own in zip(READINGS, answers[: 1 if written == fitted else 2], strict=False)
+            for reading, own in zip(
+                READINGS, answers[: 1 if written == fitted else 2], strict=False
+            )
             for part in own.parts
         )
         basis = (("Estimand", claim.estimand), ("Data", claim.data), ("Test", claim.test))
         verdicts = {"as written": verdict, "fitted": with_fitted}
-        finding = Finding(claim.claim, claim.place, text or "Not run.", verdicts, basis, sentences, claim.sources)
+        finding = Finding(
+            claim.claim, claim.place, text or "Not run.", verdicts, basis, sentences, claim.sources
+        )
         judged[claim.id] = finding, short
     return judged
 
@@ -149,7 +169,11 @@ def overall_verdict(verdicts: Sequence[Verdict]) -> Verdict:
         return run[0] if run else "not run"
     if 2 * run.count("does not hold") > len(run):
         return "does not hold"
-    return "holds in part" if 2 * (run.count("holds") + run.count("holds in part")) >= len(run) else "undecided"
+    return (
+        "holds in part"
+        if 2 * (run.count("holds") + run.count("holds in part")) >= len(run)
+        else "undecided"
+    )
 
 
 def _share_verdict(n_agreeing: int, n: int) -> Verdict:
@@ -165,10 +189,19 @@ def _cutting(evidence: Evidence, reading: Reading) -> Answer:
     for line in lines:
         where = [listed(own[line.name]) or "no data set" for own in (below, above)]
         sentence = (
-            f"{line.name}: significantly below 1 point on {where[0]}, significantly above on {where[1]}, of {line.n}."
+            f"{line.name}: significantly below 1 point on {where[0]}, significantly above on"
+            f" {where[1]}, of {line.n}."
         )
         parts += [Part(sentence, "holds" if below[line.name] else "undecided"), Part(line.text)]
-        cuts.append({"method": line.method, "n": line.n, "size": line.size, "below": where[0], "above": where[1]})
+        cuts.append(
+            {
+                "method": line.method,
+                "n": line.n,
+                "size": line.size,
+                "below": where[0],
+                "above": where[1],
+            }
+        )
     cases = listed(list(dict.fromkeys(case for own in below.values() for case in own)))
     return Answer(parts, {"cuts": cuts, "cases": cases}) if lines else _NOT_RUN
 
@@ -178,7 +211,11 @@ def _beyond(lines: Sequence[Line], side: float) -> dict[str, list[str]]:
 
     Holm's correction is over the data sets of all comparisons.
     """
-    tested = [(line.name, name, p if side > 0.0 else 1.0 - p) for line in lines for name, p in line.within.items()]
+    tested = [
+        (line.name, name, p if side > 0.0 else 1.0 - p)
+        for line in lines
+        for name, p in line.within.items()
+    ]
     found: dict[str, list[str]] = {line.name: [] for line in lines}
     for (comparison, data_set, _), p in zip(tested, holm([p for *_, p in tested]), strict=True):
         if p < ALPHA:
@@ -195,10 +232,18 @@ def _compared(claim: str) -> Judge:
         larger = [line for line in of["undecided"] if line.low > 0.0]
         numbers = {
             name: "; ".join(f"{line.name} ({printed(line.typical, SIGNED)})" for line in own)
-            for name, own in {"held": of["holds"], "failed": of["does not hold"], "larger": larger}.items()
+            for name, own in {
+                "held": of["holds"],
+                "failed": of["does not hold"],
+                "larger": larger,
+            }.items()
         }
         undecided = f"from {_ends(of['undecided'])}" if of["undecided"] else ""
-        return Answer(lines, {"lines": lines, "undecided": undecided, **numbers}) if lines else _NOT_RUN
+        return (
+            Answer(lines, {"lines": lines, "undecided": undecided, **numbers})
+            if lines
+            else _NOT_RUN
+        )
 
     return judge
 
@@ -219,10 +264,20 @@ def _exact_pca(evidence: Evidence, reading: Reading) -> Answer:
 def _one_pass(evidence: Evidence, reading: Reading) -> Answer:
     """Compare errors, and the optimality after one pass with DGHA's."""
     answer = _compared("one_pass")(evidence, "fitted")
-    own = evidence._replace(configs=("streaming",), claims={reading: evidence.claims.get("today", {})})
+    own = evidence._replace(
+        configs=("streaming",), claims={reading: evidence.claims.get("today", {})}
+    )
     shares = {role: own.by_data_set(role, reading, "optimality_percent") for role in _ONE_PASS}
-    texts = [f"{own.title(role, reading)} {fmean(each.values()):.1f} %" for role, each in shares.items() if each]
-    optimality = f"Mean optimality at τ = 15 on the data sets of S1: {listed(texts)}." if len(texts) > 1 else ""
+    texts = [
+        f"{own.title(role, reading)} {fmean(each.values()):.1f} %"
+        for role, each in shares.items()
+        if each
+    ]
+    optimality = (
+        f"Mean optimality at τ = 15 on the data sets of S1: {listed(texts)}."
+        if len(texts) > 1
+        else ""
+    )
     parts = [*answer.parts, *([Part(optimality)] if optimality else [])]
     return Answer(parts, {**answer.numbers, "optimality": optimality}) if answer.parts else _NOT_RUN
 
@@ -232,8 +287,12 @@ def _resource(evidence: Evidence, reading: Reading) -> Answer:
     for cell, runs in evidence.results.cells.items():
         known = evidence.facts.get(cell.problem)
         if cell.method == method and known is not None:
-            kept, retained = (runs.values(name) for name in ("dimensionality", "retained_variance_percent"))
-            errors += [abs(retained[n] - 100.0) for n in retained if kept.get(n) == known.n_features]
+            kept, retained = (
+                runs.values(name) for name in ("dimensionality", "retained_variance_percent")
+            )
+            errors += [
+                abs(retained[n] - 100.0) for n in retained if kept.get(n) == known.n_features
+            ]
     if not errors:
         return _NOT_RUN
     largest = f"{max(*errors, 10.0**-DECIMALS):.1g}"
@@ -244,7 +303,9 @@ def _resource(evidence: Evidence, reading: Reading) -> Answer:
 
 def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     """Compare the final optimality with its minimum after removals, and with learning without removal."""
-    by_method: dict[str, list[float]] = {}  # in F8, NE-pPCA's curves are of both readings, DGHA's fitted
+    by_method: dict[
+        str, list[float]
+    ] = {}  # in F8, NE-pPCA's curves are of both readings, DGHA's fitted
     for panel in evidence.figures["F8"].panels if "F8" in evidence.figures else ():
         method = panel.title.partition(") ")[2].partition(",")[0]
         for curve in panel.series.values():
@@ -263,7 +324,8 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
         sentence = f"{method} regains {share} of the largest loss, and half or more on {n_half} of {n} problems."
         parts.append(Part(sentence, _share_verdict(n_half, n)))
     kept, whole = (
-        evidence.by_data_set(role, reading, "optimality_percent") for role in ("dynamical", "dynamical unremoved")
+        evidence.by_data_set(role, reading, "optimality_percent")
+        for role in ("dynamical", "dynamical unremoved")
     )
     # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
     lost = tested_lines({("DGHA, optimality without removal", "with removal"): losses(whole, kept)})
@@ -281,7 +343,10 @@ def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
     by_problem = ", ".join(f"{problem} {share:.1f}" for problem, share in shares.items())
     operations = [own["fitness_operations_percent"] for own in means.values()]
     parts = [
-        Part(f"Share of the fitness in the time, in percent: {by_problem}.", _share_verdict(n_most, len(shares))),
+        Part(
+            f"Share of the fitness in the time, in percent: {by_problem}.",
+            _share_verdict(n_most, len(shares)),
+        ),
         Part(
             f"On average the responses of all samples take {whole['responses_time_percent']:.1f} % of the time, the"
             f" Gram–Schmidt process {whole['gram_schmidt_time_percent']:.1f} %, breeding"
@@ -289,7 +354,11 @@ def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
             f" {max(operations):.1f} %."
         ),
     ]
-    ends = {"mean": whole["fitness_time_percent"], "least": min(shares.values()), "most": max(shares.values())}
+    ends = {
+        "mean": whole["fitness_time_percent"],
+        "least": min(shares.values()),
+        "most": max(shares.values()),
+    }
     return Answer(parts, {name: f"{value:.1f}" for name, value in ends.items()})
 
 
@@ -299,7 +368,8 @@ def _speed(evidence: Evidence, reading: Reading) -> Answer:
     whole, part = (evidence.by_data_set(role, reading, "speedup_operations") for role in roles)
     shared = [name for name in whole if name in part]
     by_part, removed, kept = (
-        evidence.by_data_set(role, reading) for role in ("dynamical by part", "dynamical", "hebbian")
+        evidence.by_data_set(role, reading)
+        for role in ("dynamical by part", "dynamical", "hebbian")
     )
     tested = tested_lines(
         {
@@ -325,9 +395,14 @@ def _speed(evidence: Evidence, reading: Reading) -> Answer:
 def _measured_times(evidence: Evidence) -> Iterator[Part]:
     for table, problem in (("T4", "cancer1"), ("T6", "horse1")):
         cells = list(evidence.tables[table].cells.values()) if table in evidence.tables else []
-        of_rows = [[cell.ours for cell in cells if cell.row == f"{problem}, {share}%"] for share in (100, 10)]
+        of_rows = [
+            [cell.ours for cell in cells if cell.row == f"{problem}, {share}%"]
+            for share in (100, 10)
+        ]
         names = ("speedup_operations", "speedup", "speedup_fast")
-        lines = [[ours[name].mean for ours in row if name in ours] for name in names for row in of_rows]
+        lines = [
+            [ours[name].mean for ours in row if name in ours] for name in names for row in of_rows
+        ]
         if not all(lines):
             continue
         ratios = [geometric_mean(line) for line in lines]
@@ -361,8 +436,15 @@ def main_results(evidence: Evidence, judged: Judged) -> list[str]:
         for verdict, word in _COUNTED.items()
         if verdict in by_verdict
     ]
-    headline = f"The slides' claims, and two questions that they leave open. {' '.join(texts)}" if texts else ""
-    new, question = judged["one_pass"][0], "One pass of a streaming method instead of DGHA's many epochs?"
+    headline = (
+        f"The slides' claims, and two questions that they leave open. {' '.join(texts)}"
+        if texts
+        else ""
+    )
+    new, question = (
+        judged["one_pass"][0],
+        "One pass of a streaming method instead of DGHA's many epochs?",
+    )
     streaming = f"{question} {new.answer}" if new.verdicts["as written"] != "not run" else ""
     return list(filter(None, [_use_pca(evidence), headline, streaming]))
 
@@ -377,7 +459,12 @@ _COUNTED = {
 
 def _use_pca(evidence: Evidence) -> str:
     """Return the advice on exact PCA with as many components as pseudo-PCA keeps; "" if it was not run."""
-    lines = [line for reading in READINGS for line in evidence.lines("exact_pca", reading) if _AS_MANY in line.method]
+    lines = [
+        line
+        for reading in READINGS
+        for line in evidence.lines("exact_pca", reading)
+        if _AS_MANY in line.method
+    ]
     if not lines:
         return ""
     high, sizes = max(line.high for line in lines), f"typical losses from {_ends(lines)} points"

@@ -47,7 +47,9 @@ class Evidence(NamedTuple):
 
     def lines(self, claim: str, reading: Reading) -> list[Line]:
         """Return the experiment's comparisons of a claim that are about a reading."""
-        return [line for line in self.compared if line.claim == claim and f"({reading})" in line.name]
+        return [
+            line for line in self.compared if line.claim == claim and f"({reading})" in line.name
+        ]
 
     def role(self, role: str, reading: Reading) -> Role:
         """Return the method and settings of a role; empty if the reading does not have it."""
@@ -58,12 +60,23 @@ class Evidence(NamedTuple):
         entry = METHODS.get(str(self.role(role, reading).get("method")))
         return entry.title if entry else role
 
-    def by_data_set(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
+    def by_data_set(
+        self, role: str, reading: Reading, quantity: str = "test_error_percent"
+    ) -> dict[str, float]:
         """Return a role's means in the comparison of methods by data set, the average of its permutations."""
         runs = runs_of_method(self.results, self.role(role, reading), self.configs)
-        means = {problem: mean for problem, own in runs.items() if (mean := own.mean(quantity)) is not None}
-        families = grouped(means, lambda problem: self.facts[problem].family if problem in self.facts else problem)
-        return {family: fmean(means[problem] for problem in problems) for family, problems in families.items()}
+        means = {
+            problem: mean
+            for problem, own in runs.items()
+            if (mean := own.mean(quantity)) is not None
+        }
+        families = grouped(
+            means, lambda problem: self.facts[problem].family if problem in self.facts else problem
+        )
+        return {
+            family: fmean(means[problem] for problem in problems)
+            for family, problems in families.items()
+        }
 
 
 def read_lines(folder: Path) -> list[Line]:

@@ -90,7 +90,9 @@ class Group(Section):
     title: Text
     first: Texts
     second: Texts
-    is_second_cut: bool = False  # whether the second method's features, not the first's, show that something was cut
+    is_second_cut: bool = (
+        False  # whether the second method's features, not the first's, show that something was cut
+    )
     counted: bool = True  # whether the comparisons are tested
     claim: str = ""  # of claims.yaml, which the comparisons answer
     advice: str = ""  # that follows if all typical losses are within 1 point
@@ -116,7 +118,9 @@ class Experiment(Section):
     def methods(self) -> dict[str, dict[str, Any]]:
         """Return the settings of the compared methods by name, in the order of the tables."""
         compared = {name for _, *pair in self.comparisons() for name in pair}
-        return {name: settings for name, settings in _document().methods.items() if name in compared}
+        return {
+            name: settings for name, settings in _document().methods.items() if name in compared
+        }
 
 
 class _Document(Section):
@@ -149,11 +153,23 @@ def experiment_documents(experiment: Experiment, results: Results, facts: Facts)
             tests,
             [_TESTED.format(experiment.test), *_conclusions(experiment, tests)],
         ),
-        "other margins and tests": (_MARGIN_COLUMNS, variants, [f"As in {experiment.id}_tests; P is with the margin."]),
+        "other margins and tests": (
+            _MARGIN_COLUMNS,
+            variants,
+            [f"As in {experiment.id}_tests; P is with the margin."],
+        ),
     }
     tables = [
-        Document.of_records(f"{experiment.id}{ending}", f"{experiment.title}: {title}", columns, records, notes=notes)
-        for ending, (title, (columns, records, notes)) in zip(ENDINGS[1:], contents.items(), strict=False)
+        Document.of_records(
+            f"{experiment.id}{ending}",
+            f"{experiment.title}: {title}",
+            columns,
+            records,
+            notes=notes,
+        )
+        for ending, (title, (columns, records, notes)) in zip(
+            ENDINGS[1:], contents.items(), strict=False
+        )
     ]
     return [_errors(experiment, summaries), *tables, _matrix(experiment, losses)]
 
@@ -161,7 +177,9 @@ def experiment_documents(experiment: Experiment, results: Results, facts: Facts)
 def experiment_figure(experiment: Experiment, results: Results, facts: Facts) -> Figure:
     """Return the matrix of verdicts within data sets; without panels if nothing was run."""
     losses = _sorted(list(_losses(experiment, _summaries(experiment, results), facts)))
-    shown = {"_label": "column"} | {name: name for name in ("data_set", "loss", "low", "high", "verdict", "is_apart")}
+    shown = {"_label": "column"} | {
+        name: name for name in ("data_set", "loss", "low", "high", "verdict", "is_apart")
+    }
     panels = [
         Panel("grid", group.title, pd.DataFrame(own)[list(shown)].rename(columns=shown))
         for group in experiment.groups
@@ -169,10 +187,14 @@ def experiment_figure(experiment: Experiment, results: Results, facts: Facts) ->
     ]
     title = f"{experiment.title}: losses by data set, in points"
     note = f"{_WITHIN} {_APART}"
-    return Figure(f"{experiment.id}_matrix", title, "", "", "", panels, note, basis="Means over the folds.")
+    return Figure(
+        f"{experiment.id}_matrix", title, "", "", "", panels, note, basis="Means over the folds."
+    )
 
 
-def runs_of_method(results: Results, selected: Mapping[str, Any], configs: Names) -> dict[str, CellRuns]:
+def runs_of_method(
+    results: Results, selected: Mapping[str, Any], configs: Names
+) -> dict[str, CellRuns]:
     """Return, by problem, the runs in configs of the method and settings in ``selected``; {} if it has no method."""
     settings = dict(selected)
     method = settings.pop("method", None)
@@ -187,7 +209,9 @@ def runs_of_method(results: Results, selected: Mapping[str, Any], configs: Names
 def _summaries(experiment: Experiment, results: Results) -> Summaries:
     """Return the runs of each method by problem; the methods are in the order of the tables."""
     methods = experiment.methods().items()
-    return {name: runs_of_method(results, settings, experiment.configs) for name, settings in methods}
+    return {
+        name: runs_of_method(results, settings, experiment.configs) for name, settings in methods
+    }
 
 
 def _losses(experiment: Experiment, summaries: Summaries, facts: Facts) -> Iterator[Record]:
@@ -230,13 +254,17 @@ def _errors(experiment: Experiment, summaries: Summaries) -> Document:
         n_missing += sum(cell.n_planned - len(cell.values(_ERROR)) for cell in own.values())
         for record in records:
             cell = own.get(record["row"], NO_RUNS)
-            record.update((f"{name}, {quantity}", cell.mean(quantity)) for quantity in (_ERROR, _SIZE))
+            record.update(
+                (f"{name}, {quantity}", cell.mean(quantity)) for quantity in (_ERROR, _SIZE)
+            )
     note = (
         "Test error in percent and, in brackets, number of features: means over the runs. τ = 15. The folds of each"
         f" method are listed in {experiment.page}."
     )
     title = f"{experiment.title}: test errors (features)"
-    return Document.of_records(experiment.id, title, columns, records, notes=(note,), n_missing=n_missing)
+    return Document.of_records(
+        experiment.id, title, columns, records, notes=(note,), n_missing=n_missing
+    )
 
 
 def _tests(
@@ -282,12 +310,18 @@ def _tests(
 
 def _variants(losses: Sequence[Record], test: Test) -> list[Record]:
     """Return the tests with other margins, the other test, and the tests of all data sets."""
-    variants = {label: _tests(losses, test, margin) for label, margin in MARGINS.items() if margin != ONE_POINT}
+    variants = {
+        label: _tests(losses, test, margin)
+        for label, margin in MARGINS.items()
+        if margin != ONE_POINT
+    }
     variants |= {other: _tests(losses, other) for other in TESTS if other != test}
     if any(loss["is_apart"] for loss in losses):
         variants["all data sets"] = _tests(losses, test, with_apart=True)
     return [
-        {"row": record["row"], "variant": label, **record} for label, records in variants.items() for record in records
+        {"row": record["row"], "variant": label, **record}
+        for label, records in variants.items()
+        for record in records
     ]
 
 
@@ -297,7 +331,9 @@ def _conclusions(experiment: Experiment, tests: Sequence[Record]) -> list[str]:
     for group in (group for group in experiment.groups if group.counted):
         if own := [record for record in tests if record["_group"] == group]:
             sentences += _answers(experiment, group, own)
-            advice += [group.advice] if len(_likely("alike", own)) == len(own) and group.advice else []
+            advice += (
+                [group.advice] if len(_likely("alike", own)) == len(own) and group.advice else []
+            )
     return [*sentences, *advice]
 
 
@@ -314,8 +350,11 @@ def _answers(experiment: Experiment, group: Group, records: Sequence[Record]) ->
         f"Methods that lose at most 1 point {against} {where}": little or ["none"],
         f"Methods that lose more than 1 point {against} {where}": much,
         f"Undecided {against}, with the number of data sets that lose at most 1 point": undecided,
-        f"Methods whose typical loss {against} is within ±1 point {likely}": _likely("alike", records),
-        f"Methods that gain more than 1 point {against} {likely}": _likely("better", records) or ["none"],
+        f"Methods whose typical loss {against} is within ±1 point {likely}": _likely(
+            "alike", records
+        ),
+        f"Methods that gain more than 1 point {against} {likely}": _likely("better", records)
+        or ["none"],
     }
     yield from (f"{text}: {'; '.join(methods)}." for text, methods in groups.items() if methods)
 
@@ -338,7 +377,10 @@ def _matrix(experiment: Experiment, losses: Sequence[Record]) -> Document:
         text = record_text("{loss:+.2f} [{low:+.2f}, {high:+.2f}] {verdict}", loss)
         row = rows.setdefault(loss["data_set"], {"row": loss["data_set"]})
         row[loss["row"]] = f"({text})" if loss["is_apart"] else text
-    first, *others = (_grid(f"group{number}", group, losses, rows) for number, group in enumerate(experiment.groups, 1))
+    first, *others = (
+        _grid(f"group{number}", group, losses, rows)
+        for number, group in enumerate(experiment.groups, 1)
+    )
     return Document(
         f"{experiment.id}_matrix",
         f"{experiment.title}: verdicts by data set, {first.caption}",

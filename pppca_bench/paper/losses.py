@@ -53,7 +53,10 @@ def multiples(losses: ArrayLike, others: ArrayLike = 0.0, margin: Margin = ONE_P
 
     A loss is infinite if the margin, a share of no error, is 0.
     """
-    points, margins = np.asarray(losses, dtype=float), margin.points + margin.share * np.asarray(others, dtype=float)
+    points, margins = (
+        np.asarray(losses, dtype=float),
+        margin.points + margin.share * np.asarray(others, dtype=float),
+    )
     unbounded: Floats = np.where(points > 0.0, np.inf, 0.0)
     np.divide(points, margins, out=unbounded, where=margins > 0.0)
     return unbounded.round(DECIMALS)
@@ -67,7 +70,11 @@ def verdict_within(test: PairedTest) -> Within:
     """
     from scipy.special import stdtrit
 
-    half = (test.high - test.difference) * stdtrit(test.n - 1, 1.0 - ALPHA) / student_t(0.975, test.n - 1)
+    half = (
+        (test.high - test.difference)
+        * stdtrit(test.n - 1, 1.0 - ALPHA)
+        / student_t(0.975, test.n - 1)
+    )
     if abs(test.difference) + half < MARGIN:
         return "equivalent"
     return "worse" if test.low > 0.0 else "better" if test.high < 0.0 else "unclear"
@@ -174,7 +181,9 @@ class Line(NamedTuple):
     @property
     def size(self) -> str:
         """Return the typical loss with its 95 % interval."""
-        low, typical, high = (printed(value, SIGNED) for value in (self.low, self.typical, self.high))
+        low, typical, high = (
+            printed(value, SIGNED) for value in (self.low, self.typical, self.high)
+        )
         return f"{typical} points (95 % interval {low} to {high})"
 
     @property

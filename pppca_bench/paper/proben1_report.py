@@ -51,7 +51,10 @@ def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
         "P7": lambda: searches()[2],
         "P12": partial(significance_document, results),
         "P_training": partial(training_document, results, facts, snapshot.references),
-        **{f"D_{config}": partial(distribution_document, config, results) for config in DISTRIBUTION_CONFIGS},
+        **{
+            f"D_{config}": partial(distribution_document, config, results)
+            for config in DISTRIBUTION_CONFIGS
+        },
     }
 
 
@@ -70,8 +73,14 @@ def distribution_document(config: str, results: Results) -> Document:
     cells, records = results.of_config(config), list[dict[str, Any]]()
     labels, problems = distinct_labels(cells, with_tau=True), [cell.problem for cell in cells]
     for cell, runs in cells.items():
-        row = cell.problem if problems.count(cell.problem) == 1 else f"{cell.problem}, {labels[cell]}"
-        record = {"row": row, "n": len(runs.values(_ERROR_QUANTITIES["Test"])), "n_planned": runs.n_planned}
+        row = (
+            cell.problem if problems.count(cell.problem) == 1 else f"{cell.problem}, {labels[cell]}"
+        )
+        record = {
+            "row": row,
+            "n": len(runs.values(_ERROR_QUANTITIES["Test"])),
+            "n_planned": runs.n_planned,
+        }
         for quantity in _ERROR_QUANTITIES.values():
             names = (f"{quantity}_{name}" for name in _STATISTICS.values())
             record |= dict(zip(names, _distribution(runs, quantity), strict=True))
@@ -103,20 +112,31 @@ def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
     values, validation = runs.values(quantity), runs.values("validation_squared_error_percent")
     if not values:
         return [None] * len(_STATISTICS)
-    best = values[min(values, key=validation.__getitem__)] if values.keys() <= validation.keys() else None
+    best = (
+        values[min(values, key=validation.__getitem__)]
+        if values.keys() <= validation.keys()
+        else None
+    )
     return [best, *five_number_summary(list(values.values()))]
 
 
 def training_document(results: Results, facts: Facts, references: Sequence[Reference]) -> Document:
     """Return the scores of the Proben1 report's tables with the printed training, and with the fitted training."""
     report = [reference for reference in references if reference.name == PROBEN1_REPORT]
-    fitting, printed = fill_tables(results, facts, report), fill_tables(results, facts, report, configs=(PRINTED,))
+    fitting, printed = (
+        fill_tables(results, facts, report),
+        fill_tables(results, facts, report, configs=(PRINTED,)),
+    )
     records = []
     for group in (group for reference in report for group in reference.scored):
         record: dict[str, Any] = {"quantity": group.name}
         for training, tables in {"printed": printed, "found": fitting}.items():
             score = score_group(group, tables)
-            record |= {"n_cells": score.n_cells, f"n_run_{training}": score.n_run, f"share_{training}": score.share}
+            record |= {
+                "n_cells": score.n_cells,
+                f"n_run_{training}": score.n_run,
+                f"share_{training}": score.share,
+            }
             record |= {f"distance_{training}": score.score}
             record |= {f"_percent_{training}": None if score.share is None else 100.0 * score.share}
         records.append(record)
@@ -135,7 +155,10 @@ def training_document(results: Results, facts: Facts, references: Sequence[Refer
     )
     # All cells of a row are filled by the same runs; the first column counts these runs once.
     firsts = [
-        cell for table in printed for cell in table.cells.values() if cell.column == next(iter(table.column_labels))
+        cell
+        for table in printed
+        for cell in table.cells.values()
+        if cell.column == next(iter(table.column_labels))
     ]
     return Document.of_records(
         "P_training",

@@ -119,7 +119,9 @@ def cochran_cox(first: Sequence[float], second: Sequence[float]) -> tuple[float,
         return math.fsum(w * c for w, c in zip(weights, critical, strict=True)) / total - abs(t)
 
     # Slightly wider: if a sample has no weight, p is an end of the interval, up to rounding.
-    return t, math.exp(float(brentq(excess, math.log(least) - 1e-9, math.log(most) + 1e-9, xtol=1e-12)))
+    return t, math.exp(
+        float(brentq(excess, math.log(least) - 1e-9, math.log(most) + 1e-9, xtol=1e-12))
+    )
 
 
 def compare_errors(pivot: Sequence[float], no_shortcut: Sequence[float]) -> LogTest | None:
@@ -129,7 +131,9 @@ def compare_errors(pivot: Sequence[float], no_shortcut: Sequence[float]) -> LogT
     """
     if min(len(pivot), len(no_shortcut)) < 3 or min(*pivot, *no_shortcut) <= 0.0:
         return None
-    ours, theirs = (without_outliers([math.log(error) for error in errors]) for errors in (pivot, no_shortcut))
+    ours, theirs = (
+        without_outliers([math.log(error) for error in errors]) for errors in (pivot, no_shortcut)
+    )
     t, p = cochran_cox(ours.values, theirs.values)
     better: Better = "none" if p >= LEVEL else "pivot" if t < 0.0 else "no_shortcut"
     return LogTest(better, t, p, ours, theirs)
@@ -146,15 +150,25 @@ def significance_document(results: Results) -> Document:
         pivot, no_shortcut = _errors(pivots.get(problem)), _errors(others.get(problem))
         test = compare_errors(pivot, no_shortcut)
         tests += [test] if test else []
-        planned = sum(min(own[problem].n_planned, N_RUNS) for own in (pivots, others) if problem in own)
+        planned = sum(
+            min(own[problem].n_planned, N_RUNS) for own in (pivots, others) if problem in own
+        )
         n_missing += planned - len(pivot + no_shortcut)
         counts = {"row": problem, "n_pivot": len(pivot), "n_no_shortcut": len(no_shortcut)}
         records.append({**counts, **_record(test, theirs), "_published": _verdict(*theirs)})
     agrees = tuple(record["_agrees"] for record in records)
     columns = (
-        *(("Problem", "{row}"), ("ours", "{_ours}"), ("publ.", "{_published}"), ("same", "{_same}")),
+        *(
+            ("Problem", "{row}"),
+            ("ours", "{_ours}"),
+            ("publ.", "{_published}"),
+            ("same", "{_same}"),
+        ),
         *(("p, %", "{p_percent:.1f}"), ("t'", "{t:.2f}")),
-        *((f"outliers {letter}", f"{{n_low_{name}}} + {{n_high_{name}}}") for name, letter in _LETTERS.items()),
+        *(
+            (f"outliers {letter}", f"{{n_low_{name}}} + {{n_high_{name}}}")
+            for name, letter in _LETTERS.items()
+        ),
     )
     return Document.of_records(
         "P12",
@@ -178,7 +192,11 @@ def runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
 
 
 def _errors(runs: CellRuns | None) -> list[float]:
-    return [error for repeat, error in runs.values(QUANTITY).items() if repeat < N_RUNS] if runs else []
+    return (
+        [error for repeat, error in runs.values(QUANTITY).items() if repeat < N_RUNS]
+        if runs
+        else []
+    )
 
 
 _LETTERS = {"pivot": "P", "no_shortcut": "N"}
@@ -190,7 +208,9 @@ def _verdict(better: Better, p_percent: str, is_reliable: bool) -> str:
 
 
 def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, Any]:
-    samples = {"pivot": test.pivot, "no_shortcut": test.no_shortcut} if test else dict.fromkeys(_LETTERS)
+    samples = (
+        {"pivot": test.pivot, "no_shortcut": test.no_shortcut} if test else dict.fromkeys(_LETTERS)
+    )
     agrees = test and test.better == theirs.better
     return {
         "better": test and test.better,

@@ -12,7 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pppca_bench.methods.lookup import title_of
-from pppca_bench.paper.experiment import ENDINGS, experiment_documents, experiment_figure, experiments
+from pppca_bench.paper.experiment import (
+    ENDINGS,
+    experiment_documents,
+    experiment_figure,
+    experiments,
+)
 from pppca_bench.paper.significance import runs_by_problem
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure, Panel
@@ -36,9 +41,13 @@ _COLUMNS: Mapping[str, str] = {
 
 def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
     """Return the builders of the times of NE-pPCA's steps, and of the tables of the experiments."""
-    builders: dict[str, Callable[[], Document]] = {"fitness_times": partial(fitness_times_document, snapshot.results)}
+    builders: dict[str, Callable[[], Document]] = {
+        "fitness_times": partial(fitness_times_document, snapshot.results)
+    }
     for experiment in experiments():
-        documents = cache(partial(experiment_documents, experiment, snapshot.results, snapshot.facts))
+        documents = cache(
+            partial(experiment_documents, experiment, snapshot.results, snapshot.facts)
+        )
         for index, ending in enumerate(ENDINGS):
             builders[f"{experiment.id}{ending}"] = partial(_item, documents, index)
     return builders
@@ -57,7 +66,10 @@ def figures(snapshot: Snapshot, store: Store) -> list[Figure]:
     """Return F9, and the matrices of the experiments that were run."""
     results, facts = snapshot.results, snapshot.facts
     matrices = (experiment_figure(experiment, results, facts) for experiment in experiments())
-    return [streaming_figure(results, store, facts), *(figure for figure in matrices if figure.panels)]
+    return [
+        streaming_figure(results, store, facts),
+        *(figure for figure in matrices if figure.panels),
+    ]
 
 
 def mean_shares(results: Results) -> dict[str, dict[str, float]]:
@@ -71,7 +83,9 @@ def mean_shares(results: Results) -> dict[str, dict[str, float]]:
         if runs.values("fitness_time_percent")
     }
     if means:
-        means[MEAN] = {name: fmean(own[name] for own in means.values()) for name in _COLUMNS.values()}
+        means[MEAN] = {
+            name: fmean(own[name] for own in means.values()) for name in _COLUMNS.values()
+        }
     return means
 
 
@@ -110,22 +124,43 @@ def streaming_figure(results: Results, store: Store, facts: Facts) -> Figure:
     """Return F9: the median and the worst of all data sets at powers of two of the samples seen, by method."""
     curves = _streaming_curves(results, store, facts)
     panels = []
-    for title, over_problems in (("a) median of the data sets", np.median), ("b) worst data set", np.min)):
+    for title, over_problems in (
+        ("a) median of the data sets", np.median),
+        ("b) worst data set", np.min),
+    ):
         lines = []
         for method, shares in curves.items():
             known = ~np.isnan(shares).any(axis=0)
             mean = over_problems(np.array(shares)[:, known], axis=0).astype(np.float32)
-            values = {"step": np.flatnonzero(known), "mean": mean, "low": np.nan, "high": np.nan, "n": len(shares)}
+            values = {
+                "step": np.flatnonzero(known),
+                "mean": mean,
+                "low": np.nan,
+                "high": np.nan,
+                "n": len(shares),
+            }
             lines.append(pd.DataFrame({"curve": title_of(method), **values}))
         if lines:
             panels.append(Panel("curves", title, pd.concat(lines)))
     x_label, y_label = "samples seen, as a power of two", "share of the best variance"
     basis = "One run per data set, measured at powers of two of the number of samples."
     title = "Retained variance against the number of samples"
-    return Figure("F9", title, "", x_label, y_label, panels, _STREAMING_NOTE, () if panels else _STREAMING, basis=basis)
+    return Figure(
+        "F9",
+        title,
+        "",
+        x_label,
+        y_label,
+        panels,
+        _STREAMING_NOTE,
+        () if panels else _STREAMING,
+        basis=basis,
+    )
 
 
-def _streaming_curves(results: Results, store: Store, facts: Facts) -> dict[str, list[NDArray[np.float64]]]:
+def _streaming_curves(
+    results: Results, store: Store, facts: Facts
+) -> dict[str, list[NDArray[np.float64]]]:
     """Return the curve of the first run on each data set, at powers of two of the number of samples, by method."""
     curves: dict[str, list[NDArray[np.float64]]] = {}
     for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):
@@ -135,7 +170,9 @@ def _streaming_curves(results: Results, store: Store, facts: Facts) -> dict[str,
                 # The first entry of an epoch's history is the start.
                 per_step = facts[cell.problem].n_train if cell.problem in facts else 1
                 samples = history.get("samples", per_step * np.arange(len(optimality)))
-                curves.setdefault(cell.method, []).append(at_powers(np.asarray(samples), optimality))
+                curves.setdefault(cell.method, []).append(
+                    at_powers(np.asarray(samples), optimality)
+                )
     return curves
 
 

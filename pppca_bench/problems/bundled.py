@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 
 from pppca_bench.problems.problem import FloatArray, Problem
 
-_LOADERS = {"iris": "load_iris", "wine": "load_wine", "wdbc": "load_breast_cancer", "digits": "load_digits"}
+_LOADERS = {
+    "iris": "load_iris",
+    "wine": "load_wine",
+    "wdbc": "load_breast_cancer",
+    "digits": "load_digits",
+}
 _CIRCLE, _CENTRED, _ENCODED = "noisy_circle", "iris_centred", "iris_encoded"
 _SPLIT_SEED = 1994
 _N_ON_CIRCLE, _RADIAL_NOISE = 400, 0.05
@@ -31,12 +36,19 @@ def load_bundled(name: str) -> Problem:
     """
     if name in (_CENTRED, _ENCODED):
         inputs, y, feature_names = _read("iris")
-        X = inputs - inputs.mean(axis=0) if name == _CENTRED else 2.0 * scale_to_unit_interval(inputs) - 1.0
+        X = (
+            inputs - inputs.mean(axis=0)
+            if name == _CENTRED
+            else 2.0 * scale_to_unit_interval(inputs) - 1.0
+        )
         # Rounded, so that the digest does not depend on the order of summation.
         X, order, ends = np.round(X, 10), np.arange(len(y)), np.array([len(y), len(y)])
     else:
         inputs, y, feature_names = _read(name)
-        X, order = scale_to_unit_interval(inputs), np.random.RandomState(_SPLIT_SEED).permutation(len(y))
+        X, order = (
+            scale_to_unit_interval(inputs),
+            np.random.RandomState(_SPLIT_SEED).permutation(len(y)),
+        )
         ends = np.cumsum(split_sizes(len(y))[:2])
     inputs_by_split, classes_by_split = np.split(X[order], ends), np.split(y[order], ends)
     return Problem.of_splits(
@@ -45,7 +57,13 @@ def load_bundled(name: str) -> Problem:
         name=name,
         task="classification",
         n_classes=len(np.unique(y)),
-        sha256=_sha256([part for split in zip(inputs_by_split, classes_by_split, strict=True) for part in split]),
+        sha256=_sha256(
+            [
+                part
+                for split in zip(inputs_by_split, classes_by_split, strict=True)
+                for part in split
+            ]
+        ),
         feature_names=feature_names,
     )
 

@@ -27,7 +27,23 @@ Remedy = str | tuple[str, str, object]
 
 NULLS = frozenset(
     (
-        *("", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan", "None", "<NA>", "#NA", "#N/A"),
+        *(
+            "",
+            "?",
+            "NA",
+            "N/A",
+            "n/a",
+            "NULL",
+            "null",
+            "NaN",
+            "nan",
+            "-NaN",
+            "-nan",
+            "None",
+            "<NA>",
+            "#NA",
+            "#N/A",
+        ),
         *("#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
     )
 )
@@ -42,7 +58,11 @@ FEW_CATEGORIES, MAX_CATEGORIES = 40, 256
 UNKNOWN = -1.0
 """Code of a category that is not in the table."""
 
-_SHORT_YEARS = [f"{date}{time}" for date in ("%d-%b-%y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y") for time in ("", " %H:%M")]
+_SHORT_YEARS = [
+    f"{date}{time}"
+    for date in ("%d-%b-%y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
+    for time in ("", " %H:%M")
+]
 """Formats of dates that pandas does not guess."""
 
 EXACT, LARGEST = 2**53, 1e150
@@ -67,7 +87,11 @@ _READABLE = (
 _TRIED: list[dict[str, Any]] = [
     {"thousands": ","},
     {"decimal": ","},
-    *({**decimal, "thousands": mark} for mark in ". '’_\u00a0\u202f" for decimal in ({}, {"decimal": ","})),
+    *(
+        {**decimal, "thousands": mark}
+        for mark in ". '’_\u00a0\u202f"
+        for decimal in ({}, {"decimal": ","})
+    ),
 ]
 """Keys of ``read`` that are proposed, the first if several turn all values of a mixed column into numbers."""
 
@@ -128,7 +152,9 @@ def place_of(values: Series, row: int) -> str:
     return f"{values.index.name or 'row'} {values.index[row]}"
 
 
-def infer(series: Series, reading: Reading, declared: ColumnKind | None = None, form: str = "") -> Typed:
+def infer(
+    series: Series, reading: Reading, declared: ColumnKind | None = None, form: str = ""
+) -> Typed:
     """Return the type of a column, decided by all values that are not missing, and its converted values.
 
     If all values are numbers, the column has numbers, unless a number begins with zeros, as codes do. If all are dates
@@ -155,7 +181,11 @@ def infer(series: Series, reading: Reading, declared: ColumnKind | None = None, 
     kind = declared or None
     values = _plain(series, reading, kind)
     present, labels = values.dropna(), tuple[str, ...]()
-    if kind is None and isinstance(series.dtype, pd.CategoricalDtype) and not present.isin(list(_BOOLEANS)).all():
+    if (
+        kind is None
+        and isinstance(series.dtype, pd.CategoricalDtype)
+        and not present.isin(list(_BOOLEANS)).all()
+    ):
         kind = "category"
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         kind, form = "date", ""
@@ -187,7 +217,9 @@ def convert(column: Column, series: Series, reading: Reading, *, unseen: str = "
         converted = converted if column.has_gaps else converted.fillna(UNKNOWN)
         known = ", ".join(map(repr, column.labels[:10])) + (" …" if len(column.labels) > 10 else "")
         unknown = values[converted == UNKNOWN] if unseen == "refuse" else values[:0]
-        check_none(unknown, f"one of the table's {known}", "Set `unseen: ignore` to encode them as 0")
+        check_none(
+            unknown, f"one of the table's {known}", "Set `unseen: ignore` to encode them as 0"
+        )
     return converted
 
 
@@ -197,11 +229,17 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
 
     if column.kind == "date":
         try:
-            dates = pd.to_datetime(values, format=column.form or "ISO8601", errors="coerce", utc=True)
+            dates = pd.to_datetime(
+                values, format=column.form or "ISO8601", errors="coerce", utc=True
+            )
         except ValueError as error:
-            raise ColumnError("a format of dates, such as %d.%m.%Y", str(error), "correct it") from None
+            raise ColumnError(
+                "a format of dates, such as %d.%m.%Y", str(error), "correct it"
+            ) from None
         expected = f"dates as {column.form}" if column.form else "dates"
-        check_none(values[dates.isna() & values.notna()], expected, "correct the values or the format")
+        check_none(
+            values[dates.isna() & values.notna()], expected, "correct the values or the format"
+        )
         return dates.dt.tz_convert(None).astype("datetime64[us]")
     if column.kind == "text":
         return values.map(str, na_action="ignore").astype(object).fillna("")
@@ -213,11 +251,19 @@ def _converted(column: Column, values: Series, reading: Reading) -> Series:
         # A number may be written differently in the table.
         numbers = _to_numbers(texts, reading)
         other = (found < 0) & ~np.isnan(numbers)
-        found[other] = known.get_indexer(pd.Index(list(map(number_text, numbers[other])), dtype=object))
+        found[other] = known.get_indexer(
+            pd.Index(list(map(number_text, numbers[other])), dtype=object)
+        )
         return pd.Series(np.append(found, np.nan)[codes], values.index)
     is_boolean = column.kind == "boolean"
-    numbers = np.asarray(values.map(_BOOLEANS), np.float64) if is_boolean else _to_numbers(values, reading)
-    check_none(values[np.isnan(numbers) & values.notna()], "true/false" if is_boolean else "numbers")
+    numbers = (
+        np.asarray(values.map(_BOOLEANS), np.float64)
+        if is_boolean
+        else _to_numbers(values, reading)
+    )
+    check_none(
+        values[np.isnan(numbers) & values.notna()], "true/false" if is_boolean else "numbers"
+    )
     remedies = "correct it", "leave it empty as a gap"
     check_none(values[np.abs(numbers) > LARGEST], f"a number within ±{LARGEST:g}", *remedies)
     large = values[np.abs(numbers) >= EXACT].astype(object).map(str)
@@ -274,7 +320,9 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
         plain = plain.str.replace(reading.decimal, ".", regex=False)
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, copy=True)
     known = ~np.isnan(numbers)
-    numbers[known] = plain[known].astype(np.float64)  # pandas before 3.1 does not round to the nearest number
+    numbers[known] = plain[known].astype(
+        np.float64
+    )  # pandas before 3.1 does not round to the nearest number
     zeros = np.flatnonzero(numbers == 0.0)
     numbers[zeros[plain.iloc[zeros].str.match("[^eE]*[1-9]").to_numpy(bool)]] = np.nan
     return numbers
@@ -315,7 +363,9 @@ def _decide(name: str, present: Series, reading: Reading) -> tuple[ColumnKind, s
     raise _mixed(name, present, texts, numbers, reading)
 
 
-def _mixed(name: str, present: Series, texts: Series, numbers: NDArray[np.float64], reading: Reading) -> ColumnError:
+def _mixed(
+    name: str, present: Series, texts: Series, numbers: NDArray[np.float64], reading: Reading
+) -> ColumnError:
     """Return the error of a mixed column, with its most frequent other values and the keys that read it."""
     others = texts[np.isnan(numbers)]
     odd = present[present.isin(others)]
@@ -324,7 +374,11 @@ def _mixed(name: str, present: Series, texts: Series, numbers: NDArray[np.float6
         f"{str(text)[:40]!r} ({f'{n}, first in ' if n > 1 else ''}{place_of(odd[odd == text], 0)})"
         for text, n in counts.iloc[:3].items()
     )
-    keys = [tried for tried in _TRIED if not np.isnan(_to_numbers(texts, replace(reading, **tried))).any()]
+    keys = [
+        tried
+        for tried in _TRIED
+        if not np.isnan(_to_numbers(texts, replace(reading, **tried))).any()
+    ]
     plain = np.abs(numbers[~np.isnan(numbers)])
     # Without 1,234 beside 999, the comma may be either mark.
     is_either = keys[:2] == _TRIED[:2] and not (len(plain) and plain.max() < 1000)
@@ -335,7 +389,10 @@ def _mixed(name: str, present: Series, texts: Series, numbers: NDArray[np.float6
     remedies: list[Remedy] = [("read it by", "read", key) for key in keys] or ["correct the values"]
     got = f"{len(present) - len(odd)} numbers and {len(odd)} other values: {shown}"
     return ColumnError(
-        "numbers, dates of one format or text", got, *remedies, ("take it for categories,", "categorical", [name])
+        "numbers, dates of one format or text",
+        got,
+        *remedies,
+        ("take it for categories,", "categorical", [name]),
     )
 
 
@@ -350,10 +407,22 @@ def _date_format(name: str, texts: Series, *, is_declared: bool = False) -> str:
     if not len(texts) or (len(first := str(texts.iloc[0])) < 6 and not is_declared):
         return ""
     with warnings.catch_warnings(action="ignore"):  # of a format with the day first
-        guesses = {guess_datetime_format(first, dayfirst=dayfirst) or "" for dayfirst in (False, True)}
-    guesses |= {form for form in _SHORT_YEARS if pd.notna(pd.to_datetime(first, format=form, errors="coerce"))}
-    forms = [form for form in sorted(guesses, reverse=True) if re.match("(%Y.?%m|(?!%Y)).*%d", form)]
-    forms = [form for form in forms if pd.to_datetime(texts, format=form, errors="coerce", utc=True).notna().all()]
+        guesses = {
+            guess_datetime_format(first, dayfirst=dayfirst) or "" for dayfirst in (False, True)
+        }
+    guesses |= {
+        form
+        for form in _SHORT_YEARS
+        if pd.notna(pd.to_datetime(first, format=form, errors="coerce"))
+    }
+    forms = [
+        form for form in sorted(guesses, reverse=True) if re.match("(%Y.?%m|(?!%Y)).*%d", form)
+    ]
+    forms = [
+        form
+        for form in forms
+        if pd.to_datetime(texts, format=form, errors="coerce", utc=True).notna().all()
+    ]
     if len(forms) == 1 or not (forms or is_declared):
         return forms[0] if forms else ""
     remedies: list[Remedy] = [("read them by", "dates", {name: form}) for form in forms]
@@ -379,5 +448,10 @@ def _labels(present: Series, reading: Reading) -> tuple[str, ...]:
         other = first.setdefault(" ".join(unicodedata.normalize("NFC", label).split()), label)
         if other != label:
             rows = present[present.map(str) == label]
-            raise ColumnError(f"one spelling of {other!a}", ascii(label), "correct one of them", at=place_of(rows, 0))
+            raise ColumnError(
+                f"one spelling of {other!a}",
+                ascii(label),
+                "correct one of them",
+                at=place_of(rows, 0),
+            )
     return tuple(sorted(texts))

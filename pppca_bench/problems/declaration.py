@@ -105,7 +105,13 @@ class Declaration:
         keys |= {name: names_of(keys[name]) for name in lists}
         forms = dates.values() if isinstance(dates, Mapping) else itertools.repeat("")
         read_keys = tuple(sorted((read or {}).items()))
-        return cls(source, place, read_keys=read_keys, dates=tuple(zip(names_of(dates), forms, strict=False)), **keys)
+        return cls(
+            source,
+            place,
+            read_keys=read_keys,
+            dates=tuple(zip(names_of(dates), forms, strict=False)),
+            **keys,
+        )
 
     @property
     def is_named(self) -> bool:
@@ -120,20 +126,32 @@ class Declaration:
     @property
     def label(self) -> str:
         """Return the problem's name in tables: `name`, the file's name, or for example ``"sklearn:digits"``."""
-        return self.name or (Path(self.place).name if self.is_file else f"{self.source}:{self.place}")
+        return self.name or (
+            Path(self.place).name if self.is_file else f"{self.source}:{self.place}"
+        )
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Return the declared columns by key."""
-        lists = {key: getattr(self, key) for key in ("target", "inputs", "categorical", "drop", "text")}
+        lists = {
+            key: getattr(self, key) for key in ("target", "inputs", "categorical", "drop", "text")
+        }
         single = {"group": self.group, "split": self.rule.column}
-        return lists | {"dates": tuple(dict(self.dates))} | {key: (name,) * bool(name) for key, name in single.items()}
+        return (
+            lists
+            | {"dates": tuple(dict(self.dates))}
+            | {key: (name,) * bool(name) for key, name in single.items()}
+        )
 
     def reading(self, nulls: frozenset[str] = NULLS) -> Reading:
         """Return the meaning of texts; ``nulls`` are the default markers of missing values."""
         read = dict(self.read_keys)
         kept = nulls if read.get("keep_default_na", True) else frozenset(("",))
-        return Reading(read.get("decimal", "."), read.get("thousands", ""), kept | {*names_of(read.get("na_values"))})
+        return Reading(
+            read.get("decimal", "."),
+            read.get("thousands", ""),
+            kept | {*names_of(read.get("na_values"))},
+        )
 
     def key(self, name: str, value: object) -> str:
         """Return the text that sets a key: a line of the config or, for given data, an argument of `Table`."""
@@ -149,7 +167,10 @@ class Declaration:
         except ColumnError as error:
             whole = self.place if self.is_file else self.label
             place = ", ".join(filter(None, (whole, error.at, column and f"column {column!r}")))
-            ways = (way if isinstance(way, str) else f"{way[0]} {self.key(*way[1:])}" for way in error.remedies + more)
+            ways = (
+                way if isinstance(way, str) else f"{way[0]} {self.key(*way[1:])}"
+                for way in error.remedies + more
+            )
             remedy = ", or ".join(ways)
             end = "" if remedy.endswith("?") else "."
             text = f"{place}: expected {error.expected}, got {error.got}. {remedy[:1].upper()}{remedy[1:]}{end}"
@@ -163,14 +184,26 @@ class Declaration:
                 for name in named:
                     if name not in names:
                         known = listed(list(map(printable, names)), name) + nearest(name, names)
-                        raise ColumnError(f"a column {name!r}", f"the columns {known}", "correct the name")
-                    check(named.count(name) == 1, f"each column once in {key}", f"{name!r} again", "name it once")
+                        raise ColumnError(
+                            f"a column {name!r}", f"the columns {known}", "correct the name"
+                        )
+                    check(
+                        named.count(name) == 1,
+                        f"each column once in {key}",
+                        f"{name!r} again",
+                        "name it once",
+                    )
             for key, other in _EXCLUSIVE:
                 for name in columns[key]:
                     expected, remedy = f"a column in {key} or {other}", f"take it out of `{other}`"
                     check(name not in columns[other], expected, f"{name!r} in both", remedy)
             last = printable(names[-1])
-            check(targets, "the name of the target's column", "none", ("name it, such as", "target", last))
+            check(
+                targets,
+                "the name of the target's column",
+                "none",
+                ("name it, such as", "target", last),
+            )
 
 
 def read_key(**keys: object) -> str:

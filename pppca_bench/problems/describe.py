@@ -106,13 +106,21 @@ def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
     facts = [("problem", name), ("task", problem.task)]
     if data is not None:
         facts.append(("target", ", ".join(map(printable, data.targets))))
-    facts += [("rows", str(sum(sizes))), ("inputs", str(problem.n_features)), ("outputs", str(problem.n_outputs))]
+    facts += [
+        ("rows", str(sum(sizes))),
+        ("inputs", str(problem.n_features)),
+        ("outputs", str(problem.n_outputs)),
+    ]
     if problem.n_classes is not None:
         names = map(printable, data.classes) if data is not None else range(problem.n_classes)
         counts = np.bincount(np.concatenate(y).astype(np.int64), minlength=problem.n_classes)
-        facts.append(("classes", ", ".join(f"{name} ({n})" for name, n in zip(names, counts, strict=True))))
+        facts.append(
+            ("classes", ", ".join(f"{name} ({n})" for name, n in zip(names, counts, strict=True)))
+        )
     rule = "the same in every run" if data is None else data.own.rule
-    facts.append(("split", f"{' / '.join(map(str, sizes))} for training, validation and test: {rule}"))
+    facts.append(
+        ("split", f"{' / '.join(map(str, sizes))} for training, validation and test: {rule}")
+    )
     return [*facts, ("SHA-256", problem.sha256)]
 
 
@@ -134,7 +142,8 @@ def _described(name: str, typed: Typed | ColumnError) -> tuple[str, str, str, st
         content = f"{present.nunique()} different texts"
     else:
         low, high = (
-            value.isoformat() if column.kind == "date" else f"{value:g}" for value in (present.min(), present.max())
+            value.isoformat() if column.kind == "date" else f"{value:g}"
+            for value in (present.min(), present.max())
         )
         content = f"{low}, constant" if low == high else f"{low} to {high}"
     return printable(name), column.kind, str(len(values) - len(present) or ""), content

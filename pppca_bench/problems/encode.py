@@ -33,7 +33,9 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return scaled float64 values of shape (n_rows, n_columns)."""
-        scaled = np.array(super().transform(X), dtype=np.float64)  # a data frame, if scikit-learn is set so
+        scaled = np.array(
+            super().transform(X), dtype=np.float64
+        )  # a data frame, if scikit-learn is set so
         scaled[:, self.data_range_ == 0.0] = 0.0
         return scaled
 
@@ -69,7 +71,9 @@ class SkrubInputs(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.pad(made, ((0, 0), (0, self.width - made.shape[1])))
 
 
-def make_encoder(columns: Sequence[Column], frame: pd.DataFrame) -> tuple[ColumnTransformer, tuple[str, ...]]:
+def make_encoder(
+    columns: Sequence[Column], frame: pd.DataFrame
+) -> tuple[ColumnTransformer, tuple[str, ...]]:
     """Return an unfitted encoder of converted values, to be fitted on the training rows only, and names of its outputs.
 
     Numbers, booleans and dates: missing values are replaced by the training mean, as in Proben1, then scaled by
@@ -92,19 +96,29 @@ def make_encoder(columns: Sequence[Column], frame: pd.DataFrame) -> tuple[Column
 
     impute = SimpleImputer(strategy="mean", keep_empty_features=True)
     numbers = [column.name for column in columns if column.kind in ("number", "boolean")]
-    gaps = [column.name for column in columns if column.has_gaps and column.kind in ("number", "boolean", "date")]
+    gaps = [
+        column.name
+        for column in columns
+        if column.has_gaps and column.kind in ("number", "boolean", "date")
+    ]
     categories = [column for column in columns if column.kind == "category"]
     names = [*numbers, *(f"{name} missing" for name in gaps)]
     codes, skrub_steps = list[FloatArray](), list[tuple[str, Any, list[str]]]()
     for column in categories:
-        names += [f"{column.name} = {label}" for label in column.labels] + [f"{column.name} missing"] * column.has_gaps
-        codes.append(np.array([*range(len(column.labels)), *[np.nan] * column.has_gaps], dtype=np.float64))
+        names += [f"{column.name} = {label}" for label in column.labels] + [
+            f"{column.name} missing"
+        ] * column.has_gaps
+        codes.append(
+            np.array([*range(len(column.labels)), *[np.nan] * column.has_gaps], dtype=np.float64)
+        )
     one_hot = OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False)
     for column in (column for column in columns if column.kind in ("text", "date")):
         encoder, outputs = _skrub_encoder(column, frame[column.name])
         names += outputs
         inputs = SkrubInputs(encoder, len(outputs))
-        skrub_steps.append((column.name, make_pipeline(inputs, impute, TrainingRange()), [column.name]))
+        skrub_steps.append(
+            (column.name, make_pipeline(inputs, impute, TrainingRange()), [column.name])
+        )
     steps: list[tuple[str, Any, list[str]]] = [
         ("numbers", make_pipeline(impute, TrainingRange()), numbers),
         ("gaps", FunctionTransformer(is_missing), gaps),
@@ -128,14 +142,18 @@ def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[st
             " install 'pppca-bench[tables]'`."
         ) from None
     if column.kind == "text":
-        width = max(1, min(N_TEXT_INPUTS, len(values) // 4))  # half as many as training rows, at most
+        width = max(
+            1, min(N_TEXT_INPUTS, len(values) // 4)
+        )  # half as many as training rows, at most
         encoder = StringEncoder(n_components=width, random_state=0)
         return encoder, [f"{column.name} {index + 1}" for index in range(width)]
     encoder = DatetimeEncoder(
         resolution="second" if (values.dropna() != values.dropna().dt.normalize()).any() else "day"
     )
     outputs = encoder.fit(values).get_feature_names_out()
-    return encoder, [f"{column.name} {str(output).removeprefix(f'{column.name}_')}" for output in outputs]
+    return encoder, [
+        f"{column.name} {str(output).removeprefix(f'{column.name}_')}" for output in outputs
+    ]
 
 
 class FrozenEstimator(BaseEstimator):  # type: ignore[misc]
@@ -146,7 +164,9 @@ class FrozenEstimator(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, *_: object, **__: object) -> NoReturn:
         """Raise TypeError."""
-        raise TypeError(f"{type(self).__name__}: expected use as fitted by a run, got fit. Run a config again.")
+        raise TypeError(
+            f"{type(self).__name__}: expected use as fitted by a run, got fit. Run a config again."
+        )
 
 
 class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
@@ -165,7 +185,12 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, columns: Sequence[Column], encoder: ColumnTransformer, reading: Reading, *, unseen: str = "refuse"
+        self,
+        columns: Sequence[Column],
+        encoder: ColumnTransformer,
+        reading: Reading,
+        *,
+        unseen: str = "refuse",
     ) -> None:
         self.columns, self.encoder, self.reading, self.unseen = columns, encoder, reading, unseen
 
@@ -178,18 +203,30 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
         import pandas as pd
 
         if not hasattr(X, "columns"):
-            raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")
+            raise TypeError(
+                f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}"
+            )
         wanted, frame = [column.name for column in self.columns], X.rename(columns=str)
         if wrong := [name for name in wanted if list(frame.columns).count(name) != 1]:
             got = "no" if wrong[0] not in frame.columns else "several"
-            raise ValueError(f"X of RowEncoder: expected the columns {', '.join(wanted)}, got {got} {wrong[0]}")
+            raise ValueError(
+                f"X of RowEncoder: expected the columns {', '.join(wanted)}, got {got} {wrong[0]}"
+            )
         values = dict[str, Any]()
         for column in self.columns:
             try:
-                values[column.name] = convert(column, frame[column.name], self.reading, unseen=self.unseen)
+                values[column.name] = convert(
+                    column, frame[column.name], self.reading, unseen=self.unseen
+                )
             except ColumnError as error:
                 where = f"{error.at}, column {column.name!r} of X".removeprefix(", ")
-                remedy = f" {error.remedies[0]}." if error.remedies and column.kind == "category" else ""
-                raise ValueError(f"{where}: expected {error.expected}, got {error.got}.{remedy}") from None
-        encoded: FloatArray = np.asarray(self.encoder.transform(pd.DataFrame(values)), dtype=np.float64)
+                remedy = (
+                    f" {error.remedies[0]}." if error.remedies and column.kind == "category" else ""
+                )
+                raise ValueError(
+                    f"{where}: expected {error.expected}, got {error.got}.{remedy}"
+                ) from None
+        encoded: FloatArray = np.asarray(
+            self.encoder.transform(pd.DataFrame(values)), dtype=np.float64
+        )
         return encoded

@@ -105,15 +105,23 @@ class Table:
         inputs, targets = _as_frame(name, self.X, "x"), _as_frame(name, self.y, "y")
         if len(inputs) != len(targets):
             expected = f"as many targets as rows, {len(inputs)}"
-            raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct the inputs or the targets.")
-        if all(hasattr(part, "iloc") for part in (self.X, self.y)) and not inputs.index.equals(targets.index):
+            raise DataError(
+                f"{name}: expected {expected}, got {len(targets)}. Correct the inputs or the targets."
+            )
+        if all(hasattr(part, "iloc") for part in (self.X, self.y)) and not inputs.index.equals(
+            targets.index
+        ):
             raise DataError(
                 f"{name}: expected the same index in X and y, got other labels or another order. Align them, such as by"
                 " `y.loc[X.index]`, or pass arrays to pair rows by their positions."
             )
         joined = pd.concat([part.reset_index(drop=True) for part in (inputs, targets)], axis=1)
         path.write_bytes(pickle.dumps((joined, tuple(targets.columns))))
-        keys = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("X", "y")}
+        keys = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name not in ("X", "y")
+        }
         read = self._read
         if "na_values" in read:
             read["na_values"] = names_of(read["na_values"])
@@ -141,6 +149,12 @@ def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
         part = part.toarray()
     array = np.asanyarray(part)  # pandas knows the gaps of masked arrays
     if array.ndim not in (1, 2):
-        raise DataError(f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it.")
-    names = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]
+        raise DataError(
+            f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it."
+        )
+    names = (
+        [prefix]
+        if array.ndim == 1
+        else [f"{prefix}{number + 1}" for number in range(array.shape[1])]
+    )
     return pd.DataFrame(array).set_axis(names, axis=1)

@@ -134,9 +134,16 @@ class DataSet:
 
     def problem(self, number: int = 0) -> Problem:
         """Return the problem of a split, encoded by statistics of its training rows; number < ``own.rule.n_splits``."""
-        parts, encoder, n_features = self.rows(number), self.encoder(number), len(self.feature_names)
+        parts, encoder, n_features = (
+            self.rows(number),
+            self.encoder(number),
+            len(self.feature_names),
+        )
         # A split column may leave a split empty; the encoder rejects an empty split.
-        X = [encoder.transform(self.frame.iloc[part]) if len(part) else np.empty((0, n_features)) for part in parts]
+        X = [
+            encoder.transform(self.frame.iloc[part]) if len(part) else np.empty((0, n_features))
+            for part in parts
+        ]
         y: list[Targets] = [self.y[part] for part in parts]
         if self.task == "approximation":
             scaler = self.target_range(number)
@@ -176,7 +183,9 @@ class DataSet:
         if self._split_words is not None:
             return split_by_column(self._split_words)
         stratified = self.task == "classification"
-        return split_at_random(self.own.rule, self.y, number, stratified=stratified, groups=self._groups)
+        return split_at_random(
+            self.own.rule, self.y, number, stratified=stratified, groups=self._groups
+        )
 
     def _input_names(self) -> list[str]:
         """Return the names of the input columns; other targets of the source are no inputs unless declared."""
@@ -201,7 +210,12 @@ class DataSet:
         if own.task == "classification":
             with own.explained():
                 got = f"{len(targets)}: {', '.join(targets)}"
-                check(len(targets) == 1, "one column of classes", got, "name a single column as target")
+                check(
+                    len(targets) == 1,
+                    "one column of classes",
+                    got,
+                    "name a single column as target",
+                )
         if len(targets) == 1 and own.task != "approximation" and self._has_classes(targets[0]):
             return "classification", self._classes(targets[0])
         y = np.column_stack([self._numbers(target) for target in targets])
@@ -228,9 +242,15 @@ class DataSet:
         is_whole = bool((numbers == np.round(numbers)).all()) and len(numbers) > 1
         is_few = len(numbers) <= min(FEW_CATEGORIES, len(values) / 2)
         if is_whole and not own.is_named:  # the outputs of named data are what they look like
-            kind, other = ("classes", "approximation") if is_few else ("numbers to approximate", "classification")
+            kind, other = (
+                ("classes", "approximation")
+                if is_few
+                else ("numbers to approximate", "classification")
+            )
             advice = own.key("task", other)
-            self.notices.append(f"the {len(numbers)} whole numbers of {name!r} are {kind}. {advice} decides otherwise.")
+            self.notices.append(
+                f"the {len(numbers)} whole numbers of {name!r} are {kind}. {advice} decides otherwise."
+            )
         return is_whole and is_few
 
     def _as_classes(self, name: str) -> Typed:
@@ -247,7 +267,12 @@ class DataSet:
             check_none(values[values.isna()], "a target", *_FILL)
             codes, first, y = np.unique(values, return_index=True, return_inverse=True)
             self.classes = tuple(map(column.text, codes))
-            check(len(codes) > 1, "at least two classes", f"one, {self.classes[0]!r}", "Is it the right column?")
+            check(
+                len(codes) > 1,
+                "at least two classes",
+                f"one, {self.classes[0]!r}",
+                "Is it the right column?",
+            )
         self.class_values = _in_own_type(column, self.table.frame[name], codes, first)
         return y.astype(np.int64)
 
@@ -256,8 +281,12 @@ class DataSet:
         with self.own.explained(name):
             column, values = self.table.typed(name)
             is_single = len(self.targets) == 1
-            remedy: Remedy = ("set", "task", "classification") if is_single else "name a single column as target"
-            check(column.kind in ("number", "boolean"), "numbers to approximate", column.kind, remedy)
+            remedy: Remedy = (
+                ("set", "task", "classification") if is_single else "name a single column as target"
+            )
+            check(
+                column.kind in ("number", "boolean"), "numbers to approximate", column.kind, remedy
+            )
             check_none(values[values.isna()], "a target", *_FILL)
             low, high = values.min(), values.max()
             check(low < high, "at least two values", f"{low:g} alone", "Is it the right column?")
@@ -266,17 +295,33 @@ class DataSet:
     def _input(self, name: str) -> Typed:
         """Return an input column and its values; raise DataError if it is unusable."""
         own, series = self.own, self.table.frame[name]
-        is_declared = series.dtype == "category" or name in (*own.categorical, *own.text, *own.columns["dates"])
+        is_declared = series.dtype == "category" or name in (
+            *own.categorical,
+            *own.text,
+            *own.columns["dates"],
+        )
         with own.explained(name, ("leave it out,", "drop", [name])):
             column, values = self.table.typed(name)
             if column.kind == "date":
                 got = f"dates ({column.form or 'typed'})"
                 check(is_declared, "numbers or text", got, ("encode them,", "dates", [name]))
             n, most = len(column.labels), MAX_CATEGORIES if is_declared else FEW_CATEGORIES
-            remedies = ("take them for categories,", "categorical", [name]), ("encode them as text,", "text", [name])
-            check(n <= most, f"at most {most} categories, each an input", f"{n}", *remedies[n > MAX_CATEGORIES :])
+            remedies = (
+                ("take them for categories,", "categorical", [name]),
+                ("encode them as text,", "text", [name]),
+            )
+            check(
+                n <= most,
+                f"at most {most} categories, each an input",
+                f"{n}",
+                *remedies[n > MAX_CATEGORIES :],
+            )
             words = series[values.isna()].dropna() == "None"
-            if column.kind == "category" and words.any() and "None" not in own.reading(frozenset()).nulls:
+            if (
+                column.kind == "category"
+                and words.any()
+                and "None" not in own.reading(frozenset()).nulls
+            ):
                 self._check_words(name, int(words.sum()), int(values.isna().sum()))
         return column, values
 
@@ -285,17 +330,24 @@ class DataSet:
         own, ways = self.own, ({"keep_default_na": False}, {"na_values": ["None"]})
         as_category, as_gaps = (dict(own.read_keys) | way for way in ways)
         got = f"{n_words} texts 'None' beside {n_gaps - n_words} other gaps"
-        remedies = ("take them for a category,", "read", as_category), ("for gaps,", "read", as_gaps)
+        remedies = (
+            ("take them for a category,", "read", as_category),
+            ("for gaps,", "read", as_gaps),
+        )
         check(n_words == n_gaps, "one kind of gaps", got, *remedies)
         advice = own.key("read", as_category)
-        self.notices.append(f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category.")
+        self.notices.append(
+            f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category."
+        )
 
     def _find_groups(self) -> Indices | None:
         """Return the number of each row's group, or None; drop copies of rows or make them groups, if declared."""
         import pandas as pd
 
         own = self.own
-        rows = pd.concat([self.frame, pd.DataFrame(self.y, self.frame.index)], axis=1, ignore_index=True)
+        rows = pd.concat(
+            [self.frame, pd.DataFrame(self.y, self.frame.index)], axis=1, ignore_index=True
+        )
         copies = rows.duplicated().to_numpy()
         if own.duplicates == "drop":
             self._raw, self.frame, self.y = self._raw[~copies], self.frame[~copies], self.y[~copies]
@@ -306,7 +358,12 @@ class DataSet:
                 f" rows. Set {ways}."
             )
         if own.duplicates == "group":
-            return rows.groupby(list(rows.columns), dropna=False, sort=False).ngroup().to_numpy().astype(np.int64)
+            return (
+                rows.groupby(list(rows.columns), dropna=False, sort=False)
+                .ngroup()
+                .to_numpy()
+                .astype(np.int64)
+            )
         if not own.group:
             return None
         with own.explained(own.group):
@@ -320,7 +377,14 @@ class DataSet:
         name = self.own.rule.column
         if not name:
             return None
-        words = self._raw[name].astype(object).map(str, na_action="ignore").str.strip().str.lower().replace("", None)
+        words = (
+            self._raw[name]
+            .astype(object)
+            .map(str, na_action="ignore")
+            .str.strip()
+            .str.lower()
+            .replace("", None)
+        )
         with self.own.explained(name):
             check_none(words[~words.isin(SPLITS)], " or ".join(SPLITS), "correct it")
         return words.to_numpy(dtype=str)
@@ -333,9 +397,15 @@ class DataSet:
             # Whole numbers that differ may be measurements; identifiers have no holes.
             is_whole = column.kind == "number" and (values == np.round(values)).all()
             is_name = is_whole and values.max() - values.min() == len(values) - 1
-            if (is_name or column.kind in ("category", "text")) and values.is_unique and len(values) > 1:
+            if (
+                (is_name or column.kind in ("category", "text"))
+                and values.is_unique
+                and len(values) > 1
+            ):
                 advice = self.own.key("drop", [column.name])
-                self.notices.append(f"{column.name!r} differs in every row: an identifier? {advice} leaves it out.")
+                self.notices.append(
+                    f"{column.name!r} differs in every row: an identifier? {advice} leaves it out."
+                )
                 continue
             is_ordered = column.kind in ("number", "date") and values.is_monotonic_increasing
             if is_random and is_ordered and values.nunique() > 2:
@@ -356,19 +426,34 @@ class DataSet:
             return
         self._check_size(len(self.y), "rows", "add rows")
         if self._groups is not None:
-            self._check_size(len(np.unique(self._groups)), "groups", "take another column, or fewer folds")
+            self._check_size(
+                len(np.unique(self._groups)), "groups", "take another column, or fewer folds"
+            )
         if self.classes:
             counts = np.bincount(self.y.astype(np.int64), minlength=len(self.classes))
             ways: list[Remedy] = ["take its rows out", "join it to another class"]
             ways += [("set", "task", "approximation")] * (self.class_values.dtype.kind in "if")
             rarest = self.classes[int(counts.argmin())]
-            self._check_size(counts.min(), "rows of each class", *ways, of=f" of {rarest!r}", column=self.targets[0])
+            self._check_size(
+                counts.min(),
+                "rows of each class",
+                *ways,
+                of=f" of {rarest!r}",
+                column=self.targets[0],
+            )
 
-    def _check_size(self, n: int, kind: str, *remedies: Remedy, of: str = "", column: str = "") -> None:
+    def _check_size(
+        self, n: int, kind: str, *remedies: Remedy, of: str = "", column: str = ""
+    ) -> None:
         """Raise DataError if there are fewer members of a kind than parts of a split."""
         n_parts = self.own.rule.n_parts
         with self.own.explained(column):
-            check(n >= n_parts, f"at least {n_parts} {kind}, one for each part of a split", f"{n}{of}", *remedies)
+            check(
+                n >= n_parts,
+                f"at least {n_parts} {kind}, one for each part of a split",
+                f"{n}{of}",
+                *remedies,
+            )
 
 
 def _in_own_type(column: Column, series: Series, codes: Any, first: Indices) -> NDArray[Any]:

@@ -12,7 +12,14 @@ from pathlib import Path
 
 from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.problem import PROBEN1_URL, Problem, ProblemInfo, known_problems, problem_info, suggest
+from pppca_bench.problems.problem import (
+    PROBEN1_URL,
+    Problem,
+    ProblemInfo,
+    known_problems,
+    problem_info,
+    suggest,
+)
 from pppca_bench.problems.read_dt import read_dt
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -22,7 +29,9 @@ _FOLDERS = (_PACKAGE / "data", _PACKAGE.parent / "data")
 
 def packaged_file(name: str) -> Path:
     """Return the path of a packaged file, which is missing if no folder has it."""
-    return next((folder / name for folder in _FOLDERS if (folder / name).is_file()), _FOLDERS[0] / name)
+    return next(
+        (folder / name for folder in _FOLDERS if (folder / name).is_file()), _FOLDERS[0] / name
+    )
 
 
 def load_proben1(info: ProblemInfo, data_dir: str | Path | None = None) -> Problem:
@@ -75,14 +84,18 @@ def export_files(names: Iterable[str] | None, folder: str | Path) -> list[Path]:
     Existing files are replaced; bundled problems have no file and are skipped. Raises DataError for an unknown name, a
     damaged archive, or a folder that cannot be written.
     """
-    infos = [problem_info(name) for name in dict.fromkeys(known_problems() if names is None else names)]
+    infos = [
+        problem_info(name) for name in dict.fromkeys(known_problems() if names is None else names)
+    ]
     files = {Path(folder, info.filename): info for info in infos if info.source == "proben1"}
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         for path, info in files.items():
             atomic_write(path, read_packaged(info))
     except OSError as error:
-        raise DataError(f"{folder}: expected a writable folder, got {error.strerror}. Give another folder.") from error
+        raise DataError(
+            f"{folder}: expected a writable folder, got {error.strerror}. Give another folder."
+        ) from error
     return list(files)
 
 
@@ -102,7 +115,11 @@ def find_user_file(name: str, folder: str | Path = ".") -> Path:
     """Return the path of a user's file, absolute or relative to a folder; raise OwnDataError for a missing file."""
     path = Path(folder) / _expand_home(name)
     if not os.path.isfile(path):  # noqa: PTH113 as above
-        kind, remedy = (".dt file", suggest(path.name)) if path.suffix == ".dt" else ("file", "Check the path.")
+        kind, remedy = (
+            (".dt file", suggest(path.name))
+            if path.suffix == ".dt"
+            else ("file", "Check the path.")
+        )
         raise OwnDataError(f"{path}: expected a {kind}, got none there. {remedy}")
     return path
 

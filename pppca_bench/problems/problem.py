@@ -131,7 +131,9 @@ def registered() -> MappingProxyType[str, ProblemInfo]:
     text = resources.files(__package__).joinpath("registry.csv").read_text(encoding="ascii")
     infos = {}
     for row in csv.DictReader(text.splitlines()):
-        values: dict[str, Any] = {name: int(text) if name.startswith("n_") else text for name, text in row.items()}
+        values: dict[str, Any] = {
+            name: int(text) if name.startswith("n_") else text for name, text in row.items()
+        }
         infos[row["name"]] = ProblemInfo(**values)
     return MappingProxyType(infos)
 

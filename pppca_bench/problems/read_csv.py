@@ -62,9 +62,13 @@ def read_csv(
     sep = sep or ("\t" if ".tsv" in Path(path).suffixes else ",")
     for key, value in {"header": header, "index_col": index_col}.items():
         if isinstance(value, list | tuple):
-            raise OwnDataError(f"{path}: expected a single {key}, got {list(value)}. Name one of them.")
+            raise OwnDataError(
+                f"{path}: expected a single {key}, got {list(value)}. Name one of them."
+            )
     is_inferred = header == "infer" and not names
-    n_header = 1 if is_inferred else 0 if header in ("infer", None) or header is False else header + 1
+    n_header = (
+        1 if is_inferred else 0 if header in ("infer", None) or header is False else header + 1
+    )
     text = text_of(path, encoding, compression)
     records = _records(path, text, sep, **lines)
     header_records = list(itertools.islice(records, n_header))
@@ -84,11 +88,15 @@ def read_csv(
     _check_fields(path, line_numbers, counts, len(names), n_header, has_row_names=has_row_names)
     if counts and counts[0] > len(names):
         names = ["", *names]  # row names, a column without a name
-    frame = frame.reindex(columns=range(len(names))).set_axis(pd.Index(line_numbers, name="line"), axis=0)
+    frame = frame.reindex(columns=range(len(names))).set_axis(
+        pd.Index(line_numbers, name="line"), axis=0
+    )
     if has_row_names:
         candidates = names if isinstance(index_col, str) else range(len(names))
         if index_col not in candidates:
-            raise OwnDataError(f"{path}: expected a column {index_col!r} for index_col, got none. Correct the name.")
+            raise OwnDataError(
+                f"{path}: expected a column {index_col!r} for index_col, got none. Correct the name."
+            )
         dropped = candidates.index(index_col)
         frame, names = frame.drop(columns=dropped), [*names[:dropped], *names[dropped + 1 :]]
     if is_inferred:
@@ -115,23 +123,42 @@ def text_of(path: str | Path, encoding: str = "utf-8", compression: Any = "infer
 
     is_utf8 = encoding.lower() in ("utf-8", "utf8")
     try:
-        with get_handle(path, "r", encoding="utf-8-sig" if is_utf8 else encoding, compression=compression) as opened:
+        with get_handle(
+            path, "r", encoding="utf-8-sig" if is_utf8 else encoding, compression=compression
+        ) as opened:
             text: str = opened.handle.read()
     except UnicodeDecodeError as error:
         content = error.object
-        other = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252" if is_utf8 else "utf-8"
+        other = (
+            "utf-16"
+            if content[:2] in (b"\xff\xfe", b"\xfe\xff")
+            else "cp1252"
+            if is_utf8
+            else "utf-8"
+        )
         line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
         raise OwnDataError(
             f"{path}, line {line}: expected {encoding} text, got the byte 0x{byte:02x}. Set {read_key(encoding=other)},"
             " or the encoding of the program that wrote it."
         ) from None
-    except (OSError, LookupError, ValueError, EOFError, ImportError, zlib.error, LZMAError, BadZipFile) as error:
+    except (
+        OSError,
+        LookupError,
+        ValueError,
+        EOFError,
+        ImportError,
+        zlib.error,
+        LZMAError,
+        BadZipFile,
+    ) as error:
         got = getattr(error, "strerror", None) or first_line(error)
         raise OwnDataError(
             f"{path}: expected a readable file, got {got}. Check the path, the encoding and the compression."
         ) from None
     if "\0" in text and text.startswith("PK"):
-        raise OwnDataError(f"{path}: expected text, got a workbook or an archive. Export the table as CSV.")
+        raise OwnDataError(
+            f"{path}: expected text, got a workbook or an archive. Export the table as CSV."
+        )
     if "\0" in text:
         raise OwnDataError(
             f"{path}: expected {encoding} text, got NUL characters. Set {read_key(encoding='utf-16-le')}, or the"
@@ -156,11 +183,15 @@ def _records(
         separator = re.compile(re.escape(sep) if len(sep) == 1 else sep)
     except re.error as error:
         expected = "a character or a regular expression as sep"
-        raise OwnDataError(f"{path}: expected {expected}, got {sep!r}: {error}. Correct it.") from None
+        raise OwnDataError(
+            f"{path}: expected {expected}, got {sep!r}: {error}. Correct it."
+        ) from None
     if skiprows:
         skipped = range(skiprows) if isinstance(skiprows, int) else skiprows
         numbered = enumerate(io.StringIO(text, newline=""))
-        text = "".join(re.sub(r"[^\r\n]", "", line) if index in skipped else line for index, line in numbered)
+        text = "".join(
+            re.sub(r"[^\r\n]", "", line) if index in skipped else line for index, line in numbered
+        )
     if comment:
         quoted = rf"(?:^|[\r\n]|{separator.pattern}) *{quote}[^{quote}]*{quote}"
         text = re.sub(rf"({quoted})|{re.escape(comment)}[^\r\n]*", r"\1", text)
@@ -182,7 +213,9 @@ def _records(
             if not (is_blank and skip_blank_lines):
                 yield reader.line_num, fields
     except csv.Error as error:
-        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+        raise OwnDataError(
+            f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line."
+        ) from None
 
 
 def _records_by_expression(
@@ -201,15 +234,26 @@ def _records_by_expression(
             parts = field.findall(line)
             if any(plain.startswith(quotechar) for *_, plain in parts):
                 got = "an open quotation mark"
-                raise OwnDataError(f"{path}, line {number}: expected CSV, got {got}. Correct the line.")
-            yield number, [inner.replace(2 * quotechar, quotechar) + rest + plain for inner, rest, plain in parts]
+                raise OwnDataError(
+                    f"{path}, line {number}: expected CSV, got {got}. Correct the line."
+                )
+            yield (
+                number,
+                [
+                    inner.replace(2 * quotechar, quotechar) + rest + plain
+                    for inner, rest, plain in parts
+                ],
+            )
 
 
 def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool) -> None:
     """Raise OwnDataError for a first line that names its separator, is a comment, or has another separator."""
     expected, best = f"columns separated by {sep!r}", max(_SEPARATORS, key=line.count)
     if match := re.fullmatch("sep=(.)", line):
-        expected, advice = "a first line with the columns' names", read_key(sep=match[1], skiprows=1)
+        expected, advice = (
+            "a first line with the columns' names",
+            read_key(sep=match[1], skiprows=1),
+        )
     elif line.startswith(("#", "%")):
         expected, advice = "a first line with the columns' names", read_key(comment=line[0])
     elif sep in _SEPARATORS and line.count(best) > line.count(sep):
@@ -222,7 +266,13 @@ def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool)
 
 
 def _check_fields(
-    path: str | Path, lines: Sequence[int], counts: Sequence[int], n_names: int, n_before: int, *, has_row_names: bool
+    path: str | Path,
+    lines: Sequence[int],
+    counts: Sequence[int],
+    n_names: int,
+    n_before: int,
+    *,
+    has_row_names: bool,
 ) -> None:
     """Raise OwnDataError for rows whose number of fields differs from the number of names."""
     if set(counts) <= {n_names} or (has_row_names and set(counts) == {n_names + 1}):
@@ -233,9 +283,14 @@ def _check_fields(
         if counts[0] == n_names + 1:
             remedy = f"If the first field is the name of the row, set {read_key(index_col=0)}."
     else:
-        wrong = [f"{n} in line {line}" for line, n in zip(lines, counts, strict=True) if n != n_names]
+        wrong = [
+            f"{n} in line {line}" for line, n in zip(lines, counts, strict=True) if n != n_names
+        ]
         shown = ", ".join(wrong[:3]) + (" …" if len(wrong) > 3 else "")
-        got, remedy = f"another number in {len(wrong)} of {len(counts)} rows: {shown}", "Correct the lines."
+        got, remedy = (
+            f"another number in {len(wrong)} of {len(counts)} rows: {shown}",
+            "Correct the lines.",
+        )
     raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
 
 
@@ -246,7 +301,9 @@ def _check_header(path: str | Path, names: Sequence[str], frame: pd.DataFrame) -
     def is_number(texts: Any) -> bool:
         return bool(pd.to_numeric(texts, errors="coerce").notna().all())
 
-    numeric = [name for index, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, index])]
+    numeric = [
+        name for index, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, index])
+    ]
     if numeric and is_number(pd.Series(numeric, dtype=object)):
         raise OwnDataError(
             f"{path}, line 1: expected the columns' names, got values as in other rows, {', '.join(names[:3])}. Set"

@@ -25,7 +25,9 @@ _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+
 _REAL_LIMIT = 1.1
 
 
-def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Correct the file.") -> Problem:
+def read_dt(
+    path: str | Path, *, content: bytes | None = None, remedy: str = "Correct the file."
+) -> Problem:
     """Read a .dt file, splits and order as in the file.
 
     Format of the Proben1 report: seven lines ``key=count``, then an example per line, inputs before outputs;
@@ -69,7 +71,9 @@ def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Co
         raise DataError(f"{place}: expected {error.expected}, got {error.got}. {remedy}") from None
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
-        raise DataError(f"{path.name}: expected a readable file, got {cause} ({path}). {remedy}") from error
+        raise DataError(
+            f"{path.name}: expected a readable file, got {cause} ({path}). {remedy}"
+        ) from error
 
 
 def _check(is_right: object, line: int, expected: str, got: str) -> None:
@@ -87,35 +91,63 @@ def _problem(name: str, content: bytes) -> Problem:
         _check(match, number, f"'{key}=<count>', the count of at most 9 digits", _shown(line))
         counts.append(int(line.partition(b"=")[2]))
     bool_in, real_in, bool_out, real_out, *sizes = counts
-    n_inputs, n_outputs, n_rows, before = bool_in + real_in, bool_out + real_out, sum(sizes), len(_HEADER_KEYS)
+    n_inputs, n_outputs, n_rows, before = (
+        bool_in + real_in,
+        bool_out + real_out,
+        sum(sizes),
+        len(_HEADER_KEYS),
+    )
     got = f"bool_out={bool_out} and real_out={real_out}"
     _check(n_inputs, 2, "at least one input (bool_in + real_in)", "0")
     _check(n_outputs, 4, "at least one output (bool_out + real_out)", "0")
-    _check(0 in (bool_out, real_out), 4, "outputs of one kind, bool for classes or real for numbers", got)
+    _check(
+        0 in (bool_out, real_out),
+        4,
+        "outputs of one kind, bool for classes or real for numbers",
+        got,
+    )
     _check(sizes[0], 5, "at least one training example", "0")
     rows = list[FloatArray]()
     for number in range(before + 1, before + n_rows + 1):
         line = b"".join(lines[number - 1 : number])
         got = f"the end of the file after {len(rows)}"
-        _check(line or number < len(lines), number, f"{n_rows} examples ({' + '.join(map(str, sizes))})", got)
+        _check(
+            line or number < len(lines),
+            number,
+            f"{n_rows} examples ({' + '.join(map(str, sizes))})",
+            got,
+        )
         tokens = line.split()
         expected = f"{n_inputs + n_outputs} values ({n_inputs} inputs + {n_outputs} outputs)"
         _check(len(tokens) == n_inputs + n_outputs, number, expected, f"{len(tokens)}")
         rows.append(np.fromiter(map(_number, tokens), np.float64, len(tokens)))
     rest, end = lines[before + n_rows :], before + n_rows
     _check(rest, end, "a line feed after the last value", "the end of the file")
-    _check(rest == [b""], end + 1, f"the end of the file after {n_rows} examples", _shown(rest[0] if rest else b""))
+    _check(
+        rest == [b""],
+        end + 1,
+        f"the end of the file after {n_rows} examples",
+        _shown(rest[0] if rest else b""),
+    )
     table = np.vstack(rows)
     outputs, places = table[:, n_inputs:], np.arange(table.shape[1])
     are_classes = bool_out > 0 and (n_outputs > 1 or table[0, -1] in (0, 1))
     is_bool = (places < bool_in) | ((places >= n_inputs) & are_classes)
-    is_right = np.where(is_bool, np.isin(table, (0, 1)), np.abs(table) <= _REAL_LIMIT)  # NaN compares as False
+    is_right = np.where(
+        is_bool, np.isin(table, (0, 1)), np.abs(table) <= _REAL_LIMIT
+    )  # NaN compares as False
     for row, index in np.argwhere(~is_right)[:1].tolist():
-        expected = "0 or 1 (declared bool)" if is_bool[index] else f"a number within [-{_REAL_LIMIT}, {_REAL_LIMIT}]"
+        expected = (
+            "0 or 1 (declared bool)"
+            if is_bool[index]
+            else f"a number within [-{_REAL_LIMIT}, {_REAL_LIMIT}]"
+        )
         expected = expected if math.isfinite(table[row, index]) else "a finite decimal number"
         got = _shown(lines[before + row].split()[index])
         _check(False, before + row + 1, f"as value {index + 1} {expected}", got)
-    is_right = outputs.sum(axis=1) == 1 if n_outputs > 1 else np.isin(outputs[:, 0], (0, 1)) == are_classes
+    is_right = (
+        outputs.sum(axis=1) == 1 if n_outputs > 1 else np.isin(outputs[:, 0], (0, 1)) == are_classes
+    )
     if bool_out and not is_right.all():
         row = int(is_right.argmin())
         got, expected = f"{outputs[row].sum():.0f}", f"exactly one 1 among the {n_outputs} outputs"

@@ -47,7 +47,8 @@ _FORMATS: Mapping[str, Source] = {
 }
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 _SCALAR_ATTRIBUTE = re.compile(
-    r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer|date)\b[^%\n]*""", re.I | re.M
+    r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)(?:numeric|real|integer|date)\b[^%\n]*""",
+    re.I | re.M,
 )
 _RETRIES, _PAUSE_S = 3, 1.0
 
@@ -74,12 +75,18 @@ class RawTable:
     def columns(self) -> dict[str, Typed | ColumnError]:
         """Return the type and the converted values of each column, or the reason why it is unusable."""
         own, forms = self.own, dict(self.own.dates)
-        declared: dict[ColumnKind, Collection[str]] = {"category": own.categorical, "text": own.text, "date": forms}
+        declared: dict[ColumnKind, Collection[str]] = {
+            "category": own.categorical,
+            "text": own.text,
+            "date": forms,
+        }
         kinds = {name: kind for kind, names in declared.items() for name in names}
         columns: dict[str, Typed | ColumnError] = {}
         for name in self.frame.columns:
             try:
-                columns[name] = infer(self.frame[name], own.reading(), kinds.get(name), forms.get(name, ""))
+                columns[name] = infer(
+                    self.frame[name], own.reading(), kinds.get(name), forms.get(name, "")
+                )
             except ColumnError as error:
                 columns[name] = error
         return columns
@@ -114,7 +121,9 @@ class OwnData(Declaration):
         if self.source == "openml":
             frame, targets = read_openml(self.place, data_dir, only_local=only_local)
         elif self.source == "csv":
-            keys = {key: value for key, value in self.read_keys if key not in (*VALUE_KEYS, "dtype")}
+            keys = {
+                key: value for key, value in self.read_keys if key not in (*VALUE_KEYS, "dtype")
+            }
             frame, targets = read_csv(self.place, **keys), ()
         else:
             frame, targets = _READERS[self.source](self.place)
@@ -122,7 +131,11 @@ class OwnData(Declaration):
         with self.explained():
             if "" in names:
                 index = names.tolist().index("")
-                remedy = "name it" if index else f"name it; or, if it has names of rows, set {read_key(index_col=0)}"
+                remedy = (
+                    "name it"
+                    if index
+                    else f"name it; or, if it has names of rows, set {read_key(index_col=0)}"
+                )
                 raise ColumnError("a name for each column", f"none for column {index + 1}", remedy)
             twice = "".join(names[names.duplicated()][:1])
             check(not twice, "each column's name once", f"{twice!r} again", "rename one of them")
@@ -170,7 +183,9 @@ def read_parquet(path: str) -> Rows:
         ) from None
     except (OSError, ValueError) as error:  # pyarrow raises both
         got = first_line(error)
-        raise OwnDataError(f"{path}: expected a Parquet file, got {got}. Check the path and the file.") from None
+        raise OwnDataError(
+            f"{path}: expected a Parquet file, got {got}. Check the path and the file."
+        ) from None
 
 
 def read_arff(path: str) -> Rows:
@@ -183,7 +198,9 @@ def read_arff(path: str) -> Rows:
     try:
         document = arff.loads(text)
     except (arff.ArffException, ValueError) as error:
-        raise OwnDataError(f"{path}: expected ARFF, got {first_line(error)}. Correct the file.") from None
+        raise OwnDataError(
+            f"{path}: expected ARFF, got {first_line(error)}. Correct the file."
+        ) from None
     attributes = document["attributes"]
     frame = pd.DataFrame(document["data"], columns=[name for name, _ in attributes])
     for index, (_, kind) in enumerate(attributes):
@@ -233,15 +250,22 @@ def read_uci(name: str) -> Rows:
 
 
 def _check_name(
-    source: Source, name: str, known: Collection[str], remedy: str = "Others are on openml.org: `openml: NUMBER`."
+    source: Source,
+    name: str,
+    known: Collection[str],
+    remedy: str = "Others are on openml.org: `openml: NUMBER`.",
 ) -> None:
     """Raise UnknownProblemError for an unknown name of a source."""
     if name not in known:
         expected, hint = listed(known, name), nearest(name, known)
-        raise UnknownProblemError(f"{source}:{name}: expected one of {expected}, got {name!r}{hint}. {remedy}")
+        raise UnknownProblemError(
+            f"{source}:{name}: expected one of {expected}, got {name!r}{hint}. {remedy}"
+        )
 
 
-def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Rows:
+def read_openml(
+    number: str, data_dir: str | Path | None = None, *, only_local: bool = False
+) -> Rows:
     """Return a data set of openml.org, from `download_folders` or, unless ``only_local``, from the network.
 
     scikit-learn keeps the files in ``openml/`` of the data folder and verifies the server's checksum. The digest of the
@@ -258,11 +282,17 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
     folder = present or folders[0]
     try:
         bunch = _fetch_openml(int(number), folder)
-    except (OSError, ValueError, KeyError) as error:  # network errors, and invalid answers of the server
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+    ) as error:  # network errors, and invalid answers of the server
         remedy = f"Check the number, the network and the files in {folder / 'openml'}."
         if "Sparse ARFF" in str(error):
             remedy = "It is sparse: download its ARFF file, and name it by `arff: FILE`."
-        raise DataError(f"{source}: expected a data set of www.openml.org, got {first_line(error)}. {remedy}") from None
+        raise DataError(
+            f"{source}: expected a data set of www.openml.org, got {first_line(error)}. {remedy}"
+        ) from None
     digest = hashlib.sha256(bunch.frame.to_csv(index=False).encode()).hexdigest()
     if present is None:
         atomic_write(folder / record, f"{digest}\n")
@@ -282,7 +312,9 @@ def _fetch_openml(number: int, folder: Path) -> Any:
     options = {"data_home": str(folder), "as_frame": True, "n_retries": _RETRIES, "delay": _PAUSE_S}
     try:
         return fetch_openml(data_id=number, parser="auto", **options)
-    except TypeError:  # nominal attributes whose values are numbers, with scikit-learn 1.9 and pandas 3
+    except (
+        TypeError
+    ):  # nominal attributes whose values are numbers, with scikit-learn 1.9 and pandas 3
         return fetch_openml(data_id=number, parser="liac-arff", **options)
 
 

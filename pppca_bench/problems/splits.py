@@ -64,7 +64,12 @@ def split_by_column(words: NDArray[Any]) -> tuple[Indices, Indices, Indices]:
 
 
 def split_at_random(
-    rule: SplitRule, y: NDArray[Any], number: int, *, stratified: bool, groups: Indices | None = None
+    rule: SplitRule,
+    y: NDArray[Any],
+    number: int,
+    *,
+    stratified: bool,
+    groups: Indices | None = None,
 ) -> tuple[Indices, Indices, Indices]:
     """Split rows at random into training, validation and test examples.
 
@@ -102,7 +107,9 @@ def split_at_random(
     made = folds(rule.n_parts, shuffle=True, random_state=_SEED + partition)
     parts = [part for _, part in made.split(np.zeros(len(y)), y if stratified else None, groups)]
     validation = (test + 1) % rule.n_parts
-    train = np.concatenate([part for index, part in enumerate(parts) if index not in (test, validation)])
+    train = np.concatenate(
+        [part for index, part in enumerate(parts) if index not in (test, validation)]
+    )
     return _shuffled([train, parts[validation], parts[test]], _SEED + number)
 
 

@@ -37,5 +37,7 @@ def find_uci(info: UciInfo) -> Path:
     except OSError as error:
         got = str(error.strerror)
     if got != info.sha256:
-        raise DataError(f"{path}: expected SHA-256 {info.sha256}, got {got}. Install pppca-bench again.")
+        raise DataError(
+            f"{path}: expected SHA-256 {info.sha256}, got {got}. Install pppca-bench again."
+        )
     return path

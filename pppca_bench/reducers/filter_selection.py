@@ -14,7 +14,9 @@ from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.reducers.wrapper_selection import PathSelector, Step, subset, validation_errors
 
-Criterion = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]
+Criterion = Literal[
+    "mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"
+]
 
 
 @dataclass(eq=False, repr=False)
@@ -74,8 +76,13 @@ class FilterSelector(PathSelector):
         labels = np.unique(split.y, return_inverse=True)[1]
         self.scores_, self._order = score_features(split.X, labels, self.criterion, self.n_bins)
         sizes = range(1, len(self._order) + 1) if self.n_features is None else [self.n_features]
-        errors = validation_errors(classifier, [subset(split, self._order[:size]) for size in sizes], split)
-        return [Step(tuple(self._order[:n].tolist()), float(error)) for n, error in zip(sizes, errors, strict=True)]
+        errors = validation_errors(
+            classifier, [subset(split, self._order[:size]) for size in sizes], split
+        )
+        return [
+            Step(tuple(self._order[:n].tolist()), float(error))
+            for n, error in zip(sizes, errors, strict=True)
+        ]
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         super()._learn(split, rng)
@@ -91,7 +98,9 @@ def discretise(column: Floats, n_bins: int) -> Indices:
     # A value that fills an interval is a repeated edge, and has an interval of its own; empty intervals are removed.
     edges = np.quantile(column, np.arange(n_bins + 1) / n_bins)
     full = np.unique(edges[1:][edges[1:] == edges[:-1]])
-    intervals = np.searchsorted(np.unique(edges[1:-1]), column, side="right") + np.searchsorted(full, column)
+    intervals = np.searchsorted(np.unique(edges[1:-1]), column, side="right") + np.searchsorted(
+        full, column
+    )
     return np.unique(intervals, return_inverse=True)[1]
 
 
@@ -108,14 +117,19 @@ def mutual_information(counts: Floats) -> float:
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     positive = joint > 0.0
     # Rounding: the information of independent features is 0, not -3e-17 or 2e-16.
-    return max(0.0, round(float(np.sum(joint[positive] * np.log(joint[positive] / independent[positive]))), 12))
+    return max(
+        0.0,
+        round(float(np.sum(joint[positive] * np.log(joint[positive] / independent[positive]))), 12),
+    )
 
 
 def conditional_mutual_information(counts: Floats) -> float:
     """Return I(X, Y | Z) = Σ P(z) I(X, Y | Z = z) for a table (x, y, z), in nats."""
     sizes = counts.sum(axis=(0, 1))
     slices = np.flatnonzero(sizes)
-    return round(sum(sizes[k] / sizes.sum() * mutual_information(counts[:, :, k]) for k in slices), 12)
+    return round(
+        sum(sizes[k] / sizes.sum() * mutual_information(counts[:, :, k]) for k in slices), 12
+    )
 
 
 def chi_squared(counts: Floats) -> float:
@@ -145,7 +159,9 @@ def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]
         return np.where(np.ptp(X, axis=0) > 0.0, (between / df[0]) / (within / df[1]), np.nan), df
 
 
-def score_features(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> tuple[Floats, Indices]:
+def score_features(
+    X: Floats, y: Indices, criterion: Criterion, n_bins: int
+) -> tuple[Floats, Indices]:
     """Return the scores of all features, float64 (n_features,), and the features by descending score.
 
     ``y`` are class indices, from 0.
@@ -157,7 +173,11 @@ def score_features(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> 
     codes = [discretise(column, n_bins) for column in X.T]
     if criterion == "conditional_mutual_information":
         return _conditional(codes, y)
-    score = {"mutual_information": mutual_information, "chi_squared": chi_squared, "accuracy": accuracy}[criterion]
+    score = {
+        "mutual_information": mutual_information,
+        "chi_squared": chi_squared,
+        "accuracy": accuracy,
+    }[criterion]
     scores = np.array([score(contingency_table(values, y)) for values in codes])
     return scores, _descending(scores)
 
@@ -177,6 +197,8 @@ def _conditional(codes: Sequence[Indices], y: Indices) -> tuple[Floats, Indices]
         taken = int(left[scores[left].argmax()])
         order.append(taken)
         for other in left[left != taken]:
-            given_taken = conditional_mutual_information(contingency_table(codes[other], y, codes[taken]))
+            given_taken = conditional_mutual_information(
+                contingency_table(codes[other], y, codes[taken])
+            )
             scores[other] = given_taken if len(order) == 1 else min(scores[other], given_taken)
     return scores, np.array(order, dtype=np.int64)

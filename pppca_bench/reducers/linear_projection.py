@@ -19,7 +19,15 @@ from pppca_bench.base.keep_rules import (
     count_by_tau,
     count_by_variance,
 )
-from pppca_bench.base.parameters import Count, ParameterError, Positive, Share, Tau, check_limit, make_generator
+from pppca_bench.base.parameters import (
+    Count,
+    ParameterError,
+    Positive,
+    Share,
+    Tau,
+    check_limit,
+    make_generator,
+)
 from pppca_bench.base.projection import LinearProjection, Projection, UnsupervisedMixin
 from pppca_bench.base.samples import validated_projections, validated_samples
 from pppca_bench.compiled.arrays import Floats
@@ -74,9 +82,15 @@ class SpectrumReducer(Projection):
 
     def check_agreement(self) -> None:
         """Raise ParameterError if several rules are given; `_count` raises if no rule is given."""
-        given = [name for name in ("n_components", "variance_ratio", "tau") if getattr(self, name) is not None]
+        given = [
+            name
+            for name in ("n_components", "variance_ratio", "tau")
+            if getattr(self, name) is not None
+        ]
         if len(given) > 1:
-            raise ParameterError(given[1], f"null where {given[0]} is given", getattr(self, given[1]))
+            raise ParameterError(
+                given[1], f"null where {given[0]} is given", getattr(self, given[1])
+            )
 
     def _count(self, eigenvalues: Floats) -> int:
         """Return the number of components, at least 1, for eigenvalues >= 0 in descending order."""
@@ -112,7 +126,9 @@ class LinearReducer(LinearProjection):
         self.components_ = np.ascontiguousarray(rows)
         self.mean_ = X.mean(axis=0)
         self.n_components_, self.n_samples_seen_ = len(rows), len(X)
-        self.explained_variance_ = np.square(self._projected(X)).mean(axis=0) / np.square(rows).sum(axis=1)
+        self.explained_variance_ = np.square(self._projected(X)).mean(axis=0) / np.square(rows).sum(
+            axis=1
+        )
         total = float(np.square(X - self.mean_).mean(axis=0).sum())
         self.explained_variance_ratio_ = self.explained_variance_ / (total or 1.0)
 
@@ -151,7 +167,9 @@ class _ExactPCA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
             return 1
         least = {"mle": m, "cross_validation": 3}.get(self.keep, 2)
         if n_samples < least:
-            raise ParameterError("keep", f"another rule for fewer than {least} samples ({n_samples})", self.keep)
+            raise ParameterError(
+                "keep", f"another rule for fewer than {least} samples ({n_samples})", self.keep
+            )
         variances = np.pad(self.eigenvalues_[:m], (0, max(0, m - len(self.eigenvalues_))))
         if self.keep == "tau" and self.tau is not None:
             return count_by_tau(variances, self.tau)
@@ -207,7 +225,9 @@ def principal_axes(D: Floats) -> tuple[Floats, Floats]:
         return principal_components(second_moments(D, np.zeros(D.shape[1])))
     # Few samples of many features: D Dᵀ / N, of shape (N, N), has the eigenvalues λ > 0 of C, and its eigenvectors u
     # give the eigenvectors Dᵀ u / √(N λ) of C.
-    eigenvalues, vectors = principal_components(second_moments(D.T.copy(), np.zeros(len(D))) * D.shape[1] / len(D))
+    eigenvalues, vectors = principal_components(
+        second_moments(D.T.copy(), np.zeros(len(D))) * D.shape[1] / len(D)
+    )
     varying = eigenvalues > eigenvalues[0] * len(D) * np.finfo(np.float64).eps
     rows = product(vectors[varying], D) / np.sqrt(len(D) * eigenvalues[varying, np.newaxis])
     return eigenvalues[varying], flip_signs(rows)
@@ -264,9 +284,13 @@ class ICA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
 
     def _learn(self, X: Floats) -> None:
         eigenvalues, rows = principal_components(covariance(X))
-        rank = int(np.sum(eigenvalues > eigenvalues[0] * len(eigenvalues) * np.finfo(np.float64).eps))
+        rank = int(
+            np.sum(eigenvalues > eigenvalues[0] * len(eigenvalues) * np.finfo(np.float64).eps)
+        )
         if rank == 0:
-            raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
+            raise ValueError(
+                "X in ICA: expected a feature that varies, got constants. Leave out the reduction."
+            )
         n = min(self._count(eigenvalues), rank)
         # These rows give uncorrelated outputs of unit variance, also after a rotation.
         whitening = rows[:n] / np.sqrt(eigenvalues[:n, np.newaxis])

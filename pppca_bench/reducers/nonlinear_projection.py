@@ -77,7 +77,10 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
         self.mean_ = X.mean(axis=0)
         unit = unit_of(X)
         layers = self._trained((X - self.mean_) / unit)
-        self.coefs_, self.intercepts_ = [layer[:-1] for layer in layers], [layer[-1] for layer in layers]
+        self.coefs_, self.intercepts_ = (
+            [layer[:-1] for layer in layers],
+            [layer[-1] for layer in layers],
+        )
         self.coefs_[0], self.coefs_[-1] = self.coefs_[0] / unit, self.coefs_[-1] * unit
         self.intercepts_[-1] = self.intercepts_[-1] * unit
 
@@ -101,11 +104,17 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
         shapes = [(before + 1, units) for before, units in pairwise(sizes)]
         rng = make_generator(self.random_state)
         limits = [np.sqrt(6.0 / (before - 1 + units)) for before, units in shapes]
-        start = [rng.uniform(-limit, limit, size=shape) for limit, shape in zip(limits, shapes, strict=True)]
+        start = [
+            rng.uniform(-limit, limit, size=shape)
+            for limit, shape in zip(limits, shapes, strict=True)
+        ]
         ends = np.cumsum([matrix.size for matrix in start])[:-1]
 
         def layers_of(weights: Floats) -> list[Floats]:
-            return [part.reshape(shape) for part, shape in zip(np.split(weights, ends), shapes, strict=True)]
+            return [
+                part.reshape(shape)
+                for part, shape in zip(np.split(weights, ends), shapes, strict=True)
+            ]
 
         def objective(weights: Floats) -> tuple[float, Floats]:
             return self._loss(layers_of(weights), centred)
@@ -184,7 +193,9 @@ def minimise(objective: Objective, start: Floats, max_iter: int, tol: float) -> 
     return point, max_iter
 
 
-def _inverse_hessian_product(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]]) -> Floats:
+def _inverse_hessian_product(
+    gradient: Floats, pairs: deque[tuple[Floats, Floats, float]]
+) -> Floats:
     """Return H g for the gradient g and the inverse Hessian H that the pairs (s, y, s·y) approximate."""
     result, shares = gradient.copy(), list[float]()
     for moved, change, curvature in reversed(pairs):
@@ -240,7 +251,10 @@ class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
         size = min(split.X.shape)
-        pcas = [KernelPCA(size, kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense") for width in widths]
+        pcas = [
+            KernelPCA(size, kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense")
+            for width in widths
+        ]
         fits = [pca.set_output(transform="default").fit(split.X) for pca in pcas]
         counts = np.array([self._count(fit.eigenvalues_) for fit in fits])
         candidates = [
@@ -249,9 +263,17 @@ class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
         ]
         errors = validation_errors(candidate_classifier(self.estimator, rng), candidates, split)
         best = int(np.lexsort((counts, errors))[0])
-        self.kernel_pca_, self.width_, self.n_components_ = fits[best], float(widths[best]), int(counts[best])
+        self.kernel_pca_, self.width_, self.n_components_ = (
+            fits[best],
+            float(widths[best]),
+            int(counts[best]),
+        )
         self.eigenvalues_ = self.kernel_pca_.eigenvalues_
-        self.history_ = {"width": widths, "n_components": counts, "validation_error_percent": errors}
+        self.history_ = {
+            "width": widths,
+            "n_components": counts,
+            "validation_error_percent": errors,
+        }
 
     def _projected(self, X: Floats) -> Floats:
         projections: Floats = self.kernel_pca_.transform(X)[:, : self.n_components_]

@@ -57,14 +57,18 @@ class PathSelector(SelectorMixin, SplitEstimator):
         self.mean_, unit = split.X.mean(axis=0), unit_of(split.X)
         split = replace(split, X=split.X / unit, X_val=split.X_val / unit)
         path = self._search(split, candidate_classifier(self.estimator, rng), rng)
-        includes = np.array([np.isin(np.arange(self.n_features_in_), step.features) for step in path])
+        includes = np.array(
+            [np.isin(np.arange(self.n_features_in_), step.features) for step in path]
+        )
         sizes, errors = includes.sum(axis=1), np.array([step.error for step in path])
         # Subsets are nested: a feature that fewer subsets lack is more important.
         self.ranking_ = 1 + (~includes).sum(axis=0)
         # The best subset, or the best of the given size.
         n = self.n_features
         wanted = np.arange(len(path)) if n is None else np.flatnonzero(sizes == n)
-        best = wanted[choose_candidate(errors[wanted], sizes[wanted], len(split.X_val), self.size_rule)]
+        best = wanted[
+            choose_candidate(errors[wanted], sizes[wanted], len(split.X_val), self.size_rule)
+        ]
         self.support_, self.n_features_ = includes[best], int(sizes[best])
         self.history_ = {"n_features": sizes, "validation_error_percent": errors}
 
@@ -100,7 +104,9 @@ def candidate_classifier(estimator: Any, rng: np.random.Generator) -> Any:
     return classifier
 
 
-def fit_candidates(classifiers: Sequence[Any], candidates: Sequence[Candidate], split: Split) -> list[Any]:
+def fit_candidates(
+    classifiers: Sequence[Any], candidates: Sequence[Candidate], split: Split
+) -> list[Any]:
     """Fit a clone of each classifier to its candidate; networks of this package train side by side.
 
     The classifiers are equal except for random_state; ``split`` contains the labels of the candidates.
@@ -119,7 +125,12 @@ def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: S
     """Return the validation error of each candidate in percent, float64 (n_candidates,)."""
     fitted = fit_candidates([classifier] * len(candidates), candidates, split)
     pairs = zip(fitted, candidates, strict=True)
-    return np.array([100.0 * float(np.mean(network.predict(X_val) != split.y_val)) for network, (_, X_val) in pairs])
+    return np.array(
+        [
+            100.0 * float(np.mean(network.predict(X_val) != split.y_val))
+            for network, (_, X_val) in pairs
+        ]
+    )
 
 
 def subset(split: Split, features: Sequence[int] | Indices) -> Candidate:
@@ -143,7 +154,9 @@ class _SequentialSelector(PathSelector):
     random_state: Any = None
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:  # noqa: ARG002
-        return search_path(self._steps(split, classifier), self.patience if self.n_features is None else None)
+        return search_path(
+            self._steps(split, classifier), self.patience if self.n_features is None else None
+        )
 
     @abstractmethod
     def _steps(self, split: Split, classifier: Any) -> Iterator[Step]:
@@ -206,7 +219,9 @@ class BackwardSelector(_SequentialSelector):
         yield step
         while len(step.features) > (self.n_features or 1):
             kept = step.features
-            step = _best(split, classifier, [tuple(f for f in kept if f != feature) for feature in kept])
+            step = _best(
+                split, classifier, [tuple(f for f in kept if f != feature) for feature in kept]
+            )
             yield step
 
 

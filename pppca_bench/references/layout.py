@@ -34,7 +34,9 @@ def _settings(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-Settings = Annotated[dict[Text, Annotated[Any, AfterValidator(_setting)]], AfterValidator(_settings)]
+Settings = Annotated[
+    dict[Text, Annotated[Any, AfterValidator(_setting)]], AfterValidator(_settings)
+]
 """Problem, method and settings of runs, by name."""
 
 
@@ -57,14 +59,18 @@ def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
     for setting in value[varied[0]]:
         texts: dict[str, str] = {}
         for name, pattern in patterns.items():  # the key comes before the label, which may name it
-            texts[name] = pattern.replace("{value}", str(setting)).replace("{key}", texts.get("key", "{key}"))
+            texts[name] = pattern.replace("{value}", str(setting)).replace(
+                "{key}", texts.get("key", "{key}")
+            )
         lines.append({**texts, "runs": {varied[0]: setting}})
     return tuple(lines)
 
 
 def _selector(asked: Mapping[str, Any]) -> Selector:
     """Return the selector of the runs with these settings, problem and method among them."""
-    settings = tuple(sorted((name, value) for name, value in asked.items() if name not in ("problem", "method")))
+    settings = tuple(
+        sorted((name, value) for name, value in asked.items() if name not in ("problem", "method"))
+    )
     return Selector(asked["problem"], asked["method"], settings)
 
 
@@ -85,7 +91,11 @@ class Line(Section):
     @model_validator(mode="before")
     @classmethod
     def _label(cls, value: Any) -> Any:
-        return {"label": value["key"], **value} if isinstance(value, dict) and "key" in value else value
+        return (
+            {"label": value["key"], **value}
+            if isinstance(value, dict) and "key" in value
+            else value
+        )
 
 
 class LabelledRuns(Section):
@@ -95,8 +105,13 @@ class LabelledRuns(Section):
     runs: Settings
 
 
-Lines = Annotated[tuple[Line, ...], BeforeValidator(partial(_expand, defaults={"key": "{value}", "label": "{key}"}))]
-Curves = Annotated[tuple[LabelledRuns, ...], BeforeValidator(partial(_expand, defaults={"label": "{value}"}))]
+Lines = Annotated[
+    tuple[Line, ...],
+    BeforeValidator(partial(_expand, defaults={"key": "{value}", "label": "{key}"})),
+]
+Curves = Annotated[
+    tuple[LabelledRuns, ...], BeforeValidator(partial(_expand, defaults={"label": "{value}"}))
+]
 
 _SINGLE = (LabelledRuns.model_construct(label="", runs={}),)
 
@@ -174,7 +189,9 @@ class Layout(Section):
         if not shows:
             raise broken_rule(f"expected a quantity that {cell} shows, got none")
         if form.count("{}") < len(shows):
-            raise broken_rule(f"expected a form with {len(shows)} places {{}} for {cell}, got {form!r}")
+            raise broken_rule(
+                f"expected a form with {len(shows)} places {{}} for {cell}, got {form!r}"
+            )
 
 
 class _FigureLayout(Section):
@@ -191,7 +208,10 @@ class _FigureLayout(Section):
     def panels(self) -> Mapping[str, Mapping[str, Selector]]:
         """Return the selectors of runs by panel title and curve label; "" is the label of a single panel or curve."""
         return {
-            panel.label: {curve.label: _selector({**self.runs, **panel.runs, **curve.runs}) for curve in self._curves}
+            panel.label: {
+                curve.label: _selector({**self.runs, **panel.runs, **curve.runs})
+                for curve in self._curves
+            }
             for panel in self.panel_lines or _SINGLE
         }
 
@@ -217,7 +237,9 @@ class CurveLayout(_FigureLayout):
     y_label: Text
     quantity: Text  # name of the learning curves in a run's history
     curve_lines: Curves = Field((), alias="curves")  # of each panel; empty for a single curve
-    n_nodes: Annotated[int, Ge(1)] = 0  # number of leading nodes with curves; 0 if the history has a number per step
+    n_nodes: Annotated[int, Ge(1)] = (
+        0  # number of leading nodes with curves; 0 if the history has a number per step
+    )
     x_linear_to: NotNegative | None = None
     y_linear_to: NotNegative | None = None
     configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
@@ -262,9 +284,14 @@ class _Part(Section):
     def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
         """Yield the key, and the error, of each name of a table, row or column that no layout has."""
         named = [layouts[table] for table in self.tables if table in layouts]
-        rows, columns = ([line.key for layout in named for line in getattr(layout, key)] for key in ("rows", "columns"))
+        rows, columns = (
+            [line.key for layout in named for line in getattr(layout, key)]
+            for key in ("rows", "columns")
+        )
         for key, known in {"tables": list(layouts), "rows": rows, "columns": columns}.items():
-            yield from ((key, _unknown(name, known)) for name in getattr(self, key) if name not in known)
+            yield from (
+                (key, _unknown(name, known)) for name in getattr(self, key) if name not in known
+            )
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
@@ -278,7 +305,9 @@ class Scored(_Part):
     quantity: Text
     unit: Literal["points", "|ln ratio|"] = "|ln ratio|"  # of the distance
     target: NotNegative | None = None  # for the mean distance
-    share: NotNegative | None = None  # target for the share of cells within one published standard deviation
+    share: NotNegative | None = (
+        None  # target for the share of cells within one published standard deviation
+    )
     ours: str = ""  # the measured quantity, if it has another name
 
 
@@ -306,14 +335,23 @@ class Placebo(_Part):
         yield from super().unknown_names(layouts)
         if self.table and self.table not in layouts:
             yield "table", _unknown(self.table, layouts)
-        rows = [line.key for table in self.tables if table in layouts for line in layouts[table].rows]
-        yield from (("cycles", _unknown(row, rows)) for cycle in self.cycles for row in cycle if row not in rows)
+        rows = [
+            line.key for table in self.tables if table in layouts for line in layouts[table].rows
+        ]
+        yield from (
+            ("cycles", _unknown(row, rows))
+            for cycle in self.cycles
+            for row in cycle
+            if row not in rows
+        )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         given = [key for key in ("table", "cycles", "runs") if getattr(self, key)]
         if len(given) != 1:
-            raise broken_rule(f"expected one of table, cycles and runs, got {' and '.join(given) or 'none'}")
+            raise broken_rule(
+                f"expected one of table, cycles and runs, got {' and '.join(given) or 'none'}"
+            )
         return self
 
 

@@ -51,7 +51,9 @@ class Rule(Section):
     compare: Literal["means", "ratios", "correlations", "values"] = "means"
     margin: NotNegative
     unit: Literal["sd", "points", "percent"] = "points"
-    runs: Annotated[int, Ge(1)] | None = None  # behind a published mean; None if it has no sampling error
+    runs: Annotated[int, Ge(1)] | None = (
+        None  # behind a published mean; None if it has no sampling error
+    )
 
     def applies(self, table: str, row: str, quantity: str) -> bool:
         """Return whether the rule is for a quantity in a row of a table."""
@@ -73,7 +75,10 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
     tables = {layout.id: layout for layout in layouts}
     cells = {
         name: {
-            row.key: {column.key: (*layout.quantities(row, column), *layout.also) for column in layout.columns}
+            row.key: {
+                column.key: (*layout.quantities(row, column), *layout.also)
+                for column in layout.columns
+            }
             for row in layout.rows
         }
         for name, layout in tables.items()
@@ -81,7 +86,9 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
     numbers = dict[tuple[str, str, str], dict[str, Number]]()
     for where, place, value, sd in _rows(path):
         table, row, column, quantity = place
-        if table not in tables or quantity not in tables[table].notes:  # a note belongs to no single cell
+        if (
+            table not in tables or quantity not in tables[table].notes
+        ):  # a note belongs to no single cell
             _check_place(place, cells, where)
         for name, text, pattern, rule in (("value", value, *_VALUE), ("sd", sd, *_SD)):
             if not re.fullmatch(pattern, text):
@@ -109,7 +116,9 @@ def _rows(path: Path) -> Iterator[tuple[str, list[str], str, str]]:
             reader = csv.reader(file, strict=True)
             if (header := tuple(next(reader, ()))) != COLUMNS:
                 got = ",".join(header) or "nothing"
-                raise OwnDataError(f"{path}, line 1: expected the columns {','.join(COLUMNS)}, got {got}.")
+                raise OwnDataError(
+                    f"{path}, line 1: expected the columns {','.join(COLUMNS)}, got {got}."
+                )
             for row in filter(None, reader):
                 where = f"{path}, line {reader.line_num}"
                 if len(row) != len(COLUMNS):
@@ -118,6 +127,10 @@ def _rows(path: Path) -> Iterator[tuple[str, list[str], str, str]]:
     except OSError as error:
         raise OwnDataError(f"{path}: cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError as error:
-        raise OwnDataError(f"{path}: expected UTF-8 text, got byte 0x{error.object[error.start]:02x}.") from None
+        raise OwnDataError(
+            f"{path}: expected UTF-8 text, got byte 0x{error.object[error.start]:02x}."
+        ) from None
     except csv.Error as error:
-        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got something else ({error}).") from None
+        raise OwnDataError(
+            f"{path}, line {reader.line_num}: expected CSV, got something else ({error})."
+        ) from None

@@ -40,7 +40,9 @@ class _Document(Section):
 
     title: Text
     citation: Text  # where it was published
-    rules: tuple[Rule, ...] = Field(alias="verdicts")  # the first that applies; other numbers are not compared
+    rules: tuple[Rule, ...] = Field(
+        alias="verdicts"
+    )  # the first that applies; other numbers are not compared
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()  # names of the configs whose runs count; empty for all
     # By table, the label of its series in the figure of published against measured numbers.
@@ -49,7 +51,9 @@ class _Document(Section):
     claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
     searched: tuple[Searched, ...] = ()
-    module: str = ""  # dotted path of a module with further tables, figures and claims (`reporting.plug_in`)
+    module: str = (
+        ""  # dotted path of a module with further tables, figures and claims (`reporting.plug_in`)
+    )
     placebos: tuple[Placebo, ...] = ()
     figures: tuple[CurveLayout, ...] = ()
     portraits: tuple[PortraitLayout, ...] = ()
@@ -61,14 +65,25 @@ class _Document(Section):
         layouts = {layout.id: layout for layout in self.layouts}
         for table in self.series:
             if table not in layouts:
-                raise_errors([(("series", table), f"expected one of {', '.join(layouts)}, got {table!r}")])
+                raise_errors(
+                    [(("series", table), f"expected one of {', '.join(layouts)}, got {table!r}")]
+                )
         for index, rule in enumerate(self.rules):
             for table in rule.tables:
                 if table not in layouts:
                     raise_errors(
-                        [(("verdicts", index, "tables"), f"expected some of {', '.join(layouts)}, got {table!r}")]
+                        [
+                            (
+                                ("verdicts", index, "tables"),
+                                f"expected some of {', '.join(layouts)}, got {table!r}",
+                            )
+                        ]
                     )
-        for name, parts in {"scores": self.scored, "searched": self.searched, "placebos": self.placebos}.items():
+        for name, parts in {
+            "scores": self.scored,
+            "searched": self.searched,
+            "placebos": self.placebos,
+        }.items():
             for index, part in enumerate(parts):
                 for key, text in part.unknown_names(layouts):
                     raise_errors([((name, index, key), text)])
@@ -92,7 +107,9 @@ class Reference(_Document):
 
     def printed_size(self, problem: str) -> int | None:
         """Return the number of features that a table prints for a problem, or None."""
-        sizes = (cell.get("n_features") for (_, row, _), cell in self.numbers.items() if row == problem)
+        sizes = (
+            cell.get("n_features") for (_, row, _), cell in self.numbers.items() if row == problem
+        )
         return next((int(size.value) for size in sizes if size), None)
 
     def published(self, table: str, row: str, column: str) -> Mapping[str, Number]:
@@ -104,7 +121,10 @@ class Reference(_Document):
 def own_references() -> tuple[Reference, ...]:
     """Return the references of the package: slides, Proben1 report, notebook, textbooks, methods of today."""
     folder = Path(str(files(__package__)))
-    return tuple(read_reference(folder / name) for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS, TODAY))
+    return tuple(
+        read_reference(folder / name)
+        for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS, TODAY)
+    )
 
 
 def read_reference(folder: Path) -> Reference:
@@ -123,7 +143,9 @@ def read_reference(folder: Path) -> Reference:
     return Reference.model_construct(folder=folder.resolve(), numbers=numbers, **dict(document))
 
 
-def check_selectors(added: Sequence[Reference], cells: Collection[Cell], methods: Collection[str]) -> None:
+def check_selectors(
+    added: Sequence[Reference], cells: Collection[Cell], methods: Collection[str]
+) -> None:
     """Check the cells of user-defined references against the cells of the results.
 
     Known methods are the given names, the methods of the results, and dotted paths; known settings of a method are the
@@ -143,13 +165,17 @@ def check_selectors(added: Sequence[Reference], cells: Collection[Cell], methods
                     _check_selector(selector, cells, known, where)
 
 
-def _check_selector(selector: Selector, cells: Collection[Cell], methods: Collection[str], where: str) -> None:
+def _check_selector(
+    selector: Selector, cells: Collection[Cell], methods: Collection[str], where: str
+) -> None:
     if selector.method not in methods and ":" not in selector.method:
         raise OwnDataError(
             f"{where} names no run: expected a method that `pppca methods` prints, or module:Class, got"
             f" {selector.method!r}{nearest(selector.method, methods)}."
         )
-    own = [cell for cell in cells if (cell.problem, cell.method) == (selector.problem, selector.method)]
+    own = [
+        cell for cell in cells if (cell.problem, cell.method) == (selector.problem, selector.method)
+    ]
     known = {name for cell in own for name in cell.settings}
     for name, _ in selector.settings if own else ():
         if name not in known:

@@ -45,7 +45,9 @@ def record(tables: Sequence[Table]) -> dict[Place, RecordedCell]:
     recorded = {}
     for place, cell in cells_of(tables).items():
         quantity = _recorded_quantity(place)
-        if (values := cell.runs.values(quantity)) and not (quantity in SIZES or described(quantity).is_timing):
+        if (values := cell.runs.values(quantity)) and not (
+            quantity in SIZES or described(quantity).is_timing
+        ):
             recorded[place] = RecordedCell(values, cell.runs.settings)
     return recorded
 
@@ -68,9 +70,14 @@ def differences(
         expected = first_repeats(recorded.values, n_repeats)
         # Runs of other numbers of repeats than planned may have more repeats than recorded, but no gap between them.
         last = math.inf if n_repeats is None else max(recorded.values, default=-1)
-        missing, added = [n for n in expected if n not in ours], [n for n in ours if n not in expected and n < last]
+        missing, added = (
+            [n for n in expected if n not in ours],
+            [n for n in ours if n not in expected and n < last],
+        )
         apart = [
-            n for n in expected if abs(ours.get(n, math.nan) - expected[n]) > tolerance * max(1.0, abs(expected[n]))
+            n
+            for n in expected
+            if abs(ours.get(n, math.nan) - expected[n]) > tolerance * max(1.0, abs(expected[n]))
         ]
         if runs.n_failed:
             reasons[place] = f"has {runs.n_failed} failed run{'s' if runs.n_failed > 1 else ''}"
@@ -84,7 +91,9 @@ def differences(
             reasons[place] = f"has repeat {added[0]}, which was not recorded{_and_others(added)}"
         elif apart:
             value, before = ours[apart[0]], recorded.values[apart[0]]
-            reasons[place] = f"is {value:.12g} in repeat {apart[0]}, recorded was {before:.12g}{_and_others(apart)}"
+            reasons[place] = (
+                f"is {value:.12g} in repeat {apart[0]}, recorded was {before:.12g}{_and_others(apart)}"
+            )
     return reasons
 
 
@@ -99,7 +108,11 @@ def cells_of(tables: Iterable[Table]) -> dict[Place, TableCell]:
         for table in tables
         if table.reference
         for cell in table.cells.values()
-        if (compared := [name for name in cell.published if table.reference.rule(table.id, cell.row, name)])
+        if (
+            compared := [
+                name for name in cell.published if table.reference.rule(table.id, cell.row, name)
+            ]
+        )
         for quantity in dict.fromkeys((*compared, _FEATURES))
     }
 
@@ -110,10 +123,14 @@ def _recorded_quantity(place: Place) -> str:
 
 def first_repeats(values: Mapping[int, float], n_repeats: int | None) -> dict[int, float]:
     """Return the values of the first repeats, of all of them for None."""
-    return {repeat: value for repeat, value in values.items() if n_repeats is None or repeat < n_repeats}
+    return {
+        repeat: value for repeat, value in values.items() if n_repeats is None or repeat < n_repeats
+    }
 
 
-def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force: bool = False) -> None:
+def write_baseline(
+    recorded: Mapping[Place, RecordedCell], path: Path, *, force: bool = False
+) -> None:
     """Write a baseline as JSON, a line per cell, and replace an older file.
 
     Raises StoreError if there is no cell to record, or, unless ``force`` is set, if the older file has other cells.
@@ -130,7 +147,8 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
         )
     lines = [
         json.dumps(
-            dict(zip(_PLACE, place, strict=True)) | {"settings": cell.settings, "values": dict(cell.values)},
+            dict(zip(_PLACE, place, strict=True))
+            | {"settings": cell.settings, "values": dict(cell.values)},
             ensure_ascii=False,
         )
         for place, cell in recorded.items()
@@ -144,14 +162,22 @@ def read_baseline(path: Path, command: str = "pppca compare --record") -> dict[P
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
-            raise StoreError(f"{path}: expected a baseline of format {FORMAT}, got {document['format']}. {remedy}")
+            raise StoreError(
+                f"{path}: expected a baseline of format {FORMAT}, got {document['format']}. {remedy}"
+            )
         if not document["cells"]:
-            raise StoreError(f"{path}: expected a baseline of at least one cell, got none. {remedy}")
+            raise StoreError(
+                f"{path}: expected a baseline of at least one cell, got none. {remedy}"
+            )
         return dict(_recorded(cell) for cell in document["cells"])
     except OSError as error:
-        raise StoreError(f"{path}: the baseline cannot be read ({error.strerror}). {remedy}") from None
+        raise StoreError(
+            f"{path}: the baseline cannot be read ({error.strerror}). {remedy}"
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: expected a baseline, got something else ({error}). {remedy}") from None
+        raise StoreError(
+            f"{path}: expected a baseline, got something else ({error}). {remedy}"
+        ) from None
 
 
 def _recorded(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:

@@ -13,15 +13,41 @@ from typing import NamedTuple
 
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting.baseline import RECORDED_AS, RecordedCell, cells_of, first_repeats
-from pppca_bench.reporting.comparison import Comparison, Place, compare, in_json, mean_difference, text_grid
+from pppca_bench.reporting.comparison import (
+    Comparison,
+    Place,
+    compare,
+    in_json,
+    mean_difference,
+    text_grid,
+)
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.statistics import summarise_values
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.verdicts import VERDICTS
 from pppca_bench.runs import Names, grouped
 
-_CHANGED = ("table", "row", "column", "quantity", "published", "recorded", "ours", "verdict", "verdict now")
-_COUNTED = ("table", "quantity", "numbers", "fell", "rose", "unchanged", "mean of ours − published", "ours below")
+_CHANGED = (
+    "table",
+    "row",
+    "column",
+    "quantity",
+    "published",
+    "recorded",
+    "ours",
+    "verdict",
+    "verdict now",
+)
+_COUNTED = (
+    "table",
+    "quantity",
+    "numbers",
+    "fell",
+    "rose",
+    "unchanged",
+    "mean of ours − published",
+    "ours below",
+)
 
 
 class Change(NamedTuple):
@@ -52,7 +78,9 @@ def changes(
 ) -> list[Change]:
     """Return the changes of all published results, given the first ``n_repeats`` of the baseline (all by default)."""
     cells, recorded = cells_of(tables), dict[object, dict[str, Mapping[int, float]]]()
-    for place in baseline.keys() & cells.keys():  # a correlation needs quantities in other columns with the same runs
+    for place in (
+        baseline.keys() & cells.keys()
+    ):  # a correlation needs quantities in other columns with the same runs
         runs = place[0], cells[place].selector, baseline[place].settings
         recorded.setdefault(runs, {})[place[3]] = first_repeats(baseline[place].values, n_repeats)
     before, now = list[Table](), list[Table]()
@@ -77,13 +105,21 @@ def render_changes(every: Sequence[Change], form: str) -> str:
     left = grouped(every, attrgetter("obstacle"))
     found = left.pop("", [])
     others = [
-        f"Not compared: {len(own)} numbers {why}, such as {', '.join(own[0].now.place)}." for why, own in left.items()
+        f"Not compared: {len(own)} numbers {why}, such as {', '.join(own[0].now.place)}."
+        for why, own in left.items()
     ]
     if not found:
-        raise StoreError(f"baseline: expected recorded numbers of our runs, got none. {' '.join(others)}")
+        raise StoreError(
+            f"baseline: expected recorded numbers of our runs, got none. {' '.join(others)}"
+        )
     if form == "json":
-        recorded = [{"recorded_mean": before.mean, "recorded_verdict": before.verdict} for before, _ in found]
-        return in_json(change.now._asdict() | added for change, added in zip(found, recorded, strict=True))
+        recorded = [
+            {"recorded_mean": before.mean, "recorded_verdict": before.verdict}
+            for before, _ in found
+        ]
+        return in_json(
+            change.now._asdict() | added for change, added in zip(found, recorded, strict=True)
+        )
     rows, counts = list[Names](), list[Names]()
     for before, now in (change for change in found if change.direction != "unchanged"):
         means = (printed(mean, ".2f") for mean in (before.mean, now.mean))
@@ -91,9 +127,22 @@ def render_changes(every: Sequence[Change], form: str) -> str:
     for place, own in grouped(found, lambda change: itemgetter(0, 3)(change.now.place)).items():
         mean, n_below = mean_difference([change.now for change in own])
         directions = Counter(change.direction for change in own)
-        numbers = (len(own), *(directions[name] for name in _COUNTED[3:6]), printed(mean, SIGNED), n_below)
+        numbers = (
+            len(own),
+            *(directions[name] for name in _COUNTED[3:6]),
+            printed(mean, SIGNED),
+            n_below,
+        )
         counts.append((*place, *map(str, numbers)))
     totals = Counter(change.direction for change in found)
-    said = f"{totals['fell'] + totals['rose']} of {len(found)} verdicts change: {totals['fell']} fell,"
+    said = (
+        f"{totals['fell'] + totals['rose']} of {len(found)} verdicts change: {totals['fell']} fell,"
+    )
     said = f"{said} {totals['rose']} rose. Speed-ups are compared by their operation counts."
-    return "\n\n".join((text_grid(rows, _CHANGED, form), text_grid(counts, _COUNTED, form), "\n".join((said, *others))))
+    return "\n\n".join(
+        (
+            text_grid(rows, _CHANGED, form),
+            text_grid(counts, _COUNTED, form),
+            "\n".join((said, *others)),
+        )
+    )

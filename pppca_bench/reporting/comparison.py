@@ -29,7 +29,18 @@ from pppca_bench.runs import Names, grouped
 Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""
 
-SCORE_HEADERS = ("score", "cells", "run", "mean", "worst", "unit", "target", "within", "target", "met")
+SCORE_HEADERS = (
+    "score",
+    "cells",
+    "run",
+    "mean",
+    "worst",
+    "unit",
+    "target",
+    "within",
+    "target",
+    "met",
+)
 COMPARISON_HEADERS = (
     *("table", "row", "column", "quantity", "published"),
     *("ours", "sd", "n", "diff", "95 % interval", "margin", "relative", "verdict", "note"),
@@ -64,7 +75,11 @@ class Comparison(NamedTuple):
     @property
     def relative(self) -> float | None:
         """Return the difference as a share of the published number; None without a difference, or for 0."""
-        return None if self.difference is None or not self.published else self.difference / abs(self.published)
+        return (
+            None
+            if self.difference is None or not self.published
+            else self.difference / abs(self.published)
+        )
 
     @property
     def is_result(self) -> bool:
@@ -87,41 +102,67 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
     comparisons, first = list[Comparison](), dict[tuple[object, ...], str]()
     for table in tables:
         contrasts, items = dict[Place, Contrast](), list[Comparison]()
-        searches, source = (table.reference.searched, table.reference.title) if table.reference else ((), "")
-        for cell, quantity in ((each, name) for each in table.cells.values() for name in each.published):
-            theirs, ours, rule = cell.published[quantity], cell.ours.get(quantity), rule_of(table, cell, quantity)
-            label, problem = f"{table.id}, {cell.row}, {cell.column}", cell.selector.problem if cell.selector else ""
-            earlier = first.setdefault((problem, cell.runs.settings or cell.selector or label, quantity), label)
+        searches, source = (
+            (table.reference.searched, table.reference.title) if table.reference else ((), "")
+        )
+        for cell, quantity in (
+            (each, name) for each in table.cells.values() for name in each.published
+        ):
+            theirs, ours, rule = (
+                cell.published[quantity],
+                cell.ours.get(quantity),
+                rule_of(table, cell, quantity),
+            )
+            label, problem = (
+                f"{table.id}, {cell.row}, {cell.column}",
+                cell.selector.problem if cell.selector else "",
+            )
+            earlier = first.setdefault(
+                (problem, cell.runs.settings or cell.selector or label, quantity), label
+            )
             item = Comparison(
                 *(table.id, cell.row, cell.column, quantity, theirs.value),
                 verdict="not run" if rule else "not compared",
                 same_as="" if earlier == label else earlier,
                 searched=any(
-                    seen.includes(table.id, cell.row, cell.column) and quantity in seen.quantities for seen in searches
+                    seen.includes(table.id, cell.row, cell.column) and quantity in seen.quantities
+                    for seen in searches
                 ),
                 source=source,
             )
             if rule and ours:
                 against = contrasts[item.place] = contrast(theirs, ours, rule)
-                item = item._replace(mean=ours.mean, sd=none_if_nan(ours.sd), n=ours.n, difference=against.difference)
+                item = item._replace(
+                    mean=ours.mean, sd=none_if_nan(ours.sd), n=ours.n, difference=against.difference
+                )
                 low, high, margin, p = map(none_if_nan, against[1:5])
                 item = item._replace(low=low, high=high, margin=margin, p=p)
             items.append(item)
         judged = dict(zip(contrasts, verdicts(list(contrasts.values())), strict=True))
-        comparisons += [item._replace(verdict=judged.get(item.place, item.verdict)) for item in items]
         comparisons += [
-            Comparison(*place, quantity, numbers[quantity].value, verdict="not compared", source=source)
+            item._replace(verdict=judged.get(item.place, item.verdict)) for item in items
+        ]
+        comparisons += [
+            Comparison(
+                *place, quantity, numbers[quantity].value, verdict="not compared", source=source
+            )
             for place, numbers in (table.reference.numbers.items() if table.reference else ())
             for quantity in numbers
             if place[0] == table.id and quantity in table.notes
         ]
     seen = {(item.first_place, item.quantity) for item in comparisons if item.searched}
-    return [item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons]
+    return [
+        item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons
+    ]
 
 
 def rule_of(table: Table, cell: TableCell, quantity: str) -> Rule | None:
     """Return the rule of the verdict on a published number; None if no rule compares it or no run fills its cell."""
-    return table.reference.rule(table.id, cell.row, quantity) if table.reference and cell.fillable else None
+    return (
+        table.reference.rule(table.id, cell.row, quantity)
+        if table.reference and cell.fillable
+        else None
+    )
 
 
 class Score(NamedTuple):
@@ -151,10 +192,22 @@ class Score(NamedTuple):
 def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[Score]:
     """Score every group of cells that the references name, and the agreements of documents, run or not."""
     references = {table.reference.name: table.reference for table in tables if table.reference}
-    groups = [score_group(group, tables) for reference in references.values() for group in reference.scored]
+    groups = [
+        score_group(group, tables)
+        for reference in references.values()
+        for group in reference.scored
+    ]
     for agreement in (document.agreement for document in documents if document.agreement):
         run = [same for same in agreement.same if same is not None]
-        score = Score(agreement.name, len(agreement.same), len(run), score=None, worst=None, unit="same", target=None)
+        score = Score(
+            agreement.name,
+            len(agreement.same),
+            len(run),
+            score=None,
+            worst=None,
+            unit="same",
+            target=None,
+        )
         share = sum(run) / len(run) if run else None
         groups.append(score._replace(share=share, share_target=agreement.target))
     return groups
@@ -166,9 +219,15 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
         (cell.published[group.quantity], cell.ours.get(group.ours or group.quantity))
         for table in tables
         for cell in table.cells.values()
-        if cell.selector and group.quantity in cell.published and group.includes(table.id, cell.row, cell.column)
+        if cell.selector
+        and group.quantity in cell.published
+        and group.includes(table.id, cell.row, cell.column)
     ]
-    informative = [(theirs, ours) for theirs, ours in scored if theirs.sd is None or theirs.sd <= abs(theirs.value)]
+    informative = [
+        (theirs, ours)
+        for theirs, ours in scored
+        if theirs.sd is None or theirs.sd <= abs(theirs.value)
+    ]
     run = [(theirs, ours.mean) for theirs, ours in informative if ours]
     distances = [_distance(theirs, mean, group.unit) for theirs, mean in run]
     known = [distance for distance in distances if not math.isnan(distance)]
@@ -179,7 +238,17 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
         if theirs.sd is not None
     ]
     share = sum(inside) / len(inside) if inside and group.share is not None else None
-    return Score(group.name, len(informative), len(run), score, worst, group.unit, group.target, share, group.share)
+    return Score(
+        group.name,
+        len(informative),
+        len(run),
+        score,
+        worst,
+        group.unit,
+        group.target,
+        share,
+        group.share,
+    )
 
 
 def _distance(number: Number, ours: float, unit: str) -> float:
@@ -202,7 +271,11 @@ def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = Tru
     shown = [item for item in comparisons if show_all or item.n]
     text = f"{_comparison_grid(shown, form)}\n\n{tally(comparisons)}"
     n_left = len(comparisons) - len(shown)
-    return f"{text}\nNumbers without runs: {n_left}. `pppca compare --all` lists them." if n_left else text
+    return (
+        f"{text}\nNumbers without runs: {n_left}. `pppca compare --all` lists them."
+        if n_left
+        else text
+    )
 
 
 def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
@@ -214,7 +287,9 @@ def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
 def mean_difference(comparisons: Sequence[Comparison]) -> tuple[float, int]:
     """Return the mean of ours − published over numbers that were run, and how many of ours are below."""
     differences = [item.difference for item in comparisons if item.difference is not None]
-    return math.fsum(differences) / len(differences), sum(difference < 0.0 for difference in differences)
+    return math.fsum(differences) / len(differences), sum(
+        difference < 0.0 for difference in differences
+    )
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
@@ -228,19 +303,27 @@ def tally(comparisons: Sequence[Comparison]) -> str:
         seen = [item for item in own if item.searched]
         if seen and len(seen) < len(own):
             others = [item for item in own if not item.searched]
-            sentences.append(f"A search for settings looked at {len(seen)} of them: {_verdicts(seen)}.")
+            sentences.append(
+                f"A search for settings looked at {len(seen)} of them: {_verdicts(seen)}."
+            )
             sentences.append(f"No search looked at the other {len(others)}: {_verdicts(others)}.")
     if rest:
-        sentences.append(f"Not counted: {rest} numbers that repeat another number or are sizes of data sets.")
+        sentences.append(
+            f"Not counted: {rest} numbers that repeat another number or are sizes of data sets."
+        )
     if cited:
-        sentences.append(f"Not compared: {cited} numbers for which the reference has no rule, or no runs.")
+        sentences.append(
+            f"Not compared: {cited} numbers for which the reference has no rule, or no runs."
+        )
     return " ".join(sentences)
 
 
 def _verdicts(comparisons: Iterable[Comparison]) -> str:
     counts = Counter(item.verdict for item in comparisons)
     texts = {verdict: "different" if verdict == "differs" else verdict for verdict in VERDICTS}
-    return ", ".join(f"{counts[verdict]} {text}" for verdict, text in texts.items() if counts[verdict])
+    return ", ".join(
+        f"{counts[verdict]} {text}" for verdict, text in texts.items() if counts[verdict]
+    )
 
 
 def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Document] = ()) -> str:
@@ -255,8 +338,16 @@ def score_rows(scored: Sequence[Score]) -> list[Names]:
     """Return scores as rows below `SCORE_HEADERS`, as printed."""
     rows = []
     for score in scored:
-        shares = [EMPTY if share is None else f"{100.0 * share:.0f} %" for share in (score.share, score.share_target)]
-        distances = printed(score.score, ".3f"), printed(score.worst, ".3f"), score.unit, printed(score.target, ".3f")
+        shares = [
+            EMPTY if share is None else f"{100.0 * share:.0f} %"
+            for share in (score.share, score.share_target)
+        ]
+        distances = (
+            printed(score.score, ".3f"),
+            printed(score.worst, ".3f"),
+            score.unit,
+            printed(score.target, ".3f"),
+        )
         met = {True: "yes", False: "no", None: EMPTY}[score.met]
         rows.append((score.name, str(score.n_cells), str(score.n_run), *distances, *shares, met))
     return rows
@@ -265,11 +356,23 @@ def score_rows(scored: Sequence[Score]) -> list[Names]:
 def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
     rows = []
     for item in comparisons:
-        interval = EMPTY if item.low is None else f"{printed(item.low, SIGNED)} to {printed(item.high, SIGNED)}"
+        interval = (
+            EMPTY
+            if item.low is None
+            else f"{printed(item.low, SIGNED)} to {printed(item.high, SIGNED)}"
+        )
         difference = printed(item.difference, SIGNED)
         relative = EMPTY if item.relative is None else f"{printed(100.0 * item.relative, '+.0f')} %"
         margin = printed(item.margin, ".2f")
-        ours = printed(item.mean, ".2f"), printed(item.sd, ".2f"), str(item.n), difference, interval, margin, relative
+        ours = (
+            printed(item.mean, ".2f"),
+            printed(item.sd, ".2f"),
+            str(item.n),
+            difference,
+            interval,
+            margin,
+            relative,
+        )
         rows.append((*item.place, f"{item.published:g}", *ours, item.verdict, _note(item)))
     return text_grid(rows, COMPARISON_HEADERS, form)
 
@@ -289,10 +392,15 @@ def text_grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) 
     """Return rows of texts below their headers as ``terminal`` or ``markdown`` text."""
     if form == "markdown":
         rows = [list(map(in_markdown, row)) for row in rows]
-    return tabulate(rows, headers, tablefmt="github" if form == "markdown" else "simple", disable_numparse=True)
+    return tabulate(
+        rows, headers, tablefmt="github" if form == "markdown" else "simple", disable_numparse=True
+    )
 
 
 def in_json(records: Iterable[Mapping[str, object]]) -> str:
     """Return records as JSON, with null for an infinite number."""
-    finite = [{name: None if value == math.inf else value for name, value in record.items()} for record in records]
+    finite = [
+        {name: None if value == math.inf else value for name, value in record.items()}
+        for record in records
+    ]
     return json.dumps(finite, indent=1, ensure_ascii=False)

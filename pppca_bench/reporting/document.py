@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 Format = Literal["terminal", "markdown", "latex", "csv", "json"]
-EXTENSIONS: Mapping[Format, str] = {"terminal": "txt", "markdown": "md", "latex": "tex", "csv": "csv", "json": "json"}
+EXTENSIONS: Mapping[Format, str] = {
+    "terminal": "txt",
+    "markdown": "md",
+    "latex": "tex",
+    "csv": "csv",
+    "json": "json",
+}
 
 EMPTY = "–"
 """Text of a missing value."""
@@ -44,7 +50,9 @@ PUBLISHED, DIFFERENCE = "published", "difference"
 INDENT = "\u2003"
 """Indentation of a row's label."""
 
-_ESCAPED = str.maketrans(json.loads((Path(__file__).with_name("templates") / "latex.json").read_text("utf-8")))
+_ESCAPED = str.maketrans(
+    json.loads((Path(__file__).with_name("templates") / "latex.json").read_text("utf-8"))
+)
 """LaTeX of characters.
 
 LaTeX's oldest text fonts print other characters instead of ``|<>``. At the start of a row LaTeX reads brackets and
@@ -83,11 +91,15 @@ class Document(NamedTuple):
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()  # paragraphs below the rows
-    records: Sequence[Mapping[str, object]] = ()  # by row, for CSV and JSON; published values as ``published_<name>``
+    records: Sequence[
+        Mapping[str, object]
+    ] = ()  # by row, for CSV and JSON; published values as ``published_<name>``
     agreement: Agreement | None = None
     has_runs: bool = False
     n_missing: int = 0  # planned runs that are not done
-    agrees: tuple[bool | None, ...] = ()  # whether each row agrees with the published value; None if not run
+    agrees: tuple[
+        bool | None, ...
+    ] = ()  # whether each row agrees with the published value; None if not run
     others: Sequence[Grid] = ()  # grids below the rows
     lead: str = ""  # printed above the rows
     short_headers: Sequence[str] = ()  # for the terminal and LaTeX, with a legend
@@ -110,11 +122,19 @@ class Document(NamedTuple):
         with a missing value (None) is a dash. Values whose names begin with "_" are not in CSV and JSON. By default,
         all records are of runs, and ``n_planned - n`` of them are missing.
         """
-        n_missing = sum(record["n_planned"] - record["n"] for record in records if "n_planned" in record)
+        n_missing = sum(
+            record["n_planned"] - record["n"] for record in records if "n_planned" in record
+        )
         others = {"has_runs": bool(records), "n_missing": n_missing, **others}
-        rows = [tuple(record_text(template, record) for _, template in columns) for record in records]
-        kept = [{name: value for name, value in record.items() if name[0] != "_"} for record in records]
-        return cls(id, title, place, [header for header, _ in columns], rows, records=kept, **others)
+        rows = [
+            tuple(record_text(template, record) for _, template in columns) for record in records
+        ]
+        kept = [
+            {name: value for name, value in record.items() if name[0] != "_"} for record in records
+        ]
+        return cls(
+            id, title, place, [header for header, _ in columns], rows, records=kept, **others
+        )
 
     def paragraphs(self) -> list[str]:
         """Return the source, the notes and the number of missing runs, where there are any."""
@@ -132,7 +152,11 @@ class Document(NamedTuple):
         if not any(kept):
             return None
         agrees = tuple(compress(self.agrees, kept))
-        return self._replace(rows=[*compress(self.rows, kept)], records=[*compress(self.records, kept)], agrees=agrees)
+        return self._replace(
+            rows=[*compress(self.rows, kept)],
+            records=[*compress(self.records, kept)],
+            agrees=agrees,
+        )
 
 
 class _Printed(Formatter):
@@ -193,7 +217,9 @@ def render_documents(documents: Sequence[Document], form: Format) -> str:
 
     In LaTeX each grid is a table with a caption and a label, such as ``tab:T4-speedup_fast``.
     """
-    records = [{"table": document.id, **record} for document in documents for record in document.records]
+    records = [
+        {"table": document.id, **record} for document in documents for record in document.records
+    ]
     if form == "csv":
         return _csv(records)
     if form == "json":
@@ -221,7 +247,11 @@ def _render(document: Document, form: Format) -> str:
             parts += [caption, text_table(grid.headers, grid.rows, form)]
         elif grid.name not in (PUBLISHED, DIFFERENCE):
             short = f"{document.id}. {caption}"
-            parts.append(latex_table(grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"))
+            parts.append(
+                latex_table(
+                    grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"
+                )
+            )
     return "\n\n".join(parts) + "\n"
 
 
@@ -280,12 +310,18 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Form
 def escaped(text: str, form: Format) -> str:
     """Escape the characters of a text that have a meaning in a format."""
     if form == "latex":
-        return re.sub(r":(?=\w)", r":\\allowbreak{}", printable(text).translate(_ESCAPED))  # in proben1:mushroom
+        return re.sub(
+            r":(?=\w)", r":\\allowbreak{}", printable(text).translate(_ESCAPED)
+        )  # in proben1:mushroom
     return in_markdown(text) if form == "markdown" else printable(text)
 
 
 def latex_table(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", short: str = "", label: str = ""
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    caption: str = "",
+    short: str = "",
+    label: str = "",
 ) -> str:
     """Lay out texts with the rules of booktabs: the first column to the left, the others to the right.
 
@@ -293,7 +329,9 @@ def latex_table(
     rows is a ``longtable`` with a wrapped first column. Without a caption, the result is a ``tabular``; ``short`` is
     the caption in the list of tables. All texts are escaped.
     """
-    first, *body = (" & ".join(escaped(entry, "latex") for entry in line) + r" \\" for line in (headers, *rows))
+    first, *body = (
+        " & ".join(escaped(entry, "latex") for entry in line) + r" \\" for line in (headers, *rows)
+    )
     head, columns = [r"\toprule", first, r"\midrule"], "l" + "r" * (len(headers) - 1)
     tabular = [rf"\begin{{tabular}}{{{columns}}}", *head, *body, r"\bottomrule", r"\end{tabular}"]
     if not caption:
@@ -309,7 +347,12 @@ def latex_table(
     else:
         size = [r"\scriptsize"] if len(rows) > _MAX_NORMAL_ROWS else []
         lines = [r"\begin{table}[htbp]", r"\centering", title, *size]
-        lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", *tabular, "}", r"\end{table}"]
+        lines += [
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            *tabular,
+            "}",
+            r"\end{table}",
+        ]
     return "\n".join(lines)
 
 
@@ -319,4 +362,6 @@ def _wrapped_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> s
     if first <= 20:
         return "l" + "r" * len(others)
     em = min(0.55 * sum(others), 30.0)  # digits are half an em wide
-    return rf"p{{\dimexpr\linewidth-{em:.1f}em-{2 * len(others) + 2}\tabcolsep}}" + "r" * len(others)
+    return rf"p{{\dimexpr\linewidth-{em:.1f}em-{2 * len(others) + 2}\tabcolsep}}" + "r" * len(
+        others
+    )

@@ -59,7 +59,9 @@ class Panel(NamedTuple):
         """Return the rows of each curve or series by its label; images and grids need no labels."""
         if self.kind in ("images", "grid"):
             return {}
-        return {str(name): rows for name, rows in self.data.groupby(self.data.columns[0], sort=False)}
+        return {
+            str(name): rows for name, rows in self.data.groupby(self.data.columns[0], sort=False)
+        }
 
 
 class Figure(NamedTuple):
@@ -98,17 +100,23 @@ def build_figures(
     curves, portraits = list[Figure](), list[Figure]()
     for reference in references:
         curves += [_curve_figure(layout, reference, results, store) for layout in reference.figures]
-        portraits += [_portrait(layout, reference, results, store) for layout in reference.portraits]
+        portraits += [
+            _portrait(layout, reference, results, store) for layout in reference.portraits
+        ]
     return [*curves, _published_against_ours(tables, references), *portraits]
 
 
-def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, store: Store) -> Figure:
+def _curve_figure(
+    layout: CurveLayout, reference: Reference, results: Results, store: Store
+) -> Figure:
     panels, missing = [], []
     for title, selectors in layout.panels.items():
         curves: list[pd.DataFrame] = []
         for label, selector in selectors.items():
             histories = _histories(results, store, selector, layout.configs or reference.configs)
-            values = [history[layout.quantity] for history in histories if layout.quantity in history]
+            values = [
+                history[layout.quantity] for history in histories if layout.quantity in history
+            ]
             if values and layout.n_nodes:
                 curves += variance_curves(values, layout.n_nodes)
             elif values:
@@ -118,10 +126,14 @@ def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, s
         if curves:
             panels.append(Panel("curves", title, pd.concat(curves)))
     texts = layout.id, layout.title, layout.place, layout.step, layout.y_label
-    return Figure(*texts, tuple(panels), layout.note, tuple(missing), layout.x_linear_to, layout.y_linear_to)
+    return Figure(
+        *texts, tuple(panels), layout.note, tuple(missing), layout.x_linear_to, layout.y_linear_to
+    )
 
 
-def _portrait(layout: PortraitLayout, reference: Reference, results: Results, store: Store) -> Figure:
+def _portrait(
+    layout: PortraitLayout, reference: Reference, results: Results, store: Store
+) -> Figure:
     portraits, missing = {}, []
     for label, selectors in layout.panels.items():
         (selector,) = selectors.values()
@@ -131,7 +143,9 @@ def _portrait(layout: PortraitLayout, reference: Reference, results: Results, st
         else:
             missing.append(title)
     panels = portrait_panels(layout.shows, portraits)
-    return Figure(layout.id, layout.title, layout.place, "", "", panels, layout.note, tuple(missing))
+    return Figure(
+        layout.id, layout.title, layout.place, "", "", panels, layout.note, tuple(missing)
+    )
 
 
 def _histories(
@@ -152,7 +166,9 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
     n, mean = len(values), values.mean(axis=0)
     half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan
     ends = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half}, dtype=np.float32)
-    return pd.concat([pd.DataFrame({"curve": label, "step": np.arange(len(mean))}), ends.assign(n=n)], axis=1)
+    return pd.concat(
+        [pd.DataFrame({"curve": label, "step": np.arange(len(mean))}), ends.assign(n=n)], axis=1
+    )
 
 
 def variance_curves(repeats: Sequence[NDArray[Any]], n_estimates: int) -> Iterator[pd.DataFrame]:
@@ -203,7 +219,9 @@ def _published_against_ours(tables: Sequence[Table], references: Sequence[Refere
         if rows:
             name, unit = _COMPARED[quantity]
             axes = f"published {name} ({unit})", f"our {name} ({unit})"
-            panels.append(Panel("points", f"{'abc'[len(panels)]}) {name}", pd.DataFrame(rows), *axes))
+            panels.append(
+                Panel("points", f"{'abc'[len(panels)]}) {name}", pd.DataFrame(rows), *axes)
+            )
     shown = {label for panel in panels for label in panel.series}
     missing = tuple(label for label in dict.fromkeys(labels.values()) if label not in shown)
     title = "Published against ours"
@@ -228,7 +246,9 @@ def portrait_panels(shows: str, portraits: Mapping[str, Portrait]) -> tuple[Pane
 
 def retained_percent(portrait: Portrait) -> float:
     """Return the share of the training variance that the reconstruction retains, in percent."""
-    inputs, rebuilt = (portrait[f"portrait_{name}"].astype(np.float64) for name in ("inputs", "rebuilt"))
+    inputs, rebuilt = (
+        portrait[f"portrait_{name}"].astype(np.float64) for name in ("inputs", "rebuilt")
+    )
     lost, total = np.square(inputs - rebuilt).sum(), np.square(inputs - inputs.mean(axis=0)).sum()
     return float(100.0 * (1.0 - lost / total))
 
@@ -236,18 +256,26 @@ def retained_percent(portrait: Portrait) -> float:
 def _features(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
     for label, portrait in portraits.items():
         features, classes = portrait["portrait_features"], portrait["portrait_targets"]
-        points = {f"class {target:g}": features[classes == target, :2] for target in np.unique(classes)}
+        points = {
+            f"class {target:g}": features[classes == target, :2] for target in np.unique(classes)
+        }
         yield Panel("scatter", label, _points(points), "component 1", "component 2")
 
 
 def _reconstructions(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
-    eigenvalues = [run["portrait_eigenvalues"] for run in portraits.values() if "portrait_eigenvalues" in run]
+    eigenvalues = [
+        run["portrait_eigenvalues"] for run in portraits.values() if "portrait_eigenvalues" in run
+    ]
     for values in eigenvalues[:1]:
-        shares = np.column_stack([1 + np.arange(len(values)), values / values.sum()]).astype(np.float32)
+        shares = np.column_stack([1 + np.arange(len(values)), values / values.sum()]).astype(
+            np.float32
+        )
         points = _points({"eigenvalue": shares})
         yield Panel("scatter", "eigenvalues", points, "component", "share of the variance", "share")
     for label, portrait in portraits.items():
-        points = _points({name: portrait[f"portrait_{name}"][:, :2] for name in ("inputs", "rebuilt")})
+        points = _points(
+            {name: portrait[f"portrait_{name}"][:, :2] for name in ("inputs", "rebuilt")}
+        )
         yield Panel("scatter", _with_share(label, portrait), points, "input 1", "input 2", "equal")
 
 
@@ -257,7 +285,9 @@ def _images(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
     yield _image_row("inputs", first["portrait_inputs"][chosen])
     for label, portrait in portraits.items():
         yield _image_row(_with_share(label, portrait), portrait["portrait_rebuilt"][chosen])
-    components = max((run["portrait_components"] for run in portraits.values()), key=len)[: len(chosen)]
+    components = max((run["portrait_components"] for run in portraits.values()), key=len)[
+        : len(chosen)
+    ]
     yield _image_row(f"components 1 to {len(components)}", components)
 
 
@@ -267,7 +297,9 @@ def _with_share(label: str, portrait: Portrait) -> str:
 
 def _points(series: Portrait) -> pd.DataFrame:
     """Return the data of a scatter, given x and y of each series."""
-    points = [pd.DataFrame(xy, columns=["x", "y"]).assign(series=label) for label, xy in series.items()]
+    points = [
+        pd.DataFrame(xy, columns=["x", "y"]).assign(series=label) for label, xy in series.items()
+    ]
     return pd.concat(points)[["series", "x", "y"]]
 
 
@@ -275,4 +307,8 @@ def _image_row(title: str, images: NDArray[Any]) -> Panel:
     """Return a panel of square images, each a row of ``images``."""
     side = round(images.shape[1] ** 0.5)
     image, row, column = np.indices((len(images), side, side)).reshape(3, -1)
-    return Panel("images", title, pd.DataFrame({"image": image, "row": row, "column": column, "value": images.ravel()}))
+    return Panel(
+        "images",
+        title,
+        pd.DataFrame({"image": image, "row": row, "column": column, "value": images.ravel()}),
+    )

@@ -15,7 +15,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+    SymmetricalLogLocator,
+)
 
 from pppca_bench.files import atomic_write
 from pppca_bench.references.layout import RankingSpec
@@ -33,7 +39,10 @@ PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 _TICKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
 """Tick marks of an axis that is linear up to 8."""
 
-_METADATA: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+_METADATA: Mapping[str, Mapping[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+}
 """Metadata that are left out, by format: without date and version, equal drawings give equal bytes."""
 
 POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
@@ -52,7 +61,9 @@ SHADES = {
 
 
 STYLES = tuple(
-    matplotlib.rc_params_from_file(_TEMPLATES / "series.mplstyle", use_default_template=False)["axes.prop_cycle"]
+    matplotlib.rc_params_from_file(_TEMPLATES / "series.mplstyle", use_default_template=False)[
+        "axes.prop_cycle"
+    ]
 )
 """Styles of curves and series, by Matplotlib's names; markers and lines differ for print without colours."""
 
@@ -73,19 +84,32 @@ def write_figures(
     The same numbers give the same bytes. In the CSV the interval of a single repeat is empty. A missing folder is
     created.
     """
-    drawings = [(figure.figure, to_images(draw, figure), figure.numbers()) for figure in figures if figure.panels]
+    drawings = [
+        (figure.figure, to_images(draw, figure), figure.numbers())
+        for figure in figures
+        if figure.panels
+    ]
     for spec, ranking in rankings:
-        numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method").reset_index()
+        numbers = (
+            ranking.errors.T.assign(mean_rank=ranking.mean_ranks)
+            .rename_axis("method")
+            .reset_index()
+        )
         drawings.append((spec.id, to_images(draw_ranking, spec, ranking), numbers))
     paths = []
     for name, images, numbers in drawings:
-        for extension, content in {**images, "csv": to_csv(numbers.map(ten_digits)).encode()}.items():
+        for extension, content in {
+            **images,
+            "csv": to_csv(numbers.map(ten_digits)).encode(),
+        }.items():
             paths.append(out_dir / f"{name}.{extension}")
             atomic_write(paths[-1], content)
     return paths
 
 
-def to_images(draw_it: Callable[..., Drawing], *numbers: object, for_page: bool = False) -> dict[str, bytes]:
+def to_images(
+    draw_it: Callable[..., Drawing], *numbers: object, for_page: bool = False
+) -> dict[str, bytes]:
     """Return the drawing of `draw` or `draw_ranking` as ``svg`` and ``png``, the same bytes for the same numbers.
 
     For a web page only ``svg``, without a title, and with texts in the page's fonts instead of outlines.
@@ -107,7 +131,9 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     styles = dict(zip(labels, cycle(STYLES), strict=False))
     n_columns = min({"curves": 2, "images": 1}.get(kind, 3), len(figure.panels))
     n_rows = -(-len(figure.panels) // n_columns)
-    drawing = Drawing(figsize=_figure_size(kind, n_rows, n_columns, len(labels)), layout="constrained")
+    drawing = Drawing(
+        figsize=_figure_size(kind, n_rows, n_columns, len(labels)), layout="constrained"
+    )
     if kind == "grid":
         axes = _place_grids(drawing, figure.panels)
     else:
@@ -119,7 +145,9 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
         ax.remove()
     if kind == "curves":
         _align(figure, drawing)
-    _add_legend(drawing, f"{figure.figure}. {figure.title}" if titled else "", is_wide=kind == "curves")
+    _add_legend(
+        drawing, f"{figure.figure}. {figure.title}" if titled else "", is_wide=kind == "curves"
+    )
     basis = "One run of each method and setting."
     if spread := {"curves": "Bands", "points": "Bars"}.get(kind):
         basis = f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean."
@@ -158,8 +186,17 @@ def _draw_curves(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
         # Staggered markers do not hide each other where curves meet.
         gap = max(1, min(n_steps // 8, len(curve) // 2))
         markers = slice(gap * position // len(panel.series), None, gap)
-        ax.fill_between(curve["step"], curve["low"], curve["high"], color=style["color"], alpha=0.15, linewidth=0.0)
-        ax.plot(curve["step"], curve["mean"], label=label, **style, markevery=markers, clip_on=False)
+        ax.fill_between(
+            curve["step"],
+            curve["low"],
+            curve["high"],
+            color=style["color"],
+            alpha=0.15,
+            linewidth=0.0,
+        )
+        ax.plot(
+            curve["step"], curve["mean"], label=label, **style, markevery=markers, clip_on=False
+        )
     if figure.y_linear_to is not None and "removed" in panel.data:
         _mark_removals(panel, figure.y_linear_to, ax, styles)
     ax.set_xlabel(figure.x_label)
@@ -182,7 +219,15 @@ def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Styles) -
             step, style = int(gone.iloc[0]), styles[label]
             height = y_linear_to * marked[step] / len(panel.series)
             fill = style["color"] if style["fillstyle"] == "full" else "white"
-            ax.plot(step, height, style["marker"], color=style["color"], markerfacecolor=fill, clip_on=False, zorder=4)
+            ax.plot(
+                step,
+                height,
+                style["marker"],
+                color=style["color"],
+                markerfacecolor=fill,
+                clip_on=False,
+                zorder=4,
+            )
             marked[step] += 1
 
 
@@ -218,7 +263,9 @@ def _draw_scatter(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
 def _draw_images(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
     """Draw a row of images on a common scale; dark pixels have large values."""
     n, height, width = panel.data[["image", "row", "column"]].max() + 1
-    images = np.full((height, n, width + 1), np.nan)  # the last column of each separates it from the next
+    images = np.full(
+        (height, n, width + 1), np.nan
+    )  # the last column of each separates it from the next
     images[:, :, :width] = panel.data["value"].to_numpy().reshape(n, height, width).swapaxes(0, 1)
     ax.imshow(images.reshape(height, -1)[:, :-1], cmap="Greys", interpolation="nearest")
     ax.set_axis_off()
@@ -248,13 +295,25 @@ def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
     for cell in panel.data.to_dict("records"):
         x, y = columns.index(cell["column"]), rows.index(cell["data_set"])
         face, ink = SHADES[cell["verdict"]]
-        ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1.0, 1.0, facecolor=face, edgecolor="0.8", linewidth=0.4))
+        ax.add_patch(
+            Rectangle((x - 0.5, y - 0.5), 1.0, 1.0, facecolor=face, edgecolor="0.8", linewidth=0.4)
+        )
         loss = printed(cell["loss"], "+.1f")
-        ax.text(x, y, f"({loss})" if cell["is_apart"] else loss, color=ink, fontsize=5.5, ha="center", va="center")
+        ax.text(
+            x,
+            y,
+            f"({loss})" if cell["is_apart"] else loss,
+            color=ink,
+            fontsize=5.5,
+            ha="center",
+            va="center",
+        )
     for verdict, shade in SHADES.items():
         ax.plot([], [], "s", color=shade[0], markeredgecolor="0.5", label=verdict)
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    ax.set_xticks(range(len(columns)), [textwrap.fill(name, 24) for name in columns], rotation=90, fontsize=6)
+    ax.set_xticks(
+        range(len(columns)), [textwrap.fill(name, 24) for name in columns], rotation=90, fontsize=6
+    )
     ax.set_yticks(range(len(rows)), rows, fontsize=7)
     ax.tick_params(length=0)
     ax.grid(visible=False)
@@ -275,9 +334,13 @@ def _align(figure: Figure, drawing: Drawing) -> None:
     if figure.y_linear_to is not None:
         for ax in drawing.axes:
             ax.set_yscale("symlog", linthresh=figure.y_linear_to, linscale=0.5)
-            ax.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=figure.y_linear_to, subs=(1, 2, 5)))
+            ax.yaxis.set_major_locator(
+                SymmetricalLogLocator(base=10, linthresh=figure.y_linear_to, subs=(1, 2, 5))
+            )
             ax.yaxis.set_major_formatter(PLAIN)
-    top = max(ax.get_ylim()[1] for ax in drawing.axes) * (1.0 if figure.y_linear_to is None else 1.2)
+    top = max(ax.get_ylim()[1] for ax in drawing.axes) * (
+        1.0 if figure.y_linear_to is None else 1.2
+    )
     for ax in drawing.axes:
         # The margin below 0 keeps curves at 0 visible.
         ax.set_ylim(-0.02 * top if figure.y_linear_to is None else -0.1 * figure.y_linear_to, top)
@@ -300,7 +363,9 @@ def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:
         title=title,
         alignment="left",
         loc="outside upper left",
-        ncols=max(1, min(len(entries), CURVE_ENTRIES_PER_LINE if is_wide else POINT_ENTRIES_PER_LINE)),
+        ncols=max(
+            1, min(len(entries), CURVE_ENTRIES_PER_LINE if is_wide else POINT_ENTRIES_PER_LINE)
+        ),
         handlelength=3.2 if is_wide else 1.0,
     )
 
@@ -308,7 +373,10 @@ def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:
 def draw_ranking(spec: RankingSpec, ranking: Ranking, *, titled: bool = True) -> Drawing:
     """Draw a critical-difference diagram (Demšar 2006, figure 1)."""
     longest = max(len(str(method)) for method in ranking.errors)
-    size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names on both sides
+    size = (
+        max(7.4, 3.4 + 0.16 * longest),
+        1.7 + 0.16 * len(ranking.mean_ranks),
+    )  # names on both sides
     drawing = Drawing(figsize=size, layout="constrained")
     ax = drawing.subplots()
     ax.grid(visible=False)
@@ -319,8 +387,12 @@ def draw_ranking(spec: RankingSpec, ranking: Ranking, *, titled: bool = True) ->
     ax.spines["top"].set_position("zero")
     _name_methods(ax, ranking, below=_draw_bars(ax, ranking))
     if titled:
-        drawing.suptitle(f"{spec.id}. {spec.title}", x=0.01, horizontalalignment="left", fontsize=10)
-    permutations = f" ({ranking.n_problems} problems)" if ranking.n_problems > len(ranking.errors) else ""
+        drawing.suptitle(
+            f"{spec.id}. {spec.title}", x=0.01, horizontalalignment="left", fontsize=10
+        )
+    permutations = (
+        f" ({ranking.n_problems} problems)" if ranking.n_problems > len(ranking.errors) else ""
+    )
     note = (
         f"Mean ranks over {len(ranking.errors)} data sets{permutations}; rank 1 has the least error. Methods joined by"
         f" a bar do not differ by Nemenyi's test (α = {ALPHA}, critical difference {ranking.critical_difference:.2f})."
@@ -359,10 +431,14 @@ def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
     """Mark the mean ranks, and draw a line from each to its name; the better half is on the left, the rest right."""
     ranks = ranking.mean_ranks
     n_left = (len(ranks) + 1) // 2
-    ax.plot(ranks, np.zeros(len(ranks)), "o", color="black", markersize=4.5, zorder=3, clip_on=False)
+    ax.plot(
+        ranks, np.zeros(len(ranks)), "o", color="black", markersize=4.5, zorder=3, clip_on=False
+    )
     left = ranks.iloc[0] - _TEXT_MARGIN, "right", "{} ({:.2f}) ", ranks[:n_left]
     right = ranks.iloc[-1] + _TEXT_MARGIN, "left", " ({1:.2f}) {0}", ranks[: n_left - 1 : -1]
     for x, alignment, text, named in (left, right):
-        for y, (method, rank) in zip(range(below - 1, below - 1 - len(named), -1), named.items(), strict=True):
+        for y, (method, rank) in zip(
+            range(below - 1, below - 1 - len(named), -1), named.items(), strict=True
+        ):
             ax.plot([x, rank, rank], [y, y, 0.0], color="black")
             ax.text(x, y, text.format(method, rank), va="center", ha=alignment)

@@ -35,7 +35,9 @@ class Answers(NamedTuple):
     @property
     def readings(self) -> list[str]:
         """Return the readings with verdicts."""
-        return list(dict.fromkeys(reading for finding in self.claims for reading in finding.verdicts))
+        return list(
+            dict.fromkeys(reading for finding in self.claims for reading in finding.verdicts)
+        )
 
 
 NO_ANSWERS = Answers()
@@ -57,4 +59,8 @@ def joined(answers: Iterable[Answers]) -> Answers:
 
 def render_findings(headline: Sequence[str], answers: Answers, links: Mapping[str, str]) -> str:
     """Render main results and answers as Markdown; only files with a link are linked to."""
-    return environment().get_template("findings.md").render(headline=headline, answers=answers, links=links)
+    return (
+        environment()
+        .get_template("findings.md")
+        .render(headline=headline, answers=answers, links=links)
+    )

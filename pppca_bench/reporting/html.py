@@ -71,7 +71,9 @@ def anchor(*parts: str) -> str:
     """Return an HTML id of word characters and the marks ``/ = . , -``; a digest replaces the end of a long part."""
     texts = [re.sub(r"[^\w=.,-]+", "-", part) for part in parts]
     return "/".join(
-        text if len(text) <= _MAX_PART else f"{text[: _MAX_PART - 7]}-{hashlib.sha256(part.encode()).hexdigest()[:6]}"
+        text
+        if len(text) <= _MAX_PART
+        else f"{text[: _MAX_PART - 7]}-{hashlib.sha256(part.encode()).hexdigest()[:6]}"
         for part, text in zip(parts, texts, strict=True)
     )
 
@@ -81,10 +83,14 @@ def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
     document, rows = document_of(table, sd=table.spread or table.is_list, paired=False), []
     for key, (label, *texts) in zip(table.row_labels, document.rows, strict=True):
         cells = [table.cells.get((key, column)) for column in table.column_labels]
-        views = [_cell(table, cell, text, compared) for cell, text in zip(cells, texts, strict=True)]
+        views = [
+            _cell(table, cell, text, compared) for cell, text in zip(cells, texts, strict=True)
+        ]
         rows.append(RowView(label, views, anchor(table.id, key) if table.is_list else ""))
     is_compared = any(table_id == table.id for table_id, *_ in compared)
-    return TableView(document, f"Ours; below it, published: {table.place}" if is_compared else "", rows)
+    return TableView(
+        document, f"Ours; below it, published: {table.place}" if is_compared else "", rows
+    )
 
 
 def text_view(document: Document) -> TableView:
@@ -99,13 +105,19 @@ def text_view(document: Document) -> TableView:
     return TableView(document._replace(place=""), caption, rows)
 
 
-def _cell(table: Table, cell: TableCell | None, text: str, compared: Mapping[Place, Comparison]) -> CellView:
+def _cell(
+    table: Table, cell: TableCell | None, text: str, compared: Mapping[Place, Comparison]
+) -> CellView:
     """Return the view of a cell with our numbers as text."""
     if cell is None:
         return CellView(text)
-    numbers = {name: compared.get((table.id, cell.row, cell.column, name)) for name in cell.published}
+    numbers = {
+        name: compared.get((table.id, cell.row, cell.column, name)) for name in cell.published
+    }
     judged = {name: number for name, number in numbers.items() if number}
-    verdicts: list[Verdict | None] = [judged[name].verdict if name in judged else None for name in cell.shows]
+    verdicts: list[Verdict | None] = [
+        judged[name].verdict if name in judged else None for name in cell.shows
+    ]
     texts = published_texts(cell)
     if table.spread and texts[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
         texts[0] += f" ± {number_text(cell.shows[0], sd)}"
@@ -115,7 +127,10 @@ def _cell(table: Table, cell: TableCell | None, text: str, compared: Mapping[Pla
     source = None
     if runs := cell.source:
         versions = f"Versions {runs.versions}; data" if runs.versions else "Data"
-        source = shlex.join([runs.config, "--only", runs.selection]), f"{versions} {runs.data_sha256[:12]}."
+        source = (
+            shlex.join([runs.config, "--only", runs.selection]),
+            f"{versions} {runs.data_sha256[:12]}.",
+        )
     return CellView(
         text,
         verdicts[0],
@@ -136,7 +151,9 @@ def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tupl
     )
     published = None
     if compared is not None and compared.difference is not None:
-        text += f"; ours − published {number_text(name, compared.difference, '+')}, {compared.verdict}"
+        text += (
+            f"; ours − published {number_text(name, compared.difference, '+')}, {compared.verdict}"
+        )
         published = compared.published
     return f"{text}.", histogram(values, published, length=LENGTH, width=WIDTH)
 
@@ -164,7 +181,9 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
     for spec, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
         ranks = Document(f"{spec.id}-ranks", spec.title, "", ranking.headers, rows, remarks)
-        rankings.append((spec, to_images(draw_ranking, spec, ranking, for_page=True), text_view(ranks)))
+        rankings.append(
+            (spec, to_images(draw_ranking, spec, ranking, for_page=True), text_view(ranks))
+        )
     groups = score_rows(scores(means, snapshot.of_texts))
     counts: dict[str, Counter[Verdict]] = {}
     for item in by_place.values():
@@ -175,12 +194,22 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
         headline=headline(snapshot.comparisons, answers, snapshot.all_shares),
         n_runs=sum(runs.n_done for runs in cells.values()),
         answers=answers,
-        tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
-        figures=[(figure, to_images(draw, figure, for_page=True)) for figure in figures if figure.panels],
+        tables=[
+            text_view(table) if isinstance(table, Document) else table_view(table, by_place)
+            for table in tables
+        ],
+        figures=[
+            (figure, to_images(draw, figure, for_page=True)) for figure in figures if figure.panels
+        ],
         rankings=rankings,
         counts=counts,
-        scores=text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),
-        configs=[_config(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
+        scores=text_view(
+            Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)
+        ),
+        configs=[
+            _config(name, text, snapshot, store, addresses)
+            for name, text in store.config_texts().items()
+        ],
         gaps=not_run(list(snapshot.values()), figures),
         software=software(store.origins(), {item for cell in cells for item in cell.algorithms}),
         version=__version__,
@@ -192,11 +221,14 @@ def _with_code(text: str) -> Markup:
     """Return a text with the parts between backticks marked up as code."""
     parts = str(text).split("`")
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
+        for index, part in enumerate(parts)
     )
 
 
-def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Mapping[str, Any]:
+def _config(
+    name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
+) -> Mapping[str, Any]:
     """Return a config with the counts of its runs, its text, and its report card."""
     cells = snapshot.results.of_config(name)
     problems = list(dict.fromkeys(cell.problem for cell in cells))
@@ -225,4 +257,6 @@ def inline_svg(svg: bytes, id: str, label: str) -> Markup:
     text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
     text = re.sub(r'<g id="[^"]*">', "<g>", text)  # groups are not linked to
     text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{anchor(id)}-", text)
-    return Markup(text.replace("<svg", str(Markup('<svg role="img" aria-label="{}"').format(label)), 1))
+    return Markup(
+        text.replace("<svg", str(Markup('<svg role="img" aria-label="{}"').format(label)), 1)
+    )

@@ -9,7 +9,13 @@ from operator import attrgetter, itemgetter
 from pppca_bench.quantities import ERRORS
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.reporting.comparison import Comparison, render_differing, render_scores, tally
-from pppca_bench.reporting.document import Document, count_in_words, environment, listed, number_text
+from pppca_bench.reporting.document import (
+    Document,
+    count_in_words,
+    environment,
+    listed,
+    number_text,
+)
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import NO_ANSWERS, Answers
 from pppca_bench.reporting.pairs import MARGIN
@@ -48,7 +54,9 @@ def render_index(
             rankings=rankings,
             gaps=not_run(tables, figures),
             tally=tally(compared),
-            scores=render_scores(of_means, "markdown", [table for table in tables if isinstance(table, Document)]),
+            scores=render_scores(
+                of_means, "markdown", [table for table in tables if isinstance(table, Document)]
+            ),
             differing=render_differing(compared, "markdown"),
             headline=main,
             answers=answers,
@@ -59,7 +67,11 @@ def render_index(
 
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:
     """Return a line for each published table or figure with missing runs."""
-    nothing = [table for table in tables if isinstance(table, Table) and table.reference and not table.has_runs]
+    nothing = [
+        table
+        for table in tables
+        if isinstance(table, Table) and table.reference and not table.has_runs
+    ]
     lines = [f"{table.id}. {table.title}: all of it" for table in nothing]
     lines += [f"{table.id}. {table.title}: {gap}" for table in tables for gap in _gaps(table)]
     for figure in (figure for figure in figures if figure.missing):
@@ -97,7 +109,10 @@ def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares
     """
     programs = by_source(shares)
     run = grouped([item for item in comparisons if item.is_result and item.n], attrgetter("source"))
-    return [*answers.results, *(_reproduced(source, own, programs.get(source, "")) for source, own in run.items())]
+    return [
+        *answers.results,
+        *(_reproduced(source, own, programs.get(source, "")) for source, own in run.items()),
+    ]
 
 
 def _reproduced(source: str, results: Sequence[Comparison], programs: str) -> str:
@@ -108,7 +123,9 @@ def _reproduced(source: str, results: Sequence[Comparison], programs: str) -> st
     text = f"{source}: {counts['reproduced']:,} of {len(results):,} published numbers are reproduced{rest}."
     if seen := [item for item in results if item.searched]:
         n_seen = sum(item.verdict == "reproduced" for item in seen)
-        text += f" A search for settings looked at {len(seen):,} of them; {n_seen:,} are reproduced."
+        text += (
+            f" A search for settings looked at {len(seen):,} of them; {n_seen:,} are reproduced."
+        )
         if n_others := len(results) - len(seen):
             n_rest = counts["reproduced"] - n_seen
             text += f" No search looked at the other {n_others:,}; {n_rest:,} are reproduced."
@@ -123,14 +140,21 @@ def least_errors(table: Table) -> list[str]:
     sentences = []
     for name, text in zip(ERRORS, ("error", "squared error"), strict=True):
         cells = [
-            (cell.source.only["problem"], cell.ours[name].mean, cell.ours["dimensionality"].mean, cell)
+            (
+                cell.source.only["problem"],
+                cell.ours[name].mean,
+                cell.ours["dimensionality"].mean,
+                cell,
+            )
             for cell in table.cells.values()
             if cell.source and cell.ours.keys() >= {name, "dimensionality"}
         ]
         best, fewest = [], []
         for own in grouped(cells, itemgetter(0)).values():
             _, error, _, least = min(own, key=itemgetter(1))
-            _, _, size, smallest = min((item for item in own if item[1] <= error + MARGIN), key=itemgetter(2))
+            _, _, size, smallest = min(
+                (item for item in own if item[1] <= error + MARGIN), key=itemgetter(2)
+            )
             best.append(f"{number_text(name, error)} % ({_place(table, least)})")
             fewest.append(f"{number_text('dimensionality', size)} ({_place(table, smallest)})")
         if best:

@@ -11,7 +11,18 @@ from pppca_bench.methods.lookup import stored_method, title_of
 from pppca_bench.methods.networks import has_published_network, rule_named
 from pppca_bench.methods.protocol import STORAGE_FLAGS
 from pppca_bench.reporting.summary import CellRuns
-from pppca_bench.runs import ABSENT, AUTO, CHOOSE, Cell, Key, Parameters, Scalar, distinguish, grouped, written
+from pppca_bench.runs import (
+    ABSENT,
+    AUTO,
+    CHOOSE,
+    Cell,
+    Key,
+    Parameters,
+    Scalar,
+    distinguish,
+    grouped,
+    written,
+)
 
 _NAMED_FIRST = ("rule", "base.rule", "hidden", "shortcuts")
 _NOTHING: Mapping[Cell, Collection[str]] = MappingProxyType({})
@@ -49,7 +60,10 @@ def only_measures(cell: Cell) -> bool:
 
 
 def distinct_labels(
-    cells: Iterable[Cell], *, with_tau: bool = False, changed: Mapping[Cell, Collection[str]] = _NOTHING
+    cells: Iterable[Cell],
+    *,
+    with_tau: bool = False,
+    changed: Mapping[Cell, Collection[str]] = _NOTHING,
 ) -> dict[Cell, str]:
     """Name cells uniquely among the cells of a problem and threshold.
 
@@ -69,11 +83,15 @@ def distinct_labels(
     """
     labels = {cell: method_label(cell, with_tau=with_tau) for cell in cells}
     for group in grouped(labels, method_label).values():
-        for cell, own in zip(group, distinguish([own_settings(cell) for cell in group]), strict=True):
+        for cell, own in zip(
+            group, distinguish([own_settings(cell) for cell in group]), strict=True
+        ):
             labels[cell] = _with_settings(labels[cell], _named(cell, changed.get(cell, ())) | own)
     classified = [cell for cell in labels if cell.classifier]
     names = classifier_names(cell.classifier for cell in classified)
-    for cell, own in zip(classified, distinguish([{"": cell.classifier} for cell in classified]), strict=True):
+    for cell, own in zip(
+        classified, distinguish([{"": cell.classifier} for cell in classified]), strict=True
+    ):
         if own and (text := names[cell.classifier]):
             labels[cell] += f", classifier ({text})"
     for facts in _FACTS:
@@ -84,7 +102,10 @@ def distinct_labels(
 def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
     """Name each classifier by the fewest settings that distinguish it, such as ``"rprop, hidden = 16"``."""
     settings = {classifier: dict(classifier) for classifier in classifiers}
-    names = [*_NAMED_FIRST, *sorted({name for own in settings.values() for name in own} - {*_NAMED_FIRST})]
+    names = [
+        *_NAMED_FIRST,
+        *sorted({name for own in settings.values() for name in own} - {*_NAMED_FIRST}),
+    ]
     every = [dict.fromkeys(names, ABSENT) | own for own in settings.values()]
     return {
         classifier: ", ".join(setting_text(*item).removeprefix("rule = ") for item in own.items())
@@ -101,7 +122,9 @@ def _with_settings(label: str, settings: Mapping[str, Scalar]) -> str:
 
 
 def _complete(
-    labels: dict[Key, str], place: Callable[[Key], object], facts: Callable[[Sequence[Key]], Sequence[str]]
+    labels: dict[Key, str],
+    place: Callable[[Key], object],
+    facts: Callable[[Sequence[Key]], Sequence[str]],
 ) -> None:
     """Add facts, a text for each item, to the labels that are equal among the items of a place."""
     for group in grouped(labels, lambda item: (place(item), labels[item])).values():
@@ -118,7 +141,9 @@ def setting_text(name: str, value: Scalar) -> str:
 
 def value_text(value: Scalar) -> str:
     """Write a setting's value as configs do, but layers with plus signs, such as ``"4 + 2"``."""
-    return (" + ".join(map(written, value)) or "none") if isinstance(value, tuple) else written(value)
+    return (
+        (" + ".join(map(written, value)) or "none") if isinstance(value, tuple) else written(value)
+    )
 
 
 def _different(texts: Sequence[str]) -> Sequence[str]:
@@ -135,12 +160,17 @@ def _versions(algorithms: Iterable[tuple[str, int | str]]) -> dict[str, Scalar]:
 
 
 _FACTS: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
-    lambda cells: _different([cell.method for cell in cells]),  # classes of the same name in different modules
+    lambda cells: _different(
+        [cell.method for cell in cells]
+    ),  # classes of the same name in different modules
     lambda cells: _different([f"data {cell.data_sha256[:8]}" for cell in cells]),
     lambda cells: _unusual([_versions(cell.algorithms) for cell in cells]),
     # A threshold or a classifier that only some cells have.
     lambda cells: _unusual(
-        [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
+        [
+            {name: value for name, value in cell.settings.items() if name != "tau" or value is None}
+            for cell in cells
+        ]
     ),
 )
 """Facts that are added, in this order, to equal names of cells of a problem."""
@@ -160,16 +190,25 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
     Settings of equal name are distinguished by a parameter that is a default of only some of them, or by versions.
     """
     ranked = [cell for cell in cells if not only_measures(cell)]
-    n_data = Counter(problem for problem, _ in {(cell.problem, cell.data_sha256) for cell in ranked})
+    n_data = Counter(
+        problem for problem, _ in {(cell.problem, cell.data_sha256) for cell in ranked}
+    )
     # Cells of problems with a published network do not name its input scaling; cells of other data do.
-    shown = {_as_published(own): own for own in sorted({cell.classifier for cell in ranked}, key=len)}
-    classifiers = {
-        cell: shown[cell.classifier] if has_published_network(cell.problem) else cell.classifier for cell in ranked
+    shown = {
+        _as_published(own): own for own in sorted({cell.classifier for cell in ranked}, key=len)
     }
-    groups = grouped(ranked, lambda cell: (cell.method, cell.parameters, classifiers[cell], cell.algorithms))
+    classifiers = {
+        cell: shown[cell.classifier] if has_published_network(cell.problem) else cell.classifier
+        for cell in ranked
+    }
+    groups = grouped(
+        ranked, lambda cell: (cell.method, cell.parameters, classifiers[cell], cell.algorithms)
+    )
     short = classifier_names(classifier for _, _, classifier, _ in groups if classifier)
     names = {
-        key: _with_settings(method_label(group[0], with_tau=True), _named(group[0], cells[group[0]].changed))
+        key: _with_settings(
+            method_label(group[0], with_tau=True), _named(group[0], cells[group[0]].changed)
+        )
         for key, group in groups.items()
     }
     _complete(
@@ -179,7 +218,9 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
     )
     return [
         Setting(
-            names[key], short.get(key[2], ""), {_data_name(cell, n_data[cell.problem]): cells[cell] for cell in group}
+            names[key],
+            short.get(key[2], ""),
+            {_data_name(cell, n_data[cell.problem]): cells[cell] for cell in group},
         )
         for key, group in groups.items()
     ]
@@ -202,5 +243,7 @@ def setting_labels(settings: Sequence[Setting], of: Collection[Setting] | None =
 def _as_published(classifier: Parameters) -> Parameters:
     """Return a classifier's settings without the input scaling of a named network."""
     return tuple(
-        (name, value) for name, value in classifier if not (name.endswith("input_scaling") and rule_named(value))
+        (name, value)
+        for name, value in classifier
+        if not (name.endswith("input_scaling") and rule_named(value))
     )

@@ -14,9 +14,24 @@ from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
 from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import Table, TableCell, filling_configs
-from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, Facts, Names, grouped
+from pppca_bench.runs import (
+    AUTO,
+    CHOOSE,
+    CHOOSE_BY,
+    CHOOSE_RETAIN,
+    CHOSEN,
+    Cell,
+    Facts,
+    Names,
+    grouped,
+)
 
-LISTED = ("dimensionality", "retained_variance_percent", "optimality_percent", "reconstruction_error")
+LISTED = (
+    "dimensionality",
+    "retained_variance_percent",
+    "optimality_percent",
+    "reconstruction_error",
+)
 """Columns after the errors of tables that list cells; methods that only measure have other columns."""
 
 RETAINED, FIT_TIMES, VARIANTS = "R", "fit_times", "variants_"
@@ -43,27 +58,40 @@ class OwnTables:
     """
 
     def __init__(
-        self, results: Results, facts: Facts, references: Sequence[Reference], in_documents: Mapping[Cell, str]
+        self,
+        results: Results,
+        facts: Facts,
+        references: Sequence[Reference],
+        in_documents: Mapping[Cell, str],
     ) -> None:
         self._results, self._facts, self._in_documents = results, facts, in_documents
-        self._layouts = [(reference, layout) for reference in references for layout in reference.layouts]
+        self._layouts = [
+            (reference, layout) for reference in references for layout in reference.layouts
+        ]
         configs = sorted(set[str]().union(*(runs.configs for runs in results.cells.values())))
         self._config = configs[0] if len(configs) == 1 else ""
-        self._variants: dict[str, list[list[Cell]]] = {}  # by config, cells that differ in other settings than `_place`
+        self._variants: dict[
+            str, list[list[Cell]]
+        ] = {}  # by config, cells that differ in other settings than `_place`
         for name in configs:
-            places = grouped((cell for cell, runs in results.cells.items() if name in runs.configs), _place)
+            places = grouped(
+                (cell for cell, runs in results.cells.items() if name in runs.configs), _place
+            )
             if several := [group for group in places.values() if len(group) > 1]:
                 self._variants[name] = several
 
     def builders(self) -> dict[str, Callable[[], Table]]:
         """Return the builder of each table by its identifier."""
-        variants = {f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._variants}
+        variants = {
+            f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._variants
+        }
         retained = "Test error and retained variance"
         return {
             "X": self._other_runs,
             RETAINED: lambda: self._list(RETAINED, retained, self._retaining),
             **{
-                table: partial(self._list, table, title) for table, title in {"M": "Other measures", **variants}.items()
+                table: partial(self._list, table, title)
+                for table, title in {"M": "Other measures", **variants}.items()
             },
             **({} if self._config else {FIT_TIMES: self._fit_times}),
         }
@@ -71,7 +99,9 @@ class OwnTables:
     @cached_property
     def shown_in(self) -> dict[Cell, list[str]]:
         """Return the tables that show each cell."""
-        tables = {cell: [table] for cell, table in {**self._in_documents, **self._published}.items()}
+        tables = {
+            cell: [table] for cell, table in {**self._in_documents, **self._published}.items()
+        }
         for table, cells in self._lists.items():
             for cell in cells:
                 tables.setdefault(cell, []).append(table)
@@ -95,10 +125,16 @@ class OwnTables:
         """Return the cells of each list but R; no other table shows the cells of X and M, unless X has all cells."""
         shown = self._in_documents.keys() | self._published.keys()
         variants = {
-            f"{VARIANTS}{name}": [cell for group in groups if not shown >= set(group) for cell in group]
+            f"{VARIANTS}{name}": [
+                cell for group in groups if not shown >= set(group) for cell in group
+            ]
             for name, groups in self._variants.items()
         }
-        others = [cell for cell in self._results.cells if cell not in shown and self._is_single(cell, variants)]
+        others = [
+            cell
+            for cell in self._results.cells
+            if cell not in shown and self._is_single(cell, variants)
+        ]
         measures = [cell for cell in others if only_measures(cell)]
         others = [cell for cell in others if not only_measures(cell)]
         if others and self._config and not self._in_documents:
@@ -107,7 +143,10 @@ class OwnTables:
 
     def _is_single(self, cell: Cell, lists: Mapping[str, Sequence[Cell]]) -> bool:
         """Return whether a config plans the cell without other settings of the same method."""
-        return any(cell not in lists.get(f"{VARIANTS}{name}", ()) for name in self._results.cells[cell].configs)
+        return any(
+            cell not in lists.get(f"{VARIANTS}{name}", ())
+            for name in self._results.cells[cell].configs
+        )
 
     def _sorted(self, cells: Collection[Cell]) -> list[Cell]:
         """Sort cells by their problems, in the order of the published tables, then of the results."""
@@ -128,12 +167,16 @@ class OwnTables:
     def _other_runs(self) -> Table:
         """Return X: a row for each method and problem, a column for each threshold."""
         cells = self._sorted(self._lists["X"])
-        rows, labels, remark = _rows(cells, self._names(with_tau=False), self._facts, with_tau=False)
+        rows, labels, remark = _rows(
+            cells, self._names(with_tau=False), self._facts, with_tau=False
+        )
         taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
         given = sorted(set(taus.values()) - {None}, key=lambda tau: (isinstance(tau, str), tau))
         at = {"no tau": "no τ"} if None in taus.values() else {}
         at |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
-        squared = {f"{key}, squared error": f"{label}, squared error, %" for key, label in at.items()}
+        squared = {
+            f"{key}, squared error": f"{label}, squared error, %" for key, label in at.items()
+        }
         table: dict[tuple[str, str], TableCell] = {}
         for cell, tau in taus.items():
             runs, source = self._results.cells[cell], self._results.source(cell)
@@ -153,15 +196,26 @@ class OwnTables:
 
         Cells of published tables that show the retained variance, such as S1, are left out.
         """
-        single = {cell: dict(cell.parameters) for cell in self._results.cells if self._is_single(cell, self._lists)}
-        at_reference = {(cell.problem, cell.method) for cell, own in single.items() if own.get("tau") == REFERENCE_TAU}
+        single = {
+            cell: dict(cell.parameters)
+            for cell in self._results.cells
+            if self._is_single(cell, self._lists)
+        }
+        at_reference = {
+            (cell.problem, cell.method)
+            for cell, own in single.items()
+            if own.get("tau") == REFERENCE_TAU
+        }
         measures = {"retained_variance_percent", "optimality_percent"}
         complete = {layout.id for _, layout in self._layouts if measures & {*layout.also}}
         return [
             cell
             for cell, own in single.items()
             if own.get("data_fraction") in (None, 100.0, AUTO)
-            and (own.get("tau") in (None, REFERENCE_TAU) or (cell.problem, cell.method) not in at_reference)
+            and (
+                own.get("tau") in (None, REFERENCE_TAU)
+                or (cell.problem, cell.method) not in at_reference
+            )
             and "retained_variance_percent" in self._results.cells[cell].quantities
             and (cell in self._published or cell not in self._in_documents)
             and self._published.get(cell) not in complete
@@ -171,19 +225,31 @@ class OwnTables:
         """Return the time that the method of each cell of R and of the lists took to fit."""
         listed = {*self._retaining, *itertools.chain.from_iterable(self._lists.values())}
         timed = [
-            cell for cell, runs in self._results.cells.items() if cell in listed and "fit_time_ms" in runs.quantities
+            cell
+            for cell, runs in self._results.cells.items()
+            if cell in listed and "fit_time_ms" in runs.quantities
         ]
         return self._list(FIT_TIMES, "Time to fit", timed, ("fit_time_ms",))
 
-    def _list(self, table: str, title: str, listed: Collection[Cell] | None = None, quantities: Names = ()) -> Table:
+    def _list(
+        self, table: str, title: str, listed: Collection[Cell] | None = None, quantities: Names = ()
+    ) -> Table:
         """Return a table with a row for each cell (by default those of `_lists`) and a column for each quantity."""
         cells = self._sorted(self._lists.get(table, ()) if listed is None else listed)
         alone = table.startswith(VARIANTS)
         names = distinct_labels(cells, with_tau=True) if alone else self._names(with_tau=True)
         runs = {cell: self._results.cells[cell] for cell in cells}
-        own = dict.fromkeys(name for cell in cells if only_measures(cell) for name in runs[cell].quantities)
-        errors = {cell: error_of(runs[cell].quantities) for cell in cells if not only_measures(cell)}
-        known = [name for name in ERRORS if name in {errors[cell] for cell in errors if runs[cell].n_done}]
+        own = dict.fromkeys(
+            name for cell in cells if only_measures(cell) for name in runs[cell].quantities
+        )
+        errors = {
+            cell: error_of(runs[cell].quantities) for cell in cells if not only_measures(cell)
+        }
+        known = [
+            name
+            for name in ERRORS
+            if name in {errors[cell] for cell in errors if runs[cell].n_done}
+        ]
         listed_too = (*LISTED, "fit_time_ms") if self._config else LISTED
         usual = quantities or (*(known or ERRORS[:1]), *listed_too)
         columns = [*(() if all(map(only_measures, cells)) else usual), *own]
@@ -193,13 +259,17 @@ class OwnTables:
             row, source = rows[cell], self._results.source(cell)
             first = errors[cell] if errors.get(cell) in columns else columns[0]
             for name in columns:
-                is_own = name in runs[cell].quantities and (name not in ERRORS or cell not in errors)
+                is_own = name in runs[cell].quantities and (
+                    name not in ERRORS or cell not in errors
+                )
                 table_cell = TableCell(row, name, (name,), "{}", source=source)
                 if name == first or is_own:
                     table_cell = table_cell.filled(runs[cell], (name,), source)
                 filled[row, name] = table_cell
         titles = {name: described(name).title for name in columns}
-        return Table(table, title, "", "Problem, method", labels, titles, filled, is_list=True, remark=remark)
+        return Table(
+            table, title, "", "Problem, method", labels, titles, filled, is_list=True, remark=remark
+        )
 
 
 def _place(cell: Cell) -> tuple[object, ...]:
@@ -217,7 +287,9 @@ def _rows(
     for cell in cells:
         known = facts.get(cell.problem)
         of_these_data = known is not None and known.data_sha256 == cell.data_sha256
-        problem = f"{cell.problem} ({known.n_features})" if known and of_these_data else cell.problem
+        problem = (
+            f"{cell.problem} ({known.n_features})" if known and of_these_data else cell.problem
+        )
         row = f"{problem}, {names[cell]}"
         rows[cell], labels[row] = row, row
         method = method_label(cell, with_tau=with_tau)
@@ -225,7 +297,11 @@ def _rows(
         if len(row) > LONGEST_LABEL and settings:
             number = numbers.setdefault(settings, len(numbers) + 1)
             labels[row] = f"{problem}, {method}, setting {number}"
-    return rows, labels, " ".join(f"Setting {number}: {settings}." for settings, number in numbers.items())
+    return (
+        rows,
+        labels,
+        " ".join(f"Setting {number}: {settings}." for settings, number in numbers.items()),
+    )
 
 
 def choices_document(results: Results) -> Document:
@@ -240,7 +316,9 @@ def choices_document(results: Results) -> Document:
         n_missing += runs.n_planned - runs.n_done
         record = {
             "row": f"{cell.problem}, {labels[cell]}",
-            "by": "validation error" if retain is None else f"retained variance, {value_text(retain)} %",
+            "by": "validation error"
+            if retain is None
+            else f"retained variance, {value_text(retain)} %",
             "chosen": _chosen(runs) or EMPTY,
             **{name: runs.mean(name) for name in (error_of(runs.quantities), "dimensionality")},
             "n": runs.n_done,

@@ -29,7 +29,17 @@ EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
 """Largest differences of mean dimensionalities that count as equal: a number of features, or a share."""
 
 TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
-HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
+HEADERS = (
+    "First − second",
+    "Means",
+    "Features",
+    "Difference",
+    "95 % interval",
+    "n",
+    "p",
+    "p (Holm)",
+    "Verdict",
+)
 
 
 class Pair(NamedTuple):
@@ -59,7 +69,12 @@ class Pairs(NamedTuple):
 
 
 def compare_pairs(
-    cells: Mapping[Cell, CellRuns], facts: Facts, problem: str, *, quantity: str | None = None, matters: float = 1.0
+    cells: Mapping[Cell, CellRuns],
+    facts: Facts,
+    problem: str,
+    *,
+    quantity: str | None = None,
+    matters: float = 1.0,
 ) -> Pairs:
     """Compare settings of equal threshold, and settings of equal dimensionality, on a problem; see `Pairs`.
 
@@ -77,7 +92,10 @@ def compare_pairs(
         Fewer than two settings have two repeats, or splits, with the quantity; or the runs are on different data.
     """
     check_known("problem", [problem], list(dict.fromkeys(cell.problem for cell in cells)))
-    own, known = {cell: runs for cell, runs in cells.items() if cell.problem == problem}, facts.get(problem)
+    own, known = (
+        {cell: runs for cell, runs in cells.items() if cell.problem == problem},
+        facts.get(problem),
+    )
     if known is None or {cell.data_sha256 for cell in own} != {known.data_sha256}:
         raise StoreError(
             f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."
@@ -85,24 +103,40 @@ def compare_pairs(
         )
     quantity = quantity or error_of({name for runs in own.values() for name in runs.quantities})
     settings = settings_of(own)
-    runs = {name: setting.cells[problem] for name, setting in zip(setting_labels(settings), settings, strict=True)}
+    runs = {
+        name: setting.cells[problem]
+        for name, setting in zip(setting_labels(settings), settings, strict=True)
+    }
     values = {name: by_split(runs[name].values(quantity), known.n_splits) for name in runs}
     sizes = {name: runs[name].mean("dimensionality") for name in runs if len(values[name]) > 1}
     common = _comparable({name: runs[name].cell for name in sizes}, sizes)
     _check_sizes(problem, quantity, known.n_splits, len(sizes), len(common))
-    shared = {pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common}
+    shared = {
+        pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common
+    }
     tests = []
     for (first, second), places in shared.items():
         differences = [values[first][place] - values[second][place] for place in places]
-        tests.append(corrected_t(differences, known.test_ratio) if known.n_splits > 1 else signed_rank(differences))
+        tests.append(
+            corrected_t(differences, known.test_ratio)
+            if known.n_splits > 1
+            else signed_rank(differences)
+        )
     better = -1.0 if described(quantity).more_is_better else 1.0
     compared = []
     for pair, test, p in zip(common, tests, holm([test.p for test in tests]), strict=True):
-        means = tuple(fmean(values[name][place] for place in shared[pair]) if test.n else math.nan for name in pair)
+        means = tuple(
+            fmean(values[name][place] for place in shared[pair]) if test.n else math.nan
+            for name in pair
+        )
         verdict = _verdict(pair[better * test.difference > 0.0], test, p, matters)
-        compared.append(Pair(*pair, common[pair], means, (sizes[pair[0]], sizes[pair[1]]), test, p, *verdict))
+        compared.append(
+            Pair(*pair, common[pair], means, (sizes[pair[0]], sizes[pair[1]]), test, p, *verdict)
+        )
     left_out = tuple(name for name in runs if name not in sizes)
-    return Pairs(problem, quantity, matters, known.n_splits, known.test_ratio, tuple(compared), left_out)
+    return Pairs(
+        problem, quantity, matters, known.n_splits, known.test_ratio, tuple(compared), left_out
+    )
 
 
 def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_pairs: int) -> None:
@@ -110,7 +144,9 @@ def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_
         unit = "splits" if n_splits > 1 else "repeats"
         remedy = "Run more, or name other configs."
         if quantity not in ERRORS:
-            remedy = "Set `predictions: true` in the config, and choose a score for its type of targets."
+            remedy = (
+                "Set `predictions: true` in the config, and choose a score for its type of targets."
+            )
         raise StoreError(
             f"{problem}: expected at least two methods, or settings of a method, with two {unit} or more that have"
             f" {quantity}, got {n_settings}. {remedy}"
@@ -128,7 +164,9 @@ def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
     return {split: fmean(values[repeat] for repeat in repeats) for split, repeats in splits.items()}
 
 
-def _comparable(cells: Mapping[str, Cell], sizes: Mapping[str, float | None]) -> dict[tuple[str, str], Names]:
+def _comparable(
+    cells: Mapping[str, Cell], sizes: Mapping[str, float | None]
+) -> dict[tuple[str, str], Names]:
     """Return the pairs to compare, each with the facts that both settings have in common."""
     near = _nearest(cells, {name: size for name, size in sizes.items() if size is not None})
     # None if another parameter replaces tau; `AUTO` if runs choose it or the method has no tau.
@@ -162,7 +200,9 @@ def _nearest(cells: Mapping[str, Cell], sizes: Mapping[str, float]) -> list[set[
 def _family(cell: Cell) -> Cell:
     """Return a cell without the parameters that set the number of features that are kept, or the candidates for it."""
     kept = (
-        item for item in cell.parameters if item[0] not in ("tau", "n_components") and not item[0].startswith(CHOOSE)
+        item
+        for item in cell.parameters
+        if item[0] not in ("tau", "n_components") and not item[0].startswith(CHOOSE)
     )
     return replace(cell, parameters=tuple(kept))
 
@@ -173,7 +213,13 @@ def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tu
     if not p_holm < ALPHA:
         return f"alike within {matters:g}" if within else "undecided", False
     exceeds = test.low > matters or test.high < -matters
-    size = f", by more than {matters:g}" if exceeds else f", by less than {matters:g}" if within else ""
+    size = (
+        f", by more than {matters:g}"
+        if exceeds
+        else f", by less than {matters:g}"
+        if within
+        else ""
+    )
     return f"{better} is better{size}", exceeds
 
 
@@ -188,18 +234,31 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
     parts = [f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"]
     for at, heading in TITLES.items():
         rows = [_row(pair) for pair in pairs.comparisons if at in pair.at]
-        parts.append(f"{heading}\n\n{text_table(HEADERS, rows, form) if rows else 'No two settings.'}")
+        parts.append(
+            f"{heading}\n\n{text_table(HEADERS, rows, form) if rows else 'No two settings.'}"
+        )
     return "\n\n".join([*parts, *_remarks(pairs)])
 
 
 def _row(pair: Pair) -> Names:
     test = pair.test
-    difference, low, high = (printed(value, SIGNED) for value in (test.difference, test.low, test.high))
+    difference, low, high = (
+        printed(value, SIGNED) for value in (test.difference, test.low, test.high)
+    )
     interval = low if low == EMPTY else f"{low} to {high}"
     sizes = ", ".join(printed(size, ".1f") for size in pair.dimensionalities)
     means = ", ".join(printed(mean, ".2f") for mean in pair.means)
     p_values = (EMPTY if math.isnan(p) else f"{p:.2g}" for p in (test.p, pair.p_holm))
-    return (f"{pair.first} − {pair.second}", means, sizes, difference, interval, str(test.n), *p_values, pair.verdict)
+    return (
+        f"{pair.first} − {pair.second}",
+        means,
+        sizes,
+        difference,
+        interval,
+        str(test.n),
+        *p_values,
+        pair.verdict,
+    )
 
 
 def _remarks(pairs: Pairs) -> list[str]:

@@ -57,11 +57,17 @@ def attempted(reference: Reference, function: Callable[[], Any]) -> Any:
     except PppcaError:
         raise
     except (Exception, SystemExit) as error:
-        places = [place for place in traceback.extract_tb(error.__traceback__) if _is_beside(reference, place.filename)]
+        places = [
+            place
+            for place in traceback.extract_tb(error.__traceback__)
+            if _is_beside(reference, place.filename)
+        ]
         place = f" ({Path(places[-1].filename).name}, line {places[-1].lineno})" if places else ""
         cause = f"{type(error).__name__}: {error}".partition("\n")[0]
         where = f"{reference.name}/reference.yaml: module"
-        raise OwnDataError(f"{where}: expected {reference.module} to work, got {cause}{place}.") from error
+        raise OwnDataError(
+            f"{where}: expected {reference.module} to work, got {cause}{place}."
+        ) from error
 
 
 def _is_beside(reference: Reference, file: str) -> bool:

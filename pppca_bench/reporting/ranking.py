@@ -42,11 +42,17 @@ class MissingRuns(NamedTuple):
 class Ranking(NamedTuple):
     """Methods ranked by mean test error; a method with other settings counts as another method."""
 
-    errors: pd.DataFrame  # mean test errors in percent: a row per data set, the mean over its permutations
-    mean_ranks: pd.Series[float]  # the best first; rank 1 is the least error of a data set, ties share the mean rank
+    errors: (
+        pd.DataFrame
+    )  # mean test errors in percent: a row per data set, the mean over its permutations
+    mean_ranks: pd.Series[
+        float
+    ]  # the best first; rank 1 is the least error of a data set, ties share the mean rank
     friedman_statistic: float  # chi-squared; nan for two methods, or where all have the same errors
     friedman_p: float
-    critical_difference: float  # of mean ranks, by Nemenyi's test at `ALPHA` (Demšar 2006, section 3.2.2)
+    critical_difference: (
+        float  # of mean ranks, by Nemenyi's test at `ALPHA` (Demšar 2006, section 3.2.2)
+    )
     nemenyi: pd.DataFrame  # p of each pair
     wilcoxon: pd.DataFrame  # p of each pair by the paired signed-rank test, with Holm's correction
     n_problems: int  # number of problems, counting the permutations of data sets
@@ -87,11 +93,17 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
     shared = {name: _shared_problems(means) for name, means in of_error.items()}
     quantity = quantity or max(shared, key=lambda name: len(shared[name]))
     problems = shared[quantity]
-    others = dict.fromkeys(problem for name in ERRORS if name != quantity for own in of_error[name] for problem in own)
+    others = dict.fromkeys(
+        problem for name in ERRORS if name != quantity for own in of_error[name] for problem in own
+    )
     errors = pd.DataFrame(of_error[quantity], columns=problems).dropna()
     names = setting_labels(settings, of=[settings[place] for place in errors.index])
     families = [facts[problem].family if problem in facts else problem for problem in problems]
-    data_sets = errors.T.set_axis([names[place] for place in errors.index], axis=1).groupby(families, sort=False).mean()
+    data_sets = (
+        errors.T.set_axis([names[place] for place in errors.index], axis=1)
+        .groupby(families, sort=False)
+        .mean()
+    )
     n_data_sets, n_methods = data_sets.shape
     if n_methods < 2 or n_data_sets < 2:
         raise StoreError(
@@ -134,7 +146,9 @@ def _means(setting: Setting, quantity: str) -> dict[str, float]:
     }
 
 
-def _missing_runs(names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]) -> Iterator[MissingRuns]:
+def _missing_runs(
+    names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]
+) -> Iterator[MissingRuns]:
     for name, setting in zip(names, settings, strict=True):
         for problem in problems if setting.cells.keys() >= set(problems) else ():
             runs = setting.cells[problem]
@@ -182,7 +196,9 @@ def render(ranking: Ranking, form: Format = "terminal") -> str:
     """Render a ranking as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
         return json.dumps(_plain(ranking), indent=1, ensure_ascii=False)
-    return "\n\n".join([text_table(ranking.headers, ranking_rows(ranking), form), *ranking_remarks(ranking)])
+    return "\n\n".join(
+        [text_table(ranking.headers, ranking_rows(ranking), form), *ranking_remarks(ranking)]
+    )
 
 
 def ranking_rows(ranking: Ranking) -> list[list[str]]:
@@ -190,7 +206,12 @@ def ranking_rows(ranking: Ranking) -> list[list[str]]:
     best = ranking.mean_ranks.index[0]
     means = zip(ranking.mean_ranks.items(), ranking.errors.mean(), strict=True)
     return [
-        [str(method), f"{rank:.2f}", f"{error:.2f}", f"{ranking.p(best, method):.2g}" if method != best else ""]
+        [
+            str(method),
+            f"{rank:.2f}",
+            f"{error:.2f}",
+            f"{ranking.p(best, method):.2g}" if method != best else "",
+        ]
         for (method, rank), error in means
     ]
 
@@ -202,20 +223,31 @@ def ranking_remarks(ranking: Ranking) -> list[str]:
         for better, worse in itertools.combinations(map(str, ranking.mean_ranks.index), 2)
         if (p := ranking.p(better, worse)) < ALPHA
     ]
-    remarks = [_explanation(ranking), f"Differing pairs (Wilcoxon, Holm): {'; '.join(differing) or 'none'}."]
+    remarks = [
+        _explanation(ranking),
+        f"Differing pairs (Wilcoxon, Holm): {'; '.join(differing) or 'none'}.",
+    ]
     if ranking.missing_runs:
-        remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.missing_runs)))}.")
+        remarks.append(
+            f"Fewer repeats than planned: {_first(list(map(str, ranking.missing_runs)))}."
+        )
     if ranking.other_problems:
         (other,) = {*ERRORS} - {ranking.quantity}
         names = _first(list(ranking.other_problems))
-        remarks.append(f"Not ranked, since they have another error: {names}. Rank them with `--quantity {other}`.")
+        remarks.append(
+            f"Not ranked, since they have another error: {names}. Rank them with `--quantity {other}`."
+        )
     if ranking.left_out:
-        remarks.append(f"Not ranked, since not run on all of these data sets: {_first(ranking.left_out)}.")
+        remarks.append(
+            f"Not ranked, since not run on all of these data sets: {_first(ranking.left_out)}."
+        )
     return remarks
 
 
 def _first(names: Sequence[str]) -> str:
-    return "; ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    return "; ".join(names[:MAX_NAMES]) + (
+        f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    )
 
 
 def _explanation(ranking: Ranking) -> str:
@@ -224,7 +256,9 @@ def _explanation(ranking: Ranking) -> str:
     sizes = f"{n_methods} methods on {n_data_sets} data sets"
     if ranking.n_problems > n_data_sets:
         sizes += f" ({ranking.n_problems} problems: a data set's error is the mean over its permutations)"
-    friedman = f"Friedman's chi-squared {ranking.friedman_statistic:.2f}, p = {ranking.friedman_p:.2g}. "
+    friedman = (
+        f"Friedman's chi-squared {ranking.friedman_statistic:.2f}, p = {ranking.friedman_p:.2g}. "
+    )
     # 2⁻ⁿ⁺¹ is Wilcoxon's least p value, before Holm's correction: with few data sets, no pair can differ.
     least = math.comb(n_methods, 2) * 2.0 ** (1 - n_data_sets)
     limit = f", which cannot be below {min(1.0, least):.2g} with this number of data sets, whatever the errors"
@@ -241,7 +275,9 @@ def _plain(ranking: Ranking) -> dict[str, object]:
         "mean_ranks": ranking.mean_ranks.to_dict(),
         "quantity": ranking.quantity,
         "errors_percent": ranking.errors.to_dict(orient="index"),
-        "friedman": {"statistic": ranking.friedman_statistic, "p": ranking.friedman_p} if finite else None,
+        "friedman": {"statistic": ranking.friedman_statistic, "p": ranking.friedman_p}
+        if finite
+        else None,
         "critical_difference": ranking.critical_difference,
         "nemenyi_p": ranking.nemenyi.to_dict(),
         "wilcoxon_holm_p": ranking.wilcoxon.to_dict(),

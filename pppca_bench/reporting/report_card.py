@@ -46,7 +46,9 @@ class RunGroup(NamedTuple):
 
     method: str
     constant: Mapping[str, Scalar]  # settings, as in `Cell.settings`, that all cells have in common
-    varied: Mapping[str, tuple[Scalar, ...]]  # values of the other settings, in the order of the runs
+    varied: Mapping[
+        str, tuple[Scalar, ...]
+    ]  # values of the other settings, in the order of the runs
     n_settings: int
     cells: Mapping[Cell, CellRuns]
 
@@ -76,7 +78,10 @@ class RunGroup(NamedTuple):
     @property
     def has_network(self) -> bool:
         """Return whether a network is trained."""
-        return any(learner.entry and "hidden" in {*learner.settings, *learner.varied} for learner in self.learners)
+        return any(
+            learner.entry and "hidden" in {*learner.settings, *learner.varied}
+            for learner in self.learners
+        )
 
     @property
     def reads_inputs(self) -> bool:
@@ -86,13 +91,21 @@ class RunGroup(NamedTuple):
 
     def of_network(self, name: str, default: Scalar = None) -> Scalar:
         """Return the value of a network's setting, such as ``"hidden"``; None if it varies."""
-        having = (learner for learner in reversed(self.learners) if name in {*learner.settings, *learner.varied})
+        having = (
+            learner
+            for learner in reversed(self.learners)
+            if name in {*learner.settings, *learner.varied}
+        )
         return next((learner.settings.get(name) for learner in having), default)
 
 
 def _section(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the settings whose names begin with a prefix (but no deeper names), without the prefix and the rule."""
-    own = {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}
+    own = {
+        name.removeprefix(prefix): value
+        for name, value in settings.items()
+        if name.startswith(prefix)
+    }
     return {name: value for name, value in own.items() if "." not in name and name != "rule"}
 
 
@@ -105,13 +118,22 @@ def group_runs(cells: Mapping[Cell, CellRuns]) -> list[RunGroup]:
 
     def common(runs: Sequence[CellRuns]) -> tuple[object, ...]:
         settings, sizes = runs[0].cell.settings, ((own.cell.problem, own.n_planned) for own in runs)
-        return (runs[0].cell.method, *map(settings.get, ("classifier.rule", "classifier.base.rule")), *sizes)
+        return (
+            runs[0].cell.method,
+            *map(settings.get, ("classifier.rule", "classifier.base.rule")),
+            *sizes,
+        )
 
-    settings = grouped(cells.values(), lambda runs: (runs.cell.method, *runs.cell.settings.items())).values()
+    settings = grouped(
+        cells.values(), lambda runs: (runs.cell.method, *runs.cell.settings.items())
+    ).values()
     groups = []
     for alike in grouped(settings, common).values():
         whole = _group(alike)
-        splits = (_split(alike, name) for name in sorted(whole.varied, key=lambda name: len(whole.varied[name])))
+        splits = (
+            _split(alike, name)
+            for name in sorted(whole.varied, key=lambda name: len(whole.varied[name]))
+        )
         grids = (split for split in splits if split and all(group.is_grid for group in split))
         groups += [whole] if whole.is_grid else next(grids, [whole])
     return groups
@@ -195,11 +217,16 @@ def build_card(
     algorithms = {item for group in run_groups for cell in group.cells for item in cell.algorithms}
     after["Software"] = software(origins, algorithms)
     first: dict[str, str] = {}
-    described = {name: _describe_group(name, group, problems, first) for name, group in groups.items()}
+    described = {
+        name: _describe_group(name, group, problems, first) for name, group in groups.items()
+    }
     if len(groups) == 1:
         sections = [("", 1, before | points | after) for points in described.values()]
     else:
-        sections = [(f"{name}. {_group_title(groups[name])}", 3, points) for name, points in described.items()]
+        sections = [
+            (f"{name}. {_group_title(groups[name])}", 3, points)
+            for name, points in described.items()
+        ]
         sections = [("", 1, before), *sections, ("All settings", 3 + len(POINTS), after)]
     return Card(f"How {config} was run", sections, *_problem_table(problems, own, groups))
 
@@ -225,7 +252,11 @@ def describe_entry(entry: Entry, settings: Mapping[str, Scalar]) -> Points:
             values = value if isinstance(value, tuple) else (value,)
             texts = [f"{part:.12g}" if isinstance(part, float) else str(part) for part in values]
             # A rule is a template, or a mapping of values to sentences; "" for a value that needs no sentence.
-            sentence = rule.get(value) if isinstance(rule, dict) else rule.render(value=value, v=texts, unit=unit)
+            sentence = (
+                rule.get(value)
+                if isinstance(rule, dict)
+                else rule.render(value=value, v=texts, unit=unit)
+            )
             if sentence is not None:
                 points[POINTS[point]] += filter(None, [sentence])
                 del given[name]
@@ -239,7 +270,8 @@ def describe_entry(entry: Entry, settings: Mapping[str, Scalar]) -> Points:
 
 
 def software(
-    origins: Sequence[tuple[str, str, str | None, int]], algorithms: Collection[tuple[str, int | str]]
+    origins: Sequence[tuple[str, str, str | None, int]],
+    algorithms: Collection[tuple[str, int | str]],
 ) -> list[str]:
     """Describe versions of code, libraries and algorithms, and the machines; see `build_card`."""
     counts = Counter[tuple[str, str]]()
@@ -247,12 +279,24 @@ def software(
         if status == "done" and text:
             facts: Mapping[str, Any] = json.loads(text)
             libraries = [
-                f"{name} {facts[name]}" for name in ("numpy", "scipy", "numba", "scikit-learn") if name in facts
+                f"{name} {facts[name]}"
+                for name in ("numpy", "scipy", "numba", "scikit-learn")
+                if name in facts
             ]
-            code = ", ".join([f"pppca {facts.get('pppca', '?')}", f"Python {facts.get('python', '?')}", *libraries])
-            counts[code, ", ".join(str(facts[name]) for name in ("processor", "system") if name in facts)] += n
+            code = ", ".join(
+                [
+                    f"pppca {facts.get('pppca', '?')}",
+                    f"Python {facts.get('python', '?')}",
+                    *libraries,
+                ]
+            )
+            counts[
+                code,
+                ", ".join(str(facts[name]) for name in ("processor", "system") if name in facts),
+            ] += n
     sentences = [
-        f"{code}; on {machine or 'an unknown machine'}" + (f" ({n} runs)." if len(counts) > 1 else ".")
+        f"{code}; on {machine or 'an unknown machine'}"
+        + (f" ({n} runs)." if len(counts) > 1 else ".")
         for (code, machine), n in counts.most_common()
     ]
     if not sentences:
@@ -264,17 +308,25 @@ def software(
 @cache
 def _environment() -> Environment:
     templates = environment()
-    templates.filters |= {"escaped": partial(escaped, form="latex"), "value": value_text, "listed": listed}
+    templates.filters |= {
+        "escaped": partial(escaped, form="latex"),
+        "value": value_text,
+        "listed": listed,
+    }
     return templates
 
 
 @cache
 def _setting_rules() -> dict[str, dict[str, Template | dict[Scalar, str]]]:
     """Return for each point and setting a template, or the sentence of each value."""
-    text = (files("pppca_bench.reporting") / "templates" / "settings.yaml").read_text(encoding="utf-8")
+    text = (files("pppca_bench.reporting") / "templates" / "settings.yaml").read_text(
+        encoding="utf-8"
+    )
     template = _environment().from_string
     return {
-        point: {name: rule if isinstance(rule, dict) else template(rule) for name, rule in rules.items()}
+        point: {
+            name: rule if isinstance(rule, dict) else template(rule) for name, rule in rules.items()
+        }
         for point, rules in yaml.safe_load(text).items()
     }
 
@@ -289,7 +341,9 @@ def _parse_points(titles: Collection[str], text: str) -> Points:
     return points
 
 
-def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: dict[str, str]) -> Points:
+def _describe_group(
+    name: str, group: RunGroup, problems: Sequence[str], first: dict[str, str]
+) -> Points:
     """Return points 3 to 7; a learner with the same settings as in an earlier group refers to that group.
 
     ``first`` has the name of the first group of each description.
@@ -303,17 +357,26 @@ def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: 
             described = {point: [reference] for point, sentences in described.items() if sentences}
         first.setdefault(key, name)
         learners.append((learner, described))
-    choice = {key[len(CHOOSE) :]: value for key, value in group.constant.items() if key.startswith(CHOOSE)}
+    choice = {
+        key[len(CHOOSE) :]: value for key, value in group.constant.items() if key.startswith(CHOOSE)
+    }
     quantities = {name for runs in group.cells.values() for name in runs.numbers}
     sentences: Any = _environment().get_template("rules.txt").module
-    points = _parse_points(POINTS.values(), sentences.of_group(group, learners, choice, problems, quantities))
+    points = _parse_points(
+        POINTS.values(), sentences.of_group(group, learners, choice, problems, quantities)
+    )
     return {title: own or ["Nothing is set."] for title, own in points.items()}
 
 
 def _group_title(group: RunGroup) -> str:
     titles = [learner.title for learner in group.learners]
-    text = titles[0] + "".join(f", {word} {title}" for word, title in zip(("then", "of"), titles[1:], strict=False))
-    shortcuts, hidden = group.constant.get("classifier.shortcuts"), group.constant.get("classifier.hidden")
+    text = titles[0] + "".join(
+        f", {word} {title}" for word, title in zip(("then", "of"), titles[1:], strict=False)
+    )
+    shortcuts, hidden = (
+        group.constant.get("classifier.shortcuts"),
+        group.constant.get("classifier.hidden"),
+    )
     network = [f"hidden {value_text(hidden)}"] if hidden is not None else []
     network += [] if shortcuts is None else ["shortcuts" if shortcuts else "no shortcuts"]
     return f"{text} ({', '.join(network)})" if network else text
@@ -324,9 +387,15 @@ def _problem_table(
 ) -> tuple[list[str], list[list[str]]]:
     """Return headers and rows: sizes, then the connections of each group whose networks read the inputs."""
     counted = {
-        name: group for name, group in groups.items() if group.reads_inputs and group.of_network("hidden") is not None
+        name: group
+        for name, group in groups.items()
+        if group.reads_inputs and group.of_network("hidden") is not None
     }
-    named = [name for name in dict.fromkeys(own.of_network("hidden") for own in counted.values()) if rule_named(name)]
+    named = [
+        name
+        for name in dict.fromkeys(own.of_network("hidden") for own in counted.values())
+        if rule_named(name)
+    ]
     headers = ["Problem", "inputs", "outputs", "training", "validation", "test", "SHA-256"]
     headers += map(str, named)
     headers += [f"connections, {name}" if len(groups) > 1 else "connections" for name in counted]
@@ -334,11 +403,21 @@ def _problem_table(
     for problem in problems:
         row, known = [problem, *[EMPTY] * 6], facts.get(problem)
         if known:
-            sizes = (known.n_features, known.n_outputs, known.n_train, known.n_validation, known.n_test)
+            sizes = (
+                known.n_features,
+                known.n_outputs,
+                known.n_train,
+                known.n_validation,
+                known.n_test,
+            )
             row[1:] = [*map(str, sizes), known.data_sha256[:12]]
         row += [str(_network(name, problem, known) or EMPTY) for name in named]
         for group in counted.values():
-            row.append(_connections(group, problem, known) if known and problem in group.problems else EMPTY)
+            row.append(
+                _connections(group, problem, known)
+                if known and problem in group.problems
+                else EMPTY
+            )
         rows.append(row)
     return headers, rows
 
@@ -355,10 +434,16 @@ def _connections(group: RunGroup, problem: str, known: ProblemFacts) -> str:
         layers = network.hidden
     if not isinstance(layers, tuple) or not isinstance(shortcuts, bool):
         return EMPTY
-    return str(n_connections(known.n_features, list(map(int, layers)), known.n_outputs, shortcuts=shortcuts))
+    return str(
+        n_connections(
+            known.n_features, list(map(int, layers)), known.n_outputs, shortcuts=shortcuts
+        )
+    )
 
 
-def n_connections(n_inputs: int, hidden: Sequence[int], n_outputs: int, *, shortcuts: bool = True) -> int:
+def n_connections(
+    n_inputs: int, hidden: Sequence[int], n_outputs: int, *, shortcuts: bool = True
+) -> int:
     """Count the connections of a feed-forward network, with a bias in each node (Proben1 report, table 7).
 
     With shortcuts each layer takes the inputs and all earlier layers, otherwise only the layer before it.

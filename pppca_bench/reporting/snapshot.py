@@ -21,7 +21,13 @@ from pppca_bench.reporting.plug_in import attempted, checked, from_module
 from pppca_bench.reporting.ranking import Ranking, rank
 from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import Table, fill_table
-from pppca_bench.reporting.verdict_shares import SHARES, Shares, shares_document, verdict_shares, with_shares
+from pppca_bench.reporting.verdict_shares import (
+    SHARES,
+    Shares,
+    shares_document,
+    verdict_shares,
+    with_shares,
+)
 from pppca_bench.runs import Facts
 from pppca_bench.store.database import Store
 
@@ -43,11 +49,20 @@ class Snapshot(Mapping[str, Table | Document]):
     """
 
     def __init__(
-        self, results: Results, facts: Facts, references: Sequence[Reference], folder: Path = Path("results")
+        self,
+        results: Results,
+        facts: Facts,
+        references: Sequence[Reference],
+        folder: Path = Path("results"),
     ) -> None:
         self.results, self.facts, self.references, self.folder = results, facts, references, folder
         shown = self._from_modules("shown")
-        own = OwnTables(results, facts, references, {cell: name for _, cells in shown for cell, name in cells.items()})
+        own = OwnTables(
+            results,
+            facts,
+            references,
+            {cell: name for _, cells in shown for cell, name in cells.items()},
+        )
         fill = partial(fill_table, shown_in=lambda: own.shown_in)
         published: list[tuple[Reference, str, Builder]] = [
             (reference, layout.id, partial(fill, layout, reference, results, facts))
@@ -65,7 +80,9 @@ class Snapshot(Mapping[str, Table | Document]):
             **own.builders(),
         }
         self.shares = cache(self._shares)
-        self._published, self._of_modules = ([name for _, name, _ in own] for own in (published, of_modules))
+        self._published, self._of_modules = (
+            [name for _, name, _ in own] for own in (published, of_modules)
+        )
         self.builders: dict[str, Builder] = {}
         for reference, name, build in (*published, *of_modules):
             if name in self.builders or name in others:
@@ -78,7 +95,10 @@ class Snapshot(Mapping[str, Table | Document]):
 
     def _from_modules(self, function: str, *arguments: object) -> list[tuple[Reference, Any]]:
         """Return what a function of the references' modules returns, where it is not empty."""
-        values = ((reference, from_module(reference, function, self, *arguments)) for reference in self.references)
+        values = (
+            (reference, from_module(reference, function, self, *arguments))
+            for reference in self.references
+        )
         return [(reference, value) for reference, value in values if value]
 
     def __getitem__(self, identifier: str) -> Table | Document:
@@ -93,7 +113,11 @@ class Snapshot(Mapping[str, Table | Document]):
     def _shares(self, identifier: str) -> Shares:
         """Return the shares of the verdicts in a table of means; see `verdict_shares`."""
         table = self[identifier]
-        return verdict_shares(table, self.__getitem__, self.results) if isinstance(table, Table) else []
+        return (
+            verdict_shares(table, self.__getitem__, self.results)
+            if isinstance(table, Table)
+            else []
+        )
 
     @property
     def all_shares(self) -> Shares:
@@ -110,11 +134,16 @@ class Snapshot(Mapping[str, Table | Document]):
     @property
     def of_texts(self) -> list[Document]:
         """Return the tables of texts, with runs or without, but not the shares of the verdicts."""
-        return [table for name in (*self._of_modules, "C") if isinstance(table := self[name], Document)]
+        return [
+            table for name in (*self._of_modules, "C") if isinstance(table := self[name], Document)
+        ]
 
     def with_shares(self, tables: Iterable[Table | Document]) -> list[Table | Document]:
         """Return tables, the published tables with the shares of their verdicts."""
-        return [with_shares(table, self.shares(table.id)) if isinstance(table, Table) else table for table in tables]
+        return [
+            with_shares(table, self.shares(table.id)) if isinstance(table, Table) else table
+            for table in tables
+        ]
 
     @property
     def with_runs(self) -> list[Table | Document]:
@@ -132,13 +161,18 @@ class Snapshot(Mapping[str, Table | Document]):
         for spec in self.ranking_specs:
             cells = self.results.of_config(*spec.configs)
             with suppress(StoreError):
-                rankings.append((spec, rank(cells or (self.results.cells if spec.missing else {}), self.facts)))
+                rankings.append(
+                    (spec, rank(cells or (self.results.cells if spec.missing else {}), self.facts))
+                )
         return rankings
 
     def figures(self, store: Store) -> list[Figure]:
         """Return the figures; their learning curves are read from the database."""
         figures = build_figures(self.results, store, self.of_means, self.references)
-        return [*figures, *(figure for _, own in self._from_modules("figures", store) for figure in own)]
+        return [
+            *figures,
+            *(figure for _, own in self._from_modules("figures", store) for figure in own),
+        ]
 
     def answers(self, figures: Sequence[Figure]) -> Answers:
         """Return the answers to the claims of the references."""
@@ -194,6 +228,8 @@ def take_snapshot(
     }
     results = Results(kept)
     known = store.problems()
-    facts = {name: known[name] for name in dict.fromkeys(cell.problem for cell in kept) if name in known}
+    facts = {
+        name: known[name] for name in dict.fromkeys(cell.problem for cell in kept) if name in known
+    }
     check_selectors(added, results.cells, method_names())
     return Snapshot(results, facts, [*references, *added], store.path.parent)

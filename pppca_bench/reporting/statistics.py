@@ -62,7 +62,9 @@ def student_t(share: float, degrees: float) -> float:
 def summarise_values(values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
     """Summarise quantities, given their values by repeat, and the correlation of `CORRELATED` over the repeats."""
     names = (*values, "correlation")
-    return {name: own for name in names if (own := summary_of(name, lambda each: values.get(each, {})))}
+    return {
+        name: own for name in names if (own := summary_of(name, lambda each: values.get(each, {})))
+    }
 
 
 def measured(quantity: str) -> Names:
@@ -70,10 +72,16 @@ def measured(quantity: str) -> Names:
     return CORRELATED if quantity == "correlation" else (quantity,)
 
 
-def summary_of(quantity: str, values: Values, repeats: Collection[int] | None = None) -> Summary | None:
+def summary_of(
+    quantity: str, values: Values, repeats: Collection[int] | None = None
+) -> Summary | None:
     """Summarise a quantity over some repeats (all by default), given the values by name; None if undefined."""
     kept = [
-        {repeat: value for repeat, value in values(name).items() if repeats is None or repeat in repeats}
+        {
+            repeat: value
+            for repeat, value in values(name).items()
+            if repeats is None or repeat in repeats
+        }
         for name in measured(quantity)
     ]
     if quantity == "correlation":
@@ -104,7 +112,11 @@ def five_number_summary(values: Sequence[float]) -> tuple[float, ...]:
 
     Choice: quartiles lie between the sorted values in proportion to their ranks, the minimum at 0 and the maximum at 1.
     """
-    quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+    quartiles = (
+        statistics.quantiles(values, n=4, method="inclusive")
+        if len(values) > 1
+        else [values[0]] * 3
+    )
     return (min(values), quartiles[0], statistics.median(values), quartiles[2], max(values))
 
 
@@ -115,7 +127,9 @@ class Histogram(NamedTuple):
     marked: int | None
 
 
-def histogram(values: Sequence[float], marked: float | None = None, *, length: int, width: int) -> Histogram:
+def histogram(
+    values: Sequence[float], marked: float | None = None, *, length: int, width: int
+) -> Histogram:
     """Count values, at least one, in bins of a width on an axis of a length, which ends with the outermost numbers.
 
     The middle has numbers that are all the same.
@@ -160,9 +174,15 @@ def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
         return PairedTest(n, mean, math.nan, math.nan, math.nan)
     error = math.sqrt(1.0 / n + ratio) * statistics.stdev(differences)
     if error <= 10.0**-DECIMALS:  # constant differences: their spread is unknown
-        return PairedTest(n, mean, mean, mean, 1.0) if abs(mean) <= error else PairedTest(n, mean, *[math.nan] * 3)
+        return (
+            PairedTest(n, mean, mean, mean, 1.0)
+            if abs(mean) <= error
+            else PairedTest(n, mean, *[math.nan] * 3)
+        )
     half = student_t(0.975, n - 1) * error
-    return PairedTest(n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
+    return PairedTest(
+        n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error))
+    )
 
 
 def signed_rank(differences: Sequence[float]) -> PairedTest:
@@ -176,13 +196,17 @@ def signed_rank(differences: Sequence[float]) -> PairedTest:
     rounded = [round(value, DECIMALS) for value in differences]
     if len(rounded) < 2:
         return student
-    return student._replace(p=float(wilcoxon(rounded, zero_method="zsplit").pvalue) if any(rounded) else 1.0)
+    return student._replace(
+        p=float(wilcoxon(rounded, zero_method="zsplit").pvalue) if any(rounded) else 1.0
+    )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p values with Holm's correction (1979); nan stays nan and does not count."""
     p, order, adjusted = _sorted_p(p_values)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    adjusted[order] = np.minimum(
+        1.0, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
+    )
     return list(adjusted.tolist())
 
 
@@ -194,7 +218,9 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     return list(adjusted.tolist())
 
 
-def _sorted_p(p_values: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+def _sorted_p(
+    p_values: Sequence[float],
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """Return p values, the order of those that are known, and an array of nan for the corrected values."""
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]

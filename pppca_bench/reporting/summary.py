@@ -45,19 +45,27 @@ class CellRuns:
     @cached_property
     def configs(self) -> frozenset[str]:
         """Names of the configs that ask for at least one of the runs."""
-        return frozenset(name for names in set(self.columns["configs"]) for name in names.split("\n"))
+        return frozenset(
+            name for names in set(self.columns["configs"]) for name in names.split("\n")
+        )
 
     def asked_by(self, configs: Collection[str]) -> CellRuns:
         """Return the runs that any of the configs asks for."""
-        asked = [not set(configs).isdisjoint(names.split("\n")) for names in self.columns["configs"]]
+        asked = [
+            not set(configs).isdisjoint(names.split("\n")) for names in self.columns["configs"]
+        ]
         if all(asked):
             return self
-        return CellRuns(self.cell, self.changed, {name: column[asked] for name, column in self.columns.items()})
+        return CellRuns(
+            self.cell, self.changed, {name: column[asked] for name, column in self.columns.items()}
+        )
 
     def of_done(self, column: str) -> NDArray[Any]:
         """Return a column of the done runs."""
         values = self.columns[column]
-        return values if self.n_done == self.n_planned else values[self._is_done]  # a million runs are not copied
+        return (
+            values if self.n_done == self.n_planned else values[self._is_done]
+        )  # a million runs are not copied
 
     @cached_property
     def numbers(self) -> Mapping[str, NDArray[np.float64]]:
@@ -73,7 +81,9 @@ class CellRuns:
         if (numbers := self.numbers.get(quantity)) is None:
             return {}
         known = ~np.isnan(numbers)
-        return dict(zip(self.of_done("repeat")[known].tolist(), numbers[known].tolist(), strict=True))
+        return dict(
+            zip(self.of_done("repeat")[known].tolist(), numbers[known].tolist(), strict=True)
+        )
 
     @cached_property
     def quantities(self) -> Mapping[str, Summary]:
@@ -90,7 +100,9 @@ class CellRuns:
         entry = stored_method(self.cell.method)
         timed_by = entry.timed_by if entry else ""  # operations are counted with and without times
         parameters = [item for item in self.cell.parameters if item[0] != timed_by]
-        text = json.dumps([self.cell.method, parameters, self.cell.classifier, self.cell.data_sha256])
+        text = json.dumps(
+            [self.cell.method, parameters, self.cell.classifier, self.cell.data_sha256]
+        )
         return hashlib.sha256(text.encode()).hexdigest()[:16] if self.n_done else ""
 
     @cached_property
@@ -102,7 +114,9 @@ class CellRuns:
         return tuple("code" if name == "pppca" else name for name in differing)
 
 
-NO_RUNS = CellRuns(Cell("", "", "", (), ()), (), dict.fromkeys((*RUN_COLUMNS, "configs"), np.empty(0, object)))
+NO_RUNS = CellRuns(
+    Cell("", "", "", (), ()), (), dict.fromkeys((*RUN_COLUMNS, "configs"), np.empty(0, object))
+)
 """Runs of no cell."""
 
 
@@ -119,7 +133,9 @@ def split_by_cell(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> dict[Cel
     split = {}
     for start, stop in pairwise([*starts, len(order)]):
         cell, changed = cells[columns["cell"][stop - 1]]
-        split[cell] = CellRuns(cell, changed, {name: column[start:stop] for name, column in columns.items()})
+        split[cell] = CellRuns(
+            cell, changed, {name: column[start:stop] for name, column in columns.items()}
+        )
     return split
 
 
@@ -163,14 +179,17 @@ class Results:
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
         """Return the cells that any of the configs asks for, with the runs that they ask for."""
-        asked = {cell: runs for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)}
+        asked = {
+            cell: runs for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)
+        }
         return {cell: runs.asked_by(configs) for cell, runs in asked.items()}
 
     def _matching(self, selector: Selector, configs: Names = ()) -> list[Cell]:
         return [
             cell
             for cell in self._by_method.get((selector.problem, selector.method), ())
-            if selector.matches(cell) and (not configs or not self.cells[cell].configs.isdisjoint(configs))
+            if selector.matches(cell)
+            and (not configs or not self.cells[cell].configs.isdisjoint(configs))
         ]
 
     def _summary(self, selector: Selector, configs: Names = ()) -> CellRuns:

@@ -27,8 +27,12 @@ class TableCell(NamedTuple):
     ours: Mapping[str, Summary] = MappingProxyType({})
     published: Mapping[str, Number] = MappingProxyType({})
     runs: CellRuns = NO_RUNS  # that fill it
-    selector: Selector | None = None  # selects the runs that fill it; None if no run can, or in a list
-    fillable: bool = False  # whether runs or a problem's data can fill it; false for numbers that a source cites
+    selector: Selector | None = (
+        None  # selects the runs that fill it; None if no run can, or in a list
+    )
+    fillable: bool = (
+        False  # whether runs or a problem's data can fill it; false for numbers that a source cites
+    )
     listed_in: Names = ()  # tables with its runs, if several settings would fill it, so that it is empty
     source: CellSource | None = None
 
@@ -47,7 +51,9 @@ class TableCell(NamedTuple):
         """Return whether planned repeats are missing; repeats without the cell's quantities count as done."""
         return max(self.n, self.runs.n_done) < self.runs.n_planned
 
-    def filled(self, runs: CellRuns, quantities: Collection[str], source: CellSource | None) -> TableCell:
+    def filled(
+        self, runs: CellRuns, quantities: Collection[str], source: CellSource | None
+    ) -> TableCell:
         """Return the cell with the given quantities of its runs."""
         ours = {name: quantity for name, quantity in runs.quantities.items() if name in quantities}
         return self._replace(ours=ours, runs=runs, source=source)
@@ -71,7 +77,9 @@ class Table(NamedTuple):
     remark: str = ""  # printed below
     remark_on: Names = ()  # keys of the rows or columns of the remark; empty for the whole table
     lead: str = ""  # printed above
-    shares: str = ""  # paragraph on the shares of the verdicts (`verdict_shares.with_shares`), printed below
+    shares: str = (
+        ""  # paragraph on the shares of the verdicts (`verdict_shares.with_shares`), printed below
+    )
 
     @property
     def has_runs(self) -> bool:
@@ -103,8 +111,14 @@ class Table(NamedTuple):
         has_remark = not self.remark_on or not (rows | columns).isdisjoint(self.remark_on)
         return self._replace(
             row_labels={key: label for key, label in self.row_labels.items() if key in rows},
-            column_labels={key: label for key, label in self.column_labels.items() if key in columns},
-            cells={place: cell for place, cell in self.cells.items() if place[0] in rows and place[1] in columns},
+            column_labels={
+                key: label for key, label in self.column_labels.items() if key in columns
+            },
+            cells={
+                place: cell
+                for place, cell in self.cells.items()
+                if place[0] in rows and place[1] in columns
+            },
             remark=self.remark if has_remark else "",
         )
 
@@ -147,10 +161,15 @@ def fill_table(
             known, sizes = facts.get(problem or ""), [name for name in shows if name in SIZES]
             values = {name: float(getattr(known, name)) for name in sizes} if known else {}
             # The interval of a size is the size itself.
-            ours = {name: summarise([value])._replace(low=value, high=value) for name, value in values.items()}
+            ours = {
+                name: summarise([value])._replace(low=value, high=value)
+                for name, value in values.items()
+            }
             cell = cell._replace(ours=ours, fillable=problem is not None and bool(sizes))
         else:
-            cell = _with_runs(cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, shown_in)
+            cell = _with_runs(
+                cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, shown_in
+            )
         cells[row.key, column.key] = cell
     return Table(
         layout.id,
@@ -185,13 +204,17 @@ def _with_runs(
     """Return a cell filled by the runs of its selector."""
     matching = results.matching(selector, configs)
     if len(matching) > 1:
-        listed_in = dict.fromkeys(table for match in matching for table in shown_in().get(match, ()))
+        listed_in = dict.fromkeys(
+            table for match in matching for table in shown_in().get(match, ())
+        )
         return cell._replace(fillable=True, listed_in=tuple(listed_in))
     method = stored_method(selector.method)
     if method is not None and not method.reduces:
         quantities.discard("dimensionality")  # always the number of features
     source = results.source(matching[0], configs) if matching else None
-    return cell.filled(results.summary(selector, configs), quantities, source)._replace(fillable=True)
+    return cell.filled(results.summary(selector, configs), quantities, source)._replace(
+        fillable=True
+    )
 
 
 def _label(line: Line, reference: Reference, facts: Facts) -> str:

@@ -29,7 +29,12 @@ from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import grouped
 
-SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "consistent": "~", "differs": "≠", "not run": EMPTY}
+SIGNS: Mapping[Verdict, str] = {
+    "reproduced": "=",
+    "consistent": "~",
+    "differs": "≠",
+    "not run": EMPTY,
+}
 """Signs of the verdicts, printed beside differences."""
 
 _NOT_RUN = Summary(math.nan, math.nan, 0, math.nan, math.nan)
@@ -49,7 +54,9 @@ def document_of(table: Table | Document, *, sd: bool = False, paired: bool = Tru
     if isinstance(table, Document):
         return table
     quantities = [described(name) for name in table.column_labels] if table.is_list else []
-    meanings = [f"{_unitless(one.short)}: {_lower(_unitless(one.title))}" for one in quantities if one.short]
+    meanings = [
+        f"{_unitless(one.short)}: {_lower(_unitless(one.title))}" for one in quantities if one.short
+    ]
     paired = paired and table.spread
     grid = partial(_grid, table, paired)
     ours = grid("", "", partial(_ours, sd and not paired))
@@ -58,7 +65,9 @@ def document_of(table: Table | Document, *, sd: bool = False, paired: bool = Tru
         has_runs=table.has_runs,
         others=list(_further_grids(table, grid)),
         lead=table.lead,
-        short_headers=[table.row_header, *(one.short or one.title for one in quantities)] if quantities else (),
+        short_headers=[table.row_header, *(one.short or one.title for one in quantities)]
+        if quantities
+        else (),
         legend=f"{'; '.join(meanings)}." if meanings else "",
     )
 
@@ -88,10 +97,18 @@ def records(table: Table) -> list[dict[str, object]]:
         for quantity in (*cell.shows, *table.also, *table.notes):
             ours, published = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
             if ours.n or published or cell.runs.n_planned:
-                record: dict[str, object] = {"row": cell.row, "column": cell.column, "quantity": quantity}
+                record: dict[str, object] = {
+                    "row": cell.row,
+                    "column": cell.column,
+                    "quantity": quantity,
+                }
                 record["published"] = published.value if published else None
                 record |= {name: none_if_nan(value) for name, value in ours._asdict().items()}
-                listed.append(record | {"n_planned": cell.runs.n_planned, "n_failed": cell.runs.n_failed} | source)
+                listed.append(
+                    record
+                    | {"n_planned": cell.runs.n_planned, "n_failed": cell.runs.n_failed}
+                    | source
+                )
     return listed
 
 
@@ -132,12 +149,18 @@ def _published(cell: TableCell) -> tuple[str, str]:
     return filled(cell.form, published_texts(cell)), EMPTY if sd is None else number_text(first, sd)
 
 
-def _difference(verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCell) -> tuple[str, str]:
+def _difference(
+    verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCell
+) -> tuple[str, str]:
     """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
     differences = {
-        name: cell.ours[name].mean - cell.published[name].value for name in cell.ours.keys() & cell.published
+        name: cell.ours[name].mean - cell.published[name].value
+        for name in cell.ours.keys() & cell.published
     }
-    texts = [number_text(name, differences[name], "+") if name in differences else "" for name in cell.shows]
+    texts = [
+        number_text(name, differences[name], "+") if name in differences else ""
+        for name in cell.shows
+    ]
     verdict = verdicts.get((cell.row, cell.column, cell.shows[0]), "not compared")
     return filled(cell.form, texts), SIGNS.get(verdict, "")
 
@@ -152,13 +175,18 @@ def ours_text(cell: TableCell, *, sd: bool = False) -> str:
     for name in cell.shows:
         ours = cell.ours.get(name, _NOT_RUN)
         text = number_text(name, ours.mean) if ours.n else ""
-        texts.append(f"{text} ± {number_text(name, ours.sd)}" if sd and not math.isnan(ours.sd) else text)
+        texts.append(
+            f"{text} ± {number_text(name, ours.sd)}" if sd and not math.isnan(ours.sd) else text
+        )
     return filled(cell.form, texts) + ("*" if cell.incomplete else "")
 
 
 def published_texts(cell: TableCell) -> list[str]:
     """Return the published numbers of a cell as printed, in the order of ``shows``; "" for a missing number."""
-    return [true_minus(cell.published[name].text) if name in cell.published else "" for name in cell.shows]
+    return [
+        true_minus(cell.published[name].text) if name in cell.published else ""
+        for name in cell.shows
+    ]
 
 
 def filled(form: str, texts: Sequence[str]) -> str:
@@ -173,22 +201,40 @@ def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
         return [("", EMPTY)]
     pieces = form.split("{}")
     end = pieces[n_given] if n_given == len(pieces) - 1 else ""
-    return [*((piece, text or EMPTY) for piece, text in zip(pieces, texts[:n_given], strict=False)), (end, "")]
+    return [
+        *((piece, text or EMPTY) for piece, text in zip(pieces, texts[:n_given], strict=False)),
+        (end, ""),
+    ]
 
 
 def notes(table: Table) -> list[str]:
     """Return the paragraphs below a table."""
     # Explain the numbers of cells with brackets.
-    shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
-    texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
+    shown = {
+        (cell.form, cell.shows)
+        for cell in table.cells.values()
+        if len(cell.shows) > 1 and "(" in cell.form
+    }
+    texts = sorted(
+        {filled(form, [_lower(described(name).title) for name in names]) for form, names in shown}
+    )
     basis = [f"Each cell shows {' or '.join(texts)}."] if texts else []
     # The cells of a row of a list have the same runs.
-    places = {(cell.row, "" if table.is_list else cell.column): cell.runs.differing for cell in table.cells.values()}
+    places = {
+        (cell.row, "" if table.is_list else cell.column): cell.runs.differing
+        for cell in table.cells.values()
+    }
     mixed = list(filter(None, places.values()))
     differing = ", ".join(sorted(set[str]().union(*mixed)))
-    origins = f"In {len(mixed)} cells, the repeats were computed with different {differing}." if mixed else ""
+    origins = (
+        f"In {len(mixed)} cells, the repeats were computed with different {differing}."
+        if mixed
+        else ""
+    )
     columns = [described(name) for name in table.column_labels] if table.is_list else []
-    meanings = [f"{_unitless(column.title)} is {column.meaning}." for column in columns if column.meaning]
+    meanings = [
+        f"{_unitless(column.title)} is {column.meaning}." for column in columns if column.meaning
+    ]
     basis += _notes_on_repeats(table)
     compared = _note_on_differences(table), _note_on_rules(table)
     paragraphs = [" ".join(basis), *compared, _note_on_settings(table), origins, *meanings]
@@ -211,7 +257,11 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
     for quantity in table.notes:
         ours = [cell.ours[quantity].mean for cell in table.cells.values() if quantity in cell.ours]
         numbers = table.reference.numbers.items() if table.reference else ()
-        published = [cell[quantity].text for (name, *_), cell in numbers if name == table.id and quantity in cell]
+        published = [
+            cell[quantity].text
+            for (name, *_), cell in numbers
+            if name == table.id and quantity in cell
+        ]
         text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
         yield text + (f" (published: {published[0]})." if published else ".")
     if incomplete := table.incomplete_cells:
@@ -227,7 +277,9 @@ def _note_on_differences(table: Table) -> str:
     for quantity, compared in grouped(of_repeats, attrgetter("quantity")).items():
         mean, n_below = mean_difference(compared)
         title = _lower(_unitless(described(quantity).title))
-        texts.append(f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(compared)} below)")
+        texts.append(
+            f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(compared)} below)"
+        )
     return f"Ours − published, on average: {', '.join(texts)}." if texts else ""
 
 
@@ -240,7 +292,9 @@ def _note_on_rules(table: Table) -> str:
             if rule and rule.runs and rule.unit == "sd" and rule.compare != "correlations":
                 runs = "a single run" if rule.runs == 1 else f"{rule.runs} runs"
                 whose = "our" if number.sd is None else "the published"
-                texts[f"{runs} behind a published mean, margin {rule.margin:g} times {whose} standard deviation"] = None
+                texts[
+                    f"{runs} behind a published mean, margin {rule.margin:g} times {whose} standard deviation"
+                ] = None
     return f"Verdicts: {'; '.join(texts)}." if texts else ""
 
 

@@ -70,26 +70,38 @@ def verdict_shares(table: Table, other: Callable[[str], object], results: Result
         programs[RIGHT].append(right)
         programs[OFF].append(off)
     for placebo in (placebo for placebo in table.reference.placebos if table.id in placebo.tables):
-        programs[placebo.name] = [_with_placebo(table, placebo, other, results, table.reference.configs)]
+        programs[placebo.name] = [
+            _with_placebo(table, placebo, other, results, table.reference.configs)
+        ]
     judged: dict[str, _Judged] = {
         name: grouped(
-            (item for each in variants for item in compare([each]) if item.is_result and item.n), attrgetter("place")
+            (item for each in variants for item in compare([each]) if item.is_result and item.n),
+            attrgetter("place"),
         )
         for name, variants in programs.items()
     }
     several, records = any(len(cell.shows) > 1 for cell in table.cells.values()), []
-    for quantity, of_ours in grouped(judged[OURS], lambda place: place[3] if several else "").items():
+    for quantity, of_ours in grouped(
+        judged[OURS], lambda place: place[3] if several else ""
+    ).items():
         for program, own in judged.items():
             if places := [place for place in of_ours if place in own]:
                 name = described(quantity).title.partition(",")[0] if quantity else ALL
-                record = {"source": table.reference.title, "row": table.id, "quantity": name, "program": program}
+                record = {
+                    "source": table.reference.title,
+                    "row": table.id,
+                    "quantity": name,
+                    "program": program,
+                }
                 records.append(record | _shares(judged, program, places))
     return records
 
 
 def _shares(judged: Mapping[str, _Judged], program: str, places: Sequence[Place]) -> dict[str, Any]:
     """Return the shares of a program's numbers in some places, ours and those of a right program."""
-    shares: dict[str, Any] = {verdict: _share(judged[program], places, verdict) for verdict in _SHOWN}
+    shares: dict[str, Any] = {
+        verdict: _share(judged[program], places, verdict) for verdict in _SHOWN
+    }
     ours, right, tells = _share(judged[OURS], places), _share(judged[RIGHT], places), None
     if program not in (OURS, RIGHT, OFF) and right is not None:
         tells = "yes" if 2.0 * shares["reproduced"] <= right and right > 0.0 else "no"
@@ -118,7 +130,10 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
     published: list[dict[str, Number]] = [{} for _ in range(N_DRAWS)]
     ours: list[dict[str, Summary]] = [{} for _ in range(N_DRAWS)]
     for quantity, number in cell.published.items():
-        rule, values = rule_of(table, cell, quantity), {name: cell.runs.values(name) for name in measured(quantity)}
+        rule, values = (
+            rule_of(table, cell, quantity),
+            {name: cell.runs.values(name) for name in measured(quantity)},
+        )
         repeats = list(next(iter(values.values())))
         if rule is None or rule.runs is None or len(repeats) < 2 * rule.runs:
             continue
@@ -129,13 +144,22 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
             rest = summary_of(quantity, values.__getitem__, order[rule.runs :])
             if theirs and rest:
                 sd = None if number.sd is None else round(theirs.sd, digits)
-                published[draw][quantity], ours[draw][quantity] = Number(f"{theirs.mean:.{digits}f}", sd), rest
-    return [cell._replace(published=own, ours=rest) for own, rest in zip(published, ours, strict=True)]
+                published[draw][quantity], ours[draw][quantity] = (
+                    Number(f"{theirs.mean:.{digits}f}", sd),
+                    rest,
+                )
+    return [
+        cell._replace(published=own, ours=rest) for own, rest in zip(published, ours, strict=True)
+    ]
 
 
 def _off(table: Table, cell: TableCell) -> TableCell:
     rules = {quantity: rule_of(table, cell, quantity) for quantity in cell.ours}
-    shifted = {name: off_by_margin(cell.published[name], cell.ours[name], rule) for name, rule in rules.items() if rule}
+    shifted = {
+        name: off_by_margin(cell.published[name], cell.ours[name], rule)
+        for name, rule in rules.items()
+        if rule
+    }
     return cell._replace(ours=shifted)
 
 
@@ -144,12 +168,18 @@ def _with_placebo(
 ) -> Table:
     """Return a table with the numbers of a placebo in place of ours."""
     source = other(placebo.table) if placebo.table else table
-    after = {row: following for cycle in placebo.cycles for row, following in pairwise((*cycle, cycle[0]))}
+    after = {
+        row: following
+        for cycle in placebo.cycles
+        for row, following in pairwise((*cycle, cycle[0]))
+    }
     cells = {}
     for (row, column), cell in table.cells.items():
         ours: Mapping[str, Summary] = {}
         if placebo.includes(table.id, row, column) and cell.selector and placebo.runs:
-            ours = results.summary(_in_place(cell.selector, placebo, results, configs), configs).quantities
+            ours = results.summary(
+                _in_place(cell.selector, placebo, results, configs), configs
+            ).quantities
         elif placebo.includes(table.id, row, column) and isinstance(source, Table):
             place = (after.get(row, "") if after else row, column)
             ours = source.cells[place].ours if place in source.cells else {}
@@ -161,7 +191,11 @@ def _in_place(selector: Selector, placebo: Placebo, results: Results, configs: N
     """Return the selector of a placebo's runs in place of the runs of a cell."""
     asked = {"problem": selector.problem, "method": selector.method, **placebo.runs}
     problem, method = str(asked.pop("problem")), str(asked.pop("method"))
-    known = {name for cell in results.matching(Selector(problem, method), configs) for name in cell.settings}
+    known = {
+        name
+        for cell in results.matching(Selector(problem, method), configs)
+        for name in cell.settings
+    }
     asked = {name: value for name, value in selector.settings if name in known} | asked
     return Selector(problem, method, tuple(sorted(asked.items())))
 
@@ -171,16 +205,23 @@ def with_shares(table: Table, shares: Shares) -> Table:
     lines, lead = [], []
     for quantity, (own, *others) in grouped(shares, itemgetter("quantity")).items():
         start, n = "" if quantity == ALL else f"{quantity}: ", own["n"]
-        lines.append(f"{start}{own['ours']} of {n} numbers are reproduced ({own['reproduced']:.0f} %).")
+        lines.append(
+            f"{start}{own['ours']} of {n} numbers are reproduced ({own['reproduced']:.0f} %)."
+        )
         if others:
-            texts = [f"{each['program']} {each['reproduced']:.0f} %{_of(each['n'], n)}" for each in others]
+            texts = [
+                f"{each['program']} {each['reproduced']:.0f} %{_of(each['n'], n)}"
+                for each in others
+            ]
             lines.append(f"Other programs would get: {', '.join(texts)}.")
         methods = {cell.selector.method for cell in table.cells.values() if cell.selector}
         program = title_of(methods.pop()) if start and len(methods) == 1 else "our program"
         for each in (each for each in others if each["tells"] == "no"):
             counts = f"{each['ours']} against {each['reproduced'] * each['n'] / 100.0:.0f} of {each['n']} numbers"
             verb = f"does not tell {program} from {each['program']}"
-            lead.append(f"{start}{'this' if start else 'This'} table {verb}, since {counts} are reproduced.")
+            lead.append(
+                f"{start}{'this' if start else 'This'} table {verb}, since {counts} are reproduced."
+            )
     return table._replace(lead=" ".join(lead), shares=" ".join(lines))
 
 
@@ -190,18 +231,31 @@ def _of(n: int, n_all: int) -> str:
 
 def shares_document(shares: Shares) -> Document:
     """Return the shares of the verdicts in all published tables as a document."""
-    columns = [("table", "{row}"), ("quantity", "{quantity}"), ("program", "{program}"), ("numbers", "{n}")]
-    columns += [(verdict, f"{{{verdict}:.0f}} %") for verdict in _SHOWN] + [("told apart", "{tells}")]
-    return Document.of_records(SHARES, "Shares of the verdicts of right and wrong programs", columns, shares)
+    columns = [
+        ("table", "{row}"),
+        ("quantity", "{quantity}"),
+        ("program", "{program}"),
+        ("numbers", "{n}"),
+    ]
+    columns += [(verdict, f"{{{verdict}:.0f}} %") for verdict in _SHOWN] + [
+        ("told apart", "{tells}")
+    ]
+    return Document.of_records(
+        SHARES, "Shares of the verdicts of right and wrong programs", columns, shares
+    )
 
 
 def by_source(shares: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
     """Return the shares of reproduced numbers of right and wrong programs, over the tables of each source, as texts."""
     texts = {}
     for source, records in grouped(shares, itemgetter("source")).items():
-        programs = grouped((each for each in records if each["program"] not in (OURS, OFF)), itemgetter("program"))
+        programs = grouped(
+            (each for each in records if each["program"] not in (OURS, OFF)), itemgetter("program")
+        )
         totals = {program: _over_tables(own) for program, own in programs.items()}
-        texts[source] = "; ".join(f"{program}: {share:.0f} %" for program, (share, _) in totals.items())
+        texts[source] = "; ".join(
+            f"{program}: {share:.0f} %" for program, (share, _) in totals.items()
+        )
         if RIGHT in totals:
             texts[source] += f"; ours on the numbers of {RIGHT}: {totals[RIGHT][1]:.0f} %"
     return texts
@@ -210,5 +264,8 @@ def by_source(shares: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
 def _over_tables(records: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     """Return the share of the numbers that a program reproduces, and that ours reproduces of the same numbers."""
     n = sum(each["n"] for each in records)
-    reproduced, ours = sum(each["n"] * each["reproduced"] for each in records), sum(each["ours"] for each in records)
+    reproduced, ours = (
+        sum(each["n"] * each["reproduced"] for each in records),
+        sum(each["ours"] for each in records),
+    )
     return reproduced / n, 100.0 * ours / n

@@ -57,7 +57,9 @@ class _Scale(NamedTuple):
 _IDENTITY = _Scale(float, float, lambda _: 1.0)
 _LOGARITHM = _Scale(math.log, math.exp, lambda value: 1.0 / value)
 _FISHER = _Scale(
-    lambda r: math.atanh(max(-_NEARLY_1, min(_NEARLY_1, r))), math.tanh, lambda r: 1.0 / max(1.0 - r**2, 1e-15)
+    lambda r: math.atanh(max(-_NEARLY_1, min(_NEARLY_1, r))),
+    math.tanh,
+    lambda r: 1.0 / max(1.0 - r**2, 1e-15),
 )
 
 
@@ -72,13 +74,20 @@ def contrast(number: Number, ours: Summary, rule: Rule) -> Contrast:
     scale = _scale(number, ours, rule)
     slope, sd_ours = scale.slope(number.value), ours.sd * scale.slope(ours.mean)
     if scale is _FISHER:  # a correlation has no sd, but an interval
-        sd_ours = 0.5 * (scale.to(ours.high) - scale.to(ours.low)) * math.sqrt(ours.n) / student_t(0.975, ours.n - 1)
+        sd_ours = (
+            0.5
+            * (scale.to(ours.high) - scale.to(ours.low))
+            * math.sqrt(ours.n)
+            / student_t(0.975, ours.n - 1)
+        )
     sd_theirs = (sd_ours if number.sd is None else number.sd * slope) or half * slope
     squares = sd_ours**2 / ours.n, sd_theirs**2 / runs
     error, degrees = math.sqrt(sum(squares)), ours.n - 1.0
     if number.sd is not None:
         degrees = _welch_degrees(squares, (degrees, runs - 1.0))
-    mean, low, high = (scale.to(value) for value in (ours.mean, number.value - half, number.value + half))
+    mean, low, high = (
+        scale.to(value) for value in (ours.mean, number.value - half, number.value + half)
+    )
     apart = mean - min(max(mean, low), high)
     sd = 1.0 if scale is _FISHER else sd_theirs
     unit = {"sd": sd, "points": slope, "percent": 0.01 * abs(number.value) * slope}[rule.unit]

@@ -39,13 +39,17 @@ def read_cell(row: Sequence[str]) -> CellRow:
     """Return the cell of a row of `CELL_COLUMNS` and ``changed``; raise ValueError or TypeError for other content."""
     problem, data_sha256, method, parameters, classifier, versions, changed = row
     algorithms: Any = _parameters(versions)
-    cell = Cell(problem, data_sha256, method, _parameters(parameters), _parameters(classifier), algorithms)
+    cell = Cell(
+        problem, data_sha256, method, _parameters(parameters), _parameters(classifier), algorithms
+    )
     return cell, tuple(json.loads(changed))
 
 
 def _parameters(text: str) -> Parameters:
     values = dict(json.loads(text)).items()
-    return tuple(sorted((name, tuple(value) if isinstance(value, list) else value) for name, value in values))
+    return tuple(
+        sorted((name, tuple(value) if isinstance(value, list) else value) for name, value in values)
+    )
 
 
 def pack(history: Mapping[str, NDArray[Any]]) -> bytes:
@@ -66,8 +70,12 @@ def unpack(blob: bytes) -> dict[str, NDArray[Any]]:
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
             return {name: curves[name] for name in curves.files}
-    except Exception as error:  # the decoders of zip, deflate and NumPy raise a dozen kinds for damaged bytes
-        raise ValueError(f"expected learning curves, got {type(error).__name__}: {error}") from error
+    except (
+        Exception
+    ) as error:  # the decoders of zip, deflate and NumPy raise a dozen kinds for damaged bytes
+        raise ValueError(
+            f"expected learning curves, got {type(error).__name__}: {error}"
+        ) from error
 
 
 def records(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> list[StoredRun]:
@@ -83,8 +91,14 @@ def records(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> list[StoredRun
         cell, changed = cells[number]
         result = None
         if status != PLANNED:
-            values = {name: value for name, value in zip(quantities, numbers, strict=True) if not math.isnan(value)}
-            values |= {name: int(value) for name, value in values.items() if QUANTITIES[name].is_count}
+            values = {
+                name: value
+                for name, value in zip(quantities, numbers, strict=True)
+                if not math.isnan(value)
+            }
+            values |= {
+                name: int(value) for name, value in values.items() if QUANTITIES[name].is_count
+            }
             values |= read_measures(measures)
             cause, known = (text if isinstance(text, str) else None for text in (error, origin))
             result = RunResult(key, status, cause, values, origin=known or "")

@@ -60,12 +60,21 @@ class Store(Database):
         with self.transaction() as connection:
             cells = {}
             for cell, own in specs.items():
-                parts = dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms), own[0].changed
+                parts = (
+                    dict(cell.parameters),
+                    dict(cell.classifier),
+                    dict(cell.algorithms),
+                    own[0].changed,
+                )
                 identity = (cell.problem, cell.data_sha256, cell.method)
                 ((cells[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
             places = {key: spec.place for key, spec in wanted.items()}
             if places != before:
-                rows = ((spec.key, cells[cell], spec.repeat, spec.seed) for cell, own in specs.items() for spec in own)
+                rows = (
+                    (spec.key, cells[cell], spec.repeat, spec.seed)
+                    for cell, own in specs.items()
+                    for spec in own
+                )
                 connection.executemany(
                     "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
                     " ON CONFLICT DO NOTHING",
@@ -74,11 +83,13 @@ class Store(Database):
                 connection.execute("DELETE FROM plans WHERE config = ?", (plan.name,))
                 # Sorted as the table is: SQLite would write each page many times for unsorted keys.
                 connection.executemany(
-                    "INSERT INTO plans VALUES (?, ?, ?)", ((plan.name, *own) for own in sorted(places.items()))
+                    "INSERT INTO plans VALUES (?, ?, ?)",
+                    ((plan.name, *own) for own in sorted(places.items())),
                 )
                 self.check_seeds(cells.values())
             connection.execute(
-                f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW}, ?, ?)", (plan.name, plan.sha256, plan.text)
+                f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW}, ?, ?)",
+                (plan.name, plan.sha256, plan.text),
             )
         dropped = before.keys() - wanted.keys() if last not in ([], [(plan.sha256,)]) else ()
         return len(self.done(dropped)) if dropped else 0
@@ -102,14 +113,21 @@ class Store(Database):
         """Store the sizes of problems as read from their data."""
         with self.transaction() as connection:
             rows = [(*astuple(fact)[:-1], json.dumps(fact.classes)) for fact in facts]
-            connection.executemany("INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany(
+                "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
+            )
 
     def problems(self) -> dict[str, ProblemFacts]:
         """Return the sizes of every stored problem by name; if it has several data, of the data that were run last."""
         rows = self.rows("SELECT * FROM problems ORDER BY rowid")
-        return {name: ProblemFacts(*(name, *facts, tuple(json.loads(text)))) for name, *facts, text in rows}
+        return {
+            name: ProblemFacts(*(name, *facts, tuple(json.loads(text))))
+            for name, *facts, text in rows
+        }
 
-    def record(self, results: Sequence[RunResult], provenance: str, *, replace: bool = False) -> None:
+    def record(
+        self, results: Sequence[RunResult], provenance: str, *, replace: bool = False
+    ) -> None:
         """Append finished runs in one transaction; a run that is done stays as it is.
 
         Parameters
@@ -128,7 +146,10 @@ class Store(Database):
             " WHERE key = ? AND (? OR status != 'done')"
         )
         with self.transaction() as connection:
-            connection.execute("INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING", (provenance,))
+            connection.execute(
+                "INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING",
+                (provenance,),
+            )
             for result in results:
                 known, measures = columns.split_measures(result.values)
                 row = (result.status, result.error, measures, *map(known.get, QUANTITIES))
@@ -136,7 +157,9 @@ class Store(Database):
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                     if result.history:
                         curves = columns.pack(result.history)
-                        connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, curves))
+                        connection.execute(
+                            "INSERT INTO histories VALUES (?, ?)", (result.key, curves)
+                        )
                 connection.execute("DELETE FROM reservations WHERE key = ?", (result.key,))
 
     def reserve(self, keys: Collection[str]) -> set[str]:
@@ -147,7 +170,9 @@ class Store(Database):
         """
         me = this_process()
         with self.transaction() as connection:
-            rows = self.rows(f"SELECT key, process FROM reservations WHERE key {_AMONG}", json.dumps(list(keys)))
+            rows = self.rows(
+                f"SELECT key, process FROM reservations WHERE key {_AMONG}", json.dumps(list(keys))
+            )
             held = {key for key, process in rows if process != me and is_running(process)}
             free = [(key, me) for key in keys if key not in held]
             connection.executemany("INSERT OR REPLACE INTO reservations VALUES (?, ?)", free)
@@ -205,9 +230,13 @@ class Store(Database):
         query = f"SELECT key FROM runs WHERE status = 'done' AND key {_AMONG}"
         return {key for (key,) in self.rows(query, json.dumps(list(keys)))}
 
-    def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
+    def origins(
+        self, configs: Sequence[str] | None = None
+    ) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""
-        wanted = json.dumps([name for name in self.config_texts() if configs is None or name in configs])
+        wanted = json.dumps(
+            [name for name in self.config_texts() if configs is None or name in configs]
+        )
         return self.rows(
             "SELECT method, status, description, count(*) FROM runs JOIN cells ON cells.id = cell"
             " LEFT JOIN provenances ON provenances.id = provenance"
@@ -217,7 +246,9 @@ class Store(Database):
 
     def configs_of(self, key: str) -> list[str]:
         """Return the names of the configs that ask for a run, the latest run config last."""
-        asking = "SELECT name FROM plans JOIN configs ON name = config WHERE key = ? ORDER BY planned_at"
+        asking = (
+            "SELECT name FROM plans JOIN configs ON name = config WHERE key = ? ORDER BY planned_at"
+        )
         return [name for (name,) in self.rows(asking, key)]
 
     def config_texts(self) -> dict[str, str]:
@@ -271,7 +302,9 @@ class Store(Database):
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray[Any]]]:
         """Return the learning curves of the runs that have any, by key."""
         curves: dict[str, Mapping[str, NDArray[Any]]] = {}
-        for key, blob in self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys))):
+        for key, blob in self.rows(
+            f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys))
+        ):
             with self.decoding(f"learning curves of run {key}"):
                 curves[key] = columns.unpack(blob)
         return curves
@@ -293,16 +326,27 @@ class Store(Database):
 
         types: Any = dict.fromkeys(QUANTITIES, "float64")
         types |= {"status": pd.CategoricalDtype([*columns.STATUSES])}
-        types |= dict.fromkeys(["measures", "origin", "configs"], "category")  # equal texts share an object
+        types |= dict.fromkeys(
+            ["measures", "origin", "configs"], "category"
+        )  # equal texts share an object
         origin = "(SELECT description FROM provenances WHERE id = provenance) AS origin"
-        names = ", ".join(("runs.rowid AS number", *columns.RUN_COLUMNS[:-1], origin, *QUANTITIES, more))
+        names = ", ".join(
+            ("runs.rowid AS number", *columns.RUN_COLUMNS[:-1], origin, *QUANTITIES, more)
+        )
         query, values = f"SELECT {names} FROM runs {which}", (json.dumps(list(among)),)
         with self._explained():
-            parts = pd.read_sql_query(query, self._connection, params=values, chunksize=CHUNK, dtype=types)
+            parts = pd.read_sql_query(
+                query, self._connection, params=values, chunksize=CHUNK, dtype=types
+            )
             # Most runs have few of the quantities.
-            chunks = [part.drop(columns=[name for name in QUANTITIES if part[name].isna().all()]) for part in parts]
+            chunks = [
+                part.drop(columns=[name for name in QUANTITIES if part[name].isna().all()])
+                for part in parts
+            ]
         frame = pd.concat(chunks, ignore_index=True)
-        with self.decoding("measures or provenance of a run"):  # others decode them, and do not know this file
+        with self.decoding(
+            "measures or provenance of a run"
+        ):  # others decode them, and do not know this file
             for text in (*frame["measures"].unique(), *frame["origin"].unique()):
                 columns.read_measures(text)
         return frame, self._cells(frame["cell"].unique().tolist())

@@ -31,7 +31,9 @@ TARGETS, PREDICTED, PROBABILITIES = "test_targets", "test_predicted", "test_prob
 """Names of a run's predictions among its learning curves, in single precision."""
 
 
-def load_results(folder: str | Path = "results", configs: Sequence[str] | None = None) -> pd.DataFrame:
+def load_results(
+    folder: str | Path = "results", configs: Sequence[str] | None = None
+) -> pd.DataFrame:
     """Load the runs of a results folder, as a table with a row for each run.
 
     Parameters
@@ -64,10 +66,16 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
         asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
         finished = dict(store.rows("SELECT key, finished_at FROM runs"))
     own = [cells[number][0] for number in frame["cell"]]
-    columns: dict[str, Any] = {name: [getattr(cell, name, None) for cell in own] for name in IDENTITY}
+    columns: dict[str, Any] = {
+        name: [getattr(cell, name, None) for cell in own] for name in IDENTITY
+    }
     columns |= {name: frame[name].tolist() for name in ("key", "repeat", "seed", "status", "error")}
-    columns["configs"], columns["finished_at"] = (list(map(of.get, columns["key"])) for of in (asking, finished))
-    columns["version"], columns["commit"] = ([_code(text)[place] for text in frame["origin"]] for place in (0, 1))
+    columns["configs"], columns["finished_at"] = (
+        list(map(of.get, columns["key"])) for of in (asking, finished)
+    )
+    columns["version"], columns["commit"] = (
+        [_code(text)[place] for text in frame["origin"]] for place in (0, 1)
+    )
     for part, kind in (("parameters", "method"), ("classifier", "classifier")):
         settings = [dict(getattr(cell, part)) for cell in own]
         for name in sorted(set().union(*settings)):
@@ -76,14 +84,18 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
         is_whole = QUANTITIES[name].is_count and frame[name].notna().all()
         columns[name] = frame[name].astype("int64") if is_whole else frame[name]
     measures = list(map(read_measures, frame["measures"]))
-    columns |= {name: [values.get(name) for values in measures] for name in sorted(set().union(*measures))}
+    columns |= {
+        name: [values.get(name) for values in measures] for name in sorted(set().union(*measures))
+    }
     return pd.DataFrame(columns)
 
 
 @cache
 def _code(origin: object) -> tuple[str | None, str | None]:
     """Return the version and the commit of a provenance."""
-    version, _, commit = json.loads(origin)["pppca"].partition("+") if isinstance(origin, str) else ("", "", "")
+    version, _, commit = (
+        json.loads(origin)["pppca"].partition("+") if isinstance(origin, str) else ("", "", "")
+    )
     return version or None, commit or None
 
 
@@ -115,7 +127,9 @@ def find_run(store: Store, text: str) -> str:
     UnknownNameError
         No run has that name, or several have it: the message lists some of them.
     """
-    rows = store.rows("SELECT key FROM runs WHERE substr(key, 1, ?) = ? ORDER BY key", len(text), text)
+    rows = store.rows(
+        "SELECT key FROM runs WHERE substr(key, 1, ?) = ? ORDER BY key", len(text), text
+    )
     if not rows and text.count("/") >= 3:
         config, _, rest = text.partition("/")
         rows = store.rows(
@@ -128,12 +142,16 @@ def find_run(store: Store, text: str) -> str:
         return keys[0]
     expected = "expected a key, its beginning, or CONFIG/PROBLEM/METHOD/REPEAT"
     if not keys:
-        raise UnknownNameError(f"no run {text!r} in {store.path}: {expected}. `pppca export` lists the keys.")
+        raise UnknownNameError(
+            f"no run {text!r} in {store.path}: {expected}. `pppca export` lists the keys."
+        )
     cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
     settings = selections(cells.values())
     texts = [f"{key} ({','.join(map('='.join, settings[cells[key]].items()))})" for key in keys[:4]]
     some = "; ".join(texts) + ("; …" if len(keys) > 4 else "")
-    raise UnknownNameError(f"{len(keys)} runs match {text!r} in {store.path}: {expected} of one run, such as {some}.")
+    raise UnknownNameError(
+        f"{len(keys)} runs match {text!r} in {store.path}: {expected} of one run, such as {some}."
+    )
 
 
 def run_details(store: Store, key: str) -> dict[str, Any]:
@@ -147,7 +165,9 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         problem = asdict(facts)
     provenance = json.loads(result.origin) if result and result.origin else {}
     if "configs" in provenance:  # other configs of the same command do not concern this run
-        provenance["configs"] = {name: digest for name, digest in provenance["configs"].items() if name in configs}
+        provenance["configs"] = {
+            name: digest for name, digest in provenance["configs"].items() if name in configs
+        }
     curves = store.histories([key]).get(key, {})
     return {
         "key": key,
@@ -215,7 +235,13 @@ def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
             columns[name] = pd.Series(labels).take(numbers).to_numpy() if labels else numbers
         else:
             several = array.shape[1] > 1
-            columns |= {f"{name}_{place}" if several else name: column for place, column in enumerate(array.T)}
+            columns |= {
+                f"{name}_{place}" if several else name: column
+                for place, column in enumerate(array.T)
+            }
     probabilities = enumerate(arrays.get(PROBABILITIES, np.empty(0)).T)
-    columns |= {f"probability_{labels[place] if labels else place}": column for place, column in probabilities}
+    columns |= {
+        f"probability_{labels[place] if labels else place}": column
+        for place, column in probabilities
+    }
     return pd.DataFrame(columns)

@@ -70,13 +70,17 @@ class Database:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         if read_only and not path.exists():
-            raise StoreError(f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results.")
+            raise StoreError(
+                f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results."
+            )
         with self._explained(), ExitStack() as on_failure:
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
             # After a killed run, the next reader rolls its unfinished transaction back, which needs the right to write.
             uri = f"{path.absolute().as_uri()}?mode={'rw' if read_only else 'rwc'}"
-            self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+            self._connection = sqlite3.connect(
+                uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None
+            )
             on_failure.callback(self.close)
             self._prepare(read_only)
             self._check_version()
@@ -110,8 +114,12 @@ class Database:
             self.rows("BEGIN")
             return
         self.rows("PRAGMA synchronous = EXTRA")
-        self.rows("PRAGMA cache_size = -131072")  # KiB, for the keys of a million runs; allocated as it is used
-        with self.transaction():  # under the lock: another process may have created the tables since
+        self.rows(
+            "PRAGMA cache_size = -131072"
+        )  # KiB, for the keys of a million runs; allocated as it is used
+        with (
+            self.transaction()
+        ):  # under the lock: another process may have created the tables since
             if not self.rows("SELECT name FROM sqlite_master"):
                 for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {SCHEMA_VERSION}"):
                     self.rows(statement)
@@ -119,12 +127,22 @@ class Database:
     def _check_version(self) -> None:
         """Raise StoreError for a database of another version or program."""
         ((version,),) = self.rows("PRAGMA user_version")
-        missing = sorted(set(QUANTITIES) - {name for _, name, *_ in self.rows("PRAGMA table_info(runs)")})
+        missing = sorted(
+            set(QUANTITIES) - {name for _, name, *_ in self.rows("PRAGMA table_info(runs)")}
+        )
         if version == SCHEMA_VERSION and not missing:
             return
         is_older_form = version == SCHEMA_VERSION
-        got = f"an older database without columns for {', '.join(missing)}" if is_older_form else f"version {version}"
-        remedy = "Use the pppca that wrote it" if version > SCHEMA_VERSION else "Move it away and run the configs again"
+        got = (
+            f"an older database without columns for {', '.join(missing)}"
+            if is_older_form
+            else f"version {version}"
+        )
+        remedy = (
+            "Use the pppca that wrote it"
+            if version > SCHEMA_VERSION
+            else "Move it away and run the configs again"
+        )
         raise StoreError(
             f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got {got}. {remedy}, or name"
             " another folder (--results)."
@@ -162,16 +180,22 @@ class Database:
         except (sqlite3.Error, OSError) as error:
             cause = error.__cause__ or error  # pandas chains its own error to SQLite's
             name = getattr(cause, "sqlite_errorname", "")
-            if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "decode to UTF-8" in str(cause):
+            if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "decode to UTF-8" in str(
+                cause
+            ):
                 raise self._damaged(str(cause)) from error
             remedy = "Check the disk and the file, or name another folder with --results."
             if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
                 remedy = "Recorded results are kept: free some space on the disk, then run the same command again."
-            raise StoreError(f"{self.path}: cannot be used as the results database ({cause}). {remedy}") from error
+            raise StoreError(
+                f"{self.path}: cannot be used as the results database ({cause}). {remedy}"
+            ) from error
 
     def _damaged(self, cause: str) -> StoreError:
         aside = shlex.join(["mv", str(self.path), f"{self.path}.damaged"])
-        remedy = f"Restore it from a backup, or move it aside (`{aside}`) and run the configs again."
+        remedy = (
+            f"Restore it from a backup, or move it aside (`{aside}`) and run the configs again."
+        )
         return StoreError(f"{self.path}: no intact results database ({cause}). {remedy}")
 
 

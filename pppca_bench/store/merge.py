@@ -31,7 +31,9 @@ _COPY_FACTS = (
     f"INSERT OR IGNORE INTO main.cells ({_CELL}, changed) SELECT {_CELL}, changed FROM other.cells ORDER BY id",
     "INSERT OR IGNORE INTO main.provenances (description) SELECT description FROM other.provenances ORDER BY id",
     "CREATE TEMP VIEW incoming AS SELECT theirs.rowid AS number, theirs.key, cells.id AS cell, theirs.repeat,"
-    " theirs.seed, provenances.id AS provenance, " + ", ".join(f"theirs.{name}" for name in _RESULT) + " FROM"
+    " theirs.seed, provenances.id AS provenance, "
+    + ", ".join(f"theirs.{name}" for name in _RESULT)
+    + " FROM"
     " other.runs AS theirs LEFT JOIN other.cells AS their_cells ON their_cells.id = theirs.cell"
     f" LEFT JOIN main.cells USING ({_CELL})"
     " LEFT JOIN other.provenances AS origins ON origins.id = theirs.provenance"
@@ -52,7 +54,13 @@ _COPY_RUNS = (
     " OR (runs.status = 'failed' AND excluded.status = 'done')",
     "INSERT OR IGNORE INTO main.plans SELECT * FROM other.plans",
 )
-_COMPARED = ("cell", "repeat", "seed", "measures", *(name for name in QUANTITIES if name not in _TIMINGS))
+_COMPARED = (
+    "cell",
+    "repeat",
+    "seed",
+    "measures",
+    *(name for name in QUANTITIES if name not in _TIMINGS),
+)
 _DIFFER = (
     " OR ".join(f"known.{name} IS NOT incoming.{name}" for name in _COMPARED)
     + " OR (SELECT curves FROM main.histories WHERE key = known.key)"
@@ -87,7 +95,9 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
     """
     for source in sources:
         if source.resolve() == store.path.resolve():
-            raise StoreError(f"{source}: expected another database than the target of the merge, got the same.")
+            raise StoreError(
+                f"{source}: expected another database than the target of the merge, got the same."
+            )
     # SQLite attaches few databases at a time, and detaches none within a transaction.
     with TemporaryDirectory(prefix=".merge-", dir=store.path.parent) as folder:
         with Store(Path(folder) / DATABASE) as whole:
@@ -138,7 +148,12 @@ def _refuse_other_texts(store: Store, other: Store) -> None:
 
 def _refuse_other_results(store: Store, other: Store) -> None:
     """Raise StoreError for runs that are done in both databases with different numbers (except times) or curves."""
-    keys = [key for (key,) in store.rows(f"SELECT incoming.key FROM {_JOINED} WHERE {_BOTH_DONE} AND ({_DIFFER})")]
+    keys = [
+        key
+        for (key,) in store.rows(
+            f"SELECT incoming.key FROM {_JOINED} WHERE {_BOTH_DONE} AND ({_DIFFER})"
+        )
+    ]
     ours, theirs = _facts(store, keys), _facts(other, keys)
     different = [key for key in keys if ours[key] != theirs[key]]
     for key in different:
@@ -156,7 +171,11 @@ def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
     histories, facts = store.histories(keys), {}
     for key, (spec, result) in store.runs_by_key(keys).items():
         own: dict[str, Any] = {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed}
-        own |= {name: value for name, value in (result.values if result else {}).items() if name not in _TIMINGS}
+        own |= {
+            name: value
+            for name, value in (result.values if result else {}).items()
+            if name not in _TIMINGS
+        }
         for name, curve in histories.get(key, {}).items():
             digest = hashlib.sha256(repr(curve.tolist()).encode()).hexdigest()
             own[f"the learning curve {name!r} of SHA-256"] = f"{digest[:12]}..."
@@ -171,7 +190,10 @@ def _refuse_other_versions(store: Store, other: Store) -> None:
         " FROM main.cells WHERE id IN (SELECT cell FROM main.runs WHERE key IN (SELECT key FROM main.plans))"
         " GROUP BY problem, method, parameters, classifier HAVING count(*) > 1 LIMIT 1"
     ):
-        expected, got = "the same versions of the algorithms", f"{algorithms} and {other_algorithms}"
+        expected, got = (
+            "the same versions of the algorithms",
+            f"{algorithms} and {other_algorithms}",
+        )
         if data != other_data:
             expected, got = "the same data", f"SHA-256 {data[:12]}... and {other_data[:12]}..."
         raise StoreError(

@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pppca_bench.base.parameters import REQUIRED, describe, kind_of, shown
@@ -41,8 +48,12 @@ class Section(BaseModel):
         try:
             return cls.model_validate(source.value, context=context)
         except ValidationError as error:
-            in_order = sorted(error.errors(include_context=False), key=lambda detail: source.line(detail["loc"]))
-            raise ConfigError("\n".join(f"{source.where(one['loc'])}: {one['msg']}." for one in in_order)) from None
+            in_order = sorted(
+                error.errors(include_context=False), key=lambda detail: source.line(detail["loc"])
+            )
+            raise ConfigError(
+                "\n".join(f"{source.where(one['loc'])}: {one['msg']}." for one in in_order)
+            ) from None
 
     @model_validator(mode="wrap")
     @classmethod
@@ -73,12 +84,22 @@ class Section(BaseModel):
             return location, f"expected a value, got none. Add the key `{location[0]}`"
         if kind == "extra_forbidden":
             key = str(location[0])
-            return location, f"unknown key, expected one of {', '.join(cls.known_keys())}{cls.hint(key)}"
+            return (
+                location,
+                f"unknown key, expected one of {', '.join(cls.known_keys())}{cls.hint(key)}",
+            )
         fields = {field.alias or name: field for name, field in cls.model_fields.items()}
-        annotation, value, depth = fields[str(location[0])].rebuild_annotation(), value[location[0]], 1
+        annotation, value, depth = (
+            fields[str(location[0])].rebuild_annotation(),
+            value[location[0]],
+            1,
+        )
         for part in location[1:]:
             container = kind_of(annotation)
-            if get_origin(container) not in (tuple, dict):  # an alternative of a union, which has a single rule
+            if get_origin(container) not in (
+                tuple,
+                dict,
+            ):  # an alternative of a union, which has a single rule
                 break
             annotation = get_args(container)[isinstance(part, str)]
             value, depth = value[part], depth + 1
@@ -105,7 +126,8 @@ def raise_errors(errors: Iterable[tuple[Location, str]]) -> NoReturn:
 
 def _rule_errors(errors: Iterable[tuple[Location, str]]) -> ValidationError:
     details: list[InitErrorDetails] = [
-        {"type": PydanticCustomError(_RULE, text), "loc": location, "input": None} for location, text in errors
+        {"type": PydanticCustomError(_RULE, text), "loc": location, "input": None}
+        for location, text in errors
     ]
     return ValidationError.from_exception_data("", details)
 

@@ -117,7 +117,9 @@ def read_yaml(path: Path) -> YamlSource:
         return parse_yaml(path, data.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path}:{line}: expected UTF-8 text, got byte 0x{data[error.start]:02x}.") from None
+        raise ConfigError(
+            f"{path}:{line}: expected UTF-8 text, got byte 0x{data[error.start]:02x}."
+        ) from None
 
 
 def to_source(document: Mapping[str, Any], path: Path) -> YamlSource:
@@ -138,7 +140,9 @@ def parse_yaml(path: Path, text: str) -> YamlSource:
         value = _plain(loader, node, (), lines) if node is not None else None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise ConfigError(f"{path}:{line}: expected printable text, got character {error.character:#x}.") from None
+        raise ConfigError(
+            f"{path}:{line}: expected printable text, got character {error.character:#x}."
+        ) from None
     except yaml.MarkedYAMLError as error:
         at = f":{error.problem_mark.line + 1}" if error.problem_mark is not None else ""
         raise ConfigError(f"{path}{at}: not valid YAML: {error.problem}.") from None
@@ -155,14 +159,19 @@ def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Locatio
     if isinstance(node, yaml.ScalarNode):
         return loader.construct_object(node)
     if isinstance(node, yaml.SequenceNode):
-        return tuple(_plain(loader, item, (*here, index), lines) for index, item in enumerate(node.value))
+        return tuple(
+            _plain(loader, item, (*here, index), lines) for index, item in enumerate(node.value)
+        )
     result: dict[str, Any] = {}
     for key_node, value_node in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
             raise _yaml_error("expected a plain key, got a list or mapping", key_node)
         key, location = key_node.value, (*here, key_node.value)
         if key in result:
-            raise _yaml_error(f"expected each key once, got {key!r} again (first on line {lines[location]})", key_node)
+            raise _yaml_error(
+                f"expected each key once, got {key!r} again (first on line {lines[location]})",
+                key_node,
+            )
         lines[location] = key_node.start_mark.line + 1
         result[key] = _plain(loader, value_node, location, lines)
     return result

@@ -23,7 +23,11 @@ def differences(snapshot):
         {"row": table, "n": len(rows), "difference": fmean(rows["ours"] - rows["printed"])}
         for table, rows in own.groupby("row")
     ]
-    columns = [("Table", "{row}"), ("errors", "{n}"), ("ours − printed, points", "{difference:+.2f}")]
+    columns = [
+        ("Table", "{row}"),
+        ("errors", "{n}"),
+        ("ours − printed, points", "{difference:+.2f}"),
+    ]
     return Document.of_records("U3", "Mean difference of the errors", columns, records)
 
 
@@ -41,7 +45,9 @@ def figures(snapshot, store):  # noqa: ARG001
     points = points.assign(low=points["mean"], high=points["mean"], n=1)
     panels = [Panel("points", "errors", points)] if len(points) else []
     axes = "printed error (%)", "our error (%)"
-    return [Figure("U4", "Printed and our errors", "", *axes, panels, "Each point is a classifier.")]
+    return [
+        Figure("U4", "Printed and our errors", "", *axes, panels, "Each point is a classifier.")
+    ]
 
 
 def claims(snapshot, figures):  # noqa: ARG001
