@@ -48,9 +48,8 @@ class Cell:
     method: str
     parameters: Parameters  # with all defaults, the threshold ``tau`` and ``data_fraction`` (percent) among them
     classifier: Parameters  # ``rule`` and parameters with all defaults; empty if no classifier follows the method
-    algorithms: tuple[
-        tuple[str, int | str], ...
-    ] = ()  # versions by name; texts for third-party algorithms
+    # versions by name; texts for third-party algorithms
+    algorithms: tuple[tuple[str, int | str], ...] = ()
 
     @property
     def is_third_party(self) -> bool:
@@ -89,12 +88,10 @@ class RunSpec:
     cell: Cell
     repeat: int  # from 0
     seed: int  # in [0, 2**63); the same for all settings of a method in a repeat
-    changed: tuple[
-        str, ...
-    ] = ()  # names of settings that differ from defaults, for labels; not in the key
-    place: int = field(
-        default=0, compare=False
-    )  # number of the cell in the config, for the order of tables
+    # names of settings that differ from defaults, for labels; not in the key
+    changed: tuple[str, ...] = ()
+    # number of the cell in the config, for the order of tables
+    place: int = field(default=0, compare=False)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
@@ -177,9 +174,8 @@ class Plan:
     sha256: str
     text: str
     specs: tuple[RunSpec, ...]  # of this command
-    all_repeats: tuple[
-        RunSpec, ...
-    ] = ()  # at the config's own repeats; completed runs among them stay in its tables
+    # at the config's own repeats; completed runs among them stay in its tables
+    all_repeats: tuple[RunSpec, ...] = ()
     left_out: tuple[RunSpec, ...] = ()  # runs that this command omits; earlier plans for them stay
 
 
@@ -190,13 +186,11 @@ class RunResult:
     key: str  # of its `RunSpec`
     status: Literal["done", "failed"]
     error: str | None = None  # traceback or cause of a failed run
-    values: Mapping[str, float] = field(
-        default_factory=dict
-    )  # by name in `QUANTITIES` or of the method
+    # by name in `QUANTITIES` or of the method
+    values: Mapping[str, float] = field(default_factory=dict)
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]  # a value or row a step
-    origin: str = field(
-        default="", compare=False
-    )  # provenance of a stored result (`provenance.describe`), as JSON
+    # provenance of a stored result (`provenance.describe`), as JSON
+    origin: str = field(default="", compare=False)
 
 
 _FOLDERS = re.compile(r"""(?<=["'])/([^"'/\n]+/)+|(?<![\w.:/…])/([^\s"'/]+/)+""")
@@ -263,9 +257,8 @@ class ProblemFacts:
     n_validation: int
     n_test: int
     n_splits: int = 1  # of user-defined data: repeat r uses split r modulo this number; sizes differ by a few examples
-    classes: tuple[
-        str | int | float | bool, ...
-    ] = ()  # labels in the order of their numbers; () for numbers alone
+    # labels in the order of their numbers; () for numbers alone
+    classes: tuple[str | int | float | bool, ...] = ()
 
     @property
     def test_ratio(self) -> float:

@@ -23,9 +23,8 @@ def noisy():
 
 
 def test_masks_by_hand():
-    kept = np.array(
-        [True, False, True, True, False, True]
-    )  # inputs 0 and 2 of 3, node 0 of 2, node 0 of 1
+    # inputs 0 and 2 of 3, node 0 of 2, node 0 of 1
+    kept = np.array([True, False, True, True, False, True])
     first, second, last = weight_masks(
         Architecture(3, (2, 1), 2, shortcuts=False, output_activation="linear"), kept
     )

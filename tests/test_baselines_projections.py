@@ -147,9 +147,8 @@ def test_discriminants_are_those_of_scikit_learn_of_unit_variance_within_classes
     expected = LinearDiscriminantAnalysis().fit(X, y).transform(X)
     lda = LDA().fit(X, y)
     ours = lda.transform(X)
-    expected /= np.sqrt(
-        np.diag(within_class_covariance(expected, y))
-    )  # its divisor depends on its version
+    # its divisor depends on its version
+    expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))
     assert_allclose(ours, aligned(expected, ours), atol=1e-12)
     assert_allclose(within_class_covariance(ours, y), np.eye(2), atol=1e-12)
     assert_array_equal(LDA(1).fit(X, y).transform(X), ours[:, :1])

@@ -42,9 +42,8 @@ def assert_equal_nets(stacked, nets, atol):
     ("peer", "module", "n_epochs"), [("JAX", "jax", 20), ("PyTorch", "torch", 1)]
 )
 def test_epochs_of_rprop_agree_with_those_of_the_peers(peer, module, n_epochs, shortcuts):
-    pytest.importorskip(
-        module
-    )  # PyTorch's rule does not take back a step, which the first epoch never does.
+    # PyTorch's rule does not take back a step, which the first epoch never does.
+    pytest.importorskip(module)
     nets = small_nets(shortcuts)
     assert_equal_nets(
         rprop.together(peer, nets, n_epochs)(), rprop.train_ours(nets, n_epochs), 1e-10

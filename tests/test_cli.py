@@ -186,9 +186,8 @@ class TestRun:
                 return super().fit(X, y)
 
         stand_in("gha", Signals)
-        before = signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        )  # a shell may have set it to be ignored
+        # a shell may have set it to be ignored
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             stopped = printed("run", config, "--workers", 0, code=exit_code)
         finally:
@@ -447,9 +446,8 @@ class TestProcess:
         # No run is done, and so no progress shown, however late the signal comes.
         (tmp_path / "long.yaml").write_text(LONG.replace("n_epochs: 1}", "n_epochs: 999999}"))
         running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path, start_new_session=True)
-        while not (
-            tmp_path / "results" / "results.sqlite"
-        ).exists():  # the workers are asked for right after it
+        while not (tmp_path / "results" / "results.sqlite").exists():
+            # the workers are asked for right after it
             assert running.poll() is None
             time.sleep(0.01)
         (os.killpg if whole_group else os.kill)(running.pid, signal.SIGINT)

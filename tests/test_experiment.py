@@ -181,11 +181,8 @@ def test_data_sets_without_a_cut_are_apart_in_the_second_experiment():
     sizes = dict.fromkeys(PROBLEMS[:4], 9)
     made = documents(SECOND, sizes=sizes, ne_ppca=2.0)
     lost = of(made["_tests"].records, "NE-pPCA (as written) − all features")
-    assert (lost["n"], lost["n_apart"], lost["verdict"]) == (
-        10,
-        4,
-        "undecided",
-    )  # 2 / 2¹⁰ times 34 is above .05
+    # 2 / 2¹⁰ times 34 is above .05
+    assert (lost["n"], lost["n_apart"], lost["verdict"]) == (10, 4, "undecided")
     whole = [record for record in made["_margins"].records if record["variant"] == "all data sets"]
     assert (of(whole, lost["row"])["n"], of(whole, lost["row"])["verdict"]) == (14, "does not hold")
     matrix = made["_matrix"]

@@ -60,9 +60,8 @@ class Runs:
         return self
 
     def figures(self, config: str = CONFIG) -> dict[str, Figure]:
-        configs = dict.fromkeys(
-            (config, "pseudo_pca"), self._runs
-        )  # the second is that of F8 alone
+        # the second is that of F8 alone
+        configs = dict.fromkeys((config, "pseudo_pca"), self._runs)
         return {one.figure: one for one in tables_and_figures(self._folder, configs, {})[1]}
 
 

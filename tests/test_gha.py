@@ -46,10 +46,8 @@ def test_ratios_sum_to_one_once_rows_are_orthonormal():
     ("decay", "rates"),
     [
         ({"decay_epochs": 2.0}, [0.2, 0.2, 0.4 / 3, 0.4 / 3, 0.1, 0.1]),
-        (
-            {"decay_samples": 4.0},
-            [0.8 / (n + 4.0) for n in range(6)],
-        ),  # constant1 = 0.8, constant2 = 4
+        # constant1 = 0.8, constant2 = 4
+        ({"decay_samples": 4.0}, [0.8 / (n + 4.0) for n in range(6)]),
     ],
     ids=str,
 )
@@ -183,9 +181,8 @@ def test_the_default_rate_is_bounded_by_the_trace_and_by_the_longest_sample():
         chosen = GHA(n_epochs=3, random_state=0).fit(X)
         given = GHA(learning_rate=rate, decay_epochs=100.0, n_epochs=3, random_state=0).fit(X)
         assert_allclose(chosen.components_, given.components_, rtol=1e-12)
-    far = np.vstack(
-        [np.zeros((99, 2)), [[10.0, 0.0]]]
-    )  # deviations 9.9 and 0.1: 1.5 / 98.01 is below 0.3 / 0.99
+    # deviations 9.9 and 0.1: 1.5 / 98.01 is below 0.3 / 0.99
+    far = np.vstack([np.zeros((99, 2)), [[10.0, 0.0]]])
     chosen, given = (
         GHA(learning_rate=rate, decay_epochs=5.0, n_epochs=3, random_state=0).fit(far)
         for rate in (None, 1.5 / 98.01)

@@ -35,10 +35,8 @@ def test_every_output_is_as_pinned(pinned, tmp_path):
 def test_the_runs_of_every_shipped_config_are_as_pinned(pinned):
     got = planned_runs()
     if installed_versions(("scikit-learn",)) != pinned_versions(("scikit-learn",)):
-        del (
-            pinned["runs"]["streaming.yaml"],
-            got["streaming.yaml"],
-        )  # keys have the version of its IncrementalPCA
+        # keys have the version of its IncrementalPCA
+        del (pinned["runs"]["streaming.yaml"], got["streaming.yaml"])
     names = differing(pinned["runs"], got)
     assert not names, (
         f"keys or seeds differ in {', '.join(names)}: results would be computed again. {AGAIN}."

@@ -222,9 +222,8 @@ def test_curves_compressed_by_another_library_are_equal(store, made):
     path = made("two", [result(SPECS[0])])
     merge(store, [made("one", [result(SPECS[0])])])
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "UPDATE histories SET curves = CAST(curves || x'00' AS BLOB)"
-        )  # what is behind a ZIP is skipped
+        # what is behind a ZIP is skipped
+        connection.execute("UPDATE histories SET curves = CAST(curves || x'00' AS BLOB)")
     assert merge(store, [path]) == [(0, 1)]
 
 

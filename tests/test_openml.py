@@ -101,9 +101,8 @@ def server(nowhere_else, monkeypatch):  # noqa: ARG001 for its folders
         thread.start()
         for name in ("_DATA_INFO", "_DATA_FEATURES", "_DATA_QUALITIES"):
             known = getattr(_openml, name)
-            monkeypatch.setattr(
-                _openml, name, re.sub("https://[^/]*", server.url, known)
-            )  # hosts differ by version
+            # hosts differ by version
+            monkeypatch.setattr(_openml, name, re.sub("https://[^/]*", server.url, known))
         monkeypatch.setattr("pppca_bench.problems.read_table._PAUSE_S", 1e-6)
         yield server
         server.shutdown()

@@ -72,9 +72,8 @@ def test_means_and_ranges_are_computed_from_the_training_rows_only(tmp_path):
     problem = data.problem()
     train = np.array([0.0, 100.0, 1.0])
     assert sorted(problem.X_train[:, 0]) == pytest.approx(sorted(train / 100))
-    assert sorted(problem.X_validation[:, 0]) == pytest.approx(
-        [-0.5, 0.04]
-    )  # beyond the range, and not refused
+    # beyond the range, and not refused
+    assert sorted(problem.X_validation[:, 0]) == pytest.approx([-0.5, 0.04])
     assert sorted(problem.X_test[:, 0]) == pytest.approx(sorted([0.08, 0.02, train.mean() / 100]))
     assert problem.feature_names == ("x", "x missing")
 

@@ -101,9 +101,8 @@ def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs)
         probabilities = kept.filter(like="probability").to_numpy()
         assert np.isnan(run.log_loss) == (probabilities.size == 0)
         if probabilities.size:
-            exact = np.maximum(
-                probabilities.astype(float), np.finfo(float).eps
-            )  # zeros are cut at the least number
+            # zeros are cut at the least number
+            exact = np.maximum(probabilities.astype(float), np.finfo(float).eps)
             expected = log_loss(kept.target, exact / exact.sum(axis=1, keepdims=True))
             assert run.log_loss == pytest.approx(expected, rel=1e-4)
 

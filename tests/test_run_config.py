@@ -260,9 +260,8 @@ def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gai
     y = np.repeat(np.arange(10), 60)
     X = rng.normal(size=(10, 12))[y] + 0.8 * rng.normal(size=(600, 12))
     X = X @ np.linalg.qr(rng.normal(size=(12, 12)))[0]
-    X[
-        rng.integers(0, 600, 12), np.arange(12)
-    ] = -60.0  # so that the other values of a feature lie near 1
+    # so that the other values of a feature lie near 1
+    X[rng.integers(0, 600, 12), np.arange(12)] = -60.0
     methods = [{"method": "all_features"}, {"method": "pca", "variance_ratio": 1.0}]
     document = {
         "name": "ten",

@@ -123,12 +123,8 @@ def test_quartiles_by_hand():
 
 
 def test_the_corrected_t_test_is_the_formula_of_nadeau_and_bengio():
-    differences = [
-        1.0,
-        3.0,
-        2.0,
-        4.0,
-    ]  # mean 2.5, s² = 5/3; with 1/4 + 25/50 the variance of the mean is 1.25
+    # mean 2.5, s² = 5/3; with 1/4 + 25/50 the variance of the mean is 1.25
+    differences = [1.0, 3.0, 2.0, 4.0]
     found = corrected_t(differences, 0.5)
     assert found.difference == 2.5
     assert found.p == pytest.approx(2 * stats.t.sf(2.5 / math.sqrt(1.25), 3))

@@ -109,9 +109,8 @@ def test_ratios_are_compared_by_their_logarithm():
     )
     assert result.margin == pytest.approx(100.0 * math.expm1(0.1))
     assert result.p == pytest.approx(2 * stats.t.sf(math.log(1.1) / error, degrees), rel=1e-4)
-    assert contrast(Number("0.00", 1.0), ours(0.5), RATIO).margin == pytest.approx(
-        0.5
-    )  # 0 has no logarithm
+    # 0 has no logarithm
+    assert contrast(Number("0.00", 1.0), ours(0.5), RATIO).margin == pytest.approx(0.5)
 
 
 def correlated(r: float, error: float, n: int = 240) -> Summary:
@@ -123,9 +122,8 @@ def correlated(r: float, error: float, n: int = 240) -> Summary:
 def test_correlations_are_compared_by_fishers_z():
     result = contrast(Number("0.5000000"), correlated(0.8, 0.1), RHO)
     z = math.atanh(0.8) - math.atanh(0.5)
-    error = math.hypot(
-        0.1, 0.1 * math.sqrt(240 / 60)
-    )  # the published correlation has the same spread, of 60 runs
+    # the published correlation has the same spread, of 60 runs
+    error = math.hypot(0.1, 0.1 * math.sqrt(240 / 60))
     assert result.p == pytest.approx(2 * stats.t.sf(z / error, 239), rel=1e-4)
     assert result.margin == pytest.approx(math.tanh(math.atanh(0.5) + 0.5) - 0.5)
     assert verdict(Number("0.50"), correlated(0.55, 0.06), RHO) == "reproduced"
@@ -163,10 +161,8 @@ def test_a_difference_alone_may_differ_and_be_consistent_among_many():
 )
 def test_normal_errors_give_these_shares_of_the_verdicts(runs, n, margin, shift, expected):
     rng, rule = np.random.default_rng(5), Rule(margin=margin, unit="sd", runs=runs)
-    printed, counts = (
-        n > 30,
-        dict.fromkeys(("reproduced", "consistent", "differs"), 0),
-    )  # the slides print no sd
+    # the slides print no sd
+    printed, counts = (n > 30, dict.fromkeys(("reproduced", "consistent", "differs"), 0))
     for _ in range(25):  # tables of forty numbers
         theirs, own = rng.normal(shift, 1.0, (40, runs)), rng.normal(0.0, 1.0, (40, n))
         numbers = [

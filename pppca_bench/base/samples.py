@@ -89,6 +89,5 @@ def is_plain(X: Any) -> TypeGuard[NDArray[np.float64]]:
     if type(X) not in (np.ndarray, np.memmap) or X.dtype != np.float64 or X.ndim != 2:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return (
-            X.size > 0 and X.flags.c_contiguous and bool(np.isfinite(X.sum()))
-        )  # needs no temporary array
+        # needs no temporary array
+        return X.size > 0 and X.flags.c_contiguous and bool(np.isfinite(X.sum()))

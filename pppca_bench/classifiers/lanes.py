@@ -233,9 +233,8 @@ def _strips(builder: Any, length: Any, table: Any, n_sizes: int) -> Iterator[tup
     builder.cbranch(builder.icmp_signed(">", rest, INT(0)), body, end)
     builder.position_at_end(body)
     entry = builder.select(builder.icmp_signed("<", rest, INT(n_sizes)), rest, INT(n_sizes))
-    size = builder.and_(
-        builder.lshr(table, builder.shl(entry, INT(2))), INT(15)
-    )  # four bits at 4 entry
+    # four bits at 4 entry
+    size = builder.and_(builder.lshr(table, builder.shl(entry, INT(2))), INT(15))
     yield start, size
     builder.store(builder.add(start, size), end_of_last)
     builder.branch(head)

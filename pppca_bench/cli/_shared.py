@@ -134,10 +134,8 @@ def resume_hint_on_interrupt(results: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        for number in (
-            signal.SIGINT,
-            signal.SIGTERM,
-        ):  # a second signal would interrupt the message
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # a second signal would interrupt the message
             signal.signal(number, signal.SIG_IGN)
         again = own_command("--fresh")
         click.echo(

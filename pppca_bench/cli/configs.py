@@ -87,10 +87,8 @@ def methods(name: str | None, form: str) -> None:
         for asked in names if name is None else [name]:
             try:
                 entries.append((kind, find(asked)))
-            except (
-                ConfigError,
-                UnknownNameError,
-            ) as error:  # a broken entry point; other entries are listed
+            except (ConfigError, UnknownNameError) as error:
+                # a broken entry point; other entries are listed
                 refusals.append(error)
     if name is None:
         for refusal in refusals:

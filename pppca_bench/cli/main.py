@@ -44,9 +44,8 @@ class _Commands(click.Group):
             click.echo(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
-            if (
-                error.errno == errno.EPIPE
-            ):  # the reader, such as `head`, has stopped: click exits silently
+            if error.errno == errno.EPIPE:
+                # the reader, such as `head`, has stopped: click exits silently
                 raise
             where = error.filename or (
                 "the working directory" if error.errno == errno.ENOENT else None
@@ -97,9 +96,8 @@ def main() -> None:
     os.environ["MPLBACKEND"] = (
         "agg"  # figures are only written; a notebook's backend may not be installed here
     )
-    gc.set_threshold(
-        100_000
-    )  # imports allocate much and free little: by default, garbage collection takes 0.3 s
+    # imports allocate much and free little: by default, garbage collection takes 0.3 s
+    gc.set_threshold(100_000)
     before = _children()
     try:
         cli(prog_name="pppca")

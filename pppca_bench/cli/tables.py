@@ -177,9 +177,8 @@ def render(
     shown = [figure.figure for figure in drawn if figure.panels] + [spec.id for spec, _ in rankings]
     files = {table.id: results / "tables" / f"{table.id}.md" for table in built}
     files |= {name: results / "figures" / f"{name}.svg" for name in shown}
-    files |= {
-        path.stem: path for path in results.glob("*/tables/*.md")
-    }  # of experiments with databases of their own
+    # of experiments with databases of their own
+    files |= {path.stem: path for path in results.glob("*/tables/*.md")}
     page = findings or results / "findings.md"
     links = {
         name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()

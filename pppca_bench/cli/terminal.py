@@ -80,11 +80,8 @@ def escaping_streams() -> Iterator[None]:
 
     Streams that are closed, or whose encoding lacks characters, stay mended for the rest of the process.
     """
-    for number in (
-        0,
-        1,
-        2,
-    ):  # otherwise the next file, such as the database, would get the number of a closed stream
+    for number in (0, 1, 2):
+        # otherwise the next file, such as the database, would get the number of a closed stream
         try:
             os.fstat(number)
         except OSError:

@@ -218,11 +218,8 @@ class Config(Section):
         """Return the largest number of splits of a table if the config states no repeats."""
         if value is not REQUIRED:
             return value
-        if not info.data.keys() >= {
-            "splits",
-            "folds",
-            "problems",
-        }:  # the error of that key is reported already
+        if not info.data.keys() >= {"splits", "folds", "problems"}:
+            # the error of that key is reported already
             return 1
         tables = [
             problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)

@@ -141,14 +141,12 @@ class DaskCluster(Workers):
 
     def _join(self, n_workers: int) -> Executor:
         if self._client is None:
-            for handler in logging.getLogger(
-                "distributed"
-            ).handlers:  # shared by all of its loggers
+            for handler in logging.getLogger("distributed").handlers:
+                # shared by all of its loggers
                 handler.setLevel(logging.CRITICAL + 1)  # errors are raised instead
             if not self.address:
-                if (
-                    sys.platform == "linux"
-                ):  # processes that runs leave become children of this one, which ends them
+                if sys.platform == "linux":
+                    # processes that runs leave become children of this one, which ends them
                     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
                 with installed_modules_first(), uninterrupted_children():
                     self._cluster = LocalCluster(

@@ -170,9 +170,8 @@ class _Processes(Executor):
         try:
             connection.send((call, arguments))
             wait([connection, process.sentinel])
-            if (
-                not connection.poll()
-            ):  # a process that the worker has started may hold the connection open
+            if not connection.poll():
+                # a process that the worker has started may hold the connection open
                 raise EOFError
             result, error = connection.recv()
         except (EOFError, OSError):
@@ -221,9 +220,8 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
 def _kill(process: BaseProcess) -> None:
     """Kill a worker and the processes that it has started, and wait for its end."""
     if process.pid and hasattr(os, "killpg"):
-        with suppress(
-            ProcessLookupError, PermissionError
-        ):  # no process is left, or it has not formed its group
+        with suppress(ProcessLookupError, PermissionError):
+            # no process is left, or it has not formed its group
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.join()

@@ -108,9 +108,8 @@ class Queue:
                 reserved = set() if was_reserved else self._store.reserve(keys)
                 if reserved:
                     waiting.append((tuple(spec for spec in group if spec.key in reserved), True))
-                done = (
-                    self._store.done(keys) - reserved
-                )  # after the reservation, so that nothing is done in between
+                # after the reservation, so that nothing is done in between
+                done = self._store.done(keys) - reserved
                 self.n_done_meanwhile += len(done)
                 group = tuple(spec for spec in group if spec.key not in done | reserved)
             if group:

@@ -130,9 +130,8 @@ def run(
     by_key = {spec.key: spec for spec in missing}
     data_of: DataOf = partial(_shared_properties, problems=problems)
     if isinstance(workers, Workers) and workers.timeout is not None:
-        data_of = attrgetter(
-            "key"
-        )  # Choice: each run is a group of its own, so that the limit holds for each
+        # Choice: each run is a group of its own, so that the limit holds for each
+        data_of = attrgetter("key")
     queue = Queue(missing, store, data_of, fresh=fresh, retries=retries)
     provenance, n_finished, failures = "", 0, list[RunResult]()
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
@@ -141,9 +140,8 @@ def run(
         used = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
         _compile(needed_families(missing), used, stage, warn)
         for computed in _execute(queue, used, problems, warn):
-            provenance = provenance or describe(
-                {plan.name: plan.sha256 for plan in plans}
-            )  # while the workers compute
+            # while the workers compute
+            provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})
             with store.transaction():
                 for results in computed:
                     store.record(results, provenance, replace=fresh)
@@ -279,9 +277,8 @@ def _fan_out(
                 group, start = in_flight[future]
                 if not backend.is_lost(future):
                     computed.append(future.result())
-                    rest.extend(
-                        (spec,) for spec in group[len(computed[-1]) :]
-                    )  # slow: each to any worker
+                    # slow: each to any worker
+                    rest.extend((spec,) for spec in group[len(computed[-1]) :])
                 elif cause := _cause_of_loss(
                     group, time.perf_counter() - start, backend.timeout, tried
                 ):

@@ -57,9 +57,8 @@ def isolated() -> Iterator[None]:
 
 
 def _end_child(process: int) -> None:
-    if (
-        os.getpid() != process
-    ):  # a forked child, as after sys.exit() in it: it would go on in the command's place
+    if os.getpid() != process:
+        # a forked child, as after sys.exit() in it: it would go on in the command's place
         os._exit(1)
 
 

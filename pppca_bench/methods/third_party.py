@@ -104,9 +104,8 @@ class _Finder:
 def is_installed(file: str) -> bool:
     """Return whether a file belongs to the standard library, to installed packages or to this package."""
     is_known = any(Path(file).is_relative_to(folder) for folder in _INSTALLED)
-    return is_known or not {"site-packages", "dist-packages"}.isdisjoint(
-        Path(file).parts
-    )  # such as a user's own
+    # such as a user's own
+    return is_known or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
 
 
 def record_sources() -> None:

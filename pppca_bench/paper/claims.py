@@ -303,9 +303,8 @@ def _resource(evidence: Evidence, reading: Reading) -> Answer:
 
 def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     """Compare the final optimality with its minimum after removals, and with learning without removal."""
-    by_method: dict[
-        str, list[float]
-    ] = {}  # in F8, NE-pPCA's curves are of both readings, DGHA's fitted
+    # in F8, NE-pPCA's curves are of both readings, DGHA's fitted
+    by_method: dict[str, list[float]] = {}
     for panel in evidence.figures["F8"].panels if "F8" in evidence.figures else ():
         method = panel.title.partition(") ")[2].partition(",")[0]
         for curve in panel.series.values():

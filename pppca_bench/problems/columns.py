@@ -320,9 +320,8 @@ def _to_numbers(texts: Series, reading: Reading) -> NDArray[np.float64]:
         plain = plain.str.replace(reading.decimal, ".", regex=False)
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, copy=True)
     known = ~np.isnan(numbers)
-    numbers[known] = plain[known].astype(
-        np.float64
-    )  # pandas before 3.1 does not round to the nearest number
+    # pandas before 3.1 does not round to the nearest number
+    numbers[known] = plain[known].astype(np.float64)
     zeros = np.flatnonzero(numbers == 0.0)
     numbers[zeros[plain.iloc[zeros].str.match("[^eE]*[1-9]").to_numpy(bool)]] = np.nan
     return numbers

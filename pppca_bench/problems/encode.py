@@ -33,9 +33,8 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return scaled float64 values of shape (n_rows, n_columns)."""
-        scaled = np.array(
-            super().transform(X), dtype=np.float64
-        )  # a data frame, if scikit-learn is set so
+        # a data frame, if scikit-learn is set so
+        scaled = np.array(super().transform(X), dtype=np.float64)
         scaled[:, self.data_range_ == 0.0] = 0.0
         return scaled
 
@@ -142,9 +141,8 @@ def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[st
             " install 'pppca-bench[tables]'`."
         ) from None
     if column.kind == "text":
-        width = max(
-            1, min(N_TEXT_INPUTS, len(values) // 4)
-        )  # half as many as training rows, at most
+        # half as many as training rows, at most
+        width = max(1, min(N_TEXT_INPUTS, len(values) // 4))
         encoder = StringEncoder(n_components=width, random_state=0)
         return encoder, [f"{column.name} {index + 1}" for index in range(width)]
     encoder = DatetimeEncoder(

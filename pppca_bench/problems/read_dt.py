@@ -133,9 +133,8 @@ def _problem(name: str, content: bytes) -> Problem:
     outputs, places = table[:, n_inputs:], np.arange(table.shape[1])
     are_classes = bool_out > 0 and (n_outputs > 1 or table[0, -1] in (0, 1))
     is_bool = (places < bool_in) | ((places >= n_inputs) & are_classes)
-    is_right = np.where(
-        is_bool, np.isin(table, (0, 1)), np.abs(table) <= _REAL_LIMIT
-    )  # NaN compares as False
+    # NaN compares as False
+    is_right = np.where(is_bool, np.isin(table, (0, 1)), np.abs(table) <= _REAL_LIMIT)
     for row, index in np.argwhere(~is_right)[:1].tolist():
         expected = (
             "0 or 1 (declared bool)"

@@ -282,11 +282,8 @@ def read_openml(
     folder = present or folders[0]
     try:
         bunch = _fetch_openml(int(number), folder)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-    ) as error:  # network errors, and invalid answers of the server
+    except (OSError, ValueError, KeyError) as error:
+        # network errors, and invalid answers of the server
         remedy = f"Check the number, the network and the files in {folder / 'openml'}."
         if "Sparse ARFF" in str(error):
             remedy = "It is sparse: download its ARFF file, and name it by `arff: FILE`."
@@ -312,9 +309,8 @@ def _fetch_openml(number: int, folder: Path) -> Any:
     options = {"data_home": str(folder), "as_frame": True, "n_retries": _RETRIES, "delay": _PAUSE_S}
     try:
         return fetch_openml(data_id=number, parser="auto", **options)
-    except (
-        TypeError
-    ):  # nominal attributes whose values are numbers, with scikit-learn 1.9 and pandas 3
+    except TypeError:
+        # nominal attributes whose values are numbers, with scikit-learn 1.9 and pandas 3
         return fetch_openml(data_id=number, parser="liac-arff", **options)
 
 

@@ -86,9 +86,8 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
     numbers = dict[tuple[str, str, str], dict[str, Number]]()
     for where, place, value, sd in _rows(path):
         table, row, column, quantity = place
-        if (
-            table not in tables or quantity not in tables[table].notes
-        ):  # a note belongs to no single cell
+        if table not in tables or quantity not in tables[table].notes:
+            # a note belongs to no single cell
             _check_place(place, cells, where)
         for name, text, pattern, rule in (("value", value, *_VALUE), ("sd", sd, *_SD)):
             if not re.fullmatch(pattern, text):

@@ -40,9 +40,8 @@ class _Document(Section):
 
     title: Text
     citation: Text  # where it was published
-    rules: tuple[Rule, ...] = Field(
-        alias="verdicts"
-    )  # the first that applies; other numbers are not compared
+    # the first that applies; other numbers are not compared
+    rules: tuple[Rule, ...] = Field(alias="verdicts")
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()  # names of the configs whose runs count; empty for all
     # By table, the label of its series in the figure of published against measured numbers.

@@ -78,9 +78,8 @@ def changes(
 ) -> list[Change]:
     """Return the changes of all published results, given the first ``n_repeats`` of the baseline (all by default)."""
     cells, recorded = cells_of(tables), dict[object, dict[str, Mapping[int, float]]]()
-    for place in (
-        baseline.keys() & cells.keys()
-    ):  # a correlation needs quantities in other columns with the same runs
+    for place in baseline.keys() & cells.keys():
+        # a correlation needs quantities in other columns with the same runs
         runs = place[0], cells[place].selector, baseline[place].settings
         recorded.setdefault(runs, {})[place[3]] = first_repeats(baseline[place].values, n_repeats)
     before, now = list[Table](), list[Table]()

@@ -91,15 +91,13 @@ class Document(NamedTuple):
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()  # paragraphs below the rows
-    records: Sequence[
-        Mapping[str, object]
-    ] = ()  # by row, for CSV and JSON; published values as ``published_<name>``
+    # by row, for CSV and JSON; published values as ``published_<name>``
+    records: Sequence[Mapping[str, object]] = ()
     agreement: Agreement | None = None
     has_runs: bool = False
     n_missing: int = 0  # planned runs that are not done
-    agrees: tuple[
-        bool | None, ...
-    ] = ()  # whether each row agrees with the published value; None if not run
+    # whether each row agrees with the published value; None if not run
+    agrees: tuple[bool | None, ...] = ()
     others: Sequence[Grid] = ()  # grids below the rows
     lead: str = ""  # printed above the rows
     short_headers: Sequence[str] = ()  # for the terminal and LaTeX, with a legend
@@ -310,9 +308,8 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Form
 def escaped(text: str, form: Format) -> str:
     """Escape the characters of a text that have a meaning in a format."""
     if form == "latex":
-        return re.sub(
-            r":(?=\w)", r":\\allowbreak{}", printable(text).translate(_ESCAPED)
-        )  # in proben1:mushroom
+        # in proben1:mushroom
+        return re.sub(r":(?=\w)", r":\\allowbreak{}", printable(text).translate(_ESCAPED))
     return in_markdown(text) if form == "markdown" else printable(text)
 
 

@@ -263,9 +263,8 @@ def _draw_scatter(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
 def _draw_images(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
     """Draw a row of images on a common scale; dark pixels have large values."""
     n, height, width = panel.data[["image", "row", "column"]].max() + 1
-    images = np.full(
-        (height, n, width + 1), np.nan
-    )  # the last column of each separates it from the next
+    # the last column of each separates it from the next
+    images = np.full((height, n, width + 1), np.nan)
     images[:, :, :width] = panel.data["value"].to_numpy().reshape(n, height, width).swapaxes(0, 1)
     ax.imshow(images.reshape(height, -1)[:, :-1], cmap="Greys", interpolation="nearest")
     ax.set_axis_off()
@@ -373,10 +372,8 @@ def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:
 def draw_ranking(spec: RankingSpec, ranking: Ranking, *, titled: bool = True) -> Drawing:
     """Draw a critical-difference diagram (Demšar 2006, figure 1)."""
     longest = max(len(str(method)) for method in ranking.errors)
-    size = (
-        max(7.4, 3.4 + 0.16 * longest),
-        1.7 + 0.16 * len(ranking.mean_ranks),
-    )  # names on both sides
+    # names on both sides
+    size = (max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks))
     drawing = Drawing(figsize=size, layout="constrained")
     ax = drawing.subplots()
     ax.grid(visible=False)

@@ -160,9 +160,8 @@ def _versions(algorithms: Iterable[tuple[str, int | str]]) -> dict[str, Scalar]:
 
 
 _FACTS: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
-    lambda cells: _different(
-        [cell.method for cell in cells]
-    ),  # classes of the same name in different modules
+    # classes of the same name in different modules
+    lambda cells: _different([cell.method for cell in cells]),
     lambda cells: _different([f"data {cell.data_sha256[:8]}" for cell in cells]),
     lambda cells: _unusual([_versions(cell.algorithms) for cell in cells]),
     # A threshold or a classifier that only some cells have.

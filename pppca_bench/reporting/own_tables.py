@@ -70,9 +70,8 @@ class OwnTables:
         ]
         configs = sorted(set[str]().union(*(runs.configs for runs in results.cells.values())))
         self._config = configs[0] if len(configs) == 1 else ""
-        self._variants: dict[
-            str, list[list[Cell]]
-        ] = {}  # by config, cells that differ in other settings than `_place`
+        # by config, cells that differ in other settings than `_place`
+        self._variants: dict[str, list[list[Cell]]] = {}
         for name in configs:
             places = grouped(
                 (cell for cell, runs in results.cells.items() if name in runs.configs), _place

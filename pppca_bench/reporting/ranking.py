@@ -42,12 +42,10 @@ class MissingRuns(NamedTuple):
 class Ranking(NamedTuple):
     """Methods ranked by mean test error; a method with other settings counts as another method."""
 
-    errors: (
-        pd.DataFrame
-    )  # mean test errors in percent: a row per data set, the mean over its permutations
-    mean_ranks: pd.Series[
-        float
-    ]  # the best first; rank 1 is the least error of a data set, ties share the mean rank
+    # mean test errors in percent: a row per data set, the mean over its permutations
+    errors: pd.DataFrame
+    # the best first; rank 1 is the least error of a data set, ties share the mean rank
+    mean_ranks: pd.Series[float]
     friedman_statistic: float  # chi-squared; nan for two methods, or where all have the same errors
     friedman_p: float
     critical_difference: (

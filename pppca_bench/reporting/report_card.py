@@ -46,9 +46,8 @@ class RunGroup(NamedTuple):
 
     method: str
     constant: Mapping[str, Scalar]  # settings, as in `Cell.settings`, that all cells have in common
-    varied: Mapping[
-        str, tuple[Scalar, ...]
-    ]  # values of the other settings, in the order of the runs
+    # values of the other settings, in the order of the runs
+    varied: Mapping[str, tuple[Scalar, ...]]
     n_settings: int
     cells: Mapping[Cell, CellRuns]
 

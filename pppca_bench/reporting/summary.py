@@ -63,9 +63,8 @@ class CellRuns:
     def of_done(self, column: str) -> NDArray[Any]:
         """Return a column of the done runs."""
         values = self.columns[column]
-        return (
-            values if self.n_done == self.n_planned else values[self._is_done]
-        )  # a million runs are not copied
+        # a million runs are not copied
+        return values if self.n_done == self.n_planned else values[self._is_done]
 
     @cached_property
     def numbers(self) -> Mapping[str, NDArray[np.float64]]:

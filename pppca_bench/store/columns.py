@@ -70,9 +70,8 @@ def unpack(blob: bytes) -> dict[str, NDArray[Any]]:
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
             return {name: curves[name] for name in curves.files}
-    except (
-        Exception
-    ) as error:  # the decoders of zip, deflate and NumPy raise a dozen kinds for damaged bytes
+    except Exception as error:
+        # the decoders of zip, deflate and NumPy raise a dozen kinds for damaged bytes
         raise ValueError(
             f"expected learning curves, got {type(error).__name__}: {error}"
         ) from error

@@ -326,9 +326,8 @@ class Store(Database):
 
         types: Any = dict.fromkeys(QUANTITIES, "float64")
         types |= {"status": pd.CategoricalDtype([*columns.STATUSES])}
-        types |= dict.fromkeys(
-            ["measures", "origin", "configs"], "category"
-        )  # equal texts share an object
+        # equal texts share an object
+        types |= dict.fromkeys(["measures", "origin", "configs"], "category")
         origin = "(SELECT description FROM provenances WHERE id = provenance) AS origin"
         names = ", ".join(
             ("runs.rowid AS number", *columns.RUN_COLUMNS[:-1], origin, *QUANTITIES, more)
@@ -344,9 +343,8 @@ class Store(Database):
                 for part in parts
             ]
         frame = pd.concat(chunks, ignore_index=True)
-        with self.decoding(
-            "measures or provenance of a run"
-        ):  # others decode them, and do not know this file
+        with self.decoding("measures or provenance of a run"):
+            # others decode them, and do not know this file
             for text in (*frame["measures"].unique(), *frame["origin"].unique()):
                 columns.read_measures(text)
         return frame, self._cells(frame["cell"].unique().tolist())

@@ -114,12 +114,10 @@ class Database:
             self.rows("BEGIN")
             return
         self.rows("PRAGMA synchronous = EXTRA")
-        self.rows(
-            "PRAGMA cache_size = -131072"
-        )  # KiB, for the keys of a million runs; allocated as it is used
-        with (
-            self.transaction()
-        ):  # under the lock: another process may have created the tables since
+        # KiB, for the keys of a million runs; allocated as it is used
+        self.rows("PRAGMA cache_size = -131072")
+        with self.transaction():
+            # under the lock: another process may have created the tables since
             if not self.rows("SELECT name FROM sqlite_master"):
                 for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {SCHEMA_VERSION}"):
                     self.rows(statement)

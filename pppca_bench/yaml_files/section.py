@@ -96,10 +96,8 @@ class Section(BaseModel):
         )
         for part in location[1:]:
             container = kind_of(annotation)
-            if get_origin(container) not in (
-                tuple,
-                dict,
-            ):  # an alternative of a union, which has a single rule
+            if get_origin(container) not in (tuple, dict):
+                # an alternative of a union, which has a single rule
                 break
             annotation = get_args(container)[isinstance(part, str)]
             value, depth = value[part], depth + 1
