@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -99,61 +99,67 @@ class Comparison(NamedTuple):
 
 def compare(tables: Iterable[Table]) -> list[Comparison]:
     """Compare every published number of the tables, in their order."""
-    comparisons, first = list[Comparison](), dict[tuple[object, ...], str]()
-    for table in tables:
-        contrasts, items = dict[Place, Contrast](), list[Comparison]()
-        searches, source = (
-            (table.reference.searched, table.reference.title) if table.reference else ((), "")
-        )
-        for cell, quantity in (
-            (each, name) for each in table.cells.values() for name in each.published
-        ):
-            theirs, ours, rule = (
-                cell.published[quantity],
-                cell.ours.get(quantity),
-                rule_of(table, cell, quantity),
-            )
-            label, problem = (
-                f"{table.id}, {cell.row}, {cell.column}",
-                cell.selector.problem if cell.selector else "",
-            )
-            earlier = first.setdefault(
-                (problem, cell.runs.settings or cell.selector or label, quantity), label
-            )
+    first = dict[tuple[object, ...], str]()
+    comparisons = [item for table in tables for item in (*_compared(table, first), *_noted(table))]
+    seen = {(item.first_place, item.quantity) for item in comparisons if item.searched}
+    return [
+        item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons
+    ]
+
+
+def _compared(table: Table, first: dict[tuple[object, ...], str]) -> list[Comparison]:
+    """Compare the published numbers in the cells of a table; ``first`` collects the first place of each number."""
+    reference = table.reference
+    contrasts, items = dict[Place, Contrast](), list[Comparison]()
+    for cell in table.cells.values():
+        label = f"{table.id}, {cell.row}, {cell.column}"
+        runs = cell.runs.settings or cell.selector or label
+        problem = cell.selector.problem if cell.selector else ""
+        for quantity, theirs in cell.published.items():
+            ours, rule = cell.ours.get(quantity), rule_of(table, cell, quantity)
+            earlier = first.setdefault((problem, runs, quantity), label)
             item = Comparison(
                 *(table.id, cell.row, cell.column, quantity, theirs.value),
                 verdict="not run" if rule else "not compared",
                 same_as="" if earlier == label else earlier,
                 searched=any(
                     seen.includes(table.id, cell.row, cell.column) and quantity in seen.quantities
-                    for seen in searches
+                    for seen in (reference.searched if reference else ())
                 ),
-                source=source,
+                source=reference.title if reference else "",
             )
             if rule and ours:
                 against = contrasts[item.place] = contrast(theirs, ours, rule)
-                item = item._replace(
-                    mean=ours.mean, sd=none_if_nan(ours.sd), n=ours.n, difference=against.difference
-                )
                 low, high, margin, p = map(none_if_nan, against[1:5])
-                item = item._replace(low=low, high=high, margin=margin, p=p)
+                item = item._replace(
+                    mean=ours.mean,
+                    sd=none_if_nan(ours.sd),
+                    n=ours.n,
+                    difference=against.difference,
+                    low=low,
+                    high=high,
+                    margin=margin,
+                    p=p,
+                )
             items.append(item)
-        judged = dict(zip(contrasts, verdicts(list(contrasts.values())), strict=True))
-        comparisons += [
-            item._replace(verdict=judged.get(item.place, item.verdict)) for item in items
-        ]
-        comparisons += [
-            Comparison(
-                *place, quantity, numbers[quantity].value, verdict="not compared", source=source
-            )
-            for place, numbers in (table.reference.numbers.items() if table.reference else ())
-            for quantity in numbers
-            if place[0] == table.id and quantity in table.notes
-        ]
-    seen = {(item.first_place, item.quantity) for item in comparisons if item.searched}
-    return [
-        item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons
-    ]
+    judged = dict(zip(contrasts, verdicts(list(contrasts.values())), strict=True))
+    return [item._replace(verdict=judged.get(item.place, item.verdict)) for item in items]
+
+
+def _noted(table: Table) -> Iterator[Comparison]:
+    """Yield the numbers of the notes of a table, which belong to no single cell."""
+    if table.reference:
+        for place, numbers in table.reference.numbers.items():
+            for quantity in (
+                name for name in numbers if place[0] == table.id and name in table.notes
+            ):
+                yield Comparison(
+                    *place,
+                    quantity,
+                    numbers[quantity].value,
+                    verdict="not compared",
+                    source=table.reference.title,
+                )
 
 
 def rule_of(table: Table, cell: TableCell, quantity: str) -> Rule | None:
