@@ -118,8 +118,7 @@ def test_quadratic_variances_equal_the_variances_of_the_responses(shape, n_sampl
     literal_variances(W, X, mean, expected)
     C = np.cov(X.T, bias=True).reshape(shape[1], shape[1])
     # The samples over √N are a factor of C, of fewer columns if there are fewer samples than features.
-    for matrix in [C, np.ascontiguousarray((X - mean).T / np.sqrt(n_samples))][
-        : 1 + (n_samples < shape[1])
-    ]:
+    factor = np.ascontiguousarray((X - mean).T / np.sqrt(n_samples))
+    for matrix in [C, factor] if n_samples < shape[1] else [C]:
         quadratic_variances(W, matrix, variances)
         assert_allclose(variances, expected, rtol=1e-9)

@@ -99,10 +99,8 @@ def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
     train, test = np.delete(X, held_out, axis=0), X[held_out]
     m, mean = X.shape[1], train.mean(axis=0)
     eigenvalues, vectors = np.linalg.eigh((train - mean).T @ (train - mean) / (len(train) - 1))
-    eigenvalues, squares = (
-        eigenvalues[::-1],
-        np.square((test - mean) @ vectors[:, ::-1]).mean(axis=0),
-    )
+    eigenvalues = eigenvalues[::-1]
+    squares = np.square((test - mean) @ vectors[:, ::-1]).mean(axis=0)
     known = eigenvalues > _NO_VARIANCE * eigenvalues[0]
     safe = np.where(known, eigenvalues, 1.0)
     k = np.arange(1, m)

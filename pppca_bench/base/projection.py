@@ -199,8 +199,7 @@ def principal_directions(
     block = X[np.sort(rng.permutation(len(X))[:n_samples])]
     mean = block.mean(axis=0) if centre else np.zeros(block.shape[1])
     eigenvalues, directions = principal_components(second_moments(block, mean))
-    components = directions[eigenvalues > eigenvalues[0] * max(block.shape) * np.finfo(float).eps][
-        :n_rows
-    ]
+    least = eigenvalues[0] * max(block.shape) * np.finfo(float).eps
+    components = directions[eigenvalues > least][:n_rows]
     others = rng.standard_normal((n_rows - len(components), block.shape[1]))
     return orthonormal(np.vstack([components, others]))

@@ -198,10 +198,8 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
         weights, weights_val = (self._weights(side) for side in (is_positive, is_positive_val))
         layers: Layers = []
         for n_populations in [*[self.n_populations] * (self.n_layers - 1), 1]:
-            training, validation = (
-                (columns, is_positive, weights),
-                (columns_val, is_positive_val, weights_val),
-            )
+            training = (columns, is_positive, weights)
+            validation = (columns_val, is_positive_val, weights_val)
             evolved = [self._evolve(training, validation, rng) for _ in range(n_populations)]
             layers.append([expression for expression, _ in evolved])
             self._curves.append(np.mean([curve for _, curve in evolved], axis=0))

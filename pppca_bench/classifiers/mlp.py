@@ -98,10 +98,8 @@ class MLP(SplitEstimator):
 
     def _make_task(self, split: Split, rng: np.random.Generator) -> TrainingTask:
         """Return the training task of a complete split, with a random initial state."""
-        targets, sizes = (
-            self._targets(split.y),
-            tuple(np.ravel(self.hidden_layer_sizes).astype(int).tolist()),
-        )
+        targets = self._targets(split.y)
+        sizes = tuple(np.ravel(self.hidden_layer_sizes).astype(int).tolist())
         self._architecture = Architecture(
             split.X.shape[1],
             sizes,

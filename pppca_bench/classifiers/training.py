@@ -269,10 +269,8 @@ def population_errors(
 ) -> Callable[[Floats], Floats]:
     """Return a function from weights (n_networks, n_weights) to squared error percentages on the samples."""
     network, block = network_and_block(architecture)
-    samples, weights = (
-        empty_samples(architecture, len(X)),
-        aligned_zeros(architecture.n_weights, LANES),
-    )
+    samples = empty_samples(architecture, len(X))
+    weights = aligned_zeros(architecture.n_weights, LANES)
     for lane in range(LANES):
         fill(samples, lane, X, targets)
 

@@ -278,10 +278,8 @@ def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None
         with read_store(results) as store:
             done = store.done(spec.key for spec in specs)
     missing = [spec for spec in specs if spec.key not in done]
-    n_cells, n_trained = (
-        len({spec.cell for spec in missing}),
-        sum(n_trainings(spec.cell) for spec in missing),
-    )
+    n_cells = len({spec.cell for spec in missing})
+    n_trained = sum(n_trainings(spec.cell) for spec in missing)
     text = f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {n_cells} cells"
     chosen = f": {n_trained} trainings, including the candidates of runs that choose their settings"
     click.echo(f"{text}{chosen if n_trained > len(missing) else ''}.")

@@ -220,12 +220,9 @@ def flip_signs(rows: Floats) -> Floats:
     Choice: among weights of equal magnitude, up to a millionth, the first decides, so that rounding has no influence.
     """
     magnitudes = np.abs(rows)
-    deciding = (magnitudes >= _TIE_RATIO * magnitudes.max(axis=1, keepdims=True)).argmax(axis=1)[
-        :, np.newaxis
-    ]
-    return np.ascontiguousarray(
-        rows * np.where(np.take_along_axis(rows, deciding, axis=1) < 0.0, -1.0, 1.0)
-    )
+    are_largest = magnitudes >= _TIE_RATIO * magnitudes.max(axis=1, keepdims=True)
+    deciding = np.take_along_axis(rows, are_largest.argmax(axis=1)[:, np.newaxis], axis=1)
+    return np.ascontiguousarray(rows * np.where(deciding < 0.0, -1.0, 1.0))
 
 
 def orthonormal(rows: Floats) -> Floats:

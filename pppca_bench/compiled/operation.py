@@ -68,10 +68,8 @@ def splatted(builder: Any, number: Any) -> Any:
 def llvm_call(builder: Any, name: str, *args: Any) -> Any:
     """Write a call of an LLVM intrinsic, such as llvm.sqrt, whose arguments and result are vectors of equal size."""
     vector_type = args[0].type
-    function_type, name = (
-        ir.FunctionType(vector_type, [vector_type] * len(args)),
-        f"{name}.v{vector_type.count}f64",
-    )
+    function_type = ir.FunctionType(vector_type, [vector_type] * len(args))
+    name = f"{name}.v{vector_type.count}f64"
     return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), args)
 
 

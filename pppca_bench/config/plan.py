@@ -67,9 +67,8 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
                 identity_text, place = _identity_text(cell), next(places)
                 for repeat, seed in enumerate(seeds):
-                    key = hashlib.sha256(f"{identity_text} {repeat} {seed}".encode()).hexdigest()[
-                        :32
-                    ]
+                    text = f"{identity_text} {repeat} {seed}"
+                    key = hashlib.sha256(text.encode()).hexdigest()[:32]
                     runs[key] = RunSpec(key, cell, repeat, seed, changed, place)
     return list(runs.values())
 

@@ -34,10 +34,8 @@ class _ExactComponents:
         super().fit(X, y)  # type: ignore[misc]
         C = second_moments(np.ascontiguousarray(X, dtype=np.float64), self.mean_)
         eigenvalues, rows = principal_components(C)
-        self.components_, self.explained_variance_ = (
-            rows[: self.n_components_],
-            eigenvalues[: self.n_components_],
-        )
+        self.components_ = rows[: self.n_components_]
+        self.explained_variance_ = eigenvalues[: self.n_components_]
         # Constant features have no variance.
         self.explained_variance_ratio_ = self.explained_variance_ / (np.trace(C) or 1.0)
         return self

@@ -231,10 +231,8 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
                 )
 
     def _rules(self, C: Floats) -> Rules:
-        most, least_variance = (
-            int(self.max_components or len(C)),
-            float(self.min_variance_ratio * np.trace(C)),
-        )
+        most = int(self.max_components or len(C))
+        least_variance = float(self.min_variance_ratio * np.trace(C))
         limits = Limits(float(self.tau), int(self.min_components), most, least_variance)
         return Rules(float(self.crossover_probability), float(self.mutation_scale), limits)
 
@@ -243,10 +241,8 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         if self.n_iter_no_change is None or last < self.n_iter_no_change:
             return False
         recent = slice(last - self.n_iter_no_change, last + 1)
-        fitness, nodes = (
-            population.history.fitness[recent],
-            population.history.dimensionality[recent],
-        )
+        fitness = population.history.fitness[recent]
+        nodes = population.history.dimensionality[recent]
         return bool(
             np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0])
         )

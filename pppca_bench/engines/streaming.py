@@ -258,9 +258,8 @@ class EigenGame(StreamingPCA):
     _rule = streaming_updates.EIGENGAME
 
     def _directions(self) -> tuple[Floats, Floats]:
-        return self._stream.rows[: self._n_started].copy(), self._stream.variances[
-            : self._n_started
-        ].copy()
+        n = self._n_started
+        return self._stream.rows[:n].copy(), self._stream.variances[:n].copy()
 
     def _initialise_stream(self, rows: Floats, variances: Floats) -> None:
         self._stream.rows[: len(rows)], self._stream.variances[: len(rows)] = rows, variances

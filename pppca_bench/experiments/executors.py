@@ -49,9 +49,8 @@ def check_main_guard() -> None:
     if not lines or path is None or not Path(path).is_file():
         return
     statements = ast.parse(Path(path).read_bytes()).body
-    (here, *_) = [each for each in statements if (each.end_lineno or 0) >= lines[0]] or statements[
-        -1:
-    ]
+    reached = [each for each in statements if (each.end_lineno or 0) >= lines[0]]
+    here = (reached or statements[-1:])[0]
     if not (isinstance(here, ast.If) and "__name__" in ast.dump(here.test)):
         raise ConfigError(
             f'{path}:{lines[0]}: expected `if __name__ == "__main__":` before a call with worker processes, which'

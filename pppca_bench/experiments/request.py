@@ -120,11 +120,9 @@ def read_request(
             for source, own in configs
         }
         _check_run_count(counts)
-    plans, problems, opened = (
-        [],
-        dict[tuple[str, str], OpenProblem](),
-        dict[Requested, OpenProblem](),
-    )
+    plans = []
+    problems = dict[tuple[str, str], OpenProblem]()
+    opened = dict[Requested, OpenProblem]()
     for source, config in configs:
         files = _find_files(source, config)
         for entry in files.values():

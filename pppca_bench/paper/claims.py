@@ -82,10 +82,8 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
 
     Without the experiment's tables in the folder of the results, claims that need them are not run.
     """
-    tables, drawn = (
-        {table.id: table for table in snapshot.of_means},
-        {figure.figure: figure for figure in figures},
-    )
+    tables = {table.id: table for table in snapshot.of_means}
+    drawn = {figure.figure: figure for figure in figures}
     roles = {
         reading: own
         for reference in snapshot.references
@@ -440,10 +438,8 @@ def main_results(evidence: Evidence, judged: Judged) -> list[str]:
         if texts
         else ""
     )
-    new, question = (
-        judged["one_pass"][0],
-        "One pass of a streaming method instead of DGHA's many epochs?",
-    )
+    new = judged["one_pass"][0]
+    question = "One pass of a streaming method instead of DGHA's many epochs?"
     streaming = f"{question} {new.answer}" if new.verdicts["as written"] != "not run" else ""
     return list(filter(None, [_use_pca(evidence), headline, streaming]))
 

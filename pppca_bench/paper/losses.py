@@ -53,10 +53,8 @@ def multiples(losses: ArrayLike, others: ArrayLike = 0.0, margin: Margin = ONE_P
 
     A loss is infinite if the margin, a share of no error, is 0.
     """
-    points, margins = (
-        np.asarray(losses, dtype=float),
-        margin.points + margin.share * np.asarray(others, dtype=float),
-    )
+    points = np.asarray(losses, dtype=float)
+    margins = margin.points + margin.share * np.asarray(others, dtype=float)
     unbounded: Floats = np.where(points > 0.0, np.inf, 0.0)
     np.divide(points, margins, out=unbounded, where=margins > 0.0)
     return unbounded.round(DECIMALS)

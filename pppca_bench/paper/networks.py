@@ -54,10 +54,8 @@ def published_searches() -> Mapping[str, PublishedSearch]:
     searches = {}
     for problem, *row in _rows("architectures.csv"):
         networks = _network(*row[0:2]), int(row[2]), _network(*row[3:5])
-        n_within, candidates = (
-            map(int, row[9:11]),
-            tuple(_network(word[:-1], word[-1]) for word in row[13].split()),
-        )
+        n_within = map(int, row[9:11])
+        candidates = tuple(_network(word[:-1], word[-1]) for word in row[13].split())
         searches[problem] = PublishedSearch._make(
             (*networks, *row[5:9], *n_within, *row[11:13], candidates)
         )

@@ -123,10 +123,8 @@ def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
 def training_document(results: Results, facts: Facts, references: Sequence[Reference]) -> Document:
     """Return the scores of the Proben1 report's tables with the printed training, and with the fitted training."""
     report = [reference for reference in references if reference.name == PROBEN1_REPORT]
-    fitting, printed = (
-        fill_tables(results, facts, report),
-        fill_tables(results, facts, report, configs=(PRINTED,)),
-    )
+    fitting = fill_tables(results, facts, report)
+    printed = fill_tables(results, facts, report, configs=(PRINTED,))
     records = []
     for group in (group for reference in report for group in reference.scored):
         record: dict[str, Any] = {"quantity": group.name}

@@ -45,10 +45,8 @@ def load_bundled(name: str) -> Problem:
         X, order, ends = np.round(X, 10), np.arange(len(y)), np.array([len(y), len(y)])
     else:
         inputs, y, feature_names = _read(name)
-        X, order = (
-            scale_to_unit_interval(inputs),
-            np.random.RandomState(_SPLIT_SEED).permutation(len(y)),
-        )
+        X = scale_to_unit_interval(inputs)
+        order = np.random.RandomState(_SPLIT_SEED).permutation(len(y))
         ends = np.cumsum(split_sizes(len(y))[:2])
     inputs_by_split, classes_by_split = np.split(X[order], ends), np.split(y[order], ends)
     return Problem.of_splits(

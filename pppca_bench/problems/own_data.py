@@ -134,11 +134,9 @@ class DataSet:
 
     def problem(self, number: int = 0) -> Problem:
         """Return the problem of a split, encoded by statistics of its training rows; number < ``own.rule.n_splits``."""
-        parts, encoder, n_features = (
-            self.rows(number),
-            self.encoder(number),
-            len(self.feature_names),
-        )
+        parts = self.rows(number)
+        encoder = self.encoder(number)
+        n_features = len(self.feature_names)
         # A split column may leave a split empty; the encoder rejects an empty split.
         X = [
             encoder.transform(self.frame.iloc[part]) if len(part) else np.empty((0, n_features))

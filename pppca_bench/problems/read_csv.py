@@ -250,10 +250,8 @@ def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool)
     """Raise OwnDataError for a first line that names its separator, is a comment, or has another separator."""
     expected, best = f"columns separated by {sep!r}", max(_SEPARATORS, key=line.count)
     if match := re.fullmatch("sep=(.)", line):
-        expected, advice = (
-            "a first line with the columns' names",
-            read_key(sep=match[1], skiprows=1),
-        )
+        expected = "a first line with the columns' names"
+        advice = read_key(sep=match[1], skiprows=1)
     elif line.startswith(("#", "%")):
         expected, advice = "a first line with the columns' names", read_key(comment=line[0])
     elif sep in _SEPARATORS and line.count(best) > line.count(sep):
@@ -287,10 +285,8 @@ def _check_fields(
             f"{n} in line {line}" for line, n in zip(lines, counts, strict=True) if n != n_names
         ]
         shown = ", ".join(wrong[:3]) + (" …" if len(wrong) > 3 else "")
-        got, remedy = (
-            f"another number in {len(wrong)} of {len(counts)} rows: {shown}",
-            "Correct the lines.",
-        )
+        got = f"another number in {len(wrong)} of {len(counts)} rows: {shown}"
+        remedy = "Correct the lines."
     raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
 
 

@@ -77,10 +77,8 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
         self.mean_ = X.mean(axis=0)
         unit = unit_of(X)
         layers = self._trained((X - self.mean_) / unit)
-        self.coefs_, self.intercepts_ = (
-            [layer[:-1] for layer in layers],
-            [layer[-1] for layer in layers],
-        )
+        self.coefs_ = [layer[:-1] for layer in layers]
+        self.intercepts_ = [layer[-1] for layer in layers]
         self.coefs_[0], self.coefs_[-1] = self.coefs_[0] / unit, self.coefs_[-1] * unit
         self.intercepts_[-1] = self.intercepts_[-1] * unit
 
@@ -263,11 +261,9 @@ class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
         ]
         errors = validation_errors(candidate_classifier(self.estimator, rng), candidates, split)
         best = int(np.lexsort((counts, errors))[0])
-        self.kernel_pca_, self.width_, self.n_components_ = (
-            fits[best],
-            float(widths[best]),
-            int(counts[best]),
-        )
+        self.kernel_pca_ = fits[best]
+        self.width_ = float(widths[best])
+        self.n_components_ = int(counts[best])
         self.eigenvalues_ = self.kernel_pca_.eigenvalues_
         self.history_ = {
             "width": widths,

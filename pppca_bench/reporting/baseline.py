@@ -70,10 +70,8 @@ def differences(
         expected = first_repeats(recorded.values, n_repeats)
         # Runs of other numbers of repeats than planned may have more repeats than recorded, but no gap between them.
         last = math.inf if n_repeats is None else max(recorded.values, default=-1)
-        missing, added = (
-            [n for n in expected if n not in ours],
-            [n for n in ours if n not in expected and n < last],
-        )
+        missing = [n for n in expected if n not in ours]
+        added = [n for n in ours if n not in expected and n < last]
         apart = [
             n
             for n in expected

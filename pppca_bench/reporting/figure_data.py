@@ -285,9 +285,8 @@ def _images(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
     yield _image_row("inputs", first["portrait_inputs"][chosen])
     for label, portrait in portraits.items():
         yield _image_row(_with_share(label, portrait), portrait["portrait_rebuilt"][chosen])
-    components = max((run["portrait_components"] for run in portraits.values()), key=len)[
-        : len(chosen)
-    ]
+    most = max((run["portrait_components"] for run in portraits.values()), key=len)
+    components = most[: len(chosen)]
     yield _image_row(f"components 1 to {len(components)}", components)
 
 

@@ -92,10 +92,8 @@ def compare_pairs(
         Fewer than two settings have two repeats, or splits, with the quantity; or the runs are on different data.
     """
     check_known("problem", [problem], list(dict.fromkeys(cell.problem for cell in cells)))
-    own, known = (
-        {cell: runs for cell, runs in cells.items() if cell.problem == problem},
-        facts.get(problem),
-    )
+    own = {cell: runs for cell, runs in cells.items() if cell.problem == problem}
+    known = facts.get(problem)
     if known is None or {cell.data_sha256 for cell in own} != {known.data_sha256}:
         raise StoreError(
             f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."

@@ -372,10 +372,8 @@ def _group_title(group: RunGroup) -> str:
     text = titles[0] + "".join(
         f", {word} {title}" for word, title in zip(("then", "of"), titles[1:], strict=False)
     )
-    shortcuts, hidden = (
-        group.constant.get("classifier.shortcuts"),
-        group.constant.get("classifier.hidden"),
-    )
+    shortcuts = group.constant.get("classifier.shortcuts")
+    hidden = group.constant.get("classifier.hidden")
     network = [f"hidden {value_text(hidden)}"] if hidden is not None else []
     network += [] if shortcuts is None else ["shortcuts" if shortcuts else "no shortcuts"]
     return f"{text} ({', '.join(network)})" if network else text

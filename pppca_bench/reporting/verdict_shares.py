@@ -130,10 +130,8 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
     published: list[dict[str, Number]] = [{} for _ in range(N_DRAWS)]
     ours: list[dict[str, Summary]] = [{} for _ in range(N_DRAWS)]
     for quantity, number in cell.published.items():
-        rule, values = (
-            rule_of(table, cell, quantity),
-            {name: cell.runs.values(name) for name in measured(quantity)},
-        )
+        rule = rule_of(table, cell, quantity)
+        values = {name: cell.runs.values(name) for name in measured(quantity)}
         repeats = list(next(iter(values.values())))
         if rule is None or rule.runs is None or len(repeats) < 2 * rule.runs:
             continue
@@ -144,10 +142,8 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
             rest = summary_of(quantity, values.__getitem__, order[rule.runs :])
             if theirs and rest:
                 sd = None if number.sd is None else round(theirs.sd, digits)
-                published[draw][quantity], ours[draw][quantity] = (
-                    Number(f"{theirs.mean:.{digits}f}", sd),
-                    rest,
-                )
+                published[draw][quantity] = Number(f"{theirs.mean:.{digits}f}", sd)
+                ours[draw][quantity] = rest
     return [
         cell._replace(published=own, ours=rest) for own, rest in zip(published, ours, strict=True)
     ]
@@ -264,8 +260,6 @@ def by_source(shares: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
 def _over_tables(records: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     """Return the share of the numbers that a program reproduces, and that ours reproduces of the same numbers."""
     n = sum(each["n"] for each in records)
-    reproduced, ours = (
-        sum(each["n"] * each["reproduced"] for each in records),
-        sum(each["ours"] for each in records),
-    )
+    reproduced = sum(each["n"] * each["reproduced"] for each in records)
+    ours = sum(each["ours"] for each in records)
     return reproduced / n, 100.0 * ours / n

@@ -190,10 +190,8 @@ def _refuse_other_versions(store: Store, other: Store) -> None:
         " FROM main.cells WHERE id IN (SELECT cell FROM main.runs WHERE key IN (SELECT key FROM main.plans))"
         " GROUP BY problem, method, parameters, classifier HAVING count(*) > 1 LIMIT 1"
     ):
-        expected, got = (
-            "the same versions of the algorithms",
-            f"{algorithms} and {other_algorithms}",
-        )
+        expected = "the same versions of the algorithms"
+        got = f"{algorithms} and {other_algorithms}"
         if data != other_data:
             expected, got = "the same data", f"SHA-256 {data[:12]}... and {other_data[:12]}..."
         raise StoreError(

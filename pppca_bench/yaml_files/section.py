@@ -89,11 +89,9 @@ class Section(BaseModel):
                 f"unknown key, expected one of {', '.join(cls.known_keys())}{cls.hint(key)}",
             )
         fields = {field.alias or name: field for name, field in cls.model_fields.items()}
-        annotation, value, depth = (
-            fields[str(location[0])].rebuild_annotation(),
-            value[location[0]],
-            1,
-        )
+        annotation = fields[str(location[0])].rebuild_annotation()
+        value = value[location[0]]
+        depth = 1
         for part in location[1:]:
             container = kind_of(annotation)
             if get_origin(container) not in (tuple, dict):
