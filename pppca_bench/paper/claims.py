@@ -10,6 +10,7 @@ from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_lines
+from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
 from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.quantities import DECIMALS
@@ -89,7 +90,7 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
         for reference in snapshot.references
         for reading, own in reference.claims.items()
     }
-    compared = read_lines(snapshot.folder / "experiment2" / "tables")
+    compared = read_lines(snapshot.folder / experiments()[-1].configs[0] / "tables")
     evidence = Evidence(snapshot.results, snapshot.facts, tables, drawn, roles, compared)
     judged, advice = judge_claims(evidence), advice_of(snapshot.folder / "benchmarks.md")
     findings = [finding for finding, _ in judged.values()]
@@ -127,17 +128,24 @@ def judge_claims(evidence: Evidence) -> Judged:
             _rendered(template, numbers) if is_run else ""
             for template in (claim.answer, claim.short)
         )
-        sentences = tuple(
-            part.text if written == fitted else f"{reading.capitalize()}: {part.text}"
-            for reading, own in zip(
-                READINGS, answers[: 1 if written == fitted else 2], strict=False
-            )
-            for part in own.parts
-        )
+        if written == fitted:
+            sentences = [part.text for part in written.parts]
+        else:
+            sentences = [
+                f"{reading.capitalize()}: {part.text}"
+                for reading, own in zip(READINGS, answers, strict=True)
+                for part in own.parts
+            ]
         basis = (("Estimand", claim.estimand), ("Data", claim.data), ("Test", claim.test))
         verdicts = {"as written": verdict, "fitted": with_fitted}
         finding = Finding(
-            claim.claim, claim.place, text or "Not run.", verdicts, basis, sentences, claim.sources
+            claim.claim,
+            claim.place,
+            text or "Not run.",
+            verdicts,
+            basis,
+            tuple(sentences),
+            claim.sources,
         )
         judged[claim.id] = finding, short
     return judged

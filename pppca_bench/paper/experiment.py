@@ -57,7 +57,8 @@ _WITHIN = (
 _APART = "In brackets: not tested over data sets, since the method keeps nearly all features."
 
 Record = dict[str, Any]
-Summaries = Mapping[str, Mapping[str, CellRuns]]
+Columns = Sequence[tuple[str, str]]
+RunsByMethod = Mapping[str, Mapping[str, CellRuns]]
 
 _LOSS_COLUMNS = (
     ("Loss", "{row}"),
@@ -143,40 +144,31 @@ def experiment_documents(experiment: Experiment, results: Results, facts: Facts)
 
     Their identifiers are the experiment's with each of `ENDINGS`.
     """
-    summaries = _summaries(experiment, results)
-    losses = list(_losses(experiment, summaries, facts))
-    tests, variants = _tests(losses, experiment.test), _variants(losses, experiment.test)
-    contents = {
-        "losses by data set": (_LOSS_COLUMNS, losses, [_WITHIN]),
-        "tests over data sets": (
-            _TEST_COLUMNS,
-            tests,
-            [_TESTED.format(experiment.test), *_conclusions(experiment, tests)],
-        ),
-        "other margins and tests": (
-            _MARGIN_COLUMNS,
-            variants,
-            [f"As in {experiment.id}_tests; P is with the margin."],
-        ),
-    }
-    tables = [
-        Document.of_records(
-            f"{experiment.id}{ending}",
-            f"{experiment.title}: {title}",
-            columns,
-            records,
-            notes=notes,
-        )
-        for ending, (title, (columns, records, notes)) in zip(
-            ENDINGS[1:], contents.items(), strict=False
-        )
+    runs = _runs_by_method(experiment, results)
+    losses = list(_losses(experiment, runs, facts))
+    tests = _tests(losses, experiment.test)
+    notes = [_TESTED.format(experiment.test), *_conclusions(experiment, tests)]
+    margin_note = f"As in {experiment.id}_tests; P is with the margin."
+    variants = _variants(losses, experiment.test)
+
+    def table(
+        ending: str, title: str, columns: Columns, records: Sequence[Record], *notes: str
+    ) -> Document:
+        name, title = f"{experiment.id}{ending}", f"{experiment.title}: {title}"
+        return Document.of_records(name, title, columns, records, notes=notes)
+
+    return [
+        _errors(experiment, runs),
+        table("_losses", "losses by data set", _LOSS_COLUMNS, losses, _WITHIN),
+        table("_tests", "tests over data sets", _TEST_COLUMNS, tests, *notes),
+        table("_margins", "other margins and tests", _MARGIN_COLUMNS, variants, margin_note),
+        _matrix(experiment, losses),
     ]
-    return [_errors(experiment, summaries), *tables, _matrix(experiment, losses)]
 
 
 def experiment_figure(experiment: Experiment, results: Results, facts: Facts) -> Figure:
     """Return the matrix of verdicts within data sets; without panels if nothing was run."""
-    losses = _sorted(list(_losses(experiment, _summaries(experiment, results), facts)))
+    losses = _sorted(list(_losses(experiment, _runs_by_method(experiment, results), facts)))
     shown = {"_label": "column"} | {
         name: name for name in ("data_set", "loss", "low", "high", "verdict", "is_apart")
     }
@@ -206,7 +198,7 @@ def runs_of_method(
     return {name: own for name, own in runs.items() if own.n_planned}
 
 
-def _summaries(experiment: Experiment, results: Results) -> Summaries:
+def _runs_by_method(experiment: Experiment, results: Results) -> RunsByMethod:
     """Return the runs of each method by problem; the methods are in the order of the tables."""
     methods = experiment.methods().items()
     return {
@@ -214,14 +206,14 @@ def _summaries(experiment: Experiment, results: Results) -> Summaries:
     }
 
 
-def _losses(experiment: Experiment, summaries: Summaries, facts: Facts) -> Iterator[Record]:
+def _losses(experiment: Experiment, runs: RunsByMethod, facts: Facts) -> Iterator[Record]:
     """Yield the loss of each comparison on each data set on which both methods have at least two folds in common.
 
     Losses are paired over the repeats, and averaged over the repeats of a fold.
     """
     for group, first, second in experiment.comparisons():
         for problem, known in facts.items():
-            both = [summaries[method].get(problem, NO_RUNS) for method in (first, second)]
+            both = [runs[method].get(problem, NO_RUNS) for method in (first, second)]
             ours, theirs = (own.values(_ERROR) for own in both)
             paired = {repeat: ours[repeat] - theirs[repeat] for repeat in ours if repeat in theirs}
             by_fold = by_split(paired, known.n_splits)
@@ -245,11 +237,11 @@ def _losses(experiment: Experiment, summaries: Summaries, facts: Facts) -> Itera
             }
 
 
-def _errors(experiment: Experiment, summaries: Summaries) -> Document:
-    problems = dict.fromkeys(problem for own in summaries.values() for problem in own)
+def _errors(experiment: Experiment, runs: RunsByMethod) -> Document:
+    problems = dict.fromkeys(problem for own in runs.values() for problem in own)
     records: list[Record] = [{"row": problem} for problem in problems]
     columns, n_missing = [("Data set", "{row}")], 0
-    for name, own in summaries.items():
+    for name, own in runs.items():
         columns.append((name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})"))
         n_missing += sum(cell.n_planned - len(cell.values(_ERROR)) for cell in own.values())
         for record in records:
@@ -331,9 +323,8 @@ def _conclusions(experiment: Experiment, tests: Sequence[Record]) -> list[str]:
     for group in (group for group in experiment.groups if group.counted):
         if own := [record for record in tests if record["_group"] == group]:
             sentences += _answers(experiment, group, own)
-            advice += (
-                [group.advice] if len(_likely("alike", own)) == len(own) and group.advice else []
-            )
+            if group.advice and len(_likely("alike", own)) == len(own):
+                advice.append(group.advice)
     return [*sentences, *advice]
 
 
