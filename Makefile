@@ -1,6 +1,6 @@
 # Each target makes what it needs, from nothing. Variables:
 #   PYTHON     interpreter to build .venv with
-#   RESULTS    where the results database and the rendered tables go
+#   RESULTS    where `tables` and `experiment` write the results database and the rendered tables
 #   CHECK_REPEATS  repeats of the regression against the recorded results
 #   SEED       another seed for `reseed`
 #   BENCH      parts of the benchmarks to measure, such as `rprop gha`; empty: all
@@ -41,7 +41,7 @@ setup: .venv/test .venv/lint .venv/docs
 	@touch $@
 
 demo: .venv/package
-	$(BIN)/pppca run configs/demo.yaml --results $(RESULTS)/demo
+	$(BIN)/pppca run demo
 
 tables: .venv/package
 	$(BIN)/pppca run $(CONFIGS) --results $(RESULTS) --no-tables

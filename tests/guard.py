@@ -157,10 +157,10 @@ def write(folder: Path) -> None:
         Path("results/benchmarks.md").write_text(
             "**When is each the right tool?** Always.\n", encoding="utf-8"
         )
-        _printed("render --findings findings.md --verdicts verdicts.md")
-        _printed("report --out report.html")
+        _printed("render --results results --findings findings.md --verdicts verdicts.md")
+        _printed("report --results results --out report.html")
         for name, command in COMMANDS.items():
-            Path(name).write_text(_printed(command), encoding="utf-8")
+            Path(name).write_text(_printed(f"{command} --results results"), encoding="utf-8")
 
 
 _savefig = Figure.savefig

@@ -128,19 +128,19 @@ class TestRun:
             first.exit_code,
             first.stderr.endswith(f"\n{N_RUNS} runs done, 0 were already stored.\n"),
         ) == (0, True)
-        before = stored(Path("results"))
+        before = stored(Path("pppca-results"))
         assert len(before) == N_RUNS
         assert {status for _, status, _ in before.values()} == {"done"}
         planned = f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
         assert pppca("run", config, "--dry-run", "--fresh").stdout == planned
         second = pppca("run", config, "--workers", 0)
-        said = f"Nothing to do: all {N_RUNS} runs are in results.\n"
+        said = f"Nothing to do: all {N_RUNS} runs are in pppca-results.\n"
         assert (second.exit_code, second.stderr.endswith(said), second.stdout) == (
             0,
             True,
             first.stdout,
         )
-        assert stored(Path("results")) == before
+        assert stored(Path("pppca-results")) == before
 
     def test_a_dry_run_leaves_no_trace(self, config, tmp_path):
         said = f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
@@ -163,8 +163,8 @@ class TestRun:
         assert (result.exit_code, "(4 failed)" in result.stdout) == (1, True)
         assert (
             f"4 of {N_RUNS} runs failed, the first: wine, gha, repeat 0: ValueError: learning_rate is too large\n"
-            "Their tracebacks are in results: `pppca list --failed` lists the runs, `pppca show RUN` prints a run."
-            " The next `pppca run` tries them again.\n"
+            "Their tracebacks are in pppca-results: `pppca list --failed` lists the runs, `pppca show RUN` prints a"
+            " run. The next `pppca run` tries them again.\n"
         ) in result.stderr
         assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were already stored.\n")
         fits.clear()
@@ -192,8 +192,8 @@ class TestRun:
             stopped = printed("run", config, "--workers", 0, code=exit_code)
         finally:
             signal.signal(signal.SIGINT, before)
-        assert "Stopped. Completed runs are saved in results." in stopped
-        assert "failed" not in {status for _, status, _ in stored(Path("results")).values()}
+        assert "Stopped. Completed runs are saved in pppca-results." in stopped
+        assert "failed" not in {status for _, status, _ in stored(Path("pppca-results")).values()}
 
 
 def test_the_version_is_printed():
@@ -218,7 +218,7 @@ class TestErrors:
         assert refused.startswith(start.format(config=config))
         assert refused.endswith(end)
         assert refused.count("\n") == 1
-        assert not Path("results").exists()
+        assert not Path("pppca-results").exists()
 
     @pytest.mark.parametrize(
         "option",
@@ -231,11 +231,11 @@ class TestErrors:
         assert f"Invalid value for '{option[0]}'" in refused
 
     def test_tables_without_results_are_an_error(self):
-        said = "Error: no results in results/results.sqlite: run `pppca run CONFIG` first, or name the folder with"
-        assert printed("tables", code=1) == f"{said} --results.\n"
-        with Store(Path("results/results.sqlite")):
+        said = "Error: no results in pppca-results/results.sqlite: run `pppca run CONFIG` first, or name the folder"
+        assert printed("tables", code=1) == f"{said} with --results.\n"
+        with Store(Path("pppca-results/results.sqlite")):
             pass
-        said = "Error: no runs in results/results.sqlite: run `pppca run CONFIG` first.\n"
+        said = "Error: no runs in pppca-results/results.sqlite: run `pppca run CONFIG` first.\n"
         assert printed("tables", code=1) == said
 
 
@@ -454,7 +454,7 @@ class TestProcess:
         _, errors = running.communicate(timeout=60)
         assert running.returncode == 130
         assert errors.strip() == (
-            "Stopped. Completed runs are saved in results. Resume with `pppca run long.yaml --workers 2`."
+            "Stopped. Completed runs are saved in pppca-results. Resume with `pppca run long.yaml --workers 2`."
         )
 
     @pytest.mark.slow

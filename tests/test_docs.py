@@ -39,9 +39,7 @@ class Page(HTMLParser):
 def site(tmp_path_factory) -> Path:
     """Build the site from a copy of the versioned sources, without a network."""
     folder = tmp_path_factory.mktemp("site")
-    made = shutil.ignore_patterns(
-        "gallery", "by_config", "demo", "*.dt", "*.sqlite*", "__pycache__"
-    )
+    made = shutil.ignore_patterns("gallery", "by_config", "*.dt", "*.sqlite*", "__pycache__")
     for name in ("configs", "data", "docs", "examples", "results"):
         shutil.copytree(ROOT / name, folder / name, ignore=made)
     shutil.copy(ROOT / "CITATION.cff", folder)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 @pytest.fixture
 def store(tmp_path):
-    with Store(tmp_path / "results" / "results.sqlite") as store:
+    with Store(tmp_path / "pppca-results" / "results.sqlite") as store:
         store.plan(plan_of([SPEC]))
         yield store
 
@@ -48,7 +48,7 @@ class TestCommand:
         before = store.path.read_bytes()
         *_, line, last = printed("doctor", code=1).splitlines()
         assert re.match(
-            r"!!  database: results/results\.sqlite: no intact .* Restore it from a backup, or move",
+            r"!!  database: pppca-results/results\.sqlite: no intact .* Restore it from a backup, or move",
             line,
         )
         assert last == "1 check failed."

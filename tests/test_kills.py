@@ -74,9 +74,9 @@ class Folder:
         """Return what is stored of each done run, from a copy, so that the next run meets the store as it was left."""
         copied = self.path / "copied"
         shutil.rmtree(copied, ignore_errors=True)
-        if not (self.path / "results").exists():
+        if not (self.path / "pppca-results").exists():
             return {}
-        shutil.copytree(self.path / "results", copied)
+        shutil.copytree(self.path / "pppca-results", copied)
         with closing(sqlite3.connect(copied / "results.sqlite")) as connection:
             has_tables = connection.execute(
                 "SELECT * FROM sqlite_master WHERE name = 'runs'"
@@ -165,7 +165,7 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(
     assert sorted(killed.begun(offset)) == sorted(uninterrupted.rows().keys() - done.keys())
     assert killed.without_times() == uninterrupted.without_times()
     assert killed.tables() == uninterrupted.tables()
-    with Store(killed.path / "results" / "results.sqlite", read_only=True) as store:
+    with Store(killed.path / "pppca-results" / "results.sqlite", read_only=True) as store:
         assert store.rows("SELECT * FROM reservations") == []
 
 
@@ -186,7 +186,7 @@ def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(
     # What one has in flight, two tasks of about a second, may be done by the other too that has nothing else left.
     assert max(begun.values()) <= 2
     assert begun.total() - len(begun) < len(begun) / 2  # all of them, if nothing were shared
-    with Store(shared.path / "results" / "results.sqlite", read_only=True) as store:
+    with Store(shared.path / "pppca-results" / "results.sqlite", read_only=True) as store:
         assert store.rows("SELECT * FROM reservations") == []
         sizes = {"killed": 2 * N_RUNS_OF_A_PROBLEM, "glass": N_RUNS_OF_A_PROBLEM}
         assert {name: len(store.runs([name])) for name in store.config_texts()} == {

@@ -131,7 +131,7 @@ def test_an_installed_package_runs_in_an_empty_folder_without_a_network_and_writ
     assert "files written." in pppca("init")
     assert "wdbc (30), DGHA, 10%" in pppca("run", "demo", "--repeats", 1)
     pppca("run", "cancer1", "--repeats", 1, "--only", "method=dgha", "--no-tables")
-    assert (tmp_path / "results" / "results.sqlite").is_file()
+    assert (tmp_path / "pppca-results" / "results.sqlite").is_file()
     assert files_below(package) == before
 
 

@@ -60,7 +60,7 @@ def flower_runs() -> pd.DataFrame:
         "methods": METHODS,
         "repeats": 2,
     }
-    done = pppca_bench.run(document, results="results")
+    done = pppca_bench.run(document)
     assert done.outcome.n_failed == 0
     return done.runs
 
@@ -183,7 +183,7 @@ def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch
     assert pppca_bench.pipeline("own/wine/pca/0").predict(load_problem("wine").X_test).shape == (
         44,
     )
-    with Store(Path("results/results.sqlite")) as store:
+    with Store(Path("pppca-results/results.sqlite")) as store:
         run = store.runs_by_key([key])[key][1]
         values = {**run.values, "test_error_percent": 99.0}
         store.record([RunResult(key, "done", values=values)], "{}", replace=True)

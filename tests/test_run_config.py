@@ -271,9 +271,7 @@ def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gai
         "classifier": {"input_scaling": scaling},
     }
     runs = pppca_bench.run(
-        document,
-        {"ten": pppca_bench.Table(X, y.astype(str), task="classification")},
-        results="results",
+        document, {"ten": pppca_bench.Table(X, y.astype(str), task="classification")}
     ).runs
     errors = runs.groupby("method").test_error_percent.mean()
     if gains:

@@ -47,7 +47,7 @@ def table_of(done: Result) -> str:
 
 
 def files(name: str = "small") -> set[str]:
-    return {path.name for path in Path("results/by_config", name).iterdir()}
+    return {path.name for path in Path("pppca-results/by_config", name).iterdir()}
 
 
 class TestRun:
@@ -62,15 +62,15 @@ class TestRun:
         pppca("tables", "small", "--format", "markdown", "--out", "again")
         for table in ("X", "R"):
             again = Path("again", f"{table}.md").read_text()
-            assert Path("results/by_config/small", f"{table}.md").read_text() == again
+            assert Path("pppca-results/by_config/small", f"{table}.md").read_text() == again
         assert (
-            "The tables of small are in results/by_config/small. Next: `pppca report` shows"
+            "The tables of small are in pppca-results/by_config/small. Next: `pppca report` shows"
             in done.stderr
         )
 
     def test_without_tables_none_are_written_and_a_quiet_run_writes_them_silently(self, config):
         assert run(config, "--no-tables").stdout == ""
-        assert not Path("results/by_config").exists()
+        assert not Path("pppca-results/by_config").exists()
         done = run(config, "--quiet")
         assert (done.stdout, done.stderr) == ("", "")
         assert "X.md" in files()
@@ -78,7 +78,7 @@ class TestRun:
     def test_the_folders_of_the_tables_of_several_configs_are_printed(self, tmp_path):
         configs = [written(tmp_path, name, seed=1) for name in ("a", "b", "c", "d")]
         assert run(*configs).stdout == "".join(
-            f"{name}: 2 tables in results/by_config/{name}\n" for name in "abcd"
+            f"{name}: 2 tables in pppca-results/by_config/{name}\n" for name in "abcd"
         )
         printed = run(*configs[:2]).stdout
         assert [line for line in printed.splitlines() if line.startswith("Tables")] == [
@@ -87,19 +87,19 @@ class TestRun:
         ]
 
     def test_unwritable_tables_are_an_error_after_the_runs(self, config):
-        Path("results").mkdir()
-        Path("results/by_config").write_text("no folder")
+        Path("pppca-results").mkdir()
+        Path("pppca-results/by_config").write_text("no folder")
         done = run(config)
         assert done.exit_code == 1
         lines = done.stderr.splitlines()[-2:]
         assert lines[0] == "3 runs done, 0 were already stored."
-        assert lines[1].startswith("Error: results/by_config/small/X.md: ")
+        assert lines[1].startswith("Error: pppca-results/by_config/small/X.md: ")
 
     def test_tables_of_an_older_config_are_removed(self, config):
         run(config)
-        (stale := Path("results/by_config/small/T5.tex")).write_text("old")
-        (notes := Path("results/by_config/small/notes.txt")).write_text("mine")
-        with Path("results/by_config/small/.rendered").open("a") as manifest:
+        (stale := Path("pppca-results/by_config/small/T5.tex")).write_text("old")
+        (notes := Path("pppca-results/by_config/small/notes.txt")).write_text("mine")
+        with Path("pppca-results/by_config/small/.rendered").open("a") as manifest:
             manifest.write("T5.tex\n")
         run(config)
         assert (stale.exists(), notes.exists()) == (False, True)

@@ -25,11 +25,12 @@ from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.third_party import version_of
 from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
+from pppca_bench.store import RESULTS
 from pppca_bench.store.columns import pack, unpack
 from pppca_bench.store.database import Store
 
 
-def runs_of(module: str, *methods: str, results: str = "results", code: int = 0) -> pd.DataFrame:
+def runs_of(module: str, *methods: str, results: str = RESULTS, code: int = 0) -> pd.DataFrame:
     """Run methods on iris; return the runs, with the classes' names as methods."""
     named = [
         "{method: pca, tau: 10}" if method == "pca" else f'"{module}:{method}"'
@@ -39,7 +40,7 @@ def runs_of(module: str, *methods: str, results: str = "results", code: int = 0)
     return loaded(results)
 
 
-def loaded(results: str = "results") -> pd.DataFrame:
+def loaded(results: str = RESULTS) -> pd.DataFrame:
     runs = load_results(results).sort_values("repeat")
     return runs.assign(method=runs["method"].str.rpartition(":")[2])
 

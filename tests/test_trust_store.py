@@ -41,7 +41,7 @@ def template(tmp_path_factory) -> bytes:
 
 @pytest.fixture
 def path(template, tmp_path) -> Path:
-    found = tmp_path / "results" / "results.sqlite"
+    found = tmp_path / "pppca-results" / "results.sqlite"
     found.parent.mkdir()
     found.write_bytes(template)
     return found

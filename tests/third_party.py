@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from command_line import printed
 
+from pppca_bench.store import RESULTS
+
 HALVES = "def half(X):\n    return X[:, :2].copy()\n"
 MODULE = '''
 import os
@@ -251,7 +253,7 @@ def write_own(
 
 
 def run_own(
-    *methods: str, classifier: str = f'"{NAIVE_BAYES}"', results: str = "results", code: int = 0
+    *methods: str, classifier: str = f'"{NAIVE_BAYES}"', results: str = RESULTS, code: int = 0
 ) -> str:
     """Run methods on iris, and return the output."""
     path = write_own(*methods, classifier=classifier)

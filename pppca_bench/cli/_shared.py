@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from pppca_bench.errors import StoreError
 from pppca_bench.store import DATABASE as DATABASE
+from pppca_bench.store import RESULTS
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.snapshot import Snapshot
@@ -31,7 +32,7 @@ configs_argument = click.argument("configs", nargs=-1)
 results_option = click.option(
     "--results",
     type=FOLDER,
-    default="results",
+    default=RESULTS,
     show_default=True,
     help="Folder of the results database.",
 )

@@ -39,7 +39,7 @@ def init(folder: Path, force: bool) -> None:
     click.echo(f"{folder}: {n_written} files written{kept}.")
     click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (half a minute).")
     click.echo(
-        "Or copy a config, change its `name`, edit it and run it. Results go to ./results, or to --results FOLDER."
+        "Or copy a config, change its `name`, edit it and run it. Results go to ./pppca-results (--results)."
     )
 
 

@@ -191,9 +191,7 @@ def render(
     )
 
 
-@click.command(
-    epilog=examples("pppca report", "pppca report --results results/demo --out demo.html")
-)
+@click.command(epilog=examples("pppca report", "pppca report --results all --out report.html"))
 @results_option
 @references_option
 @click.option("--out", type=FILE, help="File to write [default: RESULTS/report.html].")

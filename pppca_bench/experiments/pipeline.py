@@ -41,7 +41,7 @@ from pppca_bench.problems import (
 from pppca_bench.problems.encode import FrozenEstimator, TrainingRange
 from pppca_bench.quantities import error_of
 from pppca_bench.runs import RunResult, RunSpec
-from pppca_bench.store import DATABASE
+from pppca_bench.store import DATABASE, RESULTS
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import find_run
 from pppca_bench.yaml_files.source import parse_yaml
@@ -49,7 +49,7 @@ from pppca_bench.yaml_files.source import parse_yaml
 
 def pipeline(
     run: str,
-    results: str | Path = "results",
+    results: str | Path = RESULTS,
     *,
     folder: str | Path = ".",
     problems: GivenData | None = None,
@@ -64,7 +64,7 @@ def pipeline(
     ----------
     run : str
         A key, its beginning, or ``config/problem/method/repeat``.
-    results : path, default "results"
+    results : path, default "pppca-results"
         Folder of ``results.sqlite``.
     folder : path, default "."
         Folder of the config, to which its paths of files and modules are relative.

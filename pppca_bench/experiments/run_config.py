@@ -17,7 +17,7 @@ from pppca_bench.experiments.executors import check_main_guard
 from pppca_bench.experiments.request import Request, read_request
 from pppca_bench.problems import OwnData, registered
 from pppca_bench.problems.given import Table
-from pppca_bench.store import DATABASE
+from pppca_bench.store import DATABASE, RESULTS
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import load_results
 from pppca_bench.yaml_files.source import YamlSource, read_yaml, to_source
@@ -52,7 +52,7 @@ def run(
     config: str | Path | Mapping[str, Any],
     problems: GivenData | None = None,
     *,
-    results: str | Path = "results",
+    results: str | Path = RESULTS,
     data_dir: str | Path | None = None,
     repeats: int | None = None,
     workers: int = 0,
@@ -67,7 +67,7 @@ def run(
         Data by their names in the config's ``problems`` and in tables; a config without ``problems`` runs on all data.
         X and y are the arguments of `Table`, whose other arguments declare task and columns. The config's ``splits``
         and ``folds`` decide how rows are split.
-    results : str or Path, default "results"
+    results : str or Path, default "pppca-results"
         Folder of the results database; runs that are stored there are not computed again.
     data_dir : str or Path, optional
         First folder to look for Proben1 files.

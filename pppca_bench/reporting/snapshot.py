@@ -29,6 +29,7 @@ from pppca_bench.reporting.verdict_shares import (
     with_shares,
 )
 from pppca_bench.runs import Facts
+from pppca_bench.store import RESULTS
 from pppca_bench.store.database import Store
 
 Builder = Callable[[], Table | Document]
@@ -53,7 +54,7 @@ class Snapshot(Mapping[str, Table | Document]):
         results: Results,
         facts: Facts,
         references: Sequence[Reference],
-        folder: Path = Path("results"),
+        folder: Path = Path(RESULTS),
     ) -> None:
         self.results, self.facts, self.references, self.folder = results, facts, references, folder
         shown = self._from_modules("shown")

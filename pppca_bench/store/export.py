@@ -14,7 +14,7 @@ import numpy as np
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.quantities import QUANTITIES
 from pppca_bench.runs import Scalar, selections
-from pppca_bench.store import DATABASE
+from pppca_bench.store import DATABASE, RESULTS
 from pppca_bench.store.columns import read_measures
 from pppca_bench.store.database import Store
 
@@ -32,13 +32,13 @@ TARGETS, PREDICTED, PROBABILITIES = "test_targets", "test_predicted", "test_prob
 
 
 def load_results(
-    folder: str | Path = "results", configs: Sequence[str] | None = None
+    folder: str | Path = RESULTS, configs: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Load the runs of a results folder, as a table with a row for each run.
 
     Parameters
     ----------
-    folder : path
+    folder : path, default "pppca-results"
         Folder of ``results.sqlite``.
     configs : sequence of str, optional
         Names of the configs whose runs are loaded; all by default.
@@ -189,14 +189,14 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
     }
 
 
-def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
+def load_predictions(run: str, results: str | Path = RESULTS) -> pd.DataFrame:
     """Load the predictions of a stored run for the test split.
 
     Parameters
     ----------
     run : str
         A key, its beginning, or ``config/problem/method/repeat``.
-    results : path, default "results"
+    results : path, default "pppca-results"
         Folder of ``results.sqlite``.
 
     Returns
