@@ -132,7 +132,7 @@ class GAMLPClassifier(_GeneticClassifier):
         training_errors = population_errors(architecture, task.X, task.targets)
         validation_errors = population_errors(architecture, task.X_val, task.targets_val)
         curve, validation = list[Floats](), list[float]()
-        least, best_generation, best_weights = np.inf, 0, list[Floats]()
+        least_error, best_generation, best_weights = np.inf, 0, list[Floats]()
         population = self._first_generation(task)
         for generation in range(1, self.max_generations + 1):
             errors = training_errors(population)
@@ -141,8 +141,8 @@ class GAMLPClassifier(_GeneticClassifier):
             is_last = generation == self.max_generations
             if is_last or generation % self.strip_length == 0:
                 validation.append(float(validation_errors(fittest[None])[0]))
-                if validation[-1] < least:
-                    least, best_generation = validation[-1], generation
+                if validation[-1] < least_error:
+                    least_error, best_generation = validation[-1], generation
                     best_weights = unpack(fittest, architecture, architecture)
                 if is_last or generation - best_generation >= self.patience:
                     break

@@ -300,8 +300,8 @@ def _multiply_function(module: Any) -> Any:
 
 def _emit_multiply(call: Call) -> None:
     b, matrices = call.builder, []
-    for place, matrix_type in enumerate(call.types[:3]):
-        lanes, start, down, across = (b.extract_value(call.args[place], k) for k in range(4))
+    for position, matrix_type in enumerate(call.types[:3]):
+        lanes, start, down, across = (b.extract_value(call.args[position], k) for k in range(4))
         # Address of element (0, 0) and strides, counted in registers.
         data = call._replace(types=matrix_type.types, args=[lanes]).data(0)
         start, down, across = (b.mul(distance, INT(_PARTS)) for distance in (start, down, across))

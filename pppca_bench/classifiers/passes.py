@@ -292,9 +292,9 @@ def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: B
 def _sum_products(
     G: LaneMatrix, D: LaneMatrix, S: LaneMatrix, n_units: int, n_sources: int, n: int, mode: int
 ) -> None:
-    """Compute G = Dᵀ S over n samples, with the errors D of a layer and the values S that feed it, in place.
+    """Set G, n_units x n_sources, to Dᵀ S of the errors D of a layer and the values S of its sources, n samples each.
 
-    The arguments D and S are transposed matrices.
+    The arguments D and S are transposed matrices. The mode is that of `multiply_matrices`; ADD adds to G.
     """
     if n > 1 or mode != ADD:
         multiply_matrices(G, D, S, n_units, n_sources, n, mode)

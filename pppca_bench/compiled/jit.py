@@ -110,7 +110,7 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._own: set[str] = set()
+        self._kernel_names: set[str] = set()
 
     def add_linking_library(self, library: Any) -> None:
         """Link a subroutine and its own subroutines, but not Numba's reference counting, which no kernel uses."""
@@ -126,14 +126,14 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
         # Optimisation may change how a subroutine is called. Several kernels contain it under the same name; if it were
         # visible, all kernels would call the version in the kernel that was loaded first.
         defined = (function for function in ll_module.functions if not function.is_declaration)
-        self._own |= {function.name for function in defined if function.linkage.name == "external"}
+        self._kernel_names |= {function.name for function in defined if function.linkage.name == "external"}
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 
     def _optimize_final_module(self) -> None:
         # Python calls only the kernel itself. LLVM may inline and remove internal functions.
         for function in self._final_module.functions:
-            if not function.is_declaration and function.name not in self._own:
+            if not function.is_declaration and function.name not in self._kernel_names:
                 function.linkage = "internal"
         # A single pass at level 2. Numba's two passes, for reference counts and at level 3, take 1.5 times as long, and
         # the code is not faster.

@@ -234,14 +234,14 @@ def breed(
     n_nodes, common = networks.sizes[first], networks.sizes[second] if first != second else 0
     W, others = networks.weights[first], networks.weights[second]
     v, v_others = networks.variances[first], networks.variances[second]
-    for place in range(0, n_nodes, WIDTH):
-        row = place // WIDTH * depth
+    for node in range(0, n_nodes, WIDTH):
+        row = node // WIDTH * depth
         # Copy a panel in which the shorter parent has no node.
-        if common <= place:
+        if common <= node:
             for k in range(row, row + depth):
                 store(panels, k, 0, load(W, k, 0))
             continue
-        _compute_steps(W, others, row, depth, v, v_others, place, common, steps)
+        _compute_steps(W, others, row, depth, v, v_others, node, common, steps)
         # Formula (2), (1 + s) w_i − s w_j, for eight nodes at once, feature by feature
         first_factor, second_factor = load(steps, 0, 0), load(steps, 1, 0)
         for k in range(row, row + depth):

@@ -167,7 +167,10 @@ def _read_block(
 def _compute_outputs(
     outputs: Floats2D, height: int, panels: Floats2D, columns: Floats2D, n_features: int
 ) -> None:
-    """Set ``outputs`` to [X_B; W] X_Bᵀ, the products of the rows of the panels with the samples in ``columns``."""
+    """Set ``outputs`` to [X_B; W] X_Bᵀ, the products of the rows of the panels with the samples in ``columns``.
+
+    Each panel has ``height`` rows, a multiple of four.
+    """
     for j in range(height):
         store(outputs, j, 0, zeros())
     # Panel by panel, whose sixteen columns of samples and rows stay in the first-level cache
@@ -413,7 +416,10 @@ def _add_quadratic_forms(
 
 @subroutine
 def _weighted_sum(left: Any, right: Any, W: Floats2D, row: int, first: int, factor: bool) -> float:
-    """Return Σ_i (w C)_i w_i over sixteen columns i, from ``first`` on; with a factor, Σ_i (w F)_i²."""
+    """Return Σ_i (w C)_i w_i over sixteen columns i, from ``first`` on; with a factor, Σ_i (w F)_i².
+
+    ``left`` and ``right`` contain eight columns each of w C, or w F, for the row w of W.
+    """
     # C = F Fᵀ: w C wᵀ = ‖w F‖²
     if factor:
         return reduce_add(fma(right, right, multiply(left, left)))

@@ -184,19 +184,19 @@ def remove_rows(
         compared[j] = _along_direction(variances[j], rows, j)
     # Formula (1), Var(q̂_0) / Var(q̂_i) > τ, for rows i in decreasing order of variance: the first n_kept rows stay.
     sort_decreasing(compared, n_rows, order)
-    for place in range(n_rows):
-        work.y[place] = compared[order[place]]
+    for j in range(n_rows):
+        work.y[j] = compared[order[j]]
     n_kept = count_kept(work.y, n_rows, rule.limits)
     # Rows may be exchanged, so all rows are copied first; ``compared`` is reused for the variances.
     for j in range(n_rows):
         work.nodes[j], compared[j] = nodes[j], variances[j]
         for i in range(rows.shape[1]):
             work.rows[j, i] = rows[j, i]
-    # Row ``place`` ← row ``order[place]``
-    for place in range(n_kept):
-        nodes[place], variances[place] = work.nodes[order[place]], compared[order[place]]
+    # Row j ← row ``order[j]``
+    for j in range(n_kept):
+        nodes[j], variances[j] = work.nodes[order[j]], compared[order[j]]
         for i in range(rows.shape[1]):
-            rows[place, i] = work.rows[order[place], i]
+            rows[j, i] = work.rows[order[j], i]
     return n_kept
 
 

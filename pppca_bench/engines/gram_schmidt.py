@@ -184,22 +184,25 @@ def _project(panels: Floats2D, row: int, depth: int, n_features: int, factors: F
 def _subtract_from_tile(
     x: Tile, panels: Floats2D, row: int, depth: int, k: int, factors: Floats2D
 ) -> Tile:
-    """Return features k to k + 7 of B − Σ_P P (Pᵀ B) for the tile x of B; the factors are Pᵀ B."""
+    """Return features k to k + 7 of B − Σ_P P (Pᵀ B) over the panels P before ``row``, each of ``depth`` rows.
+
+    The tile x contains these features of B, and ``factors`` contains Pᵀ B of all panels, a row for each node.
+    """
     # t_i is feature k + i of the eight nodes of B, f the row of Pᵀ B for a node p of P: t_i ← t_i − p_(k+i) f
     t0, t1, t2, t3, t4, t5, t6, t7 = x
     node = 0
-    for other in range(k, row + k, depth):
+    for feature in range(k, row + k, depth):
         for i in range(WIDTH):
             f = load(factors, node, 0)
             node += 1
-            t0 = fnma(broadcast(panels, other, i), f, t0)
-            t1 = fnma(broadcast(panels, other + 1, i), f, t1)
-            t2 = fnma(broadcast(panels, other + 2, i), f, t2)
-            t3 = fnma(broadcast(panels, other + 3, i), f, t3)
-            t4 = fnma(broadcast(panels, other + 4, i), f, t4)
-            t5 = fnma(broadcast(panels, other + 5, i), f, t5)
-            t6 = fnma(broadcast(panels, other + 6, i), f, t6)
-            t7 = fnma(broadcast(panels, other + 7, i), f, t7)
+            t0 = fnma(broadcast(panels, feature, i), f, t0)
+            t1 = fnma(broadcast(panels, feature + 1, i), f, t1)
+            t2 = fnma(broadcast(panels, feature + 2, i), f, t2)
+            t3 = fnma(broadcast(panels, feature + 3, i), f, t3)
+            t4 = fnma(broadcast(panels, feature + 4, i), f, t4)
+            t5 = fnma(broadcast(panels, feature + 5, i), f, t5)
+            t6 = fnma(broadcast(panels, feature + 6, i), f, t6)
+            t7 = fnma(broadcast(panels, feature + 7, i), f, t7)
     return t0, t1, t2, t3, t4, t5, t6, t7
 
 

@@ -55,9 +55,9 @@ def sort_decreasing(values: Floats1D, n: int, order: Indices1D) -> None:
     Equal values keep their order. Choice: insertion sort, since rows are nearly sorted.
     """
     # Insert each value before all smaller earlier values.
-    for place in range(n):
-        free = place
-        while free > 0 and values[order[free - 1]] < values[place]:
+    for i in range(n):
+        free = i
+        while free > 0 and values[order[free - 1]] < values[i]:
             order[free] = order[free - 1]
             free -= 1
-        order[free] = place
+        order[free] = i

@@ -208,6 +208,7 @@ def _verdict(better: Better, p_percent: str, is_reliable: bool) -> str:
 
 
 def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, Any]:
+    """Return the values of our test of a data set and whether it agrees with the published test."""
     samples = (
         {"pivot": test.pivot, "no_shortcut": test.no_shortcut} if test else dict.fromkeys(_LETTERS)
     )

@@ -156,6 +156,7 @@ def _missing_runs(
 
 
 def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
+    """Return the statistic and the p value of Friedman's test, nan for two methods or if all errors are equal."""
     from scipy.stats import friedmanchisquare
 
     if data_sets.shape[1] < 3 or (data_sets.nunique(axis=1) == 1).all():

@@ -107,19 +107,23 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
 
 
 def _merge_source(store: Store, source: Path) -> tuple[int, int]:
+    """Merge a database, or nothing of it on an error; return the numbers of runs added, and of done runs known."""
     with Store(source, read_only=True) as other:
-        other.check_integrity()  # below, errors would name the target
+        # Once attached, errors of a damaged file would name the target.
+        other.check_integrity()
         store.rows("ATTACH ? AS other", f"{source.absolute().as_uri()}?mode=ro")
         try:
             with store.transaction():
                 return _merge_attached(store, other)
-        except ConfigError as error:  # two seeds
+        # A setting has another seed in the other database.
+        except ConfigError as error:
             raise StoreError(f"{source}: {error} {_REFUSED}") from None
         finally:
             store.rows("DETACH other")
 
 
 def _merge_attached(store: Store, other: Store) -> tuple[int, int]:
+    """Merge the attached database ``other``; return the numbers of runs added, and of done runs known."""
     _refuse_other_texts(store, other)
     for statement in _COPY_FACTS:
         store.rows(statement)
