@@ -24,6 +24,14 @@ Scalar = float | int | bool | str | tuple[float | int, ...] | None
 Parameters = tuple[tuple[str, Scalar], ...]
 """Values by name, sorted by name."""
 
+SIGNS: Mapping[str, str] = {"tau": "τ = {}", "data_fraction": "{}%"}
+"""Texts of the parameters that all names of settings state: the threshold of criterion (1), and the share of the data.
+
+They vary fastest in a plan, in this order.
+"""
+
+THRESHOLD, DATA_FRACTION = SIGNS
+
 CHOOSE = "choose."
 """Prefix of the parameters of runs that choose their settings.
 
@@ -46,7 +54,7 @@ class Cell:
     problem: str  # name in the config: a registered name, or the path of a user's file
     data_sha256: str
     method: str
-    parameters: Parameters  # with all defaults, the threshold ``tau`` and ``data_fraction`` (percent) among them
+    parameters: Parameters  # with all defaults, those of `SIGNS` among them
     classifier: Parameters  # ``rule`` and parameters with all defaults; empty if no classifier follows the method
     # versions by name; texts for third-party algorithms
     algorithms: tuple[tuple[str, int | str], ...] = ()
@@ -156,10 +164,8 @@ def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
     """Return the settings that distinguish each cell from the others: problem, method and, where needed, more."""
     selected: dict[Cell, dict[str, str]] = {}
     for (problem, method), group in grouped(cells, PROBLEM_AND_METHOD).items():
-        settings, first = [cell.settings for cell in group], ("tau", "data_fraction")
-        names = sorted(
-            {name for own in settings for name in own}, key=lambda name: (name not in first, name)
-        )
+        settings = [cell.settings for cell in group]
+        names = sorted(set().union(*settings), key=lambda name: (name not in SIGNS, name))
         for cell, own in zip(group, distinguish(settings, names), strict=True):
             texts = {name: written(value) for name, value in own.items()}
             selected[cell] = {"problem": problem, "method": method} | texts

@@ -126,7 +126,9 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
         # Optimisation may change how a subroutine is called. Several kernels contain it under the same name; if it were
         # visible, all kernels would call the version in the kernel that was loaded first.
         defined = (function for function in ll_module.functions if not function.is_declaration)
-        self._kernel_names |= {function.name for function in defined if function.linkage.name == "external"}
+        self._kernel_names |= {
+            function.name for function in defined if function.linkage.name == "external"
+        }
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 

@@ -33,7 +33,7 @@ from pppca_bench.methods.protocol import (
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.third_party import check_not_shadowed, is_path
 from pppca_bench.problems import OwnData
-from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
+from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, SIGNS, THRESHOLD, Scalar
 from pppca_bench.yaml_files.section import Section, broken_rule, expected_but_got, yaml_text
 
 MAX_VARIANTS = 10_000
@@ -82,7 +82,7 @@ class MethodRequest(NamedTuple):
 
 def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
     """Yield all combinations of values in a grid, as sorted parameters; thresholds and data fractions vary fastest."""
-    keys = sorted(grid, key=lambda key: {"tau": 1, "data_fraction": 2}.get(key, 0))
+    keys = sorted(grid, key=lambda key: [*SIGNS].index(key) if key in SIGNS else -1)
     for values in itertools.product(*(grid[key] for key in keys)):
         yield tuple(sorted(zip(keys, values, strict=True)))
 
@@ -184,7 +184,7 @@ def _fields(entry: Entry) -> dict[str, Any]:
     """Return a field for each parameter, with the key as alias, since pydantic reserves names such as copy."""
     fields: dict[str, Any] = {}
     for number, (key, parameter) in enumerate(section_of(entry).items()):
-        is_threshold = key == "tau" and not entry.foreign
+        is_threshold = key == THRESHOLD and not entry.foreign
         read = read_thresholds if is_threshold else read_values
         default: Any = ... if parameter.default is REQUIRED else (parameter.default,)
         if is_threshold:
@@ -253,10 +253,10 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     config = info.data
     entry, grid, given = _read_section(value, "method", None, info)
     chosen = config.get("choose", ())
-    if "tau" in grid and not entry.foreign:
-        tau = grid["tau"]
+    if THRESHOLD in grid and not entry.foreign:
+        tau = grid[THRESHOLD]
         if AUTO in (config.get("tau"), tau):
-            chosen = (*chosen, "tau")
+            chosen = (*chosen, THRESHOLD)
         if (
             tau is None
             and all(grid[name] == (None,) for name in entry.instead_of_tau)
@@ -267,7 +267,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
                 raise broken_rule(
                     f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
                 )
-        grid["tau"] = AUTO_TAUS if tau == AUTO else tau or (None,)
+        grid[THRESHOLD] = AUTO_TAUS if tau == AUTO else tau or (None,)
     _check_grid(entry, grid)
     candidates = {name: grid[name] for name in chosen if len(grid.get(name, ())) > 1}
     if candidates:

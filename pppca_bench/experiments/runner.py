@@ -34,6 +34,7 @@ from pppca_bench.experiments.worker import (
 )
 from pppca_bench.problems import Problem, ProblemSource
 from pppca_bench.runs import (
+    THRESHOLD,
     Plan,
     ProblemFacts,
     RunResult,
@@ -226,7 +227,7 @@ def _shared_properties(spec: RunSpec, problems: OpenProblems) -> Hashable:
 
 
 def _described(spec: RunSpec) -> str:
-    tau = spec.cell.settings.get("tau")
+    tau = spec.cell.settings.get(THRESHOLD)
     setting = f"tau {tau:g}, " if isinstance(tau, float) else ""
     return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}"
 

@@ -15,6 +15,9 @@ from pppca_bench.runs import (
     ABSENT,
     AUTO,
     CHOOSE,
+    DATA_FRACTION,
+    SIGNS,
+    THRESHOLD,
     Cell,
     Key,
     Parameters,
@@ -33,11 +36,12 @@ def method_label(cell: Cell, *, with_tau: bool = False) -> str:
     entry, parameters = stored_method(cell.method), dict(cell.parameters)
     labels = entry.labels if entry else {}
     words = "".join(f" ({labels[item]})" for item in cell.parameters if item in labels)
-    parts, tau = [f"{title_of(cell.method)}{words}"], parameters.get("tau")
-    if (fraction := parameters.get("data_fraction")) is not None:
-        parts.append("data fraction = auto" if fraction == AUTO else f"{value_text(fraction)}%")
-    if with_tau and tau is not None:
-        parts.append(f"τ = {value_text(tau)}")
+    parts = [f"{title_of(cell.method)}{words}"]
+    if (fraction := parameters.get(DATA_FRACTION)) is not None:
+        sign = "data fraction = {}" if fraction == AUTO else SIGNS[DATA_FRACTION]
+        parts.append(sign.format(value_text(fraction)))
+    if with_tau and (tau := parameters.get(THRESHOLD)) is not None:
+        parts.append(SIGNS[THRESHOLD].format(value_text(tau)))
     return ", ".join(parts)
 
 
@@ -45,7 +49,7 @@ def own_settings(cell: Cell) -> dict[str, Scalar]:
     """Return the parameters that `method_label` leaves out, without choices and stored extras."""
     entry = stored_method(cell.method)
     labels = entry.labels if entry else {}
-    left_out = {"tau", "data_fraction"} | STORAGE_FLAGS
+    left_out = SIGNS.keys() | STORAGE_FLAGS
     return {
         name: value
         for name, value in cell.parameters
@@ -167,7 +171,11 @@ _FACTS: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
     # A threshold or a classifier that only some cells have.
     lambda cells: _unusual(
         [
-            {name: value for name, value in cell.settings.items() if name != "tau" or value is None}
+            {
+                name: value
+                for name, value in cell.settings.items()
+                if name != THRESHOLD or value is None
+            }
             for cell in cells
         ]
     ),

@@ -20,6 +20,9 @@ from pppca_bench.runs import (
     CHOOSE_BY,
     CHOOSE_RETAIN,
     CHOSEN,
+    DATA_FRACTION,
+    SIGNS,
+    THRESHOLD,
     Cell,
     Facts,
     Names,
@@ -169,10 +172,10 @@ class OwnTables:
         rows, labels, remark = _rows(
             cells, self._names(with_tau=False), self._facts, with_tau=False
         )
-        taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
+        taus = {cell: dict(cell.parameters).get(THRESHOLD) for cell in cells}
         given = sorted(set(taus.values()) - {None}, key=lambda tau: (isinstance(tau, str), tau))
         at = {"no tau": "no τ"} if None in taus.values() else {}
-        at |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
+        at |= {f"tau={value_text(tau)}": SIGNS[THRESHOLD].format(value_text(tau)) for tau in given}
         squared = {
             f"{key}, squared error": f"{label}, squared error, %" for key, label in at.items()
         }
@@ -203,16 +206,16 @@ class OwnTables:
         at_reference = {
             (cell.problem, cell.method)
             for cell, own in single.items()
-            if own.get("tau") == REFERENCE_TAU
+            if own.get(THRESHOLD) == REFERENCE_TAU
         }
         measures = {"retained_variance_percent", "optimality_percent"}
         complete = {layout.id for _, layout in self._layouts if measures & {*layout.also}}
         return [
             cell
             for cell, own in single.items()
-            if own.get("data_fraction") in (None, 100.0, AUTO)
+            if own.get(DATA_FRACTION) in (None, 100.0, AUTO)
             and (
-                own.get("tau") in (None, REFERENCE_TAU)
+                own.get(THRESHOLD) in (None, REFERENCE_TAU)
                 or (cell.problem, cell.method) not in at_reference
             )
             and "retained_variance_percent" in self._results.cells[cell].quantities
@@ -274,7 +277,7 @@ class OwnTables:
 def _place(cell: Cell) -> tuple[object, ...]:
     """Return the facts that distinguish cells in tables: problem, method, thresholds, and labelled parameters."""
     entry = stored_method(cell.method)
-    labelled = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
+    labelled = {*SIGNS, *(name for name, _ in (entry.labels if entry else ()))}
     return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in labelled))
 
 
@@ -344,7 +347,6 @@ def choices_document(results: Results) -> Document:
 
 def _chosen(runs: CellRuns) -> str:
     """Return the number of runs that chose each combination, in the order of the candidates."""
-    signs = {"tau": "τ = {}", "data_fraction": "{}%"}
     names = [
         name.removeprefix(CHOOSE)
         for name, _ in runs.cell.parameters
@@ -354,6 +356,6 @@ def _chosen(runs: CellRuns) -> str:
     chosen = [runs.values(f"{CHOSEN}{name}").values() for name in names]
     for values, n in sorted(Counter(zip(*chosen, strict=True)).items()):
         pairs = zip(names, map(value_text, values), strict=True)
-        settings = [signs.get(name, f"{name} = {{}}").format(text) for name, text in pairs]
+        settings = [SIGNS.get(name, f"{name} = {{}}").format(text) for name, text in pairs]
         texts.append(f"{', '.join(settings)} ({n})")
     return ", ".join(texts)

@@ -16,7 +16,7 @@ from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
 from pppca_bench.reporting.labels import setting_labels, settings_of
 from pppca_bench.reporting.statistics import PairedTest, corrected_t, holm, signed_rank
 from pppca_bench.reporting.summary import CellRuns
-from pppca_bench.runs import AUTO, CHOOSE, Cell, Facts, Names, grouped
+from pppca_bench.runs import AUTO, CHOOSE, THRESHOLD, Cell, Facts, Names, grouped
 
 ALPHA = 0.05
 MAX_PAIRS = 500
@@ -168,7 +168,7 @@ def _comparable(
     """Return the pairs to compare, each with the facts that both settings have in common."""
     near = _nearest(cells, {name: size for name, size in sizes.items() if size is not None})
     # None if another parameter replaces tau; `AUTO` if runs choose it or the method has no tau.
-    taus = {name: dict(cell.parameters).get("tau", AUTO) for name, cell in cells.items()}
+    taus = {name: dict(cell.parameters).get(THRESHOLD, AUTO) for name, cell in cells.items()}
     common: dict[tuple[str, str], Names] = {}
     for pair in itertools.combinations(cells, 2):
         first, second = (taus[name] for name in pair)
@@ -200,7 +200,7 @@ def _family(cell: Cell) -> Cell:
     kept = (
         item
         for item in cell.parameters
-        if item[0] not in ("tau", "n_components") and not item[0].startswith(CHOOSE)
+        if item[0] not in (THRESHOLD, "n_components") and not item[0].startswith(CHOOSE)
     )
     return replace(cell, parameters=tuple(kept))
 
