@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "store": "errors runs quantities",
     "base": "compiled",
     "yaml_files": "errors base",
-    "references": "errors runs yaml_files",
+    "references": "errors runs quantities yaml_files",
     "engines": "base compiled",
     "classifiers": "base compiled",
     "reducers": "base compiled classifiers",

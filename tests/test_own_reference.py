@@ -93,6 +93,17 @@ def test_only_an_added_reference_is_compared_and_its_tables_are_shown(results):
             "error names no run: expected settings that runs of sklearn.preprocessing:StandardScaler on wine have, got"
             " 'classifier.n_neighbours' (did you mean 'classifier.n_neighbors'?).",
         ),
+        (
+            "shows: [test_error_percent]",
+            "shows: [test_error_percent]\n    also: [dimensionalty]",
+            "mine/reference.yaml: table U1, wine, QDA, error: expected quantities that its runs measure, got"
+            " 'dimensionalty' (did you mean 'dimensionality'?).",
+        ),
+        (
+            "shows: [test_error_percent]",
+            "shows: [test_error_percent]\n    notes: [no_such]",
+            "error: expected quantities that its runs measure, got 'no_such': they have classifier_time_ms,",
+        ),
     ],
 )
 def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, expected):

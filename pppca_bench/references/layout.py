@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from annotated_types import Ge, Lt, MinLen
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
+from pppca_bench.errors import nearest
 from pppca_bench.runs import Names, Selector
 from pppca_bench.yaml_files.section import Section, broken_rule, raise_errors, yaml_text
 
@@ -161,6 +162,13 @@ class Layout(Section):
         """Return the quantities of a cell."""
         return column.shows or row.shows or self.shows
 
+    @property
+    def all_quantities(self) -> Names:
+        """Return the quantities of all cells, grids and notes."""
+        cells = itertools.product(self.rows, self.columns)
+        shown = [name for cell in cells for name in self.quantities(*cell)]
+        return tuple(dict.fromkeys((*shown, *self.also, *self.notes)))
+
     def form_of(self, row: Line, column: Line) -> str:
         """Return the format of a cell, such as ``"{} ({})"``."""
         return column.form or row.form or self.form
@@ -270,32 +278,43 @@ def are_named(wanted: Iterable[Names], names: Iterable[str]) -> bool:
     return all(not own or name in own for own, name in zip(wanted, names, strict=True))
 
 
-class _Part(Section):
+class PartOfTables(Section):
+    """Section with names of tables, and keys of rows in them, empty for all; maybe also of columns, and quantities."""
+
+    tables: Texts = ()
+    rows: Texts = ()
+
+    def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
+        """Yield the key, and the error, of each name of a table, row, column or quantity that no layout has."""
+        parts = [layouts[table] for table in self.tables or layouts if table in layouts]
+        shown = [name for layout in parts for name in layout.all_quantities]
+        for key, known in {
+            "tables": list(layouts),
+            "rows": [line.key for layout in parts for line in layout.rows],
+            "columns": [line.key for layout in parts for line in layout.columns],
+            "quantities": shown,
+            "quantity": shown,
+        }.items():
+            value = getattr(self, key, ())
+            for name in (value,) if isinstance(value, str) else value:
+                if name not in known:
+                    yield key, _unknown(name, known)
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    names = list(dict.fromkeys(known))
+    return f"expected some of {'; '.join(names)}, got {name!r}{nearest(name, names)}"
+
+
+class _Part(PartOfTables):
     """Part of the published numbers: tables, and keys of rows and columns, empty for all."""
 
     tables: Texts
-    rows: Texts = ()
     columns: Texts = ()
 
     def includes(self, table: str, row: str, column: str) -> bool:
         """Return whether a cell is in the part."""
         return are_named((self.tables, self.rows, self.columns), (table, row, column))
-
-    def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
-        """Yield the key, and the error, of each name of a table, row or column that no layout has."""
-        named = [layouts[table] for table in self.tables if table in layouts]
-        rows, columns = (
-            [line.key for layout in named for line in getattr(layout, key)]
-            for key in ("rows", "columns")
-        )
-        for key, known in {"tables": list(layouts), "rows": rows, "columns": columns}.items():
-            yield from (
-                (key, _unknown(name, known)) for name in getattr(self, key) if name not in known
-            )
-
-
-def _unknown(name: str, known: Iterable[str]) -> str:
-    return f"expected some of {'; '.join(dict.fromkeys(known))}, got {name!r}"
 
 
 class Scored(_Part):
@@ -331,7 +350,7 @@ class Placebo(_Part):
     runs: Settings = Field(default_factory=dict)
 
     def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
-        """Yield the key, and the error, of each name of a table, row or column that no layout has."""
+        """Yield the key, and the error, of each name that no layout has."""
         yield from super().unknown_names(layouts)
         if self.table and self.table not in layouts:
             yield "table", _unknown(self.table, layouts)

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from annotated_types import Ge
 
 from pppca_bench.errors import OwnDataError, nearest
-from pppca_bench.references.layout import Layout, NotNegative, Texts, are_named
-from pppca_bench.yaml_files.section import Section
+from pppca_bench.references.layout import Layout, NotNegative, PartOfTables, Texts, are_named
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 
@@ -38,7 +37,7 @@ class Number(NamedTuple):
         return 0.5 * 10.0 ** -len(self.text.partition(".")[2])
 
 
-class Rule(Section):
+class Rule(PartOfTables):
     """Rule of the verdicts on some quantities: what is compared, the margin of equivalence, and the published repeats.
 
     ``means`` are compared by their difference, ``ratios`` (of times and counts) by the logarithm, ``correlations`` by
@@ -46,8 +45,6 @@ class Rule(Section):
     """
 
     quantities: Texts = ()  # empty for all
-    tables: Texts = ()  # empty for all
-    rows: Texts = ()  # empty for all
     compare: Literal["means", "ratios", "correlations", "values"] = "means"
     margin: NotNegative
     unit: Literal["sd", "points", "percent"] = "points"

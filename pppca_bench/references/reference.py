@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
+from pppca_bench.quantities import MEASURES, QUANTITIES, SIZES
 from pppca_bench.references.layout import (
     CurveLayout,
     Layout,
@@ -67,18 +68,8 @@ class _Document(Section):
                 raise_errors(
                     [(("series", table), f"expected one of {', '.join(layouts)}, got {table!r}")]
                 )
-        for index, rule in enumerate(self.rules):
-            for table in rule.tables:
-                if table not in layouts:
-                    raise_errors(
-                        [
-                            (
-                                ("verdicts", index, "tables"),
-                                f"expected some of {', '.join(layouts)}, got {table!r}",
-                            )
-                        ]
-                    )
         for name, parts in {
+            "verdicts": self.rules,
             "scores": self.scored,
             "searched": self.searched,
             "placebos": self.placebos,
@@ -143,17 +134,21 @@ def read_reference(folder: Path) -> Reference:
 
 
 def check_selectors(
-    added: Sequence[Reference], cells: Collection[Cell], methods: Collection[str]
+    added: Sequence[Reference],
+    cells: Collection[Cell],
+    methods: Collection[str],
+    measured: Callable[[Cell], Collection[str]],
 ) -> None:
     """Check the cells of user-defined references against the cells of the results.
 
-    Known methods are the given names, the methods of the results, and dotted paths; known settings of a method are the
-    settings of its runs on the same problem.
+    Known methods are the given names, the methods of the results, and dotted paths; known settings and quantities of a
+    method are those of its runs on the same problem, and the quantities of the package. ``measured`` returns the
+    quantities of the done runs of a cell.
 
     Raises
     ------
     OwnDataError
-        No run has the method or setting of a cell.
+        No run has the method, a setting or a quantity of a cell.
     """
     known = {*methods, *(cell.method for cell in cells)}
     for reference in added:
@@ -161,24 +156,39 @@ def check_selectors(
             for row, column in itertools.product(layout.rows, layout.columns):
                 if selector := layout.selector(row, column):
                     where = f"{reference.name}/reference.yaml: table {layout.id}, {row.key}, {column.key}"
-                    _check_selector(selector, cells, known, where)
+                    own = [
+                        cell
+                        for cell in cells
+                        if (cell.problem, cell.method) == (selector.problem, selector.method)
+                    ]
+                    _check_selector(selector, own, known, where)
+                    quantities = (*layout.quantities(row, column), *layout.also, *layout.notes)
+                    _check_quantities(quantities, set().union(*map(measured, own)), where)
 
 
 def _check_selector(
-    selector: Selector, cells: Collection[Cell], methods: Collection[str], where: str
+    selector: Selector, own: Collection[Cell], methods: Collection[str], where: str
 ) -> None:
     if selector.method not in methods and ":" not in selector.method:
         raise OwnDataError(
             f"{where} names no run: expected a method that `pppca methods` prints, or module:Class, got"
             f" {selector.method!r}{nearest(selector.method, methods)}."
         )
-    own = [
-        cell for cell in cells if (cell.problem, cell.method) == (selector.problem, selector.method)
-    ]
     known = {name for cell in own for name in cell.settings}
     for name, _ in selector.settings if own else ():
         if name not in known:
             raise OwnDataError(
                 f"{where} names no run: expected settings that runs of {selector.method} on {selector.problem} have,"
                 f" got {name!r}{nearest(name, known)}. `pppca methods {selector.method}` lists its parameters."
+            )
+
+
+def _check_quantities(names: Iterable[str], measured: Collection[str], where: str) -> None:
+    """Raise OwnDataError for a quantity that neither the package nor any of the done runs measures."""
+    known = {*QUANTITIES, *MEASURES, *SIZES, *measured}
+    for name in names if measured else ():
+        if name not in known:
+            hint = nearest(name, known) or f": they have {', '.join(sorted(measured))}"
+            raise OwnDataError(
+                f"{where}: expected quantities that its runs measure, got {name!r}{hint}."
             )

@@ -232,5 +232,5 @@ def take_snapshot(
     facts = {
         name: known[name] for name in dict.fromkeys(cell.problem for cell in kept) if name in known
     }
-    check_selectors(added, results.cells, method_names())
+    check_selectors(added, results.cells, method_names(), lambda cell: results.cells[cell].numbers)
     return Snapshot(results, facts, [*references, *added], store.path.parent)
