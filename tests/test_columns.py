@@ -22,7 +22,8 @@ from scipy.sparse import csr_array
 import pppca_bench
 from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.problems import DataSet, OwnData
-from pppca_bench.problems.columns import ColumnError, Reading, convert, infer
+from pppca_bench.problems.columns import ColumnError, Reading, convert
+from pppca_bench.problems.infer import infer
 
 BIG = 2**53
 MARKERS = ["", "?", "NA", "None", "null"]

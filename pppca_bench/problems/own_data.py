@@ -21,8 +21,8 @@ from pppca_bench.problems.columns import (
     Remedy,
     check,
     check_none,
-    infer,
 )
+from pppca_bench.problems.infer import infer
 from pppca_bench.problems.problem import Problem, Targets, Task
 from pppca_bench.problems.read_table import OwnData, RawTable
 from pppca_bench.problems.splits import SPLITS, Indices, split_at_random, split_by_column

@@ -20,8 +20,9 @@ import numpy as np
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, listed, nearest
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.columns import ColumnError, ColumnKind, check, infer
+from pppca_bench.problems.columns import ColumnError, ColumnKind, check
 from pppca_bench.problems.declaration import VALUE_KEYS, Declaration, Source, read_key
+from pppca_bench.problems.infer import infer
 from pppca_bench.problems.proben1 import load_proben1, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
 from pppca_bench.problems.read_csv import first_line, read_csv, text_of
