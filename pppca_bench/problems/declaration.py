@@ -30,6 +30,9 @@ NAMED = ("sklearn", "proben1", "uci")
 VALUE_KEYS = ("decimal", "thousands", "na_values", "keep_default_na")
 """Keys of ``read`` that apply to the texts of every source; the other keys are for CSV files."""
 
+_LISTS = ("target", "inputs", "categorical", "drop", "text")
+"""Keys whose values are lists of columns."""
+
 _EXCLUSIVE = (
     *(("target", key) for key in ("drop", "inputs", "group", "split")),
     *itertools.combinations(("categorical", "text", "dates"), 2),
@@ -101,8 +104,7 @@ class Declaration:
         **keys: Any,
     ) -> Self:
         """Return the declaration of a table's keys, where names may be numbers, a single name, or None for none."""
-        lists = {"target", "inputs", "categorical", "drop", "text"} & keys.keys()
-        keys |= {name: names_of(keys[name]) for name in lists}
+        keys |= {name: names_of(keys[name]) for name in _LISTS if name in keys}
         forms = dates.values() if isinstance(dates, Mapping) else itertools.repeat("")
         read_keys = tuple(sorted((read or {}).items()))
         return cls(
@@ -133,9 +135,7 @@ class Declaration:
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Return the declared columns by key."""
-        lists = {
-            key: getattr(self, key) for key in ("target", "inputs", "categorical", "drop", "text")
-        }
+        lists = {key: getattr(self, key) for key in _LISTS}
         single = {"group": self.group, "split": self.rule.column}
         return (
             lists
