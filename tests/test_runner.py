@@ -1,4 +1,4 @@
-"""Runner: reuse, retries, failures, groups, kernels, and equal numbers with any number of workers."""
+"""Runner: reuse, retries, failures, groups, times, kernels, and equal numbers with any number of workers."""
 
 import json
 import multiprocessing
@@ -19,7 +19,6 @@ import yaml
 from builders import OF_THEIR_MOMENT, opened, plan_of, small, specs_of, stored_rows, write_dt
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments import executors, runner, worker
@@ -40,6 +39,7 @@ METHODS = [
 
 
 IRIS = opened(["iris"])
+POSIX = pytest.mark.skipif(os.name == "nt", reason="signals and locks of POSIX")
 
 
 def planned(
@@ -79,15 +79,12 @@ def without_times(store: Store) -> dict[str, dict[str, object]]:
     return stored_rows(store.path, aside={*OF_THEIR_MOMENT, "cell", "id"})
 
 
-@pytest.mark.parametrize("workers", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
-def test_results_do_not_depend_on_the_number_of_workers_on_order_or_interruption(
-    open_store, workers
-):
+def test_results_do_not_depend_on_workers_on_order_or_interruption(open_store):
     specs = planned(repeats=GROUP_SIZE + 2, methods=METHODS)
     here, elsewhere = open_store(specs, "0"), open_store(specs, "n")
     assert run(specs, here, IRIS, workers=0).n_done == len(specs)
     assert run(specs[3:11:2], elsewhere, IRIS, workers=0).n_done == 4
-    assert run(specs[::-1], elsewhere, IRIS, workers=workers).n_done == len(specs) - 4
+    assert run(specs[::-1], elsewhere, IRIS, workers=2).n_done == len(specs) - 4
     assert without_times(here) == without_times(elsewhere)
 
 
@@ -136,23 +133,6 @@ def test_progress_has_the_finished_and_all_runs_from_the_start(open_store):
     counts, totals = zip(*calls, strict=True)
     assert (counts[0], counts[-1], set(totals)) == (0, 33, {33})
     assert list(counts) == sorted(set(counts))
-
-
-def test_an_unexpected_error_of_a_method_does_not_end_other_runs(open_store, monkeypatch, stand_in):
-    class Mistaken(GHA):
-        def fit(self, X, y=None):  # noqa: ARG002
-            return self.no_such_thing
-
-    specs = planned(methods=[METHODS[0], METHODS[2]])
-    store = open_store(specs)
-    monkeypatch.setattr(worker, "_warmed", set())
-    stand_in("gha", Mistaken)
-    outcome = run(specs, store, IRIS, workers=0)
-    assert (outcome.n_done, outcome.n_failed) == (8, 4)
-    assert "AttributeError" in outcome.first_error
-    assert {spec.cell.method for spec, result in store.runs() if result.status == "failed"} == {
-        "gha"
-    }
 
 
 def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
@@ -253,19 +233,19 @@ def test_a_failed_run_is_retried_the_given_number_of_times(
 
 def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
     specs = planned(repeats=2, tau=(5,))
-    once, twice, expected = (
-        open_store(specs, "once"),
-        open_store(specs, "twice"),
-        open_store(specs, "expected"),
-    )
-    run(specs, expected, IRIS, workers=0)
+    store = open_store(specs)
     monkeypatch.setattr(runner, "compute", dying_workers.die_twice)
-    for store, retries, n_failed in ((once, 0, 1), (twice, 1, 0)):
-        folder = tmp_path / str(retries)
-        folder.mkdir()
-        outcome = run(specs, store, iris_from(folder), workers=1, retries=retries)
-        assert (outcome.n_failed, outcome.n_done) == (n_failed, 2 - n_failed)
-    assert without_times(twice) == without_times(expected)
+    assert run(specs, store, iris_from(tmp_path), workers=1, retries=1) == Outcome(2, 0, 2, 0, None)
+
+
+@POSIX
+@pytest.mark.slow
+def test_a_killed_fork_server_is_started_again_and_loses_no_run(open_store, tmp_path, monkeypatch):
+    specs = planned(repeats=3)
+    store = open_store(specs)
+    monkeypatch.setattr(runner, "compute", dying_workers.kill_the_server_once)
+    assert run(specs, store, iris_from(tmp_path), workers=2).n_done == 6
+    assert multiprocessing.active_children() == []
 
 
 def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_store, failing):
@@ -430,13 +410,12 @@ def requested(folder: Path, **changes: object) -> Request:
     return read_request([folder / "a.yaml"])
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_user_defined_file_is_read_from_its_path(open_store, tmp_path, workers):
+def test_workers_read_a_user_defined_file_from_its_path(open_store, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     path = write_dt(tmp_path / "elsewhere" / "own.dt")
     request = requested(tmp_path, problems=["elsewhere/own.dt"])
     store = open_store(request.specs)
-    assert run(request.specs, store, request.problems, workers=workers).n_done == 6
+    assert run(request.specs, store, request.problems, workers=1).n_done == 6
     assert store.problems().keys() == {"own.dt"}
     assert store.problems()["own.dt"].data_sha256 == load_problem(str(path)).sha256
 
@@ -492,6 +471,60 @@ def test_timed_runs_are_computed_alone(open_store, monkeypatch):
     monkeypatch.setattr(executors.Workers, "submit", submit)
     assert run(specs, open_store(specs), IRIS, workers=2).n_done == 3
     assert sizes == [("gha", 2), ("dgha_speedup", 1), ("dgha_speedup", 1)]
+
+
+@pytest.fixture
+def lock(monkeypatch, tmp_path) -> Path:
+    path = tmp_path / "timed.lock"
+    monkeypatch.setattr(worker, "LOCK", path)
+    return path
+
+
+@POSIX
+def test_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(open_store, lock, monkeypatch):
+    held = {}
+
+    def look(group, *given):
+        held[group[0].cell.method] = worker.disturbance() is not None
+        return original(group, *given)
+
+    original = worker._computed
+    monkeypatch.setattr(worker, "_computed", look)
+    specs = planned(repeats=1, methods=[TIMED, METHODS[0]], tau=(5,))
+    assert run(specs, open_store(specs), IRIS, workers=0).n_done == 2
+    assert held == {"dgha_speedup": True, "gha": False}
+    assert worker.disturbance() is None
+    assert lock.exists()
+
+
+@POSIX
+def test_a_timed_run_warns_while_it_waits_for_the_lock(open_store, lock):
+    import fcntl
+
+    held = os.open(lock, os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    said = []
+
+    def release(text: str) -> None:
+        said.append(text)
+        os.close(held)
+
+    specs = planned(repeats=1, methods=[TIMED], tau=(5,))
+    assert run(specs, open_store(specs), IRIS, workers=0, warn=release).n_done == 1
+    assert said == [
+        "another process measures times on this machine: each group of timed runs waits for it."
+    ]
+
+
+@POSIX
+@pytest.mark.parametrize("place", [lambda lock: lock.symlink_to(lock), os.mkfifo, Path.mkdir])
+def test_times_are_measured_without_a_lock_with_a_warning(open_store, lock, place):
+    place(lock)
+    said = []
+    specs = planned(repeats=1, methods=[TIMED], tau=(5,))
+    assert run(specs, open_store(specs), IRIS, workers=0, warn=said.append).n_done == 1
+    (text,) = said
+    assert text.startswith(f"times are measured without a lock ({lock}: ")
 
 
 def test_workers_that_are_given_serve_further_calls(open_store):
