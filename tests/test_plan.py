@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pppca_bench.config.experiment import Config
-from pppca_bench.config.plan import Identity, derive_seed, expand
+from pppca_bench.config.plan import Identity, count_runs, derive_seed, expand
 from pppca_bench.experiments.cell import make_classifier
 from pppca_bench.methods.networks import Network
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -142,6 +142,13 @@ def test_repeats_of_the_command_replace_those_of_a_method_and_these_those_of_the
     few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}], problems="iris", tau=5)
     found = [(spec.cell.method, spec.repeat) for spec in expanded(few, repeats=repeats)]
     assert found == [(method, repeat) for method, n in expected.items() for repeat in range(n)]
+
+
+@pytest.mark.parametrize("repeats", [None, 3])
+def test_runs_are_counted_before_they_are_planned(repeats):
+    lists = {**DGHA, "repeats": 4, "classifier": {"hidden": [[2], [3]]}}
+    many = config(methods=[{**GHA, "n_epochs": [1, 2]}, lists])
+    assert count_runs(many, repeats=repeats) == len(expanded(many, repeats=repeats))
 
 
 def test_the_larger_number_of_repeats_of_equal_sections_holds():

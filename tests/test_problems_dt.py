@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +158,21 @@ class TestRefused:
             read_dt(tmp_path)
         with pytest.raises(DataError, match="expected a readable file"):
             read_dt("a\0.dt")
+
+    @pytest.mark.parametrize(
+        ("promise", "expected"),
+        [
+            ("training_examples=3", "the end of the file after"),
+            ("real_in=2", "line 8: expected 1000000002 values"),
+        ],
+    )
+    def test_a_header_that_promises_too_much_takes_no_memory(self, tmp_path, promise, expected):
+        content = CLASSES.replace(promise, f"{promise.partition('=')[0]}=999999999")
+        tracemalloc.start()
+        assert expected in error_of(tmp_path, content)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most < 10**7
 
 
 def assert_refused_or_unchanged(path: Path) -> None:

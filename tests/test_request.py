@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import write_dt
+from command_line import printed
 
 from pppca_bench import problems as rooms_problems
 from pppca_bench.errors import ConfigError
@@ -157,3 +158,18 @@ def test_a_plan_needs_no_data_of_known_problems(tmp_path, monkeypatch):
     assert {name for name, _ in plan.problems} == {"own.dt"}
     missing = read_request([write(tmp_path, problems="[cancer1, horse3]")], only_plan=True)
     assert {spec.cell.problem for spec in missing.specs} == {"cancer1", "horse3"}
+
+
+def test_a_command_of_too_many_runs_is_refused_before_it_is_planned(tmp_path, monkeypatch):
+    one, other = write(tmp_path, "one"), write(tmp_path, "other")
+    monkeypatch.setattr(requests, "MAX_RUNS", 2 * N_RUNS - 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(requests, "expand", None)
+        assert refused(one, other) == (
+            f"{one}: expected at most {2 * N_RUNS - 1} runs in one command, got {N_RUNS} of"
+            f" {2 * N_RUNS}. Use fewer values or repeats, or plan all runs with --force."
+        )
+    planned = printed("run", one, other, "--force", "--dry-run")
+    assert planned.startswith(f"{N_RUNS} runs planned"), "which both ask for"
+    monkeypatch.setattr(requests, "MAX_RUNS", 2 * N_RUNS)
+    assert len(read_request([one, other]).plans) == 2
