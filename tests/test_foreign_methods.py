@@ -33,39 +33,25 @@ def test_a_path_to_anything_but_a_method_is_refused_with_the_reason(module, path
 
 
 @pytest.mark.parametrize(
-    ("entry", "message"),
+    ("name", "keys", "message"),
     [
-        (
-            '{method: "%s:Halves", parameters: {powr: 2}}',
-            "parameters.powr: unknown key, expected one of power,",
-        ),
-        (
-            '{method: "%s:Halves", power: 2}',
-            "methods[0].power: unknown key, expected one of method, repeats,",
-        ),
-        (
-            '{method: "%s:Halves", parameters: {power: {a: 1}}}',
-            "expected a number, text, true, false, null or a list",
-        ),
-        (
-            '{method: "%s:Drawn", parameters: {scale: big}}',
-            "parameters.scale: expected a number, got 'big'",
-        ),
-        (
-            '{method: "%s:Halves", classifier: "%s:Halves"}',
-            "a class with fit and predict, got a class without predict",
-        ),
-        (
-            '{method: "sklearn.svm:SVR"}',
-            "expected an approximation problem, which sklearn.svm:SVR needs, got iris",
-        ),
+        ("Halves", "parameters: {powr: 2}", "parameters.powr: unknown key, expected one of power,"),
+        ("Halves", "power: 2", "methods[0].power: unknown key, expected one of method, repeats,"),
+        ("Drawn", "parameters: {scale: big}", "parameters.scale: expected a number, got 'big'"),
+        ("Halves", 'classifier: "%s:Halves"', "a class with fit and predict, got a class without"),
     ],
 )
-def test_validation_errors_of_third_party_methods(module, entry, message):
+def test_validation_errors_of_third_party_methods(module, name, keys, message):
+    entry = f'{{method: "{module}:{name}", {keys}}}'
     output = run_own(entry.replace("%s", module), classifier="{hidden: []}", code=2)
     assert message in output
     assert output.startswith("Error: own.yaml:")
     assert output.count("\n") == 1
+
+
+def test_a_regressor_is_refused_on_a_classification_problem(module):  # noqa: ARG001 its folder
+    message = "expected an approximation problem, which sklearn.svm:SVR needs, got iris"
+    assert message in run_own('"sklearn.svm:SVR"', classifier="{hidden: []}", code=2)
 
 
 def test_an_import_that_raises_is_reported_in_a_line(module):
