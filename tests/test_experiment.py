@@ -13,6 +13,7 @@ from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.paper.experiment import (
     ENDINGS,
+    data_set_losses,
     experiment_documents,
     experiment_figure,
     experiments,
@@ -203,7 +204,7 @@ def test_the_matrix_has_a_grid_for_each_group_and_is_drawn():
     made = results(SECOND, ne_ppca=2.0, pca=-2.0)
     matrix = experiment_documents(SECOND, made, FACTS)[-1]
     assert [len(grid.headers) - 1 for grid in (matrix, *matrix.others)] == [4, 1, 8, 2, 20]
-    figure = experiment_figure(SECOND, made, FACTS)
+    figure = experiment_figure(SECOND, data_set_losses(SECOND, made, FACTS))
     assert [len(panel.data) for panel in figure.panels] == [14 * n for n in (4, 8, 2, 20)]
     assert {
         verdict for panel in figure.panels for verdict in panel.data["verdict"]
@@ -217,7 +218,7 @@ def test_without_runs_there_is_no_conclusion():
     made = experiment_documents(FIRST, results_of([]), {})
     assert [document.has_runs for document in made] == [False] * len(ENDINGS)
     assert len(made[2].notes) == 1
-    assert not experiment_figure(FIRST, results_of([]), {}).panels
+    assert not experiment_figure(FIRST, []).panels
 
 
 @pytest.mark.parametrize("experiment", [FIRST, SECOND], ids=["first", "second"])

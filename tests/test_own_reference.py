@@ -127,7 +127,7 @@ def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results
     )
     printed("render", "--findings", tmp_path / "findings.md", *options)
     findings = (tmp_path / "findings.md").read_text(encoding="utf-8")
-    assert f"| 9 | {CLAIM} | – | – | **" in findings
+    assert f"| 1 | {CLAIM} | **" in findings
     assert "Numbers: [U1](" in findings
     assert (results / "tables" / "U3.csv").is_file()
 

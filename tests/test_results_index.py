@@ -66,7 +66,7 @@ def test_the_published_index_is_short_and_its_headline_is_in_the_readme():
         line[2:] for line in index.split("`pppca render`")[0].splitlines() if line.startswith("- ")
     ]
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
-    assert len(sentences) == 6
+    assert len(sentences) == 5
     assert [sentence for sentence in sentences if sentence not in readme] == []
 
 
@@ -81,9 +81,9 @@ def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
     others.append(one._replace(table="P3", searched=True, source="B"))
     assert headline([one, *others], Answers(["Use PCA."])) == [
         "Use PCA.",
-        "A: 1 of 2 published numbers are reproduced; 1 differ. A search for settings looked at 1 of them; 0 are"
-        " reproduced. No search looked at the other 1; 1 are reproduced.",
-        "B: 1 of 1 published numbers are reproduced. A search for settings looked at 1 of them; 1 are reproduced.",
+        "A: 1 of 2 published numbers are reproduced (50 %) and 1 differ; 1 of the 1 that no search for settings"
+        " looked at are reproduced.",
+        "B: 1 of 1 published numbers are reproduced (100 %).",
     ]
     assert headline([], Answers()) == []
 

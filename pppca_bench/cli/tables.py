@@ -203,9 +203,10 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
     """
     from pppca_bench.reporting.html import render_report
 
-    with read_store(results) as store:
-        page = render_report(read_snapshot(store, references=references), store, _addresses())
     path = out or results / "report.html"
+    with read_store(results) as store:
+        snapshot = read_snapshot(store, references=references)
+        page = render_report(snapshot, store, _addresses(), path.parent)
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")
 

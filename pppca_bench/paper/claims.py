@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
-from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_lines
+from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_experiment, read_lines
 from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
 from pppca_bench.paper.today import MEAN, mean_shares
@@ -90,11 +90,19 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
         for reference in snapshot.references
         for reading, own in reference.claims.items()
     }
-    compared = read_lines(snapshot.folder / experiments()[-1].configs[0] / "tables")
+    folders = {own: snapshot.folder / own.configs[0] / "tables" for own in experiments()}
+    compared = read_lines(folders[experiments()[-1]])
     evidence = Evidence(snapshot.results, snapshot.facts, tables, drawn, roles, compared)
     judged, advice = judge_claims(evidence), advice_of(snapshot.folder / "benchmarks.md")
     findings = [finding for finding, _ in judged.values()]
-    return Answers(main_results(evidence, judged), findings, closing=advice, **_document().page)
+    read = [read_experiment(*own) for own in reversed(folders.items())]
+    return Answers(
+        main_results(evidence, judged),
+        findings,
+        [own for own in read if own],
+        closing=advice,
+        **_document().page,
+    )
 
 
 _RIGHT_TOOL = "When is each the right tool?"
@@ -433,7 +441,7 @@ JUDGES: Mapping[str, Judge] = {
 
 
 def main_results(evidence: Evidence, judged: Judged) -> list[str]:
-    """Return the results in short: which method to use, which claims hold, and what is new."""
+    """Return the results in short: which method to use, and which claims hold."""
     counted = [judged[claim.id] for claim in _document().claims if claim.counted]
     by_verdict = grouped(counted, lambda own: own[0].verdicts["as written"])
     texts = [
@@ -441,15 +449,8 @@ def main_results(evidence: Evidence, judged: Judged) -> list[str]:
         for verdict, word in _COUNTED.items()
         if verdict in by_verdict
     ]
-    headline = (
-        f"The slides' claims, and two questions that they leave open. {' '.join(texts)}"
-        if texts
-        else ""
-    )
-    new = judged["one_pass"][0]
-    question = "One pass of a streaming method instead of DGHA's many epochs?"
-    streaming = f"{question} {new.answer}" if new.verdicts["as written"] != "not run" else ""
-    return list(filter(None, [_use_pca(evidence), headline, streaming]))
+    claims = f"The slides' claims, and two open questions. {' '.join(texts)}" if texts else ""
+    return list(filter(None, [_use_pca(evidence), claims]))
 
 
 _COUNTED = {

@@ -10,8 +10,16 @@ from typing import Any, Literal, NamedTuple, get_args
 import pandas as pd
 
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.paper.experiment import experiments, runs_of_method
+from pppca_bench.paper.experiment import (
+    TEST_COLUMNS,
+    TESTED,
+    Experiment,
+    experiment_figure,
+    experiments,
+    runs_of_method,
+)
 from pppca_bench.paper.losses import Line
+from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.statistics import student_t
@@ -77,6 +85,33 @@ class Evidence(NamedTuple):
             family: fmean(means[problem] for problem in problems)
             for family, problems in families.items()
         }
+
+
+def read_experiment(experiment: Experiment, folder: Path) -> tuple[Document, Figure] | None:
+    """Return the tests and the matrix of an experiment from its tables in a folder; None without tables."""
+    tests, losses = (folder / f"{experiment.id}_{name}.csv" for name in ("tests", "losses"))
+    if not (tests.is_file() and losses.is_file()):
+        return None
+    of_row = {
+        f"{first} − {second}": {"_group": group, "_label": group.label(first, second)}
+        for group, first, second in experiment.comparisons()
+    }
+    known = [own | of_row[own["row"]] for own in _records(losses) if own["row"] in of_row]
+    title = f"{experiment.title}: tests over data sets"
+    notes = (TESTED.format(experiment.test), f"Registration and conclusions: {experiment.page}.")
+    return (
+        Document.of_records(tests.stem, title, TEST_COLUMNS, _records(tests), notes=notes),
+        experiment_figure(experiment, known),
+    )
+
+
+def _records(file: Path) -> list[dict[str, Any]]:
+    """Return the records of a table's file, with None for missing values."""
+    table = pd.read_csv(file).astype(object)
+    return [
+        {str(name): value for name, value in record.items()}
+        for record in table.where(table.notna(), None).to_dict("records")
+    ]
 
 
 def read_lines(folder: Path) -> list[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -44,7 +44,7 @@ _WHERE: Mapping[Test, str] = {
     "sign test": "on significantly more than half of the data sets",
     "signed-rank test": "on a typical data set",
 }
-_TESTED = (
+TESTED = (
     "At most 1 point: number of data sets with such a loss. Apart: data sets that are not tested, since nothing was cut"
     " there. p: two-sided {}. Typical: Hodges–Lehmann estimate with its interval. P: posterior probabilities, by"
     " the Bayesian signed-rank test, of a loss below −1 point, within ±1 point, and above 1 point."
@@ -69,7 +69,7 @@ _LOSS_COLUMNS = (
     ("features, %", "{features_percent:.0f}"),
     ("n", "{n}"),
 )
-_TEST_COLUMNS = (
+TEST_COLUMNS = (
     ("Loss", "{row}"),
     ("at most 1 point", "{n_small} of {n}"),
     ("apart", "{n_apart}"),
@@ -82,7 +82,7 @@ _TEST_COLUMNS = (
     ("typical", "{typical:+.2f}"),
     ("95 % interval", "{low:+.2f} to {high:+.2f}"),
 )
-_MARGIN_COLUMNS = (*_TEST_COLUMNS[:1], ("margin or test", "{variant}"), *_TEST_COLUMNS[2:8])
+_MARGIN_COLUMNS = (*TEST_COLUMNS[:1], ("margin or test", "{variant}"), *TEST_COLUMNS[2:8])
 
 
 class Group(Section):
@@ -97,6 +97,10 @@ class Group(Section):
     counted: bool = True  # whether the comparisons are tested
     claim: str = ""  # of claims.yaml, which the comparisons answer
     advice: str = ""  # that follows if all typical losses are within 1 point
+
+    def label(self, first: str, second: str) -> str:
+        """Return the name of a comparison within the group."""
+        return first if len(self.second) == 1 else f"{first} − {second}"
 
 
 class Experiment(Section):
@@ -145,9 +149,9 @@ def experiment_documents(experiment: Experiment, results: Results, facts: Facts)
     Their identifiers are the experiment's with each of `ENDINGS`.
     """
     runs = _runs_by_method(experiment, results)
-    losses = list(_losses(experiment, runs, facts))
+    losses = list(data_set_losses(experiment, results, facts))
     tests = _tests(losses, experiment.test)
-    notes = [_TESTED.format(experiment.test), *_conclusions(experiment, tests)]
+    notes = [TESTED.format(experiment.test), *_conclusions(experiment, tests)]
     margin_note = f"As in {experiment.id}_tests; P is with the margin."
     variants = _variants(losses, experiment.test)
 
@@ -160,15 +164,15 @@ def experiment_documents(experiment: Experiment, results: Results, facts: Facts)
     return [
         _errors(experiment, runs),
         table("_losses", "losses by data set", _LOSS_COLUMNS, losses, _WITHIN),
-        table("_tests", "tests over data sets", _TEST_COLUMNS, tests, *notes),
+        table("_tests", "tests over data sets", TEST_COLUMNS, tests, *notes),
         table("_margins", "other margins and tests", _MARGIN_COLUMNS, variants, margin_note),
         _matrix(experiment, losses),
     ]
 
 
-def experiment_figure(experiment: Experiment, results: Results, facts: Facts) -> Figure:
+def experiment_figure(experiment: Experiment, losses: Iterable[Record]) -> Figure:
     """Return the matrix of verdicts within data sets; without panels if nothing was run."""
-    losses = _sorted(list(_losses(experiment, _runs_by_method(experiment, results), facts)))
+    losses = _sorted(losses)
     shown = {"_label": "column"} | {
         name: name for name in ("data_set", "loss", "low", "high", "verdict", "is_apart")
     }
@@ -206,11 +210,12 @@ def _runs_by_method(experiment: Experiment, results: Results) -> RunsByMethod:
     }
 
 
-def _losses(experiment: Experiment, runs: RunsByMethod, facts: Facts) -> Iterator[Record]:
+def data_set_losses(experiment: Experiment, results: Results, facts: Facts) -> Iterator[Record]:
     """Yield the loss of each comparison on each data set on which both methods have at least two folds in common.
 
     Losses are paired over the repeats, and averaged over the repeats of a fold.
     """
+    runs = _runs_by_method(experiment, results)
     for group, first, second in experiment.comparisons():
         for problem, known in facts.items():
             both = [runs[method].get(problem, NO_RUNS) for method in (first, second)]
@@ -232,7 +237,7 @@ def _losses(experiment: Experiment, runs: RunsByMethod, facts: Facts) -> Iterato
                 "is_apart": kept >= experiment.most_features,
                 "n": test.n,
                 "_group": group,
-                "_label": first if len(group.second) == 1 else f"{first} − {second}",
+                "_label": group.label(first, second),
                 "_other": fmean(theirs[repeat] for repeat in paired),
             }
 
@@ -354,7 +359,7 @@ def _likely(outcome: str, records: Sequence[Record]) -> list[str]:
     return [record["_label"] for record in records if record[outcome] > 1.0 - ALPHA]
 
 
-def _sorted(losses: Sequence[Record]) -> list[Record]:
+def _sorted(losses: Iterable[Record]) -> list[Record]:
     """Return the losses by data set, those last on which the most comparisons cut nothing."""
     by_data_set = grouped(losses, lambda loss: loss["data_set"]).values()
     ordered = sorted(by_data_set, key=lambda own: sum(loss["is_apart"] for loss in own))

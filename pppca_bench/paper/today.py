@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.paper.experiment import (
     ENDINGS,
+    data_set_losses,
     experiment_documents,
     experiment_figure,
     experiments,
@@ -65,7 +66,10 @@ def shown(snapshot: Snapshot) -> dict[Cell, str]:
 def figures(snapshot: Snapshot, store: Store) -> list[Figure]:
     """Return F9, and the matrices of the experiments that were run."""
     results, facts = snapshot.results, snapshot.facts
-    matrices = (experiment_figure(experiment, results, facts) for experiment in experiments())
+    matrices = (
+        experiment_figure(experiment, data_set_losses(experiment, results, facts))
+        for experiment in experiments()
+    )
     return [
         streaming_figure(results, store, facts),
         *(figure for figure in matrices if figure.panels),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pppca_bench.reporting.document import environment
+from pppca_bench.reporting.document import Document, environment
+from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.runs import Names
 
 
@@ -22,10 +23,15 @@ class Finding(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Main results as sentences, the answers to claims, and texts of their page."""
+    """Main results as sentences, the answers to claims, and texts of their page.
+
+    ``experiments`` are tests and figures of experiments that have databases of their own, read from their tables.
+    """
 
     results: Sequence[str] = ()
     claims: Sequence[Finding] = ()
+    experiments: Sequence[tuple[Document, Figure]] = ()
+    title: str = ""  # of the report
     heading: str = "Claims"
     caption: str = "Claims"
     introduction: str = ""  # of the page
@@ -51,6 +57,7 @@ def joined(answers: Iterable[Answers]) -> Answers:
     return Answers(
         [sentence for own in several for sentence in own.results],
         [finding for own in several for finding in own.claims],
+        [experiment for own in several for experiment in own.experiments],
         introduction=" ".join(filter(None, (own.introduction for own in several))),
         rule="\n\n".join(filter(None, (own.rule for own in several))),
         closing="\n\n".join(filter(None, (own.closing for own in several))),

@@ -1,164 +1,63 @@
-"""HTML report: claims, tables, figures, rankings, rules and provenance on a single page."""
+"""HTML report: the answer, tables by source, experiments, figures, ranks and provenance on a single page."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shlex
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from pppca_bench.errors import StoreError
 from pppca_bench.methods.lookup import title_of
-from pppca_bench.quantities import described
+from pppca_bench.references.reference import Reference, own_references
 from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, score_rows, scores
-from pppca_bench.reporting.document import Document, environment, number_text
+from pppca_bench.reporting.document import Document, environment, listed
+from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, to_images
-from pppca_bench.reporting.index_page import headline, not_run
-from pppca_bench.reporting.own_tables import FIT_TIMES
+from pppca_bench.reporting.index_page import headline, not_run, sources_document
+from pppca_bench.reporting.page_tables import TableView, anchor, table_view, text_view
+from pppca_bench.reporting.pairs import compare_pairs, pairs_document, pairs_sentence
 from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.statistics import Histogram, five_number_summary, histogram
-from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import SIGNS, document_of, filled_parts, published_texts
-from pppca_bench.reporting.verdicts import Verdict
+from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.table_text import SIGNS
 from pppca_bench.store.database import Store
 from pppca_bench.version import __version__
 
-LENGTH, WIDTH = 144, 3
-"""Length of the axis of a histogram of a cell's repeats, and width of its bars, in pixels."""
+MAX_ROWS = 40
+"""Largest number of rows of a table without published numbers; longer tables are files beside the page."""
 
-_MAX_PART = 40
-"""Largest number of characters of a part of an id."""
+_COMPARED = ("X", "M", "C")
+"""Our own tables that compare methods; the others are settings in detail."""
 
-
-class CellView(NamedTuple):
-    """Cell of a table.
-
-    ``published`` has the characters before each published number, its text, and the verdict on ours; ``repeats`` the
-    title of each quantity with several repeats, its statistics, and its histogram; ``source`` the arguments of
-    `pppca run` that compute it again, and its versions and data.
-    """
-
-    text: str
-    verdict: Verdict | None = None
-    id: str = ""
-    published: Sequence[tuple[str, str, Verdict | None]] = ()
-    repeats: Sequence[tuple[str, str, Histogram]] = ()
-    source: tuple[str, str] | None = None
+MAX_NAMES = 3
+"""Largest number of configs that the title names."""
 
 
-class RowView(NamedTuple):
-    """Row of a table; ``id`` is "" if the cells have ids."""
+class Listed(NamedTuple):
+    """Table that is a file beside the page; ``file`` is its address, "" without the file."""
 
-    label: str
-    cells: Sequence[CellView]
     id: str
+    title: str
+    n_rows: int
+    file: str
 
 
-class TableView(NamedTuple):
-    """Table of the page: its texts as in all formats, and its rows with what only the page shows."""
+class Source(NamedTuple):
+    """Tables of a source, and its scores."""
 
-    document: Document
-    caption: str
-    rows: Sequence[RowView]
-
-
-def anchor(*parts: str) -> str:
-    """Return an HTML id of word characters and the marks ``/ = . , -``; a digest replaces the end of a long part."""
-    texts = [re.sub(r"[^\w=.,-]+", "-", part) for part in parts]
-    return "/".join(
-        text
-        if len(text) <= _MAX_PART
-        else f"{text[: _MAX_PART - 7]}-{hashlib.sha256(part.encode()).hexdigest()[:6]}"
-        for part, text in zip(parts, texts, strict=True)
-    )
+    title: str
+    tables: Sequence[TableView]
+    scores: TableView | None
 
 
-def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
-    """Return the view of a table of means, with the verdicts of `comparison.compare`."""
-    document, rows = document_of(table, sd=table.spread or table.is_list, paired=False), []
-    for key, (label, *texts) in zip(table.row_labels, document.rows, strict=True):
-        cells = [table.cells.get((key, column)) for column in table.column_labels]
-        views = [
-            _cell(table, cell, text, compared) for cell, text in zip(cells, texts, strict=True)
-        ]
-        rows.append(RowView(label, views, anchor(table.id, key) if table.is_list else ""))
-    is_compared = any(table_id == table.id for table_id, *_ in compared)
-    return TableView(
-        document, f"Ours; below it, published: {table.place}" if is_compared else "", rows
-    )
-
-
-def text_view(document: Document) -> TableView:
-    """Return the view of a document."""
-    verdicts: Mapping[bool | None, Verdict] = {True: "reproduced", False: "differs"}
-    rows = []
-    for number, (label, *texts) in enumerate(document.rows):
-        verdict = verdicts.get(document.agrees[number]) if document.agrees else None
-        cells = [CellView(text, None if index else verdict) for index, text in enumerate(texts)]
-        rows.append(RowView(label, cells, anchor(document.id, f"{number + 1}-{label}")))
-    caption = f"Ours beside published: {document.place}" if document.place else ""
-    return TableView(document._replace(place=""), caption, rows)
-
-
-def _cell(
-    table: Table, cell: TableCell | None, text: str, compared: Mapping[Place, Comparison]
-) -> CellView:
-    """Return the view of a cell with our numbers as text."""
-    if cell is None:
-        return CellView(text)
-    numbers = {
-        name: compared.get((table.id, cell.row, cell.column, name)) for name in cell.published
-    }
-    judged = {name: number for name, number in numbers.items() if number}
-    verdicts: list[Verdict | None] = [
-        judged[name].verdict if name in judged else None for name in cell.shows
-    ]
-    texts = published_texts(cell)
-    if table.spread and texts[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
-        texts[0] += f" ± {number_text(cell.shows[0], sd)}"
-    parts = filled_parts(cell.form, texts) if cell.published else []
-    shown = () if table.is_list else (*cell.shows, *table.also)
-    repeated = [name for name in shown if name in cell.ours and len(cell.runs.values(name)) > 1]
-    source = None
-    if runs := cell.source:
-        versions = f"Versions {runs.versions}; data" if runs.versions else "Data"
-        source = (
-            shlex.join([runs.config, "--only", runs.selection]),
-            f"{versions} {runs.data_sha256[:12]}.",
-        )
-    return CellView(
-        text,
-        verdicts[0],
-        "" if table.is_list else anchor(table.id, cell.row, cell.column),
-        [(*part, verdict) for part, verdict in zip(parts, [*verdicts, None], strict=False)],
-        [(described(name).title, *_statistics(cell, name, judged.get(name))) for name in repeated],
-        source,
-    )
-
-
-def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Histogram]:
-    """Return the statistics of a quantity as text, and its histogram with the published number."""
-    ours, values = cell.ours[name], list(cell.runs.values(name).values())
-    text = (
-        f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
-        f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"
-        f" {' | '.join(number_text(name, value) for value in five_number_summary(values))}"
-    )
-    published = None
-    if compared is not None and compared.difference is not None:
-        text += (
-            f"; ours − published {number_text(name, compared.difference, '+')}, {compared.verdict}"
-        )
-        published = compared.published
-    return f"{text}.", histogram(values, published, length=LENGTH, width=WIDTH)
-
-
-def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> str:
+def render_report(
+    snapshot: Snapshot, store: Store, addresses: Mapping[str, str], folder: Path
+) -> str:
     """Render the page.
 
     Parameters
@@ -169,14 +68,20 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
         Their database, for learning curves, provenance and texts of configs.
     addresses : mapping of str to str
         Sources of the problems' data.
+    folder : Path
+        Folder of the page. A table whose CSV is in its subfolder ``tables`` has a link to it.
     """
-    means, cells = snapshot.of_means, snapshot.results.cells
-    by_place = {item.place: item for item in snapshot.comparisons if item.verdict in SIGNS}
-    figures = snapshot.figures(store)
+    cells = snapshot.results.cells
+    figures = [figure for figure in snapshot.figures(store) if figure.panels]
     answers = snapshot.answers(figures)
-    # The table of times to fit has about a thousand rows: it is only a file.
-    shown = snapshot.with_shares(table for table in snapshot.with_runs if table.id != FIT_TIMES)
-    tables = [kept for table in shown if (kept := table.trimmed())]
+    claims = [
+        (number, finding)
+        for number, finding in enumerate(answers.claims, 1)
+        if {*finding.verdicts.values()} - {"not run"}
+    ]
+    shown, files = _chosen(snapshot, folder)
+    own, sources = _sources(snapshot, shown)
+    sentences, pairs = ([], []) if claims else _compared_pairs(snapshot)
     rankings = []
     for spec, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
@@ -184,37 +89,118 @@ def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
         rankings.append(
             (spec, to_images(draw_ranking, spec, ranking, for_page=True), text_view(ranks))
         )
-    groups = score_rows(scores(means, snapshot.of_texts))
-    counts: dict[str, Counter[Verdict]] = {}
-    for item in by_place.values():
-        counts.setdefault(item.table, Counter())[item.verdict] += 1
+    configs = [
+        _config(name, text, snapshot, store, addresses)
+        for name, text in store.config_texts().items()
+    ]
+    names = [config["name"] for config in configs]
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
-        headline=headline(snapshot.comparisons, answers, snapshot.all_shares),
+        title=answers.title
+        if answers.title and len(names) > MAX_NAMES
+        else f"Results of {listed(names) if len(names) <= MAX_NAMES else f'{len(names)} configs'}",
+        headline=[*headline(snapshot.comparisons, answers, snapshot.all_shares), *sentences],
+        nearness=text_view(sources_document(snapshot.comparisons, snapshot.all_shares)),
         n_runs=sum(runs.n_done for runs in cells.values()),
         answers=answers,
-        tables=[
-            text_view(table) if isinstance(table, Document) else table_view(table, by_place)
-            for table in tables
+        claims=claims,
+        pairs=pairs,
+        own=own,
+        sources=sources,
+        files=files,
+        experiments=[
+            (text_view(tests), figure, _image(figure)) for tests, figure in answers.experiments
         ],
-        figures=[
-            (figure, to_images(draw, figure, for_page=True)) for figure in figures if figure.panels
-        ],
+        figures=[(figure, _image(figure)) for figure in figures],
         rankings=rankings,
-        counts=counts,
-        scores=text_view(
-            Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)
-        ),
-        configs=[
-            _config(name, text, snapshot, store, addresses)
-            for name, text in store.config_texts().items()
-        ],
-        gaps=not_run(list(snapshot.values()), figures),
+        configs=configs,
+        gaps=not_run(shown, figures),
         software=software(store.origins(), {item for cell in cells for item in cell.algorithms}),
         version=__version__,
         signs=SIGNS,
     )
+
+
+def _image(figure: Figure) -> Mapping[str, bytes]:
+    return to_images(draw, figure, for_page=True)
+
+
+def _chosen(snapshot: Snapshot, folder: Path) -> tuple[list[Table | Document], list[Listed]]:
+    """Return the tables of the page, with their shares, and the tables that are files beside it."""
+    shown, files = [], []
+    for table in snapshot.with_shares(snapshot.with_runs):
+        reference, kept = snapshot.sources.get(table.id), table.trimmed()
+        is_run = not (reference and reference.numbers) or reference.title in snapshot.run_sources
+        if kept is None or not is_run:
+            continue
+        n_rows = len(kept.row_labels if isinstance(kept, Table) else kept.rows)
+        is_whole = table.id in _COMPARED and not snapshot.run_sources
+        is_short = n_rows <= MAX_ROWS and (reference or table.id in _COMPARED)
+        if is_whole or is_short or (reference and table.place):
+            shown.append(kept)
+        else:
+            files.append(Listed(table.id, table.title, n_rows, csv_of(table.id, folder)))
+    return shown, files
+
+
+def csv_of(table: str, folder: Path) -> str:
+    """Return the address of a table's CSV relative to the page in a folder; "" without the file."""
+    file = Path("tables") / f"{table}.csv"
+    return quote(file.as_posix()) if (folder / file).is_file() else ""
+
+
+def _sources(
+    snapshot: Snapshot, tables: Sequence[Table | Document]
+) -> tuple[list[TableView], list[Source]]:
+    """Return the views of our own tables, and the sources with tables, those of the user first."""
+    by_place = {item.place: item for item in snapshot.comparisons if item.verdict in SIGNS}
+    shipped = [reference.folder for reference in own_references()]
+    sources = []
+    for reference in sorted(snapshot.references, key=lambda own: own.folder in shipped):
+        own = [table for table in tables if snapshot.sources.get(table.id) is reference]
+        if own:
+            title = reference.title.partition(" (")[0]
+            sources.append(Source(title, _views(own, by_place), _scores(snapshot, reference)))
+    return _views(
+        (table for table in tables if table.id not in snapshot.sources), by_place
+    ), sources
+
+
+def _views(
+    tables: Iterable[Table | Document], by_place: Mapping[Place, Comparison]
+) -> list[TableView]:
+    return [
+        text_view(table) if isinstance(table, Document) else table_view(table, by_place)
+        for table in tables
+    ]
+
+
+def _scores(snapshot: Snapshot, reference: Reference) -> TableView | None:
+    """Return the scores of a source that were run; None without any."""
+    means = [table for table in snapshot.of_means if table.reference is reference]
+    texts = [table for table in snapshot.of_texts if snapshot.sources.get(table.id) is reference]
+    rows = score_rows([score for score in scores(means, texts) if score.n_run])
+    title = "Distance from the published numbers, by group of cells"
+    return (
+        text_view(Document(f"{reference.name}-scores", title, "", SCORE_HEADERS, rows))
+        if rows
+        else None
+    )
+
+
+def _compared_pairs(snapshot: Snapshot) -> tuple[list[str], list[TableView]]:
+    """Return sentences and tables of the comparisons of methods, a problem each."""
+    cells, sentences, tables = snapshot.results.cells, [], []
+    for problem in dict.fromkeys(cell.problem for cell in cells):
+        try:
+            pairs = compare_pairs(cells, snapshot.facts, problem)
+        except StoreError as error:
+            sentences.append(f"Not compared: {error}")
+        else:
+            sentences.append(pairs_sentence(pairs))
+            tables.append(text_view(pairs_document(pairs)))
+    return sentences, tables
 
 
 def _with_code(text: str) -> Markup:
@@ -231,14 +217,11 @@ def _config(
 ) -> Mapping[str, Any]:
     """Return a config with the counts of its runs, its text, and its report card."""
     cells = snapshot.results.of_config(name)
-    problems = list(dict.fromkeys(cell.problem for cell in cells))
     card = build_card(name, snapshot.results, snapshot.facts, addresses, store.origins([name]))
     return {
         "name": name,
         "methods": ", ".join(dict.fromkeys(title_of(cell.method) for cell in cells)),
-        "problems": ", ".join(problems) if len(problems) <= 4 else f"{len(problems)} problems",
         "n_done": sum(runs.n_done for runs in cells.values()),
-        "n_failed": sum(runs.n_failed for runs in cells.values()),
         "n_planned": sum(runs.n_planned for runs in cells.values()),
         "text": text,
         "card": card,

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
 from pppca_bench.quantities import ERRORS
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.reporting.comparison import Comparison, render_differing, render_scores, tally
-from pppca_bench.reporting.document import (
-    Document,
-    count_in_words,
-    environment,
-    listed,
-    number_text,
-)
+from pppca_bench.reporting.document import EMPTY, Document, count_in_words, environment, number_text
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import NO_ANSWERS, Answers
 from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.ranking import Ranking
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.verdict_shares import Shares, by_source
+from pppca_bench.reporting.verdict_shares import RIGHT, Shares, by_source
+from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import grouped
 
 
@@ -98,38 +92,76 @@ def _rows(cells: Sequence[TableCell]) -> str:
     return ", ".join(dict.fromkeys(cell.row for cell in cells))
 
 
-_OTHERS = {"consistent": "are consistent", "differs": "differ"}
-
-
 def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares = ()) -> list[str]:
     """Return the main results: those of the paper, and the reproduced numbers of each source.
 
     Repeated numbers in the sources are not counted. The shares of right and wrong programs, where known, are over all
     tables of a source.
     """
-    programs = by_source(shares)
-    run = grouped([item for item in comparisons if item.is_result and item.n], attrgetter("source"))
-    return [
-        *answers.results,
-        *(_reproduced(source, own, programs.get(source, "")) for source, own in run.items()),
-    ]
+    sentences = list(answers.results)
+    for source, results in _run_results(comparisons).items():
+        n_reproduced, n_differing = _count(results, "reproduced"), _count(results, "differs")
+        programs = by_source(shares).get(source, {})
+        percent = f"{100.0 * n_reproduced / len(results):.0f} %"
+        share = "; ".join([percent, *_program_texts(programs)])
+        text = f"{source}: {n_reproduced:,} of {len(results):,} published numbers are reproduced ({share})"
+        text += f" and {n_differing:,} differ" if n_differing else ""
+        unseen = [item for item in results if not item.searched]
+        if 0 < len(unseen) < len(results):
+            n = _count(unseen, "reproduced")
+            text += (
+                f"; {n} of the {len(unseen)} that no search for settings looked at are reproduced"
+            )
+        sentences.append(f"{text}.")
+    return sentences
 
 
-def _reproduced(source: str, results: Sequence[Comparison], programs: str) -> str:
-    """Return the counts of a source's reproduced numbers, and of those that a search for settings looked at."""
-    counts = Counter[str](item.verdict for item in results)
-    others = [f"{counts[verdict]:,} {verb}" for verdict, verb in _OTHERS.items() if counts[verdict]]
-    rest = (f" ({programs})" if programs else "") + (f"; {listed(others)}" if others else "")
-    text = f"{source}: {counts['reproduced']:,} of {len(results):,} published numbers are reproduced{rest}."
-    if seen := [item for item in results if item.searched]:
-        n_seen = sum(item.verdict == "reproduced" for item in seen)
-        text += (
-            f" A search for settings looked at {len(seen):,} of them; {n_seen:,} are reproduced."
+def _program_texts(programs: Mapping[str, tuple[float, float]]) -> list[str]:
+    return [f"{program} {share:.0f} %" for program, (share, _) in programs.items()]
+
+
+def _run_results(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """Return the results that were run by source."""
+    return grouped(
+        [item for item in comparisons if item.is_result and item.n], attrgetter("source")
+    )
+
+
+def _count(results: Sequence[Comparison], verdict: Verdict) -> int:
+    return sum(item.verdict == verdict for item in results)
+
+
+def sources_document(comparisons: Sequence[Comparison], shares: Shares = ()) -> Document:
+    """Return how near our numbers are to each source, and what right and wrong programs would get."""
+    rows = []
+    for source, results in _run_results(comparisons).items():
+        programs = dict(by_source(shares).get(source, {}))
+        right = programs.pop(RIGHT, None)
+        rows.append(
+            [
+                source,
+                _percent(results),
+                f"{right[0]:.0f} % (ours of these: {right[1]:.0f} %)" if right else EMPTY,
+                "; ".join(_program_texts(programs)) or EMPTY,
+                f"{_count(results, 'differs'):,}",
+            ]
         )
-        if n_others := len(results) - len(seen):
-            n_rest = counts["reproduced"] - n_seen
-            text += f" No search looked at the other {n_others:,}; {n_rest:,} are reproduced."
-    return text
+    return Document("sources", "How near each source is", "", SOURCE_HEADERS, rows)
+
+
+def _percent(results: Sequence[Comparison]) -> str:
+    """Return the reproduced numbers with their share."""
+    n = _count(results, "reproduced")
+    return f"{n:,} of {len(results):,} ({100.0 * n / len(results):.0f} %)" if results else EMPTY
+
+
+SOURCE_HEADERS = (
+    "Source",
+    "Reproduced",
+    "A right program would get",
+    "Placebos would get",
+    "Differ",
+)
 
 
 def least_errors(table: Table) -> list[str]:

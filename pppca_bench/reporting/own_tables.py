@@ -259,7 +259,8 @@ class OwnTables:
         filled = {}
         for cell in cells:
             row, source = rows[cell], self._results.source(cell)
-            first = errors[cell] if errors.get(cell) in columns else columns[0]
+            # Without a completed run, cells of methods that only measure have no columns.
+            first = errors[cell] if errors.get(cell) in columns else next(iter(columns), "")
             for name in columns:
                 is_own = name in runs[cell].quantities and (
                     name not in ERRORS or cell not in errors

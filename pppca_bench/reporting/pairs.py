@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.quantities import ERRORS, described, error_of
-from pppca_bench.reporting.document import EMPTY, SIGNED, printed, text_table
+from pppca_bench.reporting.document import EMPTY, SIGNED, Document, printed, text_table
 from pppca_bench.reporting.labels import setting_labels, settings_of
 from pppca_bench.reporting.statistics import PairedTest, corrected_t, holm, signed_rank
 from pppca_bench.reporting.summary import CellRuns
@@ -236,6 +236,42 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
             f"{heading}\n\n{text_table(HEADERS, rows, form) if rows else 'No two settings.'}"
         )
     return "\n\n".join([*parts, *_remarks(pairs)])
+
+
+def pairs_document(pairs: Pairs) -> Document:
+    """Return the comparisons on a problem as a document, each once."""
+    title = f"Pairs of settings on {pairs.problem}: {described(pairs.quantity).title}"
+    rows = [
+        (*_row(pair), " and ".join(map(_EQUAL.__getitem__, pair.at))) for pair in pairs.comparisons
+    ]
+    headers = (*HEADERS, "Equal")
+    return Document(f"pairs_{pairs.problem}", title, "", headers, rows, _remarks(pairs))
+
+
+_EQUAL = {"tau": "τ", "dimensionality": "features"}
+_MOST_NAMED = 3
+
+
+def pairs_sentence(pairs: Pairs) -> str:
+    """Return the ranges of the compared means, and the pairs that differ, those of the least p by name."""
+    means = [mean for pair in pairs.comparisons for mean in pair.means if not math.isnan(mean)]
+    sizes = [size for pair in pairs.comparisons for size in pair.dimensionalities if size]
+    ranges = [f"{printed(min(means), '.2f')} to {printed(max(means), '.2f')}"] if means else []
+    ranges += [f"{min(sizes):.1f} to {max(sizes):.1f} features"] if sizes else []
+    differing = sorted(
+        (pair for pair in pairs.comparisons if pair.p_holm < ALPHA), key=lambda pair: pair.p_holm
+    )
+    n_alike = sum(pair.verdict.startswith("alike") for pair in pairs.comparisons)
+    counts = (
+        f"{len(differing)} of {len(pairs.comparisons)} pairs of settings differ significantly,"
+        f" {n_alike} are alike within {pairs.matters:g}"
+    )
+    named = [
+        f"{pair.verdict} ({pair.first} − {pair.second}: {printed(pair.test.difference, SIGNED)})"
+        for pair in differing[:_MOST_NAMED]
+    ]
+    title = f"{pairs.problem}: {described(pairs.quantity).title}"
+    return f"{title}, {', '.join(ranges)}; {'; '.join([counts, *named])}."
 
 
 def _row(pair: Pair) -> Names:

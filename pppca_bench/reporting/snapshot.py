@@ -40,8 +40,8 @@ class Snapshot(Mapping[str, Table | Document]):
     """Results, and all tables by identifier, each built on first access.
 
     In the order of print: the references' tables, the tables of their modules, our own tables. Tables without runs are
-    included. ``facts`` are the sizes of the problems, by name; ``builders`` return the tables. ``folder`` has the
-    database, and perhaps other results.
+    included. ``facts`` are the sizes of the problems, by name; ``builders`` return the tables, ``sources`` are the
+    references of those that are not our own. ``folder`` has the database, and perhaps other results.
 
     Raises
     ------
@@ -85,13 +85,14 @@ class Snapshot(Mapping[str, Table | Document]):
             [name for _, name, _ in own] for own in (published, of_modules)
         )
         self.builders: dict[str, Builder] = {}
+        self.sources: dict[str, Reference] = {}
         for reference, name, build in (*published, *of_modules):
             if name in self.builders or name in others:
                 raise OwnDataError(
                     f"{reference.name}/reference.yaml: expected identifiers that no other table has, got {name!r}. Give"
                     " the table another id."
                 )
-            self.builders[name] = cache(build)
+            self.builders[name], self.sources[name] = cache(build), reference
         self.builders |= {name: cache(build) for name, build in others.items()}
 
     def _from_modules(self, function: str, *arguments: object) -> list[tuple[Reference, Any]]:
@@ -176,13 +177,25 @@ class Snapshot(Mapping[str, Table | Document]):
         ]
 
     def answers(self, figures: Sequence[Figure]) -> Answers:
-        """Return the answers to the claims of the references."""
-        return joined(own for _, own in self._from_modules("claims", figures))
+        """Return the answers to the claims of the references.
+
+        Choice: without runs of any published number of a reference, its claims are left out.
+        """
+        return joined(
+            own
+            for reference, own in self._from_modules("claims", figures)
+            if reference.title in self.run_sources or not reference.numbers
+        )
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
         """Return the comparisons with the published numbers."""
         return compare(self.of_means)
+
+    @property
+    def run_sources(self) -> set[str]:
+        """Return the titles of the references of which a published number was run."""
+        return {item.source for item in self.comparisons if item.is_result and item.n}
 
 
 def _built(build: Builder) -> Table | Document:

@@ -241,20 +241,21 @@ def shares_document(shares: Shares) -> Document:
     )
 
 
-def by_source(shares: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
-    """Return the shares of reproduced numbers of right and wrong programs, over the tables of each source, as texts."""
-    texts = {}
-    for source, records in grouped(shares, itemgetter("source")).items():
-        programs = grouped(
-            (each for each in records if each["program"] not in (OURS, OFF)), itemgetter("program")
-        )
-        totals = {program: _over_tables(own) for program, own in programs.items()}
-        texts[source] = "; ".join(
-            f"{program}: {share:.0f} %" for program, (share, _) in totals.items()
-        )
-        if RIGHT in totals:
-            texts[source] += f"; ours on the numbers of {RIGHT}: {totals[RIGHT][1]:.0f} %"
-    return texts
+def by_source(
+    shares: Iterable[Mapping[str, Any]],
+) -> Mapping[str, Mapping[str, tuple[float, float]]]:
+    """Return the reproduced share of right and wrong programs over the tables of each source, by program.
+
+    The second share is ours of the same numbers; both are in percent.
+    """
+    return {
+        source: {
+            program: _over_tables(own)
+            for program, own in grouped(records, itemgetter("program")).items()
+            if program not in (OURS, OFF)
+        }
+        for source, records in grouped(shares, itemgetter("source")).items()
+    }
 
 
 def _over_tables(records: Sequence[Mapping[str, Any]]) -> tuple[float, float]:

@@ -1,5 +1,5 @@
 "use strict";
-// The page is complete without this script, which adds sorting, filters, hints that columns are hidden, and the command of each cell.
+// The page is complete without this script, which adds sorting and buttons that copy commands.
 (() => {
   const number = /^\(?[−-]?\d+(\.\d+)?/;
 
@@ -28,29 +28,6 @@
     heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
   }
 
-  function addFilter(table) {
-    const box = document.createElement("div");
-    const label = document.createElement("label");
-    const input = document.createElement("input");
-    const count = document.createElement("span");
-    box.className = "filter";
-    input.type = "search";
-    count.setAttribute("role", "status");
-    label.append("Filter rows of " + table.dataset.filter + " ", input);
-    box.append(label, count);
-    table.closest(".scroll").before(box);
-    input.addEventListener("input", () => {
-      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let shown = 0;
-      for (const row of table.tBodies[0].rows) {
-        const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
-        shown += row.hidden ? 0 : 1;
-      }
-      count.textContent = words.length ? shown + " of " + table.tBodies[0].rows.length + " rows" : "";
-    });
-  }
-
   for (const table of document.querySelectorAll("table.data")) {
     Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
       const button = document.createElement("button");
@@ -59,64 +36,18 @@
       head.append(button);
       button.addEventListener("click", () => sort(table, column));
     });
-    if (table.dataset.filter !== undefined) addFilter(table);
   }
 
-  // If all cells of a row share a source, it is an attribute of the row.
-  function explain(details) {
-    const cell = details.closest("td, th");
-    if (!cell || details.querySelector(".again")) return;
-    const row = cell.parentElement;
-    const source = (cell.dataset.run ? cell : row).dataset;
-    const box = document.createElement("div");
-    const link = document.createElement("a");
-    box.className = "spread again";
-    link.href = "#" + encodeURI(cell.id || row.id);
-    link.textContent = "Link to this " + (cell.id ? "cell" : "row");
-    box.append(link);
-    if (source.run) {
-      const command = document.createElement("code");
-      command.textContent = "pppca run " + source.run + " --fresh";
-      box.append(". Compute it again: ", command, ". " + source.origin);
-    }
-    details.append(box);
+  for (const command of document.querySelectorAll("code.command")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    command.after(" ", button);
+    // The clipboard interface is missing on pages that are opened from a file.
+    button.addEventListener("click", () => {
+      getSelection().selectAllChildren(command);
+      if (document.execCommand("copy")) button.textContent = "Copied";
+    });
   }
-
-  // In a list, each row is a cell of the results.
-  for (const row of document.querySelectorAll("tr[id][data-run]")) {
-    const details = document.createElement("details");
-    const summary = document.createElement("summary");
-    summary.append(...row.cells[0].childNodes);
-    details.append(summary);
-    row.cells[0].append(details);
-  }
-
-  document.addEventListener("toggle", (event) => {
-    if (event.target instanceof HTMLDetailsElement && event.target.open) explain(event.target);
-  }, true);
-
-  function hint() {
-    for (const box of document.querySelectorAll(".scroll")) {
-      const more = box.scrollWidth > box.clientWidth + 1;
-      box.classList.toggle("more", more);
-      let text = box.previousElementSibling;
-      if (!text || !text.classList.contains("hint")) {
-        text = document.createElement("div");
-        text.className = "hint";
-        text.textContent = "Scroll for more columns \u2192";
-        box.before(text);
-      }
-      text.hidden = !more;
-    }
-  }
-  addEventListener("resize", hint);
-  hint();
-
-  function open() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target instanceof HTMLDetailsElement) target.open = true;
-    if (target?.matches("td, tr")) target.querySelector("details")?.setAttribute("open", "");
-  }
-  addEventListener("hashchange", open);
-  open();
 })();
