@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +55,7 @@ def required_program(name: str, variable: str) -> str:
 
 
 @pytest.fixture
-def nowhere_else(tmp_path, monkeypatch):
+def isolated_folders(tmp_path, monkeypatch):
     """Let the test find data and results in its own folders alone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PPPCA_DATA", raising=False)
@@ -80,22 +78,6 @@ def register(monkeypatch):
             METHODS if isinstance(entry, Method) else CLASSIFIERS, entry.name, entry
         )
         return entry
-
-    return put
-
-
-@pytest.fixture
-def stand_in(register, monkeypatch):
-    """Return a function that lets a class take the place of a method's or classifier's, in this process alone."""
-
-    def put(name, estimator, **changes):
-        monkeypatch.setattr(
-            sys.modules[estimator.__module__], estimator.__name__, estimator, raising=False
-        )
-        entry = METHODS[name] if name in METHODS else CLASSIFIERS[name]
-        return register(
-            replace(entry, estimator=f"{estimator.__module__}:{estimator.__name__}", **changes)
-        )
 
     return put
 

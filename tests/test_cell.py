@@ -241,7 +241,7 @@ def tiny() -> Problem:
 
 
 @pytest.fixture
-def spied(monkeypatch, stand_in, tiny):
+def spied(monkeypatch, register, tiny):
     """Run one run with spies in place of method and network; return its result and the network's data."""
     shown = []
 
@@ -251,7 +251,7 @@ def spied(monkeypatch, stand_in, tiny):
             network.__class__ = _ByFirstFeature
 
     monkeypatch.setattr(_Spy, "seen", [])
-    stand_in("all_features", _Spy)
+    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Spy"))
     monkeypatch.setattr(experiment, "fit_together", fit_together)
     (result,) = run_group(planned("all_features", repeats=1), tiny)
     return result, shown
@@ -288,28 +288,32 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
     assert results[0].values == {}
 
 
-def test_a_failed_method_does_not_change_other_runs_of_the_group(iris, stand_in):
+class _FailsOnce(NEpPCA):
+    failing: ClassVar[int]  # the random state of the run that fails
+
+    def fit(self, X, y=None):
+        if self.random_state == self.failing:
+            raise FloatingPointError("overflow in the run")
+        return super().fit(X, y)
+
+
+def test_a_failed_method_does_not_change_other_runs_of_the_group(iris, register):
     specs = planned("ne_ppca", repeats=3)
     expected = without_times(run_group(specs, iris))
-
-    class FailsOnce(NEpPCA):
-        def fit(self, X, y=None):
-            if self.random_state == seeds(specs[1])[0]:
-                raise FloatingPointError("overflow in the run")
-            return super().fit(X, y)
-
-    stand_in("ne_ppca", FailsOnce)
+    _FailsOnce.failing = seeds(specs[1])[0]
+    register(replace(METHODS["ne_ppca"], estimator=f"{__name__}:_FailsOnce"))
     _check_that_the_second_alone_failed(
         run_group(specs, iris), expected, "FloatingPointError: overflow in the run"
     )
 
 
-def test_a_type_error_is_not_recorded_as_a_failed_run(iris, stand_in):
-    class Broken(_Spy):
-        def fit(self, X, y):  # noqa: ARG002
-            raise TypeError("no such parameter")
+class _Broken(_Spy):
+    def fit(self, X, y):  # noqa: ARG002
+        raise TypeError("no such parameter")
 
-    stand_in("all_features", Broken)
+
+def test_a_type_error_is_not_recorded_as_a_failed_run(iris, register):
+    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Broken"))
     with pytest.raises(TypeError, match="no such parameter"):
         run_group(planned("all_features"), iris)
 
@@ -338,8 +342,8 @@ class _Asks:
         return X[:, :1]
 
 
-def test_selectors_get_validation_data_and_a_classifier_with_its_own_seed(tiny, stand_in):
-    stand_in("all_features", _Asks)
+def test_selectors_get_validation_data_and_a_classifier_with_its_own_seed(tiny, register):
+    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Asks"))
     (spec,) = planned("all_features", repeats=1)
     (result,) = run_group([spec], tiny)
     given = _Asks.given
@@ -365,8 +369,8 @@ class _Majority:
         return np.full(len(X), self.winner)
 
 
-def test_a_method_that_classifies_by_itself_needs_no_classifier(tiny, stand_in):
-    stand_in("all_features", _Majority, makes="classes")
+def test_a_method_that_classifies_by_itself_needs_no_classifier(tiny, register):
+    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Majority", makes="classes"))
     specs = planned("all_features", repeats=2)
     assert {spec.cell.classifier for spec in specs} == {()}
     first, second = (result.values for result in run_group(specs, tiny))
@@ -377,14 +381,17 @@ def test_a_method_that_classifies_by_itself_needs_no_classifier(tiny, stand_in):
     assert "classifier_time_ms" not in first
 
 
-def test_numbers_of_numpy_become_plain_ones(tiny, stand_in):
-    class Counts(_Measures):
-        def fit(self, X, y):
-            super().fit(X, y)
-            self.measures_ = {"n_seen": np.int64(4), "share": np.float32(0.5), "mean": y.mean()}
-            self.n_epochs_ = y.sum()
+class _Counts:
+    """A method that makes numbers of its own alone."""
 
-    stand_in("all_features", Counts, makes="measures")
+    def fit(self, X, y):  # noqa: ARG002
+        self.measures_ = {"n_seen": np.int64(4), "share": np.float32(0.5), "mean": y.mean()}
+        self.history_ = {"curve": np.arange(3)}
+        self.n_epochs_ = y.sum()
+
+
+def test_numbers_of_numpy_become_plain_ones(tiny, register):
+    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Counts", makes="measures"))
     (result,) = run_group(planned("all_features", repeats=1), tiny)
     assert result.values == {"n_seen": 4, "share": 0.5, "mean": 0.5, "n_epochs": 2}, (
         "names of the method"
@@ -403,33 +410,28 @@ class _LeastClassifier:
         return np.full(len(X), self.winner)
 
 
-def test_a_classifier_gets_the_splits_that_its_fit_names_and_no_others(tiny, stand_in):
-    given = {}
+class _Validates(_LeastClassifier):
+    given: ClassVar[dict] = {}
 
-    class Validates(_LeastClassifier):
-        def fit(self, X, y, X_val, y_val, *, classes):
-            given.update(X_val=X_val, y_val=y_val, classes=classes)
-            super().fit(X, y)
+    def fit(self, X, y, X_val, y_val, *, classes):
+        self.given.update(X_val=X_val, y_val=y_val, classes=classes)
+        super().fit(X, y)
 
+
+def test_a_classifier_gets_the_splits_that_its_fit_names_and_no_others(tiny, register):
     results = []
-    for classifier in (_LeastClassifier, Validates):
-        stand_in("bagging", classifier, is_ensemble=False)
+    for classifier in ("_LeastClassifier", "_Validates"):
+        estimator = f"{__name__}:{classifier}"
+        register(replace(CLASSIFIERS["bagging"], estimator=estimator, is_ensemble=False))
         results += run_group(
             planned("all_features", repeats=1, classifier={"rule": "bagging"}), tiny
         )
     assert [result.values["test_error_percent"] for result in results] == [100.0, 100.0]
     assert all("total_epochs" not in result.values for result in results)
+    given = _Validates.given
     assert_array_equal(given["X_val"], tiny.X_validation)
     assert_array_equal(given["y_val"], tiny.y_validation)
     assert_array_equal(given["classes"], [0, 1])
-
-
-class _Measures:
-    """A method that makes numbers of its own alone."""
-
-    def fit(self, X, y):
-        self.measures_ = {"n_seen": float(len(X)), "speedup": 2.0, "n_of_class_1": float(y.sum())}
-        self.history_ = {"curve": np.arange(3)}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import click
 import pytest
@@ -47,7 +49,7 @@ classifier: {hidden: [4], max_epochs: 20}
 N_RUNS = 2 * 2 * (1 + 2 * 2 + 2)
 
 
-pytestmark = pytest.mark.usefixtures("nowhere_else")
+pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 
 @pytest.fixture
@@ -121,6 +123,22 @@ class TestDisplay:
         assert capsys.readouterr() == ("", "slow\n")
 
 
+class _Fails(GHA):
+    fits: ClassVar[list[int]] = []
+
+    def fit(self, X, y=None):  # noqa: ARG002
+        self.fits.append(self.random_state)
+        raise ValueError("learning_rate is too large")
+
+
+class _Signals(GHA):
+    number: ClassVar = signal.SIGINT
+
+    def fit(self, X, y=None):
+        os.kill(os.getpid(), self.number)
+        return super().fit(X, y)
+
+
 class TestRun:
     def test_the_first_run_does_everything_and_the_second_nothing(self, config):
         first = pppca("run", config, "--workers", 0)
@@ -147,16 +165,9 @@ class TestRun:
         assert printed("run", config, "--dry-run") == said
         assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
-    def test_failed_runs_are_reported_with_exit_code_1(self, config, stand_in, register):
-        fits = []
-
-        class Fails(GHA):
-            def fit(self, X, y=None):  # noqa: ARG002
-                fits.append(self.random_state)
-                raise ValueError("learning_rate is too large")
-
-        genuine = METHODS["gha"]
-        stand_in("gha", Fails)
+    def test_failed_runs_are_reported_with_exit_code_1(self, config, register):
+        fits, genuine = _Fails.fits, METHODS["gha"]
+        register(replace(genuine, estimator=f"{__name__}:_Fails"))
         stopped = printed("run", config, "--workers", 0, "--fail-fast", code=1)
         assert f"Stopped at this failure (--fail-fast), with {N_RUNS - 2} runs left.\n" in stopped
         result = pppca("run", config, "--workers", 0)
@@ -178,14 +189,10 @@ class TestRun:
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_a_signal_stops_a_run_in_this_process_and_is_no_failed_run(
-        self, config, stand_in, number, exit_code
+        self, config, register, monkeypatch, number, exit_code
     ):
-        class Signals(GHA):
-            def fit(self, X, y=None):
-                os.kill(os.getpid(), number)
-                return super().fit(X, y)
-
-        stand_in("gha", Signals)
+        monkeypatch.setattr(_Signals, "number", number)
+        register(replace(METHODS["gha"], estimator=f"{__name__}:_Signals"))
         # a shell may have set it to be ignored
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:

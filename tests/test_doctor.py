@@ -20,7 +20,7 @@ from pppca_bench.store.database import Store
 
 SPEC = RunSpec("key0", Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), ()), 0, 0)
 
-pytestmark = pytest.mark.usefixtures("nowhere_else")
+pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_a_single_pass_starts_from_the_rows_as_drawn():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("nowhere_else")
+@pytest.mark.usefixtures("isolated_folders")
 def test_the_config_prints_the_numbers_of_the_notebook_beside_ours():
     printed("run", CONFIG, "--workers", "0")
     tables = printed("tables")

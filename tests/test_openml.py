@@ -95,7 +95,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(nowhere_else, monkeypatch):  # noqa: ARG001 for its folders
+def server(isolated_folders, monkeypatch):  # noqa: ARG001 for its folders
     with Server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -28,7 +28,7 @@ classifier: {hidden: [8, 4]}
 """
 N_RUNS = 2 * 2 * (1 + 4 + 2)
 
-pytestmark = pytest.mark.usefixtures("nowhere_else")
+pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ DOCUMENT = {
 }
 
 pytestmark = [
-    pytest.mark.usefixtures("nowhere_else"),
+    pytest.mark.usefixtures("isolated_folders"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataDimensionalityWarning"),
 ]
 

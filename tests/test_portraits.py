@@ -106,7 +106,7 @@ def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("nowhere_else")
+@pytest.mark.usefixtures("isolated_folders")
 def test_the_textbooks_examples_run_and_an_autoencoder_retains_the_circle_that_pca_loses():
     printed(
         "run",

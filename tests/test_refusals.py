@@ -61,7 +61,7 @@ def refuse_parameter(path: Path, annotation: str, value: object) -> None:  # noq
 CASES = [(kind, *case) for kind, cases in REFUSALS.items() for case in cases]
 
 
-@pytest.mark.usefixtures("nowhere_else")
+@pytest.mark.usefixtures("isolated_folders")
 @pytest.mark.parametrize(
     ("kind", "given", "message"), CASES, ids=[f"{kind} {given}"[:70] for kind, given, _ in CASES]
 )

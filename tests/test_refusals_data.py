@@ -65,7 +65,7 @@ PREFIXES = {"table": "own.csv", "dt": "own.dt, "}
 CASES = [(kind, given, message) for kind, cases in TABLE.items() for *given, message in cases]
 
 
-@pytest.mark.usefixtures("nowhere_else")
+@pytest.mark.usefixtures("isolated_folders")
 @pytest.mark.parametrize(
     ("kind", "given", "message"),
     CASES,

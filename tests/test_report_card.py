@@ -222,7 +222,7 @@ def test_words_are_listed_as_in_a_sentence():
     ]
 
 
-@pytest.mark.usefixtures("nowhere_else")
+@pytest.mark.usefixtures("isolated_folders")
 class TestCommand:
     SMALL = """\
 name: small

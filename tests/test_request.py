@@ -27,7 +27,7 @@ classifier: {{hidden: [4]}}
 """
 N_RUNS = 2 * (1 + 2)
 
-pytestmark = pytest.mark.usefixtures("nowhere_else")
+pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 
 def write(folder: Path, name: str = "a", problems: str = "[iris]", text: str = CONFIG) -> Path:

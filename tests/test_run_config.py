@@ -28,7 +28,7 @@ DOCUMENT = {
 }
 EXAMPLE = Path(__file__).parents[1] / "docs" / "own_data.md"
 
-pytestmark = pytest.mark.usefixtures("nowhere_else")
+pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 
 def numbers(done: Completed) -> pd.DataFrame:

@@ -23,7 +23,7 @@ methods:
 classifier: {{hidden: [2], max_epochs: 5}}
 """
 
-pytestmark = pytest.mark.usefixtures("nowhere_else")
+pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 
 def run(*arguments: object) -> Result:

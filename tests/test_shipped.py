@@ -13,7 +13,7 @@ from pppca_bench.errors import ConfigError
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.usefixtures("nowhere_else")
+pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 
 def contents(folder: Path) -> dict[str, str]:

@@ -18,7 +18,7 @@ from pppca_bench.reporting.baseline import RecordedCell, read_baseline, write_ba
 from pppca_bench.reporting.comparison import Place
 from pppca_bench.store.database import Store
 
-pytestmark = pytest.mark.usefixtures("nowhere_else")
+pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 SPECS = specs_of(
     small(
