@@ -138,13 +138,13 @@ def distinguish(
     a missing value counts as `ABSENT`, and of equally frequent values none is the most frequent.
     """
     chosen: list[dict[str, Any]] = [{} for _ in settings]
-    for name in () if names else dict.fromkeys(name for own in settings for name in own):
-        values = [own.get(name, ABSENT) for own in settings]
+    for name in () if names else dict.fromkeys(name for item in settings for name in item):
+        values = [item.get(name, ABSENT) for item in settings]
         counts = Counter(values)
         usual = [value for value, n in counts.items() if n == max(counts.values())]
-        for own, value in zip(chosen, values, strict=True):
+        for distinct, value in zip(chosen, values, strict=True):
             if usual != [value]:
-                own[name] = value
+                distinct[name] = value
     every, passed_over = list(range(len(settings))), object()  # `ABSENT` may be given as a value
     groups = [(every, every)]  # items, and all items with the same values of the names so far
     for name in names:
@@ -166,8 +166,8 @@ def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
     for (problem, method), group in grouped(cells, PROBLEM_AND_METHOD).items():
         settings = [cell.settings for cell in group]
         names = sorted(set().union(*settings), key=lambda name: (name not in SIGNS, name))
-        for cell, own in zip(group, distinguish(settings, names), strict=True):
-            texts = {name: written(value) for name, value in own.items()}
+        for cell, distinct in zip(group, distinguish(settings, names), strict=True):
+            texts = {name: written(value) for name, value in distinct.items()}
             selected[cell] = {"problem": problem, "method": method} | texts
     return selected
 

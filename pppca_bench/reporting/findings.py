@@ -51,16 +51,16 @@ NO_ANSWERS = Answers()
 
 def joined(answers: Iterable[Answers]) -> Answers:
     """Return the answers of several sources, with the headings of the only source that has claims."""
-    several = [own for own in answers if own != NO_ANSWERS]
+    several = [source for source in answers if source != NO_ANSWERS]
     if len(several) == 1:
         return several[0]
     return Answers(
-        [sentence for own in several for sentence in own.results],
-        [finding for own in several for finding in own.claims],
-        [experiment for own in several for experiment in own.experiments],
-        introduction=" ".join(filter(None, (own.introduction for own in several))),
-        rule="\n\n".join(filter(None, (own.rule for own in several))),
-        closing="\n\n".join(filter(None, (own.closing for own in several))),
+        [sentence for source in several for sentence in source.results],
+        [finding for source in several for finding in source.claims],
+        [experiment for source in several for experiment in source.experiments],
+        introduction=" ".join(filter(None, (source.introduction for source in several))),
+        rule="\n\n".join(filter(None, (source.rule for source in several))),
+        closing="\n\n".join(filter(None, (source.closing for source in several))),
     )
 
 

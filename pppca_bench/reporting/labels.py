@@ -87,16 +87,18 @@ def distinct_labels(
     """
     labels = {cell: method_label(cell, with_tau=with_tau) for cell in cells}
     for group in grouped(labels, method_label).values():
-        for cell, own in zip(
+        for cell, unusual in zip(
             group, distinguish([own_settings(cell) for cell in group]), strict=True
         ):
-            labels[cell] = _with_settings(labels[cell], _named(cell, changed.get(cell, ())) | own)
+            labels[cell] = _with_settings(
+                labels[cell], _named(cell, changed.get(cell, ())) | unusual
+            )
     classified = [cell for cell in labels if cell.classifier]
     names = classifier_names(cell.classifier for cell in classified)
-    for cell, own in zip(
+    for cell, unusual in zip(
         classified, distinguish([{"": cell.classifier} for cell in classified]), strict=True
     ):
-        if own and (text := names[cell.classifier]):
+        if unusual and (text := names[cell.classifier]):
             labels[cell] += f", classifier ({text})"
     for facts in _FACTS:
         _complete(labels, lambda cell: cell.problem, facts)
@@ -106,14 +108,13 @@ def distinct_labels(
 def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
     """Name each classifier by the fewest settings that distinguish it, such as ``"rprop, hidden = 16"``."""
     settings = {classifier: dict(classifier) for classifier in classifiers}
-    names = [
-        *_NAMED_FIRST,
-        *sorted({name for own in settings.values() for name in own} - {*_NAMED_FIRST}),
-    ]
-    every = [dict.fromkeys(names, ABSENT) | own for own in settings.values()]
+    names = [*_NAMED_FIRST, *sorted(set().union(*settings.values()) - {*_NAMED_FIRST})]
+    every = [dict.fromkeys(names, ABSENT) | given for given in settings.values()]
     return {
-        classifier: ", ".join(setting_text(*item).removeprefix("rule = ") for item in own.items())
-        for classifier, own in zip(settings, distinguish(every, names), strict=True)
+        classifier: ", ".join(
+            setting_text(*item).removeprefix("rule = ") for item in distinct.items()
+        )
+        for classifier, distinct in zip(settings, distinguish(every, names), strict=True)
     }
 
 
@@ -156,7 +157,10 @@ def _different(texts: Sequence[str]) -> Sequence[str]:
 
 
 def _unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[str]:
-    return [", ".join(setting_text(*item) for item in own.items()) for own in distinguish(settings)]
+    return [
+        ", ".join(setting_text(*item) for item in unusual.items())
+        for unusual in distinguish(settings)
+    ]
 
 
 def _versions(algorithms: Iterable[tuple[str, int | str]]) -> dict[str, Scalar]:
@@ -202,7 +206,8 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
     )
     # Cells of problems with a published network do not name its input scaling; cells of other data do.
     shown = {
-        _as_published(own): own for own in sorted({cell.classifier for cell in ranked}, key=len)
+        _as_published(classifier): classifier
+        for classifier in sorted({cell.classifier for cell in ranked}, key=len)
     }
     classifiers = {
         cell: shown[cell.classifier] if has_published_network(cell.problem) else cell.classifier
@@ -221,7 +226,9 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
     _complete(
         names,
         lambda key: short.get(key[2], ""),
-        lambda keys: _unusual([dict(own) | _versions(versions) for _, own, _, versions in keys]),
+        lambda keys: _unusual(
+            [dict(parameters) | _versions(versions) for _, parameters, _, versions in keys]
+        ),
     )
     return [
         Setting(

@@ -158,8 +158,8 @@ class OwnTables:
             for row, column in itertools.product(layout.rows, layout.columns)
         ]
         names = [*filter(None, asked), *(cell.problem for cell in self._results.cells)]
-        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-        return sorted(cells, key=lambda cell: places[cell.problem])
+        order = {name: index for index, name in enumerate(dict.fromkeys(names))}
+        return sorted(cells, key=lambda cell: order[cell.problem])
 
     def _names(self, *, with_tau: bool) -> dict[Cell, str]:
         """Return a name for each cell of the results."""
@@ -188,8 +188,8 @@ class OwnTables:
             table[place] = TableCell(*place, shows, "{} ({})").filled(runs, shows, source)
         filled = {column for _, column in table}
         columns = {key: label for key, label in (at | squared).items() if key in filled}
-        whole = self._config and set(cells) == set(self._results.cells)
-        title = f"Results of {self._config}" if whole else "Runs beyond the published tables"
+        has_all = self._config and set(cells) == set(self._results.cells)
+        title = f"Results of {self._config}" if has_all else "Runs beyond the published tables"
         return Table("X", title, "", "Problem, method", labels, columns, table, remark=remark)
 
     @cached_property
@@ -205,17 +205,17 @@ class OwnTables:
         }
         at_reference = {
             (cell.problem, cell.method)
-            for cell, own in single.items()
-            if own.get(THRESHOLD) == REFERENCE_TAU
+            for cell, parameters in single.items()
+            if parameters.get(THRESHOLD) == REFERENCE_TAU
         }
         measures = {"retained_variance_percent", "optimality_percent"}
         complete = {layout.id for _, layout in self._layouts if measures & {*layout.also}}
         return [
             cell
-            for cell, own in single.items()
-            if own.get(DATA_FRACTION) in (None, 100.0, AUTO)
+            for cell, parameters in single.items()
+            if parameters.get(DATA_FRACTION) in (None, 100.0, AUTO)
             and (
-                own.get(THRESHOLD) in (None, REFERENCE_TAU)
+                parameters.get(THRESHOLD) in (None, REFERENCE_TAU)
                 or (cell.problem, cell.method) not in at_reference
             )
             and "retained_variance_percent" in self._results.cells[cell].quantities
@@ -241,7 +241,7 @@ class OwnTables:
         alone = table.startswith(VARIANTS)
         names = distinct_labels(cells, with_tau=True) if alone else self._names(with_tau=True)
         runs = {cell: self._results.cells[cell] for cell in cells}
-        own = dict.fromkeys(
+        measures = dict.fromkeys(
             name for cell in cells if only_measures(cell) for name in runs[cell].quantities
         )
         errors = {
@@ -254,7 +254,7 @@ class OwnTables:
         ]
         listed_too = (*LISTED, "fit_time_ms") if self._config else LISTED
         usual = quantities or (*(known or ERRORS[:1]), *listed_too)
-        columns = [*(() if all(map(only_measures, cells)) else usual), *own]
+        columns = [*(() if all(map(only_measures, cells)) else usual), *measures]
         rows, labels, remark = _rows(cells, names, {} if alone else self._facts, with_tau=True)
         filled = {}
         for cell in cells:
@@ -327,9 +327,9 @@ def choices_document(results: Results) -> Document:
             "n": runs.n_done,
         }
         records.append(record)
-    errors = [name for name in ERRORS if any(name in own for own in records)]
-    for own in records:
-        own.update((name, own.get(name)) for name in errors)
+    errors = [name for name in ERRORS if any(name in record for record in records)]
+    for record in records:
+        record.update((name, record.get(name)) for name in errors)
     columns = (
         ("Problem, method", "{row}"),
         ("by", "{by}"),

@@ -92,13 +92,17 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
     quantity = quantity or max(shared, key=lambda name: len(shared[name]))
     problems = shared[quantity]
     others = dict.fromkeys(
-        problem for name in ERRORS if name != quantity for own in of_error[name] for problem in own
+        problem
+        for name in ERRORS
+        if name != quantity
+        for mean in of_error[name]
+        for problem in mean
     )
     errors = pd.DataFrame(of_error[quantity], columns=problems).dropna()
-    names = setting_labels(settings, of=[settings[place] for place in errors.index])
+    names = setting_labels(settings, of=[settings[index] for index in errors.index])
     families = [facts[problem].family if problem in facts else problem for problem in problems]
     data_sets = (
-        errors.T.set_axis([names[place] for place in errors.index], axis=1)
+        errors.T.set_axis([names[index] for index in errors.index], axis=1)
         .groupby(families, sort=False)
         .mean()
     )
@@ -130,7 +134,9 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
 
 def _shared_problems(means: Sequence[Mapping[str, float]]) -> list[str]:
     """Return the largest set of problems on which a setting and at least another setting were run."""
-    shared = (list(own) for own in means if sum(own.keys() <= other.keys() for other in means) > 1)
+    shared = (
+        list(mean) for mean in means if sum(mean.keys() <= other.keys() for other in means) > 1
+    )
     return max(shared, key=len, default=[])
 
 
@@ -138,9 +144,9 @@ def _means(setting: Setting, quantity: str) -> dict[str, float]:
     """Return a setting's mean errors on the problems whose error is the quantity."""
     quantities = {problem: runs.quantities for problem, runs in setting.cells.items()}
     return {
-        problem: own[quantity].mean
-        for problem, own in quantities.items()
-        if quantity in own and error_of(own) == quantity
+        problem: summaries[quantity].mean
+        for problem, summaries in quantities.items()
+        if quantity in summaries and error_of(summaries) == quantity
     }
 
 

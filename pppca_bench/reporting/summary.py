@@ -51,13 +51,15 @@ class CellRuns:
 
     def asked_by(self, configs: Collection[str]) -> CellRuns:
         """Return the runs that any of the configs asks for."""
-        asked = [
+        is_asked = [
             not set(configs).isdisjoint(names.split("\n")) for names in self.columns["configs"]
         ]
-        if all(asked):
+        if all(is_asked):
             return self
         return CellRuns(
-            self.cell, self.changed, {name: column[asked] for name, column in self.columns.items()}
+            self.cell,
+            self.changed,
+            {name: column[is_asked] for name, column in self.columns.items()},
         )
 
     def of_done(self, column: str) -> NDArray[Any]:
@@ -72,7 +74,9 @@ class CellRuns:
         numbers = {name: self.of_done(name) for name in QUANTITIES if name in self.columns}
         measures = list(map(read_measures, self.of_done("measures")))
         for name in sorted(set().union(*measures)):
-            numbers[name] = np.array([own.get(name, np.nan) for own in measures], dtype=float)
+            numbers[name] = np.array(
+                [measured.get(name, np.nan) for measured in measures], dtype=float
+            )
         return {name: column for name, column in numbers.items() if not np.isnan(column).all()}
 
     def values(self, quantity: str) -> dict[int, float]:
@@ -178,10 +182,10 @@ class Results:
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
         """Return the cells that any of the configs asks for, with the runs that they ask for."""
-        asked = {
+        planned = {
             cell: runs for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)
         }
-        return {cell: runs.asked_by(configs) for cell, runs in asked.items()}
+        return {cell: runs.asked_by(configs) for cell, runs in planned.items()}
 
     def _matching(self, selector: Selector, configs: Names = ()) -> list[Cell]:
         return [

@@ -100,9 +100,9 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
             )
     # SQLite attaches few databases at a time, and detaches none within a transaction.
     with TemporaryDirectory(prefix=".merge-", dir=store.path.parent) as folder:
-        with Store(Path(folder) / DATABASE) as whole:
-            _, *counts = [_merge_source(whole, source) for source in (store.path, *sources)]
-        _merge_source(store, whole.path)
+        with Store(Path(folder) / DATABASE) as merged:
+            _, *counts = [_merge_source(merged, source) for source in (store.path, *sources)]
+        _merge_source(store, merged.path)
     return counts
 
 
@@ -174,16 +174,16 @@ def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the parts of each run that two databases must share, with digests in place of learning curves."""
     histories, facts = store.histories(keys), {}
     for key, (spec, result) in store.runs_by_key(keys).items():
-        own: dict[str, Any] = {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed}
-        own |= {
+        shared: dict[str, Any] = {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed}
+        shared |= {
             name: value
             for name, value in (result.values if result else {}).items()
             if name not in _TIMINGS
         }
         for name, curve in histories.get(key, {}).items():
             digest = hashlib.sha256(repr(curve.tolist()).encode()).hexdigest()
-            own[f"the learning curve {name!r} of SHA-256"] = f"{digest[:12]}..."
-        facts[key] = own
+            shared[f"the learning curve {name!r} of SHA-256"] = f"{digest[:12]}..."
+        facts[key] = shared
     return facts
 
 
