@@ -22,6 +22,7 @@ class Quantity:
     form: str = ".2f"
     is_count: bool = False  # whether values are integers
     more_is_better: bool = False
+    matters: float = 1.0  # default of the smallest difference that matters
     is_timing: bool = (
         False  # whether values depend on the speed of the machine, and never repeat exactly
     )

@@ -382,6 +382,21 @@ def test_means_that_differ_by_rounding_share_their_rank():
     assert result.p("gha", "pca") == 1.0
 
 
+def test_of_a_score_the_largest_is_the_best_and_problems_without_it_do_not_count():
+    scores = {"gha": {"iris": 0.3, "wine": 0.4}, "pca": {"iris": 0.2, "wine": 0.1}}
+    found = [
+        run_of(Cell(problem, "a" * 64, method, (), NETWORK), test_error_percent=1.0, r2=r2)
+        for method, own in scores.items()
+        for problem, r2 in own.items()
+    ]
+    found += runs({name: {"cancer1": error} for name, error in OF_METHODS.items()})
+    best = ranking.rank(runs_by_cell(found), facts(found), "r2")
+    assert best.mean_ranks.index[0] == "gha"
+    assert (list(best.errors.index), best.mean_ranks.tolist()) == (["iris", "wine"], [1.0, 2.0])
+    assert ranking.ranking_rows(best)[0][2] == "0.350"
+    assert best.headers[2] == "Mean R²"
+
+
 def test_the_two_errors_share_no_ranking():
     found = runs(
         {

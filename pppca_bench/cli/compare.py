@@ -132,12 +132,12 @@ def compare(
 @click.option(
     "--matters",
     type=click.FloatRange(min=0),
-    help="Difference that matters [default: 1 percentage point].",
+    help="Difference that matters [default: 1 percentage point, or 0.01 of log_loss and r2].",
 )
 @click.option(
     "--quantity",
     type=click.Choice((*ERRORS, *SCORES)),
-    help="Error to rank by, or quantity to compare on one problem [default: the error of the problems' task].",
+    help="Error or score to compare [default: the error of the problems' task].",
 )
 @click.option(
     "--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`."
@@ -152,7 +152,7 @@ def rank(
     only: Names,
     form: Literal["terminal", "markdown", "json"],
 ) -> None:
-    """Rank methods by test error, or compare them on one problem.
+    """Rank methods by test error or a score, or compare them on one problem.
 
     Over several problems, it prints Friedman's test, the critical difference, and paired Wilcoxon tests with Holm's
     correction. The ranking uses the largest set of problems that two or more methods share, and all methods that were
@@ -176,17 +176,11 @@ def rank(
     if within is None and len(problems := {cell.problem for cell in cells}) == 1:
         (within,) = problems
     if within is None:
-        if matters is not None or quantity in SCORES:
+        if matters is not None:
             raise click.UsageError(
-                "--matters and scores compare methods on one problem: name it with --within."
+                "--matters compares methods on one problem: name it with --within."
             )
         click.echo(ranking.render(ranking.rank(cells, facts, quantity), form))
         return
-    if matters is None and quantity in SCORES:
-        raise click.UsageError(
-            f"{quantity} has no default for the difference that matters: give it with --matters."
-        )
-    compared = pairs.compare_pairs(
-        cells, facts, within, quantity=quantity, matters=1.0 if matters is None else matters
-    )
+    compared = pairs.compare_pairs(cells, facts, within, quantity=quantity, matters=matters)
     click.echo(pairs.render_pairs(compared, form))

@@ -74,11 +74,12 @@ def compare_pairs(
     problem: str,
     *,
     quantity: str | None = None,
-    matters: float = 1.0,
+    matters: float | None = None,
 ) -> Pairs:
     """Compare settings of equal threshold, and settings of equal dimensionality, on a problem; see `Pairs`.
 
-    Cells of other problems do not count; the quantity is, by default, the error of the problem's task. Choice: settings
+    Cells of other problems do not count; the quantity is, by default, the error of the problem's task, and
+    ``matters`` the difference that matters of the quantity. Choice: settings
     with the same tau have equal thresholds. A setting that chooses tau, or whose method has no tau, is compared with
     all settings; a setting with a given number of features instead of tau is not compared at equal tau. Settings of two
     methods (or of a method with other parameters) have equal dimensionality if their mean dimensionalities are mutually
@@ -100,6 +101,7 @@ def compare_pairs(
             " Name a single config, or run it again."
         )
     quantity = quantity or error_of({name for runs in own.values() for name in runs.quantities})
+    matters = described(quantity).matters if matters is None else matters
     settings = settings_of(own)
     runs = {
         name: setting.cells[problem]

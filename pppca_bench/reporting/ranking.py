@@ -40,11 +40,11 @@ class MissingRuns(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Methods ranked by mean test error; a method with other settings counts as another method."""
+    """Methods ranked by mean test error, or mean score; a method with other settings counts as another method."""
 
-    # mean test errors in percent: a row per data set, the mean over its permutations
+    # mean errors or scores: a row per data set, the mean over its permutations
     errors: pd.DataFrame
-    # the best first; rank 1 is the least error of a data set, ties share the mean rank
+    # the best first; rank 1 is the least error, or the best score, of a data set, ties share the mean rank
     mean_ranks: pd.Series[float]
     friedman_statistic: float  # chi-squared; nan for two methods, or where all have the same errors
     friedman_p: float
@@ -56,14 +56,15 @@ class Ranking(NamedTuple):
     n_problems: int  # number of problems, counting the permutations of data sets
     left_out: Names  # methods that were not run on every problem
     missing_runs: tuple[MissingRuns, ...]  # cells of methods that were planned on every problem
-    quantity: str = ERRORS[0]  # the error that is ranked
+    quantity: str = ERRORS[0]  # the error or score that is ranked
     other_problems: Names = ()  # problems with the other error, which are not ranked
 
     @property
     def headers(self) -> Names:
         """Return the headers of the ranking's table."""
         title = described(self.quantity).title
-        return ("Method", "Mean rank", f"Mean {title[0].lower()}{title[1:]}", "p against the best")
+        title = title if title == "R²" else f"{title[0].lower()}{title[1:]}"
+        return ("Method", "Mean rank", f"Mean {title}", "p against the best")
 
     def p(self, first: object, second: object) -> float:
         """Return the p value of Wilcoxon's test of two methods."""
@@ -74,7 +75,7 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
     """Rank the methods that were run on all of the largest set of problems that two or more methods share.
 
     Choice: the misclassification of classes and the squared error of numbers are no common scale, so only problems
-    with one error are ranked: ``quantity`` or, by default, the error of the largest such set.
+    with one error are ranked: ``quantity``, which may also be a score, or by default the error of the largest such set.
 
     Choice: the permutations of a problem share their examples, so they are not independent data sets: their errors are
     averaged first, and a data set counts once, whatever the number of its permutations.
@@ -87,22 +88,23 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
         Fewer than two methods have the problems in common, or these are fewer than two data sets.
     """
     settings = settings_of(cells)
-    of_error = {name: [_means(setting, name) for setting in settings] for name in ERRORS}
+    names = (quantity,) if quantity and quantity not in ERRORS else ERRORS
+    of_error = {name: [_means(setting, name) for setting in settings] for name in names}
     shared = {name: _shared_problems(means) for name, means in of_error.items()}
     quantity = quantity or max(shared, key=lambda name: len(shared[name]))
     problems = shared[quantity]
     others = dict.fromkeys(
         problem
-        for name in ERRORS
+        for name in names
         if name != quantity
         for mean in of_error[name]
         for problem in mean
     )
     errors = pd.DataFrame(of_error[quantity], columns=problems).dropna()
-    names = setting_labels(settings, of=[settings[index] for index in errors.index])
+    labels = setting_labels(settings, of=[settings[index] for index in errors.index])
     families = [facts[problem].family if problem in facts else problem for problem in problems]
     data_sets = (
-        errors.T.set_axis([names[index] for index in errors.index], axis=1)
+        errors.T.set_axis([labels[index] for index in errors.index], axis=1)
         .groupby(families, sort=False)
         .mean()
     )
@@ -113,7 +115,9 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
             f" (the permutations of a problem are a single data set), got {n_methods} on {n_data_sets}."
             " Run `pppca run permutations`, or name other configs."
         )
-    ranks = data_sets.round(DECIMALS).rank(axis=1).mean().sort_values(kind="stable")
+    rounded = data_sets.round(DECIMALS)
+    ranks = rounded.rank(axis=1, ascending=not described(quantity).more_is_better).mean()
+    ranks = ranks.sort_values(kind="stable")
     data_sets = data_sets[ranks.index]
     unit = math.sqrt(n_methods * (n_methods + 1) / (6.0 * n_data_sets))
     critical, nemenyi, wilcoxon = _pairwise_tests(data_sets, ranks, unit)
@@ -125,8 +129,8 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
         nemenyi,
         wilcoxon,
         len(problems),
-        tuple(name for name in names if name not in data_sets),
-        tuple(_missing_runs(names, settings, problems)),
+        tuple(name for name in labels if name not in data_sets),
+        tuple(_missing_runs(labels, settings, problems, quantity)),
         quantity,
         tuple(others),
     )
@@ -141,22 +145,22 @@ def _shared_problems(means: Sequence[Mapping[str, float]]) -> list[str]:
 
 
 def _means(setting: Setting, quantity: str) -> dict[str, float]:
-    """Return a setting's mean errors on the problems whose error is the quantity."""
+    """Return a setting's means of a score, or of an error on the problems with this error."""
     quantities = {problem: runs.quantities for problem, runs in setting.cells.items()}
     return {
         problem: summaries[quantity].mean
         for problem, summaries in quantities.items()
-        if quantity in summaries and error_of(summaries) == quantity
+        if quantity in summaries and (quantity not in ERRORS or error_of(summaries) == quantity)
     }
 
 
 def _missing_runs(
-    names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str]
+    names: Sequence[str], settings: Sequence[Setting], problems: Sequence[str], quantity: str
 ) -> Iterator[MissingRuns]:
     for name, setting in zip(names, settings, strict=True):
         for problem in problems if setting.cells.keys() >= set(problems) else ():
             runs = setting.cells[problem]
-            n_done = len(runs.values(error_of(runs.quantities)))
+            n_done = len(runs.values(quantity))
             if n_done < runs.n_planned:
                 yield MissingRuns(name, problem, runs.n_planned, runs.n_failed, n_done)
 
@@ -214,7 +218,7 @@ def ranking_rows(ranking: Ranking) -> list[list[str]]:
         [
             str(method),
             f"{rank:.2f}",
-            f"{error:.2f}",
+            f"{error:{described(ranking.quantity).form}}",
             f"{ranking.p(best, method):.2g}" if method != best else "",
         ]
         for (method, rank), error in means
@@ -279,7 +283,7 @@ def _plain(ranking: Ranking) -> dict[str, object]:
     return {
         "mean_ranks": ranking.mean_ranks.to_dict(),
         "quantity": ranking.quantity,
-        "errors_percent": ranking.errors.to_dict(orient="index"),
+        "means": ranking.errors.to_dict(orient="index"),
         "friedman": {"statistic": ranking.friedman_statistic, "p": ranking.friedman_p}
         if finite
         else None,
