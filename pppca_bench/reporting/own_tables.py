@@ -43,6 +43,12 @@ RETAINED, FIT_TIMES, VARIANTS = "R", "fit_times", "variants_"
 Of the files of several configs' results, only `FIT_TIMES` depends on the machine.
 """
 
+SHARED_CORES = (
+    "Runs share the machine with other runs, so that the times of equal runs may differ by a factor of several;"
+    " runs of the config speedup are timed alone."
+)
+"""Remark on times of runs that are not timed alone."""
+
 REFERENCE_TAU = 15.0
 """The threshold at which the slides compare methods (T2, T3)."""
 
@@ -231,7 +237,8 @@ class OwnTables:
             for cell, runs in self._results.cells.items()
             if cell in listed and "fit_time_ms" in runs.quantities
         ]
-        return self._list(FIT_TIMES, "Time to fit", timed, ("fit_time_ms",))
+        table = self._list(FIT_TIMES, "Time to fit", timed, ("fit_time_ms",))
+        return table._replace(remark=f"{SHARED_CORES} {table.remark}".strip())
 
     def _list(
         self, table: str, title: str, listed: Collection[Cell] | None = None, quantities: Names = ()
@@ -252,8 +259,7 @@ class OwnTables:
             for name in ERRORS
             if name in {errors[cell] for cell in errors if runs[cell].n_done}
         ]
-        listed_too = (*LISTED, "fit_time_ms") if self._config else LISTED
-        usual = quantities or (*(known or ERRORS[:1]), *listed_too)
+        usual = quantities or (*(known or ERRORS[:1]), *LISTED)
         columns = [*(() if all(map(only_measures, cells)) else usual), *measures]
         rows, labels, remark = _rows(cells, names, {} if alone else self._facts, with_tau=True)
         filled = {}
