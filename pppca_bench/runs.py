@@ -183,6 +183,7 @@ class Plan:
     # at the config's own repeats; completed runs among them stay in its tables
     all_repeats: tuple[RunSpec, ...] = ()
     left_out: tuple[RunSpec, ...] = ()  # runs that this command omits; earlier plans for them stay
+    elsewhere: frozenset[str] = frozenset()  # keys of the specs that other shards compute
 
 
 @dataclass(frozen=True, slots=True)

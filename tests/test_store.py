@@ -215,7 +215,9 @@ def test_runs_are_in_the_order_of_the_configs_names_and_their_plans_whenever_the
     store.plan(plan_of([first, second, last], "b"))
     assert keys(store) == [last.key, first.key, second.key]
     assert keys(store, "b") == [first.key, second.key, last.key]
-    store.plan(plan_of([replace(spec, place=-spec.place) for spec in (first, second, last)], "b"))
+    store.plan(
+        plan_of([replace(spec, place=2 - spec.place) for spec in (first, second, last)], "b")
+    )
     assert keys(store, "b") == [last.key, second.key, first.key]
 
 

@@ -170,7 +170,7 @@ def run(
         if executor == "processes" and not dry_run and (workers != 0 or timeout):
             start_server()
         # Imported while the server of the workers starts.
-        from pppca_bench.experiments import queue, runner
+        from pppca_bench.experiments import runner
         from pppca_bench.experiments.request import read_request
         from pppca_bench.store.database import Store
 
@@ -184,11 +184,12 @@ def run(
             only_plan=dry_run,
             force=force,
         )
+        if shard is not None:
+            request = request.part(*shard)
         for notice in () if quiet else request.notices:
             click.echo(f"Note: {notice}", err=True)
-        specs = request.specs if shard is None else queue.shard(request.specs, *shard)
         if dry_run:
-            _print_dry_run(specs, results, fresh)
+            _print_dry_run(request.specs, results, fresh)
             return
         with (
             _workers(executor, scheduler, workers, timeout, quiet=quiet) as used,
@@ -196,7 +197,7 @@ def run(
             progress_bar("run", quiet=quiet) as progress,
         ):
             outcome = runner.run(
-                specs,
+                request.specs,
                 store,
                 request.problems,
                 plans=request.plans,

@@ -18,6 +18,7 @@ from pppca_bench.config.overrides import (
 )
 from pppca_bench.config.plan import Identity, count_runs, expand
 from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.experiments.queue import shard
 from pppca_bench.methods.lookup import refresh
 from pppca_bench.methods.third_party import extend_sys_path
 from pppca_bench.problems import (
@@ -59,8 +60,21 @@ class Request(NamedTuple):
 
     @property
     def specs(self) -> list[RunSpec]:
-        """Return every run once, in the order of the configs."""
-        return list({spec.key: spec for plan in self.plans for spec in plan.specs}.values())
+        """Return every run of this shard once, in the order of the configs."""
+        return list(
+            {
+                spec.key: spec
+                for plan in self.plans
+                for spec in plan.specs
+                if spec.key not in plan.elsewhere
+            }.values()
+        )
+
+    def part(self, number: int, n_shards: int) -> Request:
+        """Return the request for a shard of the runs."""
+        own = {spec.key for spec in shard(self.specs, number, n_shards)}
+        elsewhere = frozenset(spec.key for spec in self.specs if spec.key not in own)
+        return self._replace(plans=tuple(replace(plan, elsewhere=elsewhere) for plan in self.plans))
 
 
 def read_request(

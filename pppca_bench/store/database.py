@@ -40,6 +40,8 @@ class Store(Database):
     def plan(self, plan: Plan) -> int:
         """Record the runs that a config asks for now; results stay untouched.
 
+        The places of runs of other shards are -1 - place, until a merge or another command asks for them.
+
         Returns
         -------
         int
@@ -56,6 +58,7 @@ class Store(Database):
         kept |= before.keys() & {spec.key for spec in plan.left_out}
         others = (spec for spec in (*plan.all_repeats, *plan.left_out) if spec.key in kept)
         wanted = {spec.key: spec for spec in (*plan.specs, *others)}
+        elsewhere = plan.elsewhere - kept
         specs = by_cell(wanted.values())
         with self.transaction() as connection:
             cells = {}
@@ -68,7 +71,10 @@ class Store(Database):
                 )
                 identity = (cell.problem, cell.data_sha256, cell.method)
                 ((cells[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
-            places = {key: spec.place for key, spec in wanted.items()}
+            places = {
+                key: -1 - spec.place if key in elsewhere else spec.place
+                for key, spec in wanted.items()
+            }
             if places != before:
                 rows = (
                     (spec.key, cells[cell], spec.repeat, spec.seed)
@@ -186,7 +192,7 @@ class Store(Database):
                     connection.execute("DELETE FROM reservations WHERE process = ?", (process,))
 
     def statuses(self) -> list[tuple[str, int, int, int, int]]:
-        """Count the runs that each config, and all configs at the end, ask for.
+        """Count the runs that each config, and all configs at the end, ask for, without runs of other shards.
 
         Returns
         -------
@@ -197,7 +203,8 @@ class Store(Database):
         return self.rows(
             "SELECT config, sum(status = 'done'), sum(status = 'failed'), sum(status = 'planned'),"
             f" sum(status != 'done' AND key {_AMONG})"
-            " FROM (SELECT config, key, 0 AS is_sum FROM plans UNION SELECT '(all)', key, 1 FROM plans)"
+            " FROM (SELECT config, key, 0 AS is_sum FROM plans WHERE place >= 0"
+            " UNION SELECT '(all)', key, 1 FROM plans WHERE place >= 0)"
             " JOIN runs USING (key) GROUP BY is_sum, config ORDER BY is_sum, config",
             json.dumps([key for key, process in reserved if is_running(process)]),
         )
@@ -283,7 +290,8 @@ class Store(Database):
                 )
         frame, cells = self._read(
             # SQLite takes `place` from the row of the first config.
-            "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first, place"
+            "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first,"
+            " max(place, -1 - place) AS place"
             " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)",
             known if configs is None else sorted(configs),
             more="configs, first, place",

@@ -52,7 +52,8 @@ _COPY_RUNS = (
     f" ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in ('provenance', *_RESULT))}"
     " WHERE (runs.status = 'planned' AND excluded.status != 'planned')"
     " OR (runs.status = 'failed' AND excluded.status = 'done')",
-    "INSERT OR IGNORE INTO main.plans SELECT * FROM other.plans",
+    # of all shards
+    "INSERT OR IGNORE INTO main.plans SELECT config, key, max(place, -1 - place) FROM other.plans",
 )
 _COMPARED = (
     "cell",
