@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,22 +11,14 @@ from command_line import pppca_process
 
 pytestmark = pytest.mark.slow
 
-PROJECT = """\
-[build-system]
-requires = ["setuptools>=77"]
-build-backend = "setuptools.build_meta"
+ENTRY_POINTS = """\
+[pppca_bench.methods]
+every_other = throwaway:EVERY_OTHER
+plain = throwaway:EveryOther
+broken = throwaway_missing:Gone
 
-[project]
-name = "throwaway-reducers"
-version = "0.3"
-
-[project.entry-points."pppca_bench.methods"]
-every_other = "throwaway.reducers:EVERY_OTHER"
-plain = "throwaway.reducers:EveryOther"
-broken = "throwaway.missing:Gone"
-
-[project.entry-points."pppca_bench.classifiers"]
-first_class = "throwaway.reducers:FirstClass"
+[pppca_bench.classifiers]
+first_class = throwaway:FirstClass
 """
 MODULE = '''
 """A reducer and a classifier that know nothing of pppca, and a description for it."""
@@ -64,7 +55,7 @@ EVERY_OTHER = Method(
     title="every other feature",
     does="keeps each second feature",
     source="nobody",
-    estimator="throwaway.reducers:EveryOther",
+    estimator="throwaway:EveryOther",
 )
 '''
 CONFIG = """\
@@ -80,34 +71,17 @@ classifier: first_class
 
 
 class Machine:
-    """A folder of installed packages, and one to work in."""
+    """A folder with an installed distribution, and a folder to work in."""
 
     def __init__(self, folder: Path) -> None:
         self.work, self.installed = folder / "work", folder / "installed"
-        self.work.mkdir()
-        source = folder / "source"
-        (source / "throwaway").mkdir(parents=True)
-        (source / "pyproject.toml").write_text(PROJECT)
-        (source / "throwaway" / "__init__.py").touch()
-        (source / "throwaway" / "reducers.py").write_text(MODULE)
-        options = [
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-index",
-            "--no-build-isolation",
-            "--no-deps",
-        ]
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            *options,
-            "--target",
-            str(self.installed),
-            str(source),
-        ]
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+        metadata = self.installed / "throwaway_reducers-0.3.dist-info"
+        for made in (self.work, metadata):
+            made.mkdir(parents=True)
+        (self.installed / "throwaway.py").write_text(MODULE)
+        (metadata / "METADATA").write_text("Name: throwaway-reducers\nVersion: 0.3\n")
+        (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+        (metadata / "RECORD").write_text("throwaway.py,,\n")
 
     def pppca(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(self.installed)}
@@ -133,8 +107,8 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
     assert "broken" not in rows
     assert listed.returncode == 0
     assert listed.stderr == (
-        "broken, the entry point of throwaway-reducers in pppca_bench.methods: throwaway.missing:Gone: expected"
-        " module:Class that can be imported, got No module named 'throwaway.missing'.\n"
+        "broken, the entry point of throwaway-reducers in pppca_bench.methods: throwaway_missing:Gone: expected"
+        " module:Class that can be imported, got No module named 'throwaway_missing'.\n"
     )
     told = machine.pppca("methods", "every_other").stdout
     assert told.startswith(
