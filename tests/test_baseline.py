@@ -284,6 +284,19 @@ class TestFile:
         assert read_baseline(path) == synthetic
         assert len(path.read_text().splitlines()) == len(synthetic) + 2
 
+    def test_fewer_cells_are_recorded_only_by_force_and_none_never(self, synthetic, tmp_path):
+        path = tmp_path / "baseline.json"
+        write_baseline(synthetic, path)
+        first = dict([next(iter(synthetic.items()))])
+        with pytest.raises(StoreError, match=rf"none for {len(synthetic) - 1}, such as .*`--force`"):
+            write_baseline(first, path)
+        assert read_baseline(path) == synthetic
+        write_baseline(first, path, force=True)
+        for force in (False, True):
+            with pytest.raises(StoreError, match="got none: nothing was recorded"):
+                write_baseline({}, path, force=force)
+        assert read_baseline(path) == first
+
     def test_a_missing_file_is_an_error(self, tmp_path):
         with pytest.raises(
             StoreError,

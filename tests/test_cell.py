@@ -288,6 +288,20 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
     assert results[0].values == {}
 
 
+@pytest.mark.parametrize(("value", "status"), [(np.inf, "failed"), (np.nan, "done")])
+def test_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(
+    iris, monkeypatch, value, status
+):
+    monkeypatch.setattr(
+        experiment, "measure_reconstruction", lambda *_: {"optimality_percent": np.float64(value)}
+    )
+    (result,) = run_group(planned("dgha", repeats=1), iris)
+    assert result.status == status
+    assert "optimality_percent" not in result.values
+    expected = "optimality_percent: expected a finite number, got inf"
+    assert status == "done" or result.error.startswith(expected)
+
+
 class _FailsOnce(NEpPCA):
     failing: ClassVar[int]  # the random state of the run that fails
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import printed
 
 from pppca_bench.reporting.summary import CellRuns, split_by_cell
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
@@ -37,10 +38,9 @@ def store(tmp_path: Path, monkeypatch):
         plan(store, "third", MANY[:5])
         plan(store, "first", [*FEW, *MANY[:-1]])
         values = {"test_error_percent": 12.5, "dimensionality": 3}
-        store.record(
-            [RunResult(spec.key, "done", values=values) for spec in [*FEW[:2], *MANY]],
-            '{"pppca": "1"}',
-        )
+        for specs, origin in (([FEW[0], *MANY], "{}"), ([FEW[1]], '{"a": "2"}')):
+            done = [RunResult(spec.key, "done", values=values) for spec in specs]
+            store.record(done, f'{{"pppca": "1", "configs": {origin}}}')
         store.record(
             [RunResult(MANY[7].key, "done", values={"fit_time_ms": 0.1})],
             '{"pppca": "2"}',
@@ -124,3 +124,8 @@ def test_a_missing_provenance_does_not_differ(store):
 def test_an_empty_store_has_no_cell(tmp_path):
     with Store(tmp_path / "results.sqlite") as store:
         assert runs_by_cell(store) == {}
+
+
+def test_tables_note_the_cells_whose_repeats_were_computed_with_different_code(store):
+    noted = printed("tables", "first", "--results", store.path.parent)
+    assert "In 1 cells, the repeats were computed with different code." in noted

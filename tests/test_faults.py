@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from builders import stored_rows
 from click.testing import Result
-from command_line import pppca
+from command_line import pppca, printed
 
 from pppca_bench.methods.registry import METHODS
 
@@ -166,3 +166,20 @@ def test_results_of_an_older_algorithm_are_computed_again(register):
     result = pppca("run", "small.yaml", "--workers", "0")
     assert result.exit_code == 0
     assert result.stderr.endswith("32 runs done, 128 were already stored.\n")
+
+
+def test_render_removes_its_old_files_alone(folder):
+    results = folder / "results"
+    stale, notes = results / "OLD.md", results / "notes.md"
+    for path in (stale, notes):
+        path.write_text("old")
+    (results / ".rendered").write_text("OLD.md\n")
+    printed("render")
+    assert (stale.exists(), notes.exists()) == (False, True)
+    assert (results / "tables" / "X.md").exists()
+
+
+def test_a_strict_comparison_fails_on_an_empty_baseline(folder):
+    (folder / "results" / "baseline.json").write_text('{"format": 4, "cells": []}')
+    refused = printed("compare", "--strict", code=1)
+    assert "expected a baseline of at least one cell, got none" in refused

@@ -1,5 +1,6 @@
 """Files that others may have placed, and names in files: no text is a formula, markup or a control sequence."""
 
+import errno
 import io
 import os
 from pathlib import Path
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pppca_bench.errors import printable
-from pppca_bench.files import exposure, open_shared
+from pppca_bench.files import MANIFEST, atomic_write, exposure, open_shared, remove_stale
 from pppca_bench.reporting.escapes import in_markdown, to_csv
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="owners, modes and FIFOs of POSIX")
@@ -79,3 +80,38 @@ class TestShared:
             exposure(os.stat_result((0o600, 0, 0, 0, 4712, 0, 0, 0, 0, 0)))
             == "it belongs to another user"
         )
+
+
+class TestAtomicWrite:
+    def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(self, tmp_path, monkeypatch):
+        path = tmp_path / "runs.csv"
+        atomic_write(path, "old")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
+            atomic_write(path, "new")
+        assert [(one, one.read_text()) for one in tmp_path.iterdir()] == [(path, "old")]
+
+    def test_it_keeps_mode_and_links(self, tmp_path):
+        path, link = tmp_path / "table.md", tmp_path / "link.md"
+        atomic_write(path, "old")
+        path.chmod(0o640)
+        link.symlink_to(path)
+        atomic_write(link, b"new \xcf\x84")
+        assert link.is_symlink()
+        assert path.read_text(encoding="utf-8") == "new τ"
+        assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_files_that_were_written_last_time_alone_are_removed_within_the_folder(tmp_path):
+    folder = tmp_path / "tables"
+    names = ("new.md", "old.md", "notes.txt", "../outside")
+    for name in names:
+        atomic_write(folder / name, "")
+    (folder / MANIFEST).write_text(f"new.md\nold.md\n../outside\n{tmp_path / 'outside'}\n")
+    remove_stale(folder, [folder / "new.md"])
+    assert [name for name in names if not (folder / name).exists()] == ["old.md"]
+    assert (folder / MANIFEST).read_text() == "new.md\n"
