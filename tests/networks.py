@@ -1,9 +1,7 @@
 """Weights of networks in other forms, tasks of trainings, and trainings compared bit by bit."""
 
 import numpy as np
-from sklearn.base import clone
 
-from pppca_bench.classifiers import fit_together
 from pppca_bench.classifiers.network import uniform_per_weight
 from pppca_bench.classifiers.training import TrainingTask
 
@@ -21,17 +19,6 @@ def make_task(architecture, seed, n_samples=6):
     return TrainingTask(
         architecture, X, targets, X_val, targets_val, weights, steps, np.random.default_rng(seed)
     )
-
-
-def check_together(networks, sets):
-    """Raise AssertionError if networks fitted together differ in a bit from those fitted alone."""
-    alone = [clone(network).fit(*data) for network, data in zip(networks, sets, strict=True)]
-    together = fit_together(networks, sets)
-    assert all(one is other for one, other in zip(together, networks, strict=True))
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(weights_of(one), weights_of(other))
-        np.testing.assert_array_equal(one.training_curve_, other.training_curve_)
-        np.testing.assert_array_equal(one.validation_curve_, other.validation_curve_)
 
 
 def weights_of(network):

@@ -288,7 +288,9 @@ class TestFile:
         path = tmp_path / "baseline.json"
         write_baseline(synthetic, path)
         first = dict([next(iter(synthetic.items()))])
-        with pytest.raises(StoreError, match=rf"none for {len(synthetic) - 1}, such as .*`--force`"):
+        with pytest.raises(
+            StoreError, match=rf"none for {len(synthetic) - 1}, such as .*`--force`"
+        ):
             write_baseline(first, path)
         assert read_baseline(path) == synthetic
         write_baseline(first, path, force=True)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import paths_to_outputs, squared_error
-from networks import check_together
 from numpy.testing import assert_array_equal
 
 from pppca_bench.classifiers import RpropMLPClassifier
@@ -130,15 +129,3 @@ def test_rounds_after_the_first_are_no_longer_than_retraining_may_be(iris):
     unpruned = RpropMLPClassifier((3,), random_state=1).fit(*iris).n_epochs_
     assert short.n_epochs_ <= unpruned + 5 * rounds
     assert long.n_epochs_ > short.n_epochs_
-
-
-def test_fitting_together_gives_the_same_bits_as_fitting_alone_also_with_other_features(iris):
-    networks = [
-        PrunedMLPClassifier((4, 2), max_epochs=60, retrain_epochs=15, random_state=seed)
-        for seed in range(10)
-    ]
-    X, y, X_val, y_val = iris
-    check_together(
-        networks,
-        [(X[:, :n].copy(), y, X_val[:, :n].copy(), y_val) for n in (4, 4, 4, 3, 3, 4, 2, 4, 4, 4)],
-    )

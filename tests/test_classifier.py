@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from networks import check_together
+from networks import weights_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -25,7 +25,13 @@ def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
             RpropMLPClassifier((4, 2), shortcuts=True, max_epochs=40, random_state=seed)
         )
         sets.append((X[:n] @ W, y[:n], *given))
-    check_together(classifiers, sets)
+    alone = [clone(one).fit(*data) for one, data in zip(classifiers, sets, strict=True)]
+    together = fit_together(classifiers, sets)
+    assert all(one is other for one, other in zip(together, classifiers, strict=True))
+    for one, other in zip(alone, together, strict=True):
+        assert_array_equal(weights_of(one), weights_of(other))
+        assert_array_equal(one.training_curve_, other.training_curve_)
+        assert_array_equal(one.validation_curve_, other.validation_curve_)
 
 
 def test_fitting_nothing_together_gives_nothing():

@@ -155,6 +155,24 @@ def test_values_out_of_range_or_in_contradiction_are_refused_by_name(
         estimator.fit(*iris[:2])
 
 
+LIMITS = [
+    GHA(1, decay_epochs=0.001, n_epochs=1),
+    DGHA(tau=1.0, first_check=1_000_000, n_epochs=2),
+    NEpPCA(population_size=2, tournament_size=1000, n_generations=2),
+    NEpPCA(mutation_scale=0.0, crossover_probability=1.0, n_jobs=-1, n_generations=2),
+    RpropMLPClassifier((2,), step_min=0.0, eta_plus=10.0, max_epochs=1),
+    RpropMLPClassifier((2,), generalisation_loss=np.inf, training_progress=0.0, max_epochs=2),
+    RpropMLPClassifier((2,), generalisation_loss=0.0, strip_length=1_000_000, max_epochs=2),
+    RpropMLPClassifier((2,), initial_step_range=(0.1, 0.1), max_epochs=2),
+]
+
+
+@pytest.mark.parametrize("estimator", LIMITS, ids=str)
+def test_values_at_the_limits_of_their_ranges_are_fitted(estimator):
+    X = [[0.0, 0.1], [1.0, 0.4], [0.5, 0.9], [0.2, 0.3]]
+    clone(estimator).set_params(random_state=0).fit(X, [0, 1, 0, 1])
+
+
 def outcome(estimator, data, seed):
     """Return what a fit with this seed gives for the validation data."""
     fitted = clone(estimator).set_params(random_state=seed)

@@ -104,16 +104,8 @@ def test_four_shards_merged_equal_one_run_row_by_row_and_so_do_their_tables(tmp_
     printed("run", "small.yaml", "--workers", "0", "--results", "one")
     done = {}
     for number in (2, 4, 1, 3):
-        shard = pppca(
-            "run",
-            "small.yaml",
-            "--workers",
-            "0",
-            "--shard",
-            f"{number}/4",
-            "--results",
-            f"s{number}",
-        )
+        options = ("--shard", f"{number}/4", "--results", f"s{number}")
+        shard = pppca("run", "small.yaml", "--workers", "0", *options)
         assert (shard.exit_code, shard.stdout) == (0, ""), "a shard has no tables"
         status = printed("status", "--results", f"s{number}").split()
         done[number] = int(status[-4])
@@ -151,25 +143,14 @@ def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
     found = [runs[spec.key][1] for spec in SPECS[:4]]
     assert [one and one.status for one in found] == ["done", "done", "failed", "done"]
     assert found[0].values["fit_time_ms"] == 1.0
-    assert [one.origin for one in found] == [
-        '{"from": "one"}',
-        '{"from": "two"}',
-        '{"from": "one"}',
-        '{"from": "two"}',
-    ]
+    assert [one.origin for one in found] == 2 * ['{"from": "one"}', '{"from": "two"}']
     assert store.histories([SPECS[3].key])[SPECS[3].key]["variances"].tolist() == [0.0, 1.0, 2.0]
     assert store.rows("SELECT name, sha256, text FROM configs") == [("a", "c", "name: a\n")]
 
 
 def test_plans_are_united(store, made):
-    merge(
-        store,
-        [
-            made("one", [], SPECS[:2]),
-            made("two", [], SPECS[1:3]),
-            made("b", [], SPECS[:1], config="b"),
-        ],
-    )
+    made_a = [made("one", [], SPECS[:2]), made("two", [], SPECS[1:3])]
+    merge(store, [*made_a, made("b", [], SPECS[:1], config="b")])
     plans = {name: {spec.key for spec, _ in store.runs([name])} for name in store.config_texts()}
     assert plans == {"a": {spec.key for spec in SPECS[:3]}, "b": {SPECS[0].key}}
 
@@ -239,12 +220,6 @@ def test_a_damaged_source_is_named_and_nothing_is_merged(store, made):
     assert content(store) == before
 
 
-def test_a_source_of_another_version_or_that_is_the_target_is_refused(store, made):
-    path = made("old", [])
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(StoreError, match="expected a results database of version 5, got version 2"):
-        merge(store, [path])
+def test_the_target_is_refused_as_a_source(store):
     with pytest.raises(StoreError, match="expected another database than the target of the merge"):
         merge(store, [store.path])
-    assert content(store) == [[]] * 7

@@ -27,6 +27,7 @@ methods:
 classifier: {hidden: [8, 4]}
 """
 N_RUNS = 2 * 2 * (1 + 4 + 2)
+TABLE = "a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40))
 
 pytestmark = pytest.mark.usefixtures("isolated_folders")
 
@@ -74,10 +75,7 @@ class TestRunFilter:
         "name", ["a,b.csv", "2020.csv", "2024-01-01.csv", "no", "2020", "2024-01-01", "null", "017"]
     )
     def test_names_are_compared_as_texts(self, path, tmp_path, name):
-        (tmp_path / "t.csv").write_text(
-            "a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40))
-        )
-        (tmp_path / name).write_text((tmp_path / "t.csv").read_text())
+        (tmp_path / name).write_text(TABLE)
         path.write_text(
             CONFIG.replace("[iris, wine]", f"[{{csv: {name!r}, target: target}}, iris]")
         )
@@ -88,9 +86,7 @@ class TestRunFilter:
             assert {problem for problem, *_ in taken(path, f"problem={name}")} == {name}
 
     def test_the_remedy_for_an_unquoted_name_with_a_comma_works(self, path, tmp_path):
-        (tmp_path / "a,b.csv").write_text(
-            "a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40))
-        )
+        (tmp_path / "a,b.csv").write_text(TABLE)
         path.write_text(CONFIG.replace("[iris, wine]", '[{csv: "a,b.csv", target: target}, iris]'))
         with pytest.raises(
             UnknownNameError, match=r"""comma twice: --only 'problem="a,b\.csv"'\.$"""
