@@ -292,7 +292,7 @@ class TestMutation:
     seed=st.integers(0, 999),
     n_features=st.integers(1, 11),
     tau=st.floats(1.5, 50.0),
-    n_generations=st.integers(0, 3),
+    n_generations=st.integers(0, 30),
 )
 def test_the_literal_steps_end_with_the_nodes_of_ne_ppca(seed, n_features, tau, n_generations):
     X = random_samples(seed, n_features=n_features)

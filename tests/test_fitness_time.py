@@ -5,19 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from pppca_bench.engines import NEpPCA
 from pppca_bench.engines.fitness_time import FitnessTime
-from pppca_bench.problems import load_problem
 
 SAMPLES = np.random.default_rng(0).uniform(size=(30, 4))
-
-
-def test_the_whole_evolution_on_cancer1_ends_with_the_variances_of_ne_ppca():
-    X = load_problem("cancer1").X_train
-    literal, ours = (kind(tau=10.0, random_state=3).fit(X) for kind in (FitnessTime, NEpPCA))
-    np.testing.assert_allclose(
-        literal.explained_variance_ratio_, ours.explained_variance_ratio_, rtol=1e-9
-    )
 
 
 def test_shares_are_of_the_times_between_the_steps(monkeypatch):

@@ -109,14 +109,6 @@ def test_chunks_merge_into_the_mean_and_variance_of_the_whole():
     assert gha.explained_variance_[0] == pytest.approx(np.var(X @ direction), rel=1e-10)
 
 
-def test_memory_map_gives_the_same_rows(tmp_path):
-    X = load_iris().data
-    X.tofile(tmp_path / "X")
-    mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="r", shape=X.shape)
-    of_map, of_array = (GHA(n_epochs=2, random_state=0).fit(samples) for samples in (mapped, X))
-    assert_array_equal(of_map.components_, of_array.components_)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator", [GHA(10, n_epochs=1, learning_rate=0.01), DGHA(n_components=10, n_epochs=1)]

@@ -86,14 +86,6 @@ class TestEvolution:
             after.append(generator.random())
         assert after[0] == after[1] == after[2]
 
-    def test_the_scale_of_the_data_does_not_matter(self, wine):
-        usual = NEpPCA(random_state=0).fit(wine)
-        for scale in (2.0**-450, 2.0**20, 2.0**450):
-            other = NEpPCA(random_state=0).fit(wine * scale)
-            assert_array_equal(other.components_, usual.components_)
-            assert_array_equal(other.explained_variance_, usual.explained_variance_ * scale**2)
-            assert_array_equal(other.history_["fitness"], usual.history_["fitness"] * scale**2)
-
 
 class TestConstraints:
     def test_limits_of_the_number_of_nodes_apply_from_the_first_evaluation_on(self, wine):

@@ -3,7 +3,6 @@
 import json
 import multiprocessing
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -431,11 +430,7 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
     store = open_store(request.specs)
     outcome = run(request.specs, store, request.problems, workers=1)
     assert (outcome.n_done, outcome.n_failed) == (0, 2)
-    assert re.search(
-        r"^own\.dt, gha, repeat 0: \S*DataError: \S+own\.dt: expected the data that the runs were planned for \(SHA-256"
-        r" \w{12}\.\.\.\), got other data \(\w{12}\.\.\.\)\. The file was changed during the run: run again\.$",
-        outcome.first_error,
-    )
+    assert "own.dt: expected the data that the runs were planned for" in outcome.first_error
 
 
 def test_the_sizes_of_the_problems_are_kept(open_store):

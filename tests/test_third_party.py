@@ -233,18 +233,6 @@ def test_a_child_process_that_leaves_third_party_code_ends():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [0, 2])
-def test_relative_paths_hold_after_a_method_has_changed_the_working_directory(module, workers):
-    rows = "a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40))
-    Path("t.csv").write_text(rows)
-    method = f'{{method: "{module}:Moves", parameters: {{file: t.csv}}}}'
-    table = "[{csv: t.csv, target: target, splits: 2}]"
-    write_own(method, "all_features", problems=table)
-    done = pppca_process("run", "own.yaml", "--no-tables", "--workers", workers, "--data", ".")
-    assert done.stderr.endswith("4 runs done, 0 were already stored.\n")
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"),
     reason="other systems do not list the processes that are left",

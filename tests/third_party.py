@@ -94,21 +94,6 @@ class Leaves(Halves):
         return self
 
 
-class Moves:
-    """Reads a file, and changes the working directory."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def fit(self, X):
-        open(self.file).close()
-        os.chdir("/")
-        return self
-
-    def transform(self, X):
-        return half(X)
-
-
 class Drawn(Halves):
     def __init__(self, scale: float = 0.1, random_state=None):
         super().__init__()
