@@ -43,33 +43,19 @@ SHORT |= {"hebbian_pca": {"n_epochs": 5}, "autoencoder": {"max_iter": 30}, "rfe"
 def planned(method: str, *, repeats: int = 3, tau: float = 20.0, **parameters) -> list[RunSpec]:
     """Return the runs of one cell."""
     classifier = {"hidden": [4], "max_epochs": 30, "initial_weight_range": 0.5}
-    return specs_of(
-        small(
-            {"method": method, **SHORT[method], **parameters},
-            repeats=repeats,
-            tau=tau,
-            classifier=classifier,
-        )
-    )
+    section = {"method": method, **SHORT[method], **parameters}
+    return specs_of(small(section, repeats=repeats, tau=tau, classifier=classifier))
 
 
 def without_times(results: Sequence[RunResult]) -> list[dict[str, object]]:
-    """Return results without their times; curves as nested lists, nan as None, so that they can be compared."""
-
-    def plain(curve):
-        return (
-            [plain(value) for value in curve]
-            if np.ndim(curve)
-            else (None if np.isnan(curve) else float(curve))
-        )
-
+    """Return results without their times; curves as bytes, so that nan is equal to itself."""
     return [
         {
             "key": result.key,
             "status": result.status,
             "error": result.error,
             **{name: value for name, value in result.values.items() if name not in TIMES},
-            "history": {name: plain(curve) for name, curve in result.history.items()},
+            "history": {name: np.asarray(own).tobytes() for name, own in result.history.items()},
         }
         for result in results
     ]
@@ -226,18 +212,8 @@ class _ByFirstFeature:
 def tiny() -> Problem:
     X = np.array([[0.0, 5.0, 1.0], [1.0, 6.0, 2.0], [0.2, 7.0, 3.0], [0.9, 8.0, 4.0]])
     wrong = [np.array(classes) for classes in ([0, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 1])]
-    return Problem(
-        "tiny",
-        "classification",
-        X,
-        wrong[0],
-        X,
-        wrong[1],
-        X,
-        wrong[2],
-        n_classes=2,
-        sha256="c" * 64,
-    )
+    splits = [array for y in wrong for array in (X, y)]
+    return Problem("tiny", "classification", *splits, n_classes=2, sha256="c" * 64)
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from builders import done, failed, plan_of
 from command_line import printed
 
 from pppca_bench.reporting.summary import CellRuns, split_by_cell
-from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
+from pppca_bench.runs import Cell, RunSpec
 from pppca_bench.store import database
 from pppca_bench.store.database import Store
 
@@ -29,32 +29,20 @@ FEW, MANY, OWN = specs(CELL, 3), specs(OTHER, 45), specs(MEASURING, 2)
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch):
+def shared(store, monkeypatch) -> Store:
     """Return a store of three configs that share runs; some are done, some failed, one is asked for by none."""
     monkeypatch.setattr(database, "CHUNK", 20)
-    with Store(tmp_path / "results.sqlite") as store:
-        plan(store, "first", [*FEW, *MANY])
-        plan(store, "second", [*OWN, *FEW[1:]])
-        plan(store, "third", MANY[:5])
-        plan(store, "first", [*FEW, *MANY[:-1]])
-        values = {"test_error_percent": 12.5, "dimensionality": 3}
-        for specs, origin in (([FEW[0], *MANY], "{}"), ([FEW[1]], '{"a": "2"}')):
-            done = [RunResult(spec.key, "done", values=values) for spec in specs]
-            store.record(done, f'{{"pppca": "1", "configs": {origin}}}')
-        store.record(
-            [RunResult(MANY[7].key, "done", values={"fit_time_ms": 0.1})],
-            '{"pppca": "2"}',
-            replace=True,
-        )
-        store.record([RunResult(FEW[2].key, "failed", error="ValueError: no")], "{}")
-        store.record(
-            [RunResult(OWN[1].key, "done", values={"purity": 0.5, "chosen_tau": 5.0})], "{}"
-        )
-        yield store
-
-
-def plan(store: Store, name: str, planned: Sequence[RunSpec]) -> None:
-    store.plan(Plan(name, "c" * 64, f"name: {name}\n", tuple(planned)))
+    store.plan(plan_of([*FEW, *MANY], "first"))
+    store.plan(plan_of([*OWN, *FEW[1:]], "second"))
+    store.plan(plan_of(MANY[:5], "third"))
+    store.plan(plan_of([*FEW, *MANY[:-1]], "first"))
+    for specs, origin in (([FEW[0], *MANY], "{}"), ([FEW[1]], '{"a": "2"}')):
+        results = [done(spec, test_error_percent=12.5, dimensionality=3) for spec in specs]
+        store.record(results, f'{{"pppca": "1", "configs": {origin}}}')
+    store.record([done(MANY[7], fit_time_ms=0.1)], '{"pppca": "2"}', replace=True)
+    store.record([failed(FEW[2])], "{}")
+    store.record([done(OWN[1], purity=0.5, chosen_tau=5.0)], "{}")
+    return store
 
 
 def runs_by_cell(store: Store, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
@@ -62,8 +50,8 @@ def runs_by_cell(store: Store, configs: Sequence[str] | None = None) -> dict[Cel
 
 
 @pytest.mark.parametrize("configs", [None, ["first"], ["second"], ["third", "second"]])
-def test_runs_by_cell_are_the_planned_runs(store, configs):
-    records, found = store.runs(configs), runs_by_cell(store, configs)
+def test_runs_by_cell_are_the_planned_runs(shared, configs):
+    records, found = shared.runs(configs), runs_by_cell(shared, configs)
     assert list(found) == list(dict.fromkeys(spec.cell for spec, _ in records))
     done = {spec.key: result is not None and result.status == "done" for spec, result in records}
     assert MANY[-1].key not in done, "nobody asks for it now"
@@ -73,8 +61,8 @@ def test_runs_by_cell_are_the_planned_runs(store, configs):
         assert runs.of_done("key").tolist() == [key for key in keys if done[key]]
 
 
-def test_runs_know_their_configs(store):
-    found = runs_by_cell(store)
+def test_runs_know_their_configs(shared):
+    found = runs_by_cell(shared)
     assert {cell: runs.configs for cell, runs in found.items()} == {
         CELL: {"first", "second"},
         OTHER: {"first", "third"},
@@ -87,8 +75,8 @@ def test_runs_know_their_configs(store):
     ] == [5, 44, 0]
 
 
-def test_numbers_are_those_of_done_runs_by_repeat(store):
-    found = runs_by_cell(store)
+def test_numbers_are_those_of_done_runs_by_repeat(shared):
+    found = runs_by_cell(shared)
     assert found[CELL].values("test_error_percent") == {0: 12.5, 1: 12.5}
     assert found[MEASURING].values("purity") == {1: 0.5}
     assert found[MEASURING].values("test_error_percent") == {}
@@ -97,35 +85,33 @@ def test_numbers_are_those_of_done_runs_by_repeat(store):
     assert (found[OTHER].differing, found[CELL].differing) == (("code",), ())
 
 
-def test_equal_cells_in_two_rows_are_read_as_one(tmp_path):
+def test_equal_cells_in_two_rows_are_read_as_one(store):
     """A parameter without a type may be 1 in one config and 1.0 in another: two rows, and one cell."""
     whole, real = (replace(MEASURING, parameters=(("gamma", gamma),)) for gamma in (1, 1.0))
     one, other = (
         specs(whole, 3),
         [replace(spec, key=f"other-{spec.repeat}") for spec in specs(real, 5)[3:]],
     )
-    with Store(tmp_path / "results.sqlite") as store:
-        plan(store, "a", one)
-        plan(store, "b", other)
-        assert store.rows("SELECT count(*) FROM cells") == [(2,)]
-        ((cell, runs),) = runs_by_cell(store).items()
+    store.plan(plan_of(one, "a"))
+    store.plan(plan_of(other, "b"))
+    assert store.rows("SELECT count(*) FROM cells") == [(2,)]
+    ((cell, runs),) = runs_by_cell(store).items()
     assert cell == whole == real
     assert runs.columns["repeat"].tolist() == [0, 1, 2, 3, 4]
     assert runs.configs == {"a", "b"}
 
 
-def test_a_missing_provenance_does_not_differ(store):
-    with store.transaction() as connection:
+def test_a_missing_provenance_does_not_differ(shared):
+    with shared.transaction() as connection:
         connection.execute("DELETE FROM provenances WHERE description = ?", ('{"pppca": "2"}',))
-    assert runs_by_cell(store)[OTHER].differing == ()
-    assert {result.origin for spec, result in store.runs() if spec.key == MANY[7].key} == {""}
+    assert runs_by_cell(shared)[OTHER].differing == ()
+    assert {result.origin for spec, result in shared.runs() if spec.key == MANY[7].key} == {""}
 
 
-def test_an_empty_store_has_no_cell(tmp_path):
-    with Store(tmp_path / "results.sqlite") as store:
-        assert runs_by_cell(store) == {}
+def test_an_empty_store_has_no_cell(store):
+    assert runs_by_cell(store) == {}
 
 
-def test_tables_note_the_cells_whose_repeats_were_computed_with_different_code(store):
-    noted = printed("tables", "first", "--results", store.path.parent)
+def test_tables_note_the_cells_whose_repeats_were_computed_with_different_code(shared):
+    noted = printed("tables", "first", "--results", shared.path.parent)
     assert "In 1 cells, the repeats were computed with different code." in noted

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from builders import done, failed, plan_of
 from command_line import pppca, printed
 
 import pppca_bench
 from pppca_bench.errors import StoreError, UnknownConfigError, UnknownNameError
-from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
-from pppca_bench.store.database import Store
+from pppca_bench.runs import Cell, ProblemFacts, RunSpec
 from pppca_bench.store.export import find_run
 
 NETWORK = (("hidden", (8, 4)), ("rule", "rprop"), ("shortcuts", True))
@@ -30,29 +30,17 @@ TRACEBACK = "Traceback (most recent call last):\n  File 'x'\nValueError: too lar
 
 
 @pytest.fixture
-def results(tmp_path) -> Path:
-    with Store(tmp_path / "results.sqlite") as store:
-        store.plan(Plan("one", "c" * 64, "# mine\nname: one\n", tuple(SPECS)))
-        store.plan(Plan("two", "d" * 64, "name: two\n", tuple(SPECS[:1])))
-        store.describe_problems(
-            [ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)]
-        )
-        done = [
-            RunResult(
-                spec.key,
-                "done",
-                values={
-                    "test_error_percent": 2.5 + spec.repeat,
-                    "n_epochs": 17,
-                    "own_measure": 0.5,
-                },
-                history={"dimensionality": np.arange(5), "variances": np.ones((5, 4))},
-            )
-            for spec in SPECS[:2]
-        ]
-        store.record(done, PROVENANCE)
-        store.record([RunResult("cd0", "failed", TRACEBACK)], PROVENANCE)
-    return tmp_path
+def results(store) -> Path:
+    store.plan(plan_of(SPECS, "one", text="# mine\nname: one\n"))
+    store.plan(plan_of(SPECS[:1], "two"))
+    iris = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
+    store.describe_problems([iris])
+    curves = {"dimensionality": np.arange(5), "variances": np.ones((5, 4))}
+    for spec in SPECS[:2]:
+        values = {"test_error_percent": 2.5 + spec.repeat, "n_epochs": 17, "own_measure": 0.5}
+        store.record([done(spec, curves, **values)], PROVENANCE)
+    store.record([failed(SPECS[3], TRACEBACK)], PROVENANCE)
+    return store.path.parent
 
 
 class TestLoadResults:
@@ -177,9 +165,8 @@ class TestShow:
             "data_sha256": "b" * 64,
         }
 
-    def test_an_unplanned_run_is_shown(self, results):
-        with Store(results / "results.sqlite") as store:
-            store.plan(Plan("one", "", "", tuple(SPECS[:1])))
+    def test_an_unplanned_run_is_shown(self, results, store):
+        store.plan(plan_of(SPECS[:1], "one"))
         shown = yaml.safe_load(pppca("show", "ab2", "--results", results).stdout)
         assert (shown["configs"], shown["status"], shown["values"]) == ([], "planned", {})
 
@@ -187,32 +174,24 @@ class TestShow:
         ("text", "key"),
         [("ab1", "ab1"), ("c", "cd0"), ("one/iris/dgha/2", "ab2"), ("one/own/my.dt/gha/0", "cd0")],
     )
+    @pytest.mark.usefixtures("results")
     def test_a_run_is_named_by_its_key_a_prefix_or_its_config_problem_method_and_repeat(
-        self, results, text, key
+        self, store, text, key
     ):
-        with Store(results / "results.sqlite", read_only=True) as store:
-            assert find_run(store, text) == key
+        assert find_run(store, text) == key
 
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            (
-                "a",
-                r"^3 runs match 'a' in .*: .* of one run, such as ab0 \(problem=iris,method=dgha\); ab1 .*\.$",
-            ),
-            (
-                "x",
-                r"^no run 'x' in .*: expected .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$",
-            ),
+            ("a", r"^3 runs match 'a' in .*, such as ab0 \(problem=iris,method=dgha\); ab1 .*\.$"),
+            ("x", r"^no run 'x' in .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$"),
             ("one/iris/dgha/x", r"^no run 'one/iris/dgha/x'"),
             ("%", r"^no run '%'"),
         ],
     )
-    def test_a_name_of_no_run_or_of_several_is_refused(self, results, text, message):
-        with (
-            Store(results / "results.sqlite", read_only=True) as store,
-            pytest.raises(UnknownNameError, match=message),
-        ):
+    @pytest.mark.usefixtures("results")
+    def test_a_name_of_no_run_or_of_several_is_refused(self, store, text, message):
+        with pytest.raises(UnknownNameError, match=message):
             find_run(store, text)
 
 
@@ -223,18 +202,8 @@ class TestList:
         assert printed("list", "--text", "on", "--results", results, code=2) == said
 
 
-def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(tmp_path):
+def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(store):
     cells = [replace(DGHA, parameters=(("n_epochs", 50), ("tau", tau))) for tau in (5.0, 10.5)]
-    with Store(tmp_path / "results.sqlite") as store:
-        store.plan(
-            Plan(
-                "one",
-                "c" * 64,
-                "",
-                tuple(RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells)),
-            )
-        )
-        with pytest.raises(
-            UnknownNameError, match=r"such as k0 \(.*,tau=5\); k1 \(.*,tau=10\.5\)\.$"
-        ):
-            find_run(store, "one/iris/dgha/0")
+    store.plan(plan_of([RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells)], "one"))
+    with pytest.raises(UnknownNameError, match=r"such as k0 \(.*,tau=5\); k1 \(.*,tau=10\.5\)\.$"):
+        find_run(store, "one/iris/dgha/0")
