@@ -474,11 +474,14 @@ def test_errors_of_an_approximation_problem_are_squared_errors_in_percent():
     )
 
 
-def test_its_pivot_architecture_has_the_outputs_of_the_report():
+def test_a_pivot_architecture_has_the_sizes_and_outputs_of_the_report():
     settings = {"rule": "rprop", "hidden": "pivot", "output_activation": "pivot"}
     network = make_classifier(tuple(settings.items()), "building3", 0, "approximation")
     assert type(network) is RpropMLPRegressor
     assert (network.hidden_layer_sizes, network.output_activation) == ((16, 8), "softsign")
+    of_base = {f"base.{name}": value for name, value in settings.items()} | {"rule": "bagging"}
+    base = make_classifier(tuple(of_base.items()), "gene2", 0).estimator
+    assert (base.hidden_layer_sizes, base.output_activation) == ((4, 2), "softsign")
 
 
 @pytest.mark.parametrize("method", APPROXIMATING)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, count_runs, derive_seed, expand
-from pppca_bench.experiments.cell import make_classifier
 from pppca_bench.methods.networks import Network
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.paper import networks
@@ -209,44 +208,33 @@ def test_runs_of_a_user_defined_file_are_seeded_by_its_data():
     assert {spec.cell.problem for spec in moved} == {"moved.dt"}
 
 
-def raised(entry):
-    return replace(entry, version=entry.version + 1)
+BAGGED = {"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
 
 
 @pytest.mark.parametrize(
-    ("entry", "n_same"),
-    [(METHODS["dgha"], 12), (CLASSIFIERS["rprop"], 0), (METHODS["all_features"], 28)],
+    ("classifier", "entry", "n_same"),
+    [
+        (CLASSIFIER, METHODS["dgha"], 12),
+        (CLASSIFIER, METHODS["all_features"], 28),
+        (CLASSIFIER, CLASSIFIERS["rprop"], 0),
+        *((BAGGED, CLASSIFIERS[rule], 0) for rule in ("backprop", "bagging")),
+        *((BAGGED, CLASSIFIERS[rule], 28) for rule in ("rprop", "adaboost")),
+    ],
 )
-def test_a_new_algorithm_version_gives_its_methods_runs_new_keys(register, entry, n_same):
-    before = keys(config())
-    register(raised(entry))
-    assert len(set(before) & set(keys(config()))) == n_same
-
-
-@pytest.mark.parametrize(
-    ("rule", "n_same"), [("rprop", 14), ("backprop", 0), ("bagging", 0), ("adaboost", 14)]
-)
-def test_a_new_version_of_a_classifier_leaves_the_results_of_others_alone(register, rule, n_same):
-    of = config(
-        problems="iris", classifier={"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
-    )
-    (algorithms,) = {spec.cell.algorithms for spec in expanded(of) if spec.cell.method == "gha"}
-    versions = {name: CLASSIFIERS[name].version for name in ("backprop", "bagging")}
-    assert dict(algorithms) == {"gha": METHODS["gha"].version} | versions
+def test_a_new_version_of_an_algorithm_gives_the_runs_that_use_it_new_keys(
+    register, classifier, entry, n_same
+):
+    of = config(classifier=classifier)
     before = keys(of)
-    register(raised(CLASSIFIERS[rule]))
+    register(replace(entry, version=entry.version + 1))
     assert len(set(before) & set(keys(of))) == n_same
 
 
-def test_an_ensembles_networks_may_have_the_pivot_architecture():
-    of = config(
-        problems=["gene2"],
-        methods=[GHA],
-        classifier={"rule": "bagging", "base": {"output_activation": "pivot"}},
-    )
-    (spec, *_) = expanded(of)
-    base = make_classifier(spec.cell.classifier, "gene2", 0).estimator
-    assert (base.hidden_layer_sizes, base.output_activation) == ((4, 2), "softsign")
+def test_the_algorithms_of_a_cell_are_those_of_its_method_and_of_all_its_classifiers():
+    (spec,) = expanded(config(problems="iris", methods=[GHA], repeats=1, classifier=BAGGED))
+    versions = {name: CLASSIFIERS[name].version for name in ("backprop", "bagging")}
+    assert dict(spec.cell.algorithms) == {"gha": METHODS["gha"].version} | versions
+    assert spec.changed == ("classifier.base.hidden", "classifier.base.rule", "classifier.rule")
 
 
 @pytest.mark.parametrize(
@@ -279,12 +267,6 @@ def test_settings_other_than_defaults_are_listed_outside_the_key():
     assert keys(config(methods=[GHA])) == keys(config(methods=[written_out]))
 
 
-def test_another_classifier_and_the_members_of_an_ensemble_are_listed():
-    ensemble = {"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
-    (spec,) = expanded(config(problems="iris", methods=[GHA], repeats=1, classifier=ensemble))
-    assert spec.changed == ("classifier.base.hidden", "classifier.base.rule", "classifier.rule")
-
-
 def test_a_methods_tau_and_classifier_replace_those_of_the_config():
     specs = expanded(config(methods=[{**NE_PPCA, "tau": 3, "classifier": {"hidden": []}}, DGHA]))
     assert {
@@ -314,16 +296,9 @@ def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):
     def forbidden(*_args, **_keywords):
         raise AssertionError("input, output, time or chance in the plan")
 
-    for module, name in [
-        (builtins, "open"),
-        (io, "open"),
-        (os, "open"),
-        (os, "stat"),
-        (os, "urandom"),
-        (os, "getenv"),
-    ]:
-        monkeypatch.setattr(module, name, forbidden)
-    for module, name in [(time, "time"), (random, "random"), (np.random, "default_rng")]:
+    inputs = [(os, name) for name in ("open", "stat", "urandom", "getenv")]
+    chance = [(time, "time"), (random, "random"), (np.random, "default_rng")]
+    for module, name in [(builtins, "open"), (io, "open"), *inputs, *chance]:
         monkeypatch.setattr(module, name, forbidden)
     specs = expanded(valid)
     monkeypatch.undo()
