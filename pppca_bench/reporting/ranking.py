@@ -94,11 +94,7 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
     quantity = quantity or max(shared, key=lambda name: len(shared[name]))
     problems = shared[quantity]
     others = dict.fromkeys(
-        problem
-        for name in names
-        if name != quantity
-        for mean in of_error[name]
-        for problem in mean
+        problem for name in names if name != quantity for mean in of_error[name] for problem in mean
     )
     errors = pd.DataFrame(of_error[quantity], columns=problems).dropna()
     labels = setting_labels(settings, of=[settings[index] for index in errors.index])
