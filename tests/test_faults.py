@@ -36,7 +36,12 @@ def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     (folder / "small.yaml").write_text(CONFIG)
     result = pppca(
-        "run", str(folder / "small.yaml"), "--results", str(folder / "results"), "--workers", "0"
+        "run",
+        str(folder / "small.yaml"),
+        "--results",
+        str(folder / "pppca-results"),
+        "--workers",
+        "0",
     )
     assert result.exit_code == 0, result.output
     return folder
@@ -64,7 +69,7 @@ def assert_refused(
 @POSIX
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_run_on_a_full_disk_ends_with_an_error_and_can_be_resumed(folder, workers):
-    size = (folder / "results" / "results.sqlite").stat().st_size
+    size = (folder / "pppca-results" / "results.sqlite").stat().st_size
     program = (
         "import resource, sys; limit = int(sys.argv.pop(1)); resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit));"
         "from pppca_bench.cli.main import main; main()"
@@ -127,7 +132,7 @@ def test_results_that_may_only_be_read_can_be_read_and_what_may_not_be_is_named(
     doctor = as_anyone("doctor")
     assert doctor.returncode == 1
     assert (
-        "!!  results: results: cannot be written (Permission denied). Name another folder with --results."
+        "!!  results: pppca-results: cannot be written (Permission denied). Name another folder with --results."
         in doctor.stdout
     )
     assert {path: path.read_bytes() for path in unwritable.rglob("*.sqlite")} == before
@@ -141,7 +146,7 @@ def test_results_that_may_only_be_read_can_be_read_and_what_may_not_be_is_named(
 
 
 def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_works(folder):
-    path = folder / "results" / "results.sqlite"
+    path = folder / "pppca-results" / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: path.stat().st_size // 2])
     refused = pppca("tables")
     assert_refused(
@@ -166,7 +171,7 @@ def test_results_of_an_older_algorithm_are_computed_again(register):
 
 
 def test_render_removes_its_old_files_alone(folder):
-    results = folder / "results"
+    results = folder / "pppca-results"
     stale, notes = results / "OLD.md", results / "notes.md"
     for path in (stale, notes):
         path.write_text("old")
@@ -177,6 +182,6 @@ def test_render_removes_its_old_files_alone(folder):
 
 
 def test_a_strict_comparison_fails_on_an_empty_baseline(folder):
-    (folder / "results" / "baseline.json").write_text('{"format": 4, "cells": []}')
+    (folder / "pppca-results" / "baseline.json").write_text('{"format": 4, "cells": []}')
     refused = printed("compare", "--strict", code=1)
     assert "expected a baseline of at least one cell, got none" in refused
