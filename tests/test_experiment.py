@@ -11,6 +11,7 @@ from stored_runs import cell_of, results_by_config, results_of, run_of
 from pppca_bench.config.shipped import find_experiment
 from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.registry import METHODS
+from pppca_bench.paper.evidence import read_experiment
 from pppca_bench.paper.experiment import (
     ENDINGS,
     data_set_losses,
@@ -20,6 +21,7 @@ from pppca_bench.paper.experiment import (
 )
 from pppca_bench.reporting.figure_drawing import SHADES, draw
 from pppca_bench.reporting.statistics import corrected_t
+from pppca_bench.reporting.table_text import render
 from pppca_bench.runs import ProblemFacts
 
 ROOT = Path(__file__).parents[1]
@@ -212,6 +214,18 @@ def test_the_matrix_has_a_grid_for_each_group_and_is_drawn():
     drawing = draw(figure)
     assert len(drawing.axes) == 4
     assert {text.get_text() for text in drawing.axes[0].texts} == {"+2.0", "0.0"}
+
+
+def test_tests_and_matrix_are_read_back_from_the_tables_of_an_experiment(tmp_path):
+    made = results(SECOND, ne_ppca=2.0, pca=-2.0)
+    _, losses, tests, *_ = experiment_documents(SECOND, made, FACTS)
+    assert read_experiment(SECOND, tmp_path) is None
+    for table in (losses, tests):
+        (tmp_path / f"{table.id}.csv").write_text(render(table, form="csv"), encoding="utf-8")
+    document, figure = read_experiment(SECOND, tmp_path)
+    assert [*document.rows] == [*tests.rows]
+    drawn = experiment_figure(SECOND, data_set_losses(SECOND, made, FACTS))
+    pd.testing.assert_frame_equal(figure.numbers(), drawn.numbers(), check_dtype=False)
 
 
 def test_without_runs_there_is_no_conclusion():

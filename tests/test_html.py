@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from command_line import printed
 from report_page import ODD, write_store
-from stored_runs import cell_of, run_of, runs_by_cell
+from stored_runs import cell_of, run_of, runs_by_cell, store_runs
 
 from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.comparison import Comparison
 from pppca_bench.reporting.page_tables import table_view
 from pppca_bench.reporting.statistics import histogram
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.runs import ProblemFacts
+from pppca_bench.store.database import Store
 
 ROOT = Path(__file__).parents[1]
 MOST_BYTES = 3_000_000
@@ -181,3 +183,39 @@ def test_the_report_of_the_published_results_is_small_enough_and_whole():
         "claims",
         "provenance",
     } <= ids
+
+
+def test_the_report_of_own_results_compares_their_methods_and_has_no_section_that_was_not_run(
+    tmp_path,
+):
+    errors = {"pca": (1.0, 1.1, 1.2, 0.9), "gha": (4.0, 4.2, 4.1, 4.3)}
+    runs = [
+        run_of(
+            cell_of("flowers", method, {"tau": 10.0}, {"hidden": (4,)}),
+            repeat,
+            test_error_percent=error,
+            dimensionality=2.0,
+            retained_variance_percent=90.0,
+        )
+        for method, own in errors.items()
+        for repeat, error in enumerate(own)
+    ]
+    with Store(tmp_path / "results.sqlite") as store:
+        store.describe_problems(
+            [ProblemFacts("flowers", "a", "classification", "flowers", 4, 3, 75, 37, 38)]
+        )
+        store_runs(store, {"mine": runs})
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "R.csv").write_text("", encoding="utf-8")
+    printed("report", "--results", tmp_path)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<title>Results of mine</title>" in text
+    assert [one["id"] for one in Page(text).all("section") if "id" in one] == [
+        "answer",
+        "methods",
+        "provenance",
+    ]
+    assert "flowers: error from 1.05 to 4.15\u00a0% with 2.0 to 2.0 features; 0 of 1 pairs" in text
+    assert "−3.10" in text
+    assert 'href="tables/R.csv"' in text
+    assert "claim" not in text.partition("<script>")[0].partition("</style>")[2].lower()

@@ -9,7 +9,13 @@ from command_line import pppca
 from stored_runs import cell_of, run_of, runs_by_cell, store_runs
 
 from pppca_bench.errors import StoreError, UnknownNameError
-from pppca_bench.reporting.pairs import Pairs, compare_pairs, render_pairs
+from pppca_bench.reporting.pairs import (
+    Pairs,
+    compare_pairs,
+    pairs_document,
+    pairs_sentence,
+    render_pairs,
+)
 from pppca_bench.reporting.statistics import corrected_t
 from pppca_bench.runs import ProblemFacts, Scalar, StoredRun
 from pppca_bench.store.database import Store
@@ -53,6 +59,17 @@ def test_repeats_of_a_split_count_once():
     assert found.test.n == 2
     (seeds,) = compared(runs("dgha", first), runs("pca", second)).comparisons
     assert seeds.test.n == 4
+
+
+def test_a_sentence_gives_the_ranges_and_names_the_pairs_that_differ():
+    low, high = [[mean + n / 10 for n in range(10)] for mean in (1.0, 5.0)]
+    found = compared(runs("dgha", low), runs("pca", low, size=4.0), runs("gha", high))
+    assert pairs_sentence(found) == (
+        "own: error from 1.45 to 5.45 % with 3.0 to 4.0 features; 2 of 3 pairs of settings differ significantly, 1 of"
+        " 3 are alike within 1; DGHA, τ = 10 is better (DGHA, τ = 10 − GHA, τ = 10: −4.00); PCA, τ = 10 is better"
+        " (PCA, τ = 10 − GHA, τ = 10: −4.00)."
+    )
+    assert [row[-1] for row in pairs_document(found).rows] == ["τ", "τ and features", "τ"]
 
 
 def test_only_repeats_of_both_methods_count():

@@ -1,7 +1,11 @@
-"""The report in a browser: no error, links that lead somewhere, sorting, filtering, narrow screens and contrast.
+"""The report in a browser: no error, links that lead somewhere, sorting, heights, narrow screens, print and contrast.
 
 It needs Debian's chromium and chromium-driver; without them it is skipped, unless PPPCA_REQUIRE_BROWSER=1.
 """
+
+import base64
+import re
+from pathlib import Path
 
 import pytest
 from command_line import printed
@@ -13,7 +17,12 @@ from selenium.webdriver.common.keys import Keys
 
 pytestmark = pytest.mark.slow
 
-NARROW = 400
+NARROW = 390
+MOST_PIXELS = 12_000
+"""Of the height of the shipped page at a width of 1280 pixels, before anything is opened: ten screens, and some."""
+
+MOST_PAGES = 12
+SHIPPED = Path(__file__).parents[1] / "results" / "report.html"
 LEAST_CONTRAST = 4.5
 """Of text and what is behind it (WCAG 2.2, level AA)."""
 
@@ -95,22 +104,41 @@ def test_the_console_is_silent_and_nothing_is_loaded(browser):
     )
 
 
-def test_every_link_leads_to_something_that_is_shown(browser):
+def open_all(browser) -> None:
+    browser.execute_script(
+        "for (const one of document.querySelectorAll('details')) one.open = true"
+    )
+
+
+def test_every_link_leads_to_something_that_is_shown_once_all_is_open(browser):
+    open_all(browser)
     lost = browser.execute_script(
-        "return [...document.links].filter(one => !one.hash || !document.getElementById("
+        "return [...document.links].filter(one => one.hash && !document.getElementById("
         "decodeURIComponent(one.hash.slice(1)))?.getClientRects().length).map(one => one.outerHTML)"
     )
     assert lost == []
     assert browser.execute_script("return document.links.length") > 50
 
 
-def test_a_link_to_a_card_of_rules_opens_it(browser):
-    browser.find_element(By.CSS_SELECTOR, "#run tbody a").click()
-    card = browser.find_element(By.CSS_SELECTOR, "#rules details")
-    assert card.get_attribute("open") is not None
+def test_a_link_from_a_cell_opens_how_its_config_was_run(browser):
+    browser.find_element(By.CSS_SELECTOR, "#T5 td summary").click()
+    browser.find_element(By.CSS_SELECTOR, "#T5 td .spread a").click()
+    assert browser.find_element(By.ID, "rules-cancer1").is_displayed()
+
+
+def test_the_menu_has_at_most_ten_names_and_is_closed_on_a_phone(browser):
+    names = browser.find_elements(By.CSS_SELECTOR, "nav.wide a")
+    assert 5 < len(names) <= 10
+    assert all(name.is_displayed() for name in names)
+    show(browser, NARROW, "light")
+    links = browser.find_elements(By.CSS_SELECTOR, "nav a")
+    assert not any(link.is_displayed() for link in links)
+    browser.find_element(By.CSS_SELECTOR, "nav.narrow summary").click()
+    assert sum(link.is_displayed() for link in links) == len(names)
 
 
 def test_a_table_sorts_by_click_and_by_keyboard(browser):
+    open_all(browser)
     table = browser.find_element(By.CSS_SELECTOR, "#P3 table")
     heads = table.find_elements(By.CSS_SELECTOR, "thead th")
     numbers = [float(text.split()[0]) for text in column(table, 1) if text[0] != "–"]
@@ -130,26 +158,20 @@ def test_a_table_sorts_by_click_and_by_keyboard(browser):
     assert column(table, 0) == sorted(column(table, 0))
 
 
-def test_a_filter_shows_matching_rows_and_their_number(browser):
-    table = browser.find_element(By.CSS_SELECTOR, "#P3 table")
-    field = browser.find_element(By.CSS_SELECTOR, "#P3 input")
-    n = len(shown_rows(table))
-    field.send_keys("CANCER")
-    assert column(table, 0) == ["cancer1", "cancer2", "cancer3"]
-    assert browser.find_element(By.CSS_SELECTOR, "#P3 [role=status]").text == f"3 of {n} rows"
-    field.send_keys(Keys.BACKSPACE * len("CANCER"))
-    assert len(shown_rows(table)) == n
-
-
-def test_a_cell_opens_by_keyboard_and_shows_its_repeats_and_its_command(browser):
+def test_a_cell_opens_by_keyboard_and_shows_its_repeats_and_its_command_to_copy(browser):
     summary = browser.find_element(By.CSS_SELECTOR, "#T5 td summary")
     spread = browser.find_element(By.CSS_SELECTOR, "#T5 td .spread")
     assert not spread.is_displayed()
     summary.send_keys(Keys.ENTER)
     assert spread.is_displayed()
     assert "3 repeats" in spread.text
-    again = browser.find_element(By.CSS_SELECTOR, "#T5 td .again")
-    assert "Compute it again: pppca run cancer1 --only problem=cancer1,method=dgha" in again.text
+    assert "upper quartile" in spread.text
+    command = browser.find_element(By.CSS_SELECTOR, "#T5 td code.command").text
+    assert command.startswith("pppca run cancer1 --only problem=cancer1,method=dgha")
+    button = browser.find_element(By.CSS_SELECTOR, "#T5 td button.copy")
+    button.click()
+    assert button.text == "Copied"
+    assert browser.execute_script("return getSelection().toString()") == command
 
 
 def test_the_first_key_reaches_the_skip_link(browser):
@@ -164,9 +186,7 @@ def test_the_first_key_reaches_the_skip_link(browser):
 def test_nothing_is_wider_than_a_narrow_screen(browser, opened):
     show(browser, NARROW, "light")
     if opened:
-        browser.execute_script(
-            "for (const one of document.querySelectorAll('details')) one.open = true"
-        )
+        open_all(browser)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= NARROW
     outside = browser.execute_script(
         "return [...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, .skip') &&"
@@ -182,9 +202,7 @@ def test_nothing_is_wider_than_a_narrow_screen(browser, opened):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_enough_contrast(browser, scheme):
     show(browser, 1280, scheme)
-    browser.execute_script(
-        "for (const one of document.querySelectorAll('details')) one.open = true"
-    )
+    open_all(browser)
     found = browser.execute_script(CONTRASTS)
     assert len(found) > 20
     assert {name: ratio for name, ratio in found.items() if ratio < LEAST_CONTRAST} == {}
@@ -193,3 +211,27 @@ def test_texts_have_enough_contrast(browser, scheme):
         == "rgb(20, 23, 28)"
     )
     assert dark == (scheme == "dark")
+
+
+def test_the_answer_of_the_shipped_page_is_on_the_first_screen_and_the_page_has_about_ten(browser):
+    browser.get(SHIPPED.as_uri())
+    assert browser.execute_script("return document.documentElement.scrollHeight") <= MOST_PIXELS
+    ends = browser.execute_script(
+        "return [...document.querySelectorAll('#answer .headline, #answer table')]"
+        ".map(one => one.getBoundingClientRect().bottom)"
+    )
+    assert len(ends) == 3
+    assert max(ends) <= 800
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#answer .headline li")) == 5
+    assert len(browser.find_elements(By.CSS_SELECTOR, "nav.wide a")) <= 10
+
+
+def test_the_shipped_page_is_printed_on_few_pages_that_do_not_ask_to_scroll(browser):
+    browser.get(SHIPPED.as_uri())
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    text = browser.find_element(By.TAG_NAME, "body").text
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert "scroll" not in text.lower()
+    a4 = {"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": True}
+    printed_page = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", a4)["data"])
+    assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed_page)) <= MOST_PAGES

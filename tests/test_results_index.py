@@ -9,10 +9,11 @@ from stored_runs import cell_of, run_of
 
 from pppca_bench.reporting.comparison import Comparison
 from pppca_bench.reporting.findings import Answers
-from pppca_bench.reporting.index_page import headline, least_errors, not_run
+from pppca_bench.reporting.index_page import headline, least_errors, not_run, sources_document
 from pppca_bench.reporting.statistics import summarise
 from pppca_bench.reporting.summary import CellSource
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.verdict_shares import RIGHT
 from pppca_bench.runs import ProblemFacts, StoredRun
 
 FACTS = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, 350, 175, 174)}
@@ -86,6 +87,18 @@ def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
         "B: 1 of 1 published numbers are reproduced (100 %).",
     ]
     assert headline([], Answers()) == []
+
+
+def test_the_nearness_of_a_source_is_beside_that_of_right_and_wrong_programs():
+    one = Comparison(
+        "T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, verdict="reproduced", source="A"
+    )
+    others = [one._replace(row="c", verdict="differs"), one._replace(row="d", n=0)]
+    record = {"source": "A", "n": 2, "reproduced": 100.0, "ours": 1}
+    shares = [record | {"program": RIGHT}, record | {"program": "exact PCA", "reproduced": 50.0}]
+    assert sources_document([one, *others], shares).rows == [
+        ["A", "1 of 2 (50 %)", "100 % (ours of these: 50 %)", "exact PCA 50 %", "1"]
+    ]
 
 
 def cell(

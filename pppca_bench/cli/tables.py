@@ -198,8 +198,9 @@ def render(
 def report(results: Path, references: tuple[Path, ...], out: Path | None) -> None:
     """Write all results on a single HTML page.
 
-    The page has the claims, tables, figures, ranks, rules and provenance. It needs no other file and no network,
-    and can be read without scripts.
+    The page begins with the answer, how near each source is, and the claims; then it has tables, experiments,
+    figures, ranks and provenance. Without runs of published numbers it compares the methods. It needs no other file
+    and no network, and can be read without scripts.
     """
     from pppca_bench.reporting.html import render_report
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -79,9 +79,12 @@ def render_report(
         for number, finding in enumerate(answers.claims, 1)
         if {*finding.verdicts.values()} - {"not run"}
     ]
-    shown, files = _chosen(snapshot, folder)
-    own, sources = _sources(snapshot, shown)
-    sentences, pairs = ([], []) if claims else _compared_pairs(snapshot)
+    shipped = {reference.title for reference in own_references()}
+    is_own = snapshot.run_sources.isdisjoint(shipped)
+    comparisons = sorted(snapshot.comparisons, key=lambda item: item.source in shipped)
+    shown, files = _chosen(snapshot, folder, all_own=is_own)
+    own, sources = _sources(snapshot, shown, shipped)
+    sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     rankings = []
     for spec, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
@@ -100,8 +103,8 @@ def render_report(
         title=answers.title
         if answers.title and len(names) > MAX_NAMES
         else f"Results of {listed(names) if len(names) <= MAX_NAMES else f'{len(names)} configs'}",
-        headline=[*headline(snapshot.comparisons, answers, snapshot.all_shares), *sentences],
-        nearness=text_view(sources_document(snapshot.comparisons, snapshot.all_shares)),
+        headline=[*headline(comparisons, answers, snapshot.all_shares), *sentences],
+        nearness=text_view(sources_document(comparisons, snapshot.all_shares)),
         n_runs=sum(runs.n_done for runs in cells.values()),
         answers=answers,
         claims=claims,
@@ -126,7 +129,9 @@ def _image(figure: Figure) -> Mapping[str, bytes]:
     return to_images(draw, figure, for_page=True)
 
 
-def _chosen(snapshot: Snapshot, folder: Path) -> tuple[list[Table | Document], list[Listed]]:
+def _chosen(
+    snapshot: Snapshot, folder: Path, *, all_own: bool
+) -> tuple[list[Table | Document], list[Listed]]:
     """Return the tables of the page, with their shares, and the tables that are files beside it."""
     shown, files = [], []
     for table in snapshot.with_shares(snapshot.with_runs):
@@ -135,7 +140,7 @@ def _chosen(snapshot: Snapshot, folder: Path) -> tuple[list[Table | Document], l
         if kept is None or not is_run:
             continue
         n_rows = len(kept.row_labels if isinstance(kept, Table) else kept.rows)
-        is_whole = table.id in _COMPARED and not snapshot.run_sources
+        is_whole = table.id in _COMPARED and all_own
         is_short = n_rows <= MAX_ROWS and (reference or table.id in _COMPARED)
         if is_whole or is_short or (reference and table.place):
             shown.append(kept)
@@ -151,13 +156,12 @@ def csv_of(table: str, folder: Path) -> str:
 
 
 def _sources(
-    snapshot: Snapshot, tables: Sequence[Table | Document]
+    snapshot: Snapshot, tables: Sequence[Table | Document], shipped: Collection[str]
 ) -> tuple[list[TableView], list[Source]]:
     """Return the views of our own tables, and the sources with tables, those of the user first."""
     by_place = {item.place: item for item in snapshot.comparisons if item.verdict in SIGNS}
-    shipped = [reference.folder for reference in own_references()]
     sources = []
-    for reference in sorted(snapshot.references, key=lambda own: own.folder in shipped):
+    for reference in sorted(snapshot.references, key=lambda own: own.title in shipped):
         own = [table for table in tables if snapshot.sources.get(table.id) is reference]
         if own:
             title = reference.title.partition(" (")[0]

@@ -256,24 +256,24 @@ _MOST_NAMED = 3
 
 def pairs_sentence(pairs: Pairs) -> str:
     """Return the ranges of the compared means, and the pairs that differ, those of the least p by name."""
+    name, _, unit = described(pairs.quantity).title.partition(", ")
     means = [mean for pair in pairs.comparisons for mean in pair.means if not math.isnan(mean)]
     sizes = [size for pair in pairs.comparisons for size in pair.dimensionalities if size]
-    ranges = [f"{printed(min(means), '.2f')} to {printed(max(means), '.2f')}"] if means else []
-    ranges += [f"{min(sizes):.1f} to {max(sizes):.1f} features"] if sizes else []
+    text = f"{pairs.problem}: {name[0].lower()}{name[1:]}"
+    text += f" from {min(means):.2f} to {max(means):.2f} {unit}".rstrip() if means else ""
+    text += f" with {min(sizes):.1f} to {max(sizes):.1f} features" if sizes else ""
     differing = sorted(
         (pair for pair in pairs.comparisons if pair.p_holm < ALPHA), key=lambda pair: pair.p_holm
     )
     n_alike = sum(pair.verdict.startswith("alike") for pair in pairs.comparisons)
-    counts = (
-        f"{len(differing)} of {len(pairs.comparisons)} pairs of settings differ significantly,"
-        f" {n_alike} are alike within {pairs.matters:g}"
-    )
+    n_pairs = len(pairs.comparisons)
+    text += f"; {len(differing)} of {n_pairs} pairs of settings differ significantly"
+    text += f", {n_alike} of {n_pairs} are alike within {pairs.matters:g}"
     named = [
         f"{pair.verdict} ({pair.first} − {pair.second}: {printed(pair.test.difference, SIGNED)})"
         for pair in differing[:_MOST_NAMED]
     ]
-    title = f"{pairs.problem}: {described(pairs.quantity).title}"
-    return f"{title}, {', '.join(ranges)}; {'; '.join([counts, *named])}."
+    return f"{'; '.join([text, *named])}."
 
 
 def _row(pair: Pair) -> Names:
