@@ -236,11 +236,12 @@ def _config(
 def inline_svg(svg: bytes, id: str, label: str) -> Markup:
     """Return a drawing of Matplotlib as an element of an HTML page.
 
-    Metadata and style sheet are removed, and coordinates are cut to a tenth of a point. The ``id`` makes the drawing's
-    identifiers unique on the page; ``label`` is for screen readers.
+    Metadata, style sheet, fonts and rotations by 0 are removed, and coordinates are cut to a tenth of a point. The
+    ``id`` makes the drawing's identifiers unique on the page; ``label`` is for screen readers.
     """
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg.decode(), flags=re.DOTALL)
     text = re.sub(r"(\.\d)\d{2,}", r"\1", text[text.index("<svg") :])
+    text = re.sub(r' transform="rotate\(-0 [^"]*"| font-family: [^;"]*;', "", text)
     text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
     text = re.sub(r'<g id="[^"]*">', "<g>", text)  # groups are not linked to
     text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{anchor(id)}-", text)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pppca_bench.quantities import described
 from pppca_bench.reporting.comparison import Comparison, Place
-from pppca_bench.reporting.document import DIFFERENCE, PUBLISHED, Document, Grid, number_text
+from pppca_bench.reporting.document import DIFFERENCE, PUBLISHED, Document, number_text
 from pppca_bench.reporting.statistics import Histogram, five_number_summary, histogram
 from pppca_bench.reporting.summary import CellSource
 from pppca_bench.reporting.table import Table, TableCell
@@ -53,22 +53,14 @@ class CellView(NamedTuple):
     origin: Origin | None = None
 
 
-class RowView(NamedTuple):
-    """Row of a table; ``id`` is "" if the cells have ids."""
-
-    label: str
-    cells: Sequence[CellView]
-    id: str
-
-
 class TableView(NamedTuple):
     """Table of the page: its texts as in all formats, and its rows with what only the page shows."""
 
     document: Document
     caption: str
-    rows: Sequence[RowView]
+    rows: Sequence[tuple[str, Sequence[CellView]]]  # with their labels
     shares: str = ""  # of its verdicts
-    others: Sequence[Grid] = ()  # further quantities
+    others: Sequence[TableView] = ()  # further numbers
 
 
 def anchor(*parts: str) -> str:
@@ -93,11 +85,10 @@ def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
         views = [
             _cell(table, cell, text, compared) for cell, text in zip(cells, texts, strict=True)
         ]
-        rows.append(RowView(label, views, anchor(table.id, key) if table.is_list else ""))
+        rows.append((label, views))
     is_compared = any(table_id == table.id for table_id, *_ in compared)
     caption = f"Published: {table.place}" if is_compared else ""
-    others = [grid for grid in document.others if grid.name not in (PUBLISHED, DIFFERENCE)]
-    return TableView(document, caption, rows, table.shares, others)
+    return TableView(document, caption, rows, table.shares, _others(document))
 
 
 def text_view(document: Document) -> TableView:
@@ -107,9 +98,18 @@ def text_view(document: Document) -> TableView:
     for number, (label, *texts) in enumerate(document.rows):
         verdict = verdicts.get(document.agrees[number]) if document.agrees else None
         cells = [CellView(text, None if index else verdict) for index, text in enumerate(texts)]
-        rows.append(RowView(label, cells, anchor(document.id, f"{number + 1}-{label}")))
+        rows.append((label, cells))
     caption = f"Ours beside published: {document.place}" if document.place else ""
-    return TableView(document._replace(place=""), caption, rows, others=document.others)
+    return TableView(document._replace(place=""), caption, rows, others=_others(document))
+
+
+def _others(document: Document) -> list[TableView]:
+    """Return the views of a document's further grids; published numbers and differences are in its cells."""
+    return [
+        text_view(Document(grid.name, grid.caption, "", grid.headers, grid.rows))
+        for grid in document.others
+        if grid.name not in (PUBLISHED, DIFFERENCE)
+    ]
 
 
 def _cell(
@@ -126,12 +126,12 @@ def _cell(
     published = published_texts(cell)
     if table.spread and published[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
         published[0] += f" ± {number_text(cell.shows[0], sd)}"
-    shown = () if table.is_list else (*cell.shows, *table.also)
-    repeated = [name for name in shown if name in cell.ours and len(cell.runs.values(name)) > 1]
+    shown = [name for name in (*cell.shows, *table.also) if name in cell.ours]
+    repeated = [name for name in shown if len(cell.runs.values(name)) > 1]
     return CellView(
         text,
         next((verdict for verdict in _FROM_WORST if verdict in found), None),
-        "" if table.is_list else anchor(table.id, cell.row, cell.column),
+        anchor(table.id, cell.row, cell.column),
         filled(cell.form, published) if cell.published else "",
         list(_differences(cell, judged)),
         [(described(name).title, *_statistics(cell, name, judged.get(name))) for name in repeated],
@@ -171,10 +171,5 @@ def _statistics(cell: TableCell, name: str, compared: Comparison | None) -> tupl
         f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"
         f" {' | '.join(f'{title} {number_text(name, value)}' for title, value in numbers)}"
     )
-    published = None
-    if compared is not None and compared.difference is not None:
-        text += (
-            f"; ours − published {number_text(name, compared.difference, '+')}, {compared.verdict}"
-        )
-        published = compared.published
+    published = compared.published if compared and compared.difference is not None else None
     return f"{text}.", histogram(values, published, length=LENGTH, width=WIDTH)
