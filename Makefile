@@ -59,7 +59,7 @@ experiment: .venv/package
 			$(BIN)/pppca tables --results $(RESULTS)/$$name --format $$form --out $(RESULTS)/$$name/tables \
 				--table $$id --table $${id}_losses --table $${id}_tests --table $${id}_margins --table $${id}_matrix || exit 1; \
 		done && \
-		$(BIN)/pppca figures --results $(RESULTS)/$$name --figure $${id}_matrix || exit 1; \
+		$(BIN)/pppca figures $${id}_matrix --results $(RESULTS)/$$name || exit 1; \
 	done
 
 # The regression against the recorded results: all configs at few repeats, compared with the same repeats of the full run.

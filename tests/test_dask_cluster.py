@@ -53,7 +53,7 @@ def test_the_error_without_dask_names_the_installation_command(monkeypatch, tmp_
     done = pppca("run", "small.yaml", "--executor", "dask", "--quiet")
     assert done.exit_code == 2
     assert done.stderr.startswith("Error: --executor dask needs Dask, which is not installed (")
-    assert done.stderr.endswith("`pip install 'pppca-bench[dask]'`.\n")
+    assert done.stderr.endswith("`pip install distributed`.\n")
 
 
 def test_an_unreachable_scheduler_is_an_error(monkeypatch):

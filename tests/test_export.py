@@ -112,7 +112,7 @@ class TestExport:
         monkeypatch.setattr(
             "importlib.util.find_spec", lambda name: None if name == "pyarrow" else ...
         )
-        said = "Error: Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.\n"
+        said = "Error: Parquet needs pyarrow, which is not installed: `pip install pyarrow`.\n"
         assert printed("export", "--results", results, "--out", "runs.parquet", code=1) == said
 
     @pytest.mark.parametrize(

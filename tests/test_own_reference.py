@@ -119,7 +119,7 @@ def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, e
 def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results, tmp_path):
     options = ("--results", results, "--reference", REFERENCE)
     assert "U1              3 " in printed("tables", "--table", "U3", *options)
-    assert "U4.svg" in [path.name for path in drawn(tmp_path, "--figure", "U4", *options)]
+    assert "U4.svg" in [path.name for path in drawn(tmp_path, "U4", *options)]
     printed("report", "--out", tmp_path / "report.html", *options)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(

@@ -63,10 +63,8 @@ class TestRun:
         for table in ("X", "R"):
             again = Path("again", f"{table}.md").read_text()
             assert Path("pppca-results/by_config/small", f"{table}.md").read_text() == again
-        assert (
-            "The tables of small are in pppca-results/by_config/small. Next: `pppca report` shows"
-            in done.stderr
-        )
+        assert "The tables of small are in pppca-results/by_config/small.\n" in done.stderr
+        assert done.stderr.endswith("Next: `pppca report` shows all results on one page.\n")
 
     def test_without_tables_none_are_written_and_a_quiet_run_writes_them_silently(self, config):
         assert run(config, "--no-tables").stdout == ""
@@ -145,7 +143,9 @@ class TestPartOfAConfig:
 def shown(tmp_path_factory):
     """Return a function that prints tables of the runs on cancer1, diabetes1 and heart1; others were not run."""
     folder = write_store(tmp_path_factory.mktemp("partial"))
-    return lambda *arguments, code=0: printed("tables", *arguments, "--results", folder, code=code)
+    return lambda *arguments, code=0, command="tables": printed(
+        command, *arguments, "--results", folder, code=code
+    )
 
 
 class TestTables:
@@ -174,6 +174,11 @@ class TestTables:
         assert "of RFENN and RFESVM" in table
         assert "of RFENN and RFESVM" not in shown("--table", "T3", "--method", "dgha")
 
+    def test_a_table_is_named_as_a_config_is_and_compared_alone(self, shown):
+        assert shown("T5") == shown("--table", "T5")
+        lines = shown("T5", command="compare").splitlines()
+        assert {line.split()[0] for line in lines if line.startswith("T")} == {"T5"}
+
     @pytest.mark.parametrize(
         ("option", "message"),
         [
@@ -193,3 +198,19 @@ class TestTables:
         assert refused.count("\n") == 1
         assert refused.startswith(message)
         assert "(did you mean '" in refused
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "configs"),
+    [
+        ("tables", "T6", "speedup"),
+        ("compare", "T2", "other_approaches systems"),
+        ("figures", "F4", "dgha_dimensionality"),
+        ("figures", "F6", "permutations"),
+    ],
+)
+def test_what_has_no_runs_is_refused_with_the_configs_that_fill_it(command, name, configs):
+    kind = "figure" if command == "figures" else "table"
+    said = f"Error: {kind} {name}: expected runs in none, got none."
+    added = f"{said} Run `pppca run {configs} --results none`.\n"
+    assert printed(command, name, "--results", "none", code=1) == added

@@ -29,6 +29,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 configs_argument = click.argument("configs", nargs=-1)
+named_argument = click.argument("named", nargs=-1, metavar="[NAMES]...")
 results_option = click.option(
     "--results",
     type=FOLDER,

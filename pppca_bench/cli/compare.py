@@ -13,20 +13,22 @@ from pppca_bench.cli._shared import (
     configs_argument,
     examples,
     format_option,
+    named_argument,
     own_command,
     read_snapshot,
     read_store,
     references_option,
     results_option,
 )
+from pppca_bench.cli.filling import check_filled, read_named
 from pppca_bench.quantities import ERRORS, SCORES
 from pppca_bench.runs import Names
 
 
 @click.command(
-    epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict")
+    epilog=examples("pppca compare cancer1", "pppca compare T5", "pppca compare --scores")
 )
-@configs_argument
+@named_argument
 @results_option
 @references_option
 @format_option("terminal", "json", "markdown")
@@ -58,7 +60,7 @@ from pppca_bench.runs import Names
 @click.option("--record", is_flag=True, help="Write the baseline from these results.")
 @click.option("--force", is_flag=True, help="Record fewer cells than the baseline has.")
 def compare(
-    configs: Names,
+    named: Names,
     results: Path,
     references: tuple[Path, ...],
     form: str,
@@ -76,13 +78,14 @@ def compare(
 
     Each line has our mean, standard deviation, 95 % interval, the difference and a verdict.
 
-    CONFIGS are names of configs that were run (all by default). With --reference, the package's own tables are left
-    out if they have no runs.
+    NAMES are configs that were run and tables, such as T5 (all by default). With --reference, the package's own tables
+    are left out if they have no runs.
     """
     from pppca_bench.reporting import baseline as recorded
     from pppca_bench.reporting import comparison
     from pppca_bench.reporting.changes import changes, render_changes
 
+    configs, tables = read_named(results, named)
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, references=references)
     added = {folder.resolve().name for folder in references}
@@ -93,6 +96,9 @@ def compare(
         or table.has_runs
         or (table.reference is not None and table.reference.name in added)
     ]
+    if tables:
+        check_filled("table", tables, [table.id for table in built if table.has_runs], results)
+        built = [table for table in built if table.id in tables]
     compared = comparison.compare(built)
     if against:
         click.echo(render_changes(changes(built, recorded.read_baseline(against), repeats), form))

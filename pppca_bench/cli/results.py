@@ -137,9 +137,7 @@ def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path 
     if form == "parquet" and out is None:
         raise click.UsageError("Parquet cannot be printed: name a file with --out.")
     if form == "parquet" and find_spec("pyarrow") is None:
-        raise PppcaError(
-            "Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`."
-        )
+        raise PppcaError("Parquet needs pyarrow, which is not installed: `pip install pyarrow`.")
     runs = load_results(results, configs or None)
     if out is None:
         click.echo(to_csv(runs), nl=False)

@@ -22,6 +22,7 @@ from pppca_bench.cli._shared import (
     resume_hint_on_interrupt,
     workers_option,
 )
+from pppca_bench.cli.filling import command
 from pppca_bench.config.shipped import find_experiment, shipped_experiments
 from pppca_bench.errors import ConfigError
 
@@ -214,6 +215,10 @@ def run(
                 _write_tables([plan.name for plan in request.plans], results, quiet)
         finally:  # also if the tables cannot be written
             _print_outcome(outcome, results, quiet)
+        if not (no_tables or shard or quiet):
+            click.echo(
+                f"Next: {command(results, 'report')} shows all results on one page.", err=True
+            )
     if outcome.n_failed:
         sys.exit(1)
 
@@ -234,7 +239,7 @@ def _workers(
         from pppca_bench.experiments.dask_cluster import DaskCluster
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"--executor dask needs Dask, which is not installed ({error}): `pip install 'pppca-bench[dask]'`."
+            f"--executor dask needs Dask, which is not installed ({error}): `pip install distributed`."
         ) from None
 
     announce = (
@@ -267,7 +272,7 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
                 click.echo("".join(f"\n{line}\n" for line in least_errors(table)), nl=False)
         end = f"No table shows the runs of {name}."
         if tables:
-            end = f"\nThe tables of {name} are in {folder}. Next: `pppca report` shows all results on one page."
+            end = f"\nThe tables of {name} are in {folder}."
         click.echo(end, err=True)
 
 

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 import click
 
 from pppca_bench.cli._shared import (
+    DATABASE,
     FILE,
     FOLDER,
     completion,
-    configs_argument,
     examples,
     format_option,
+    named_argument,
     read_snapshot,
     read_store,
     references_option,
     results_option,
 )
+from pppca_bench.cli.filling import check_filled, configs_filling, read_named
 from pppca_bench.config.shipped import shipped_experiments
-from pppca_bench.errors import check_known
 from pppca_bench.files import atomic_write, remove_stale
 from pppca_bench.runs import Names
 
@@ -44,14 +45,14 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 @click.command(
     epilog=examples(
         "pppca tables cancer1",
-        "pppca tables --table T5 --problem cancer1 --method dgha",
+        "pppca tables T5 --problem cancer1 --method dgha",
         "pppca tables --format latex --out paper/tables",
     )
 )
-@configs_argument
+@named_argument
 @results_option
 @references_option
-@click.option("--table", "names", multiple=True, help="Only this table, such as T5 (repeatable).")
+@click.option("--table", "tables_", multiple=True, help="Only this table, such as T5 (repeatable).")
 @click.option(
     "--problem", "problems", multiple=True, help="Only runs on this problem (repeatable)."
 )
@@ -65,10 +66,10 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
     "--out", type=FOLDER, help="Write a file for each table into this folder instead of printing."
 )
 def tables(
-    configs: Names,
+    named: Names,
     results: Path,
     references: tuple[Path, ...],
-    names: Names,
+    tables_: Names,
     problems: Names,
     methods: Names,
     show_all: bool,
@@ -78,16 +79,18 @@ def tables(
 ) -> None:
     """Print the tables: our results and the published numbers.
 
-    CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs, graphicx and
-    longtable.
+    NAMES are configs that were run and tables, such as T5 (all by default). LaTeX needs the packages booktabs,
+    graphicx and longtable.
     """
     from pppca_bench.reporting.table_text import render
 
+    configs, names = read_named(results, (*named, *tables_))
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, problems, methods, references)
     chosen = _choose(snapshot, names, show_all)
     if {table.id for table in chosen} != set(names or snapshot):
-        check_known("table", names, [table.id for table in _choose(snapshot, (), show_all)])
+        known = [table.id for table in _choose(snapshot, (), show_all)]
+        check_filled("table", names, known, results)
     if form not in ("csv", "json"):
         chosen = snapshot.with_shares(chosen)
     if out is not None:
@@ -104,21 +107,26 @@ def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[
     return tables if show_all else [kept for table in tables if (kept := table.trimmed())]
 
 
-@click.command(epilog=examples("pppca figures", "pppca figures --figure F6 --out paper/figures"))
+@click.command(epilog=examples("pppca figures", "pppca figures F6 --out paper/figures"))
+@click.argument("names", nargs=-1, metavar="[FIGURES]...")
 @results_option
 @references_option
-@click.option("--figure", "names", multiple=True, help="Only this figure, such as F1 (repeatable).")
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
 def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path | None) -> None:
-    """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
+    """Draw the figures: SVG, PNG, and the plotted numbers as CSV.
+
+    FIGURES are identifiers, such as F1 (all by default).
+    """
     from pppca_bench.reporting.figure_drawing import write_figures
 
     folder = out or results / "figures"
+    if not (results / DATABASE).exists():
+        check_filled("figure", filter(configs_filling, names), (), results)
     snapshot, drawn, rankings = _read(results, references)
     can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [
         spec.id for spec, _ in rankings
     ]
-    check_known("figure", names, can_be_drawn)
+    check_filled("figure", names, can_be_drawn, results)
     if names:
         drawn = [figure for figure in drawn if figure.figure in names]
         rankings = [(spec, ranking) for spec, ranking in rankings if spec.id in names]

@@ -90,7 +90,7 @@ def _report(table: RawTable, page: Path) -> None:
         from skrub import TableReport
     except ImportError as error:
         raise DataError(
-            f"--html: expected skrub, got {error}. Install it: `pip install 'pppca-bench[tables]'`."
+            f"--html: expected skrub, got {error}. Install it: `pip install skrub`."
         ) from None
     typed = dict[str, Any]()
     for name, column in table.columns.items():

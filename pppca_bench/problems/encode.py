@@ -138,7 +138,7 @@ def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[st
     except ImportError as error:
         raise DataError(
             f"column {column.name!r}: expected skrub, which encodes text and dates, got {error}. Install it: `pip"
-            " install 'pppca-bench[tables]'`."
+            " install skrub`."
         ) from None
     if column.kind == "text":
         # half as many as training rows, at most

@@ -180,7 +180,7 @@ def read_parquet(path: str) -> Rows:
     except ImportError:
         raise DataError(
             f"{path}: expected pyarrow, which reads Parquet files, got none."
-            " Install it: `pip install 'pppca-bench[parquet]'`."
+            " Install it: `pip install pyarrow`."
         ) from None
     except (OSError, ValueError) as error:  # pyarrow raises both
         got = first_line(error)

@@ -1,0 +1,106 @@
+"""Configs that fill a published table or figure, for messages about results that lack it."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pppca_bench.cli._shared import read_store
+from pppca_bench.config.shipped import shipped_experiments
+from pppca_bench.errors import StoreError, check_known
+from pppca_bench.runs import Names
+from pppca_bench.store import DATABASE, RESULTS
+
+if TYPE_CHECKING:
+    from pppca_bench.references.reference import Reference
+    from pppca_bench.runs import Cell, Selector
+
+
+def command(results: Path, words: str) -> str:
+    """Return a command line, with ``--results`` unless the folder is the default, in backquotes."""
+    folder = "" if results == Path(RESULTS) else f" --results {shlex.quote(str(results))}"
+    return f"`pppca {words}{folder}`"
+
+
+def read_named(results: Path, names: Sequence[str]) -> tuple[Names, Names]:
+    """Divide names into configs that were run and identifiers of tables; a config comes first.
+
+    Raise StoreError for a table of our references if there are no results.
+    """
+    if not (results / DATABASE).exists():
+        check_filled("table", filter(configs_filling, names), (), results)
+    with read_store(results) as store:
+        configs = store.config_texts()
+    ran = tuple(name for name in names if name in configs)
+    return ran, tuple(name for name in names if name not in configs)
+
+
+def check_filled(kind: str, names: Iterable[str], known: Collection[str], results: Path) -> None:
+    """Raise StoreError for a table or figure without runs, with the command that adds them.
+
+    Raise UnknownNameError for the first other name that is not known; ``kind`` is a noun such as "table".
+    """
+    for name in names:
+        if name not in known and (configs := configs_filling(name)):
+            adds = command(results, f"run {' '.join(configs)}")
+            raise StoreError(f"{kind} {name}: expected runs in {results}, got none. Run {adds}.")
+    check_known(kind, names, known)
+
+
+def configs_filling(identifier: str) -> list[str]:
+    """Return the fewest shipped configs (by greedy choice) that fill a table or figure of our references.
+
+    Identifiers that no reference declares have none.
+    """
+    from pppca_bench.references.reference import own_references
+
+    shipped = shipped_experiments()
+    for reference in own_references():
+        for ranking in reference.rankings:
+            if ranking.id == identifier:
+                return [name for name in ranking.configs if name in shipped]
+        selectors, asked = _selectors(identifier, reference)
+        if selectors:
+            return _cover(selectors, [name for name in asked if name in shipped])
+    return []
+
+
+def _selectors(identifier: str, reference: Reference) -> tuple[set[Selector], Sequence[str]]:
+    """Return the selectors of a table's or figure's runs, and the configs whose runs count there."""
+    for layout in reference.layouts:
+        if layout.id == identifier:
+            places = itertools.product(layout.rows, layout.columns)
+            found = (layout.selector(row, column) for row, column in places)
+            return set(filter(None, found)), layout.configs or reference.configs
+    for figure in (*reference.figures, *reference.portraits):
+        if figure.id == identifier:
+            selectors = {own for panel in figure.panels.values() for own in panel.values()}
+            return selectors, getattr(figure, "configs", ()) or reference.configs
+    return set(), ()
+
+
+def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:
+    """Return configs that fill what ``selectors`` select, at each step the config that fills the most."""
+    cells = {name: _cells(name) for name in names}
+    filled = {
+        name: {selector for selector in selectors if any(map(selector.matches, own))}
+        for name, own in cells.items()
+    }
+    chosen = list[str]()
+    while best := max(filled, key=lambda name: len(filled[name]), default=""):
+        if not (new := filled.pop(best)):
+            break
+        chosen.append(best)
+        filled = {name: own - new for name, own in filled.items()}
+    return chosen
+
+
+def _cells(name: str) -> set[Cell]:
+    """Return the cells of a shipped config's runs."""
+    from pppca_bench.experiments.request import read_request
+
+    request = read_request([shipped_experiments()[name]], only_plan=True, changes=["repeats=1"])
+    return {spec.cell for spec in request.specs}
