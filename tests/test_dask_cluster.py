@@ -15,7 +15,7 @@ from pathlib import Path
 import dying_workers
 import pytest
 from builders import opened, plan_of, small, specs_of, stored_rows
-from command_line import LONG, pppca, pppca_process
+from command_line import LONG, pppca, pppca_process, printed
 from test_merge import YAML
 from test_runner import without_times
 
@@ -104,11 +104,10 @@ def test_results_on_dask_equal_local_results_bit_for_bit(tmp_path, monkeypatch, 
     )
     pppca("run", "small.yaml", "--workers", 0, "--results", "here", "--quiet")
     assert stored_rows(Path("there", DATABASE)) == stored_rows(Path("here", DATABASE))
-    there_tables, here_tables = (
-        pppca("tables", "small", "--results", folder, "--format", "csv").stdout
-        for folder in ("there", "here")
+    there, here = (
+        printed("tables", "--results", name, "--format", "csv") for name in ("there", "here")
     )
-    assert there_tables == here_tables
+    assert there == here
 
 
 @pytest.mark.slow

@@ -2,14 +2,18 @@
 
 import re
 import subprocess
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import printed
 from conftest import required_program
 from full_results import full_runs, full_tables, tables_of
+from guard import ARCHIVE
 from stored_runs import run_of
 
+from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.document import MAX_PAGE_ROWS, Document, escaped, latex_table
 from pppca_bench.reporting.table_text import render
 
@@ -92,3 +96,22 @@ def test_every_table_fits_its_page(tmp_path):
     for name, table in tables.items():
         log = compiled(f"{PREAMBLE}{render(table, form='latex')}\\end{{document}}", tmp_path, name)
         assert not re.search(r"Overfull \\hbox|Float too large", log), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", ["proben1_pivot", "cancer1"])
+def test_the_rules_of_a_config_fit_their_page(config, tmp_path):
+    folder = tmp_path / "results"
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    text = printed("rules", config, "--format", "latex", "--results", folder)
+    log = compiled(f"{PREAMBLE}{text}\\end{{document}}", tmp_path, config)
+    assert "Overfull" not in log
+    assert "Missing character" not in log
+
+
+def test_no_caption_names_a_file():
+    for reference in own_references():
+        for layout in reference.layouts:
+            texts = f"{layout.title} {layout.place} {layout.remark}"
+            assert not re.search(r"\w/\w+[./]|\.(md|yaml|csv)\b", texts), layout.id

@@ -19,9 +19,9 @@ SHORTER = {
 
 
 def steps() -> list[str]:
-    """Return the commands of the three steps, in their order."""
-    section = README.partition("## Three steps")[2].partition("\n## ")[0].partition("\nTo work")[0]
-    return re.findall(r"(?:`|^ *)((?:pip|pppca) [^`\n]+)", section, re.MULTILINE)
+    """Return the commands, in their order."""
+    section = README.partition("## Documentation")[0]
+    return [text.strip() for text in re.findall(r"^((?:pip|pppca) [^#\n]+)", section, re.MULTILINE)]
 
 
 @pytest.fixture
@@ -43,6 +43,11 @@ def clone(tmp_path) -> Path:
 def git(folder: Path, *arguments: str) -> str:
     command = ["git", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_readme_is_short_and_begins_with_the_answer_and_two_commands():
+    assert len(README.splitlines()) <= 100
+    assert README.index("pppca run demo") < README.index("- Use exact PCA.") < 1500
 
 
 @pytest.mark.slow

@@ -215,7 +215,7 @@ def run(
                 _write_tables([plan.name for plan in request.plans], results, quiet)
         finally:  # also if the tables cannot be written
             _print_outcome(outcome, results, quiet)
-        if not (no_tables or shard or quiet):
+        if not (no_tables or shard or quiet or outcome.n_failed):
             click.echo(
                 f"Next: {command(results, 'report')} shows all results on one page.", err=True
             )
