@@ -111,7 +111,7 @@ def tables_and_figures(
         store_runs(store, runs)
         results = Results(split_by_cell(*store.read()))
         tables = Snapshot(results, facts, REFERENCES).of_means
-        return tables, build_figures(results, store, tables, REFERENCES)
+        return tables, build_figures(results, store, facts, tables, REFERENCES)
 
 
 def full_runs(n_repeats: int) -> list[StoredRun]:

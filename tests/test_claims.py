@@ -244,11 +244,12 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
     assert "Of 1 runs " in finding.evidence[0]
 
 
-def figures(name: str, title: str, curves: dict[str, list[float]]) -> dict[str, Figure]:
-    data = pd.DataFrame(
-        [(label, y) for label, means in curves.items() for y in means], columns=["curve", "mean"]
-    )
-    return {name: Figure(name, "", "", "", "", (Panel("curves", title, data),), "")}
+def figures(name: str, label: str, panels: dict[str, list[float]]) -> dict[str, Figure]:
+    drawn = [
+        Panel("curves", title, pd.DataFrame({"curve": label, "mean": means}))
+        for title, means in panels.items()
+    ]
+    return {name: Figure(name, "", "", "", "", drawn, "")}
 
 
 @pytest.mark.parametrize(
@@ -261,7 +262,7 @@ def figures(name: str, title: str, curves: dict[str, list[float]]) -> dict[str, 
     ],
 )
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
-    drawn = figures("F8", "a) NE-pPCA, by generation", curves)
+    drawn = figures("F8", "NE-pPCA, by generation", curves)
     finding = answers(NOTHING._replace(figures=drawn))[REPAIR]
     assert tuple(finding.verdicts.values()) == (verdict, verdict), (
         "NE-pPCA's curves are those of both readings"
@@ -271,7 +272,7 @@ def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves
 def test_self_repair_has_an_interval_over_the_problems():
     # Regained: 0.75 and 0.6125, mean 0.68125, half width 12.706 * 0.097227 / sqrt(2) = 0.8735.
     curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
-    drawn = figures("F8", "a) NE-pPCA, by generation", curves)
+    drawn = figures("F8", "NE-pPCA, by generation", curves)
     text = "NE-pPCA regains 68 % (95 % interval −19 to 155 %) of the largest loss"
     assert text in answers(NOTHING._replace(figures=drawn))[REPAIR].evidence[0]
 

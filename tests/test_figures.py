@@ -2,6 +2,8 @@
 
 import csv
 import io
+import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,11 +14,12 @@ from types import MappingProxyType
 import matplotlib
 import numpy as np
 import pytest
-from full_results import CONFIG, tables_and_figures
+from full_results import CONFIG, FACTS, tables_and_figures
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 from stored_runs import cell_of, run_of
 
-from pppca_bench.paper.today import at_powers
-from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.figure_data import LEAST_LOSS, Figure
 from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_figures
 from pppca_bench.runs import RunResult, RunSpec
 
@@ -60,9 +63,10 @@ class Runs:
         return self
 
     def figures(self, config: str = CONFIG) -> dict[str, Figure]:
-        # the second is that of F8 alone
-        configs = dict.fromkeys((config, "pseudo_pca"), self._runs)
-        return {one.figure: one for one in tables_and_figures(self._folder, configs, {})[1]}
+        # the others are those of F8 and of F9 alone
+        configs = dict.fromkeys((config, "pseudo_pca", "streaming_curves"), self._runs)
+        facts = FACTS | {"proben1:heart": FACTS["heart1"]}
+        return {one.figure: one for one in tables_and_figures(self._folder, configs, facts)[1]}
 
 
 @pytest.fixture
@@ -81,28 +85,30 @@ def column(figure: Figure, name: str, **where: str) -> list[float]:
 
 class TestNumbers:
     def test_a_curve_is_the_mean_over_repeats_with_its_95_percent_interval(self, runs):
-        runs.add("heart1", "ne_ppca", mean_dimensionality=[4.0, 2.5])
-        figure = runs.add("heart1", "ne_ppca", mean_dimensionality=[6.0, 2.5]).figures()["F1"]
-        assert column(figure, "mean") == [5.0, 2.5]
-        # Two values one from their mean: sd √2, standard error 1.
-        assert column(figure, "low") == pytest.approx([5.0 - T_975_1, 2.5])
-        assert column(figure, "high") == pytest.approx([5.0 + T_975_1, 2.5])
+        for optimality in ([0.4, 0.25], [0.6, 0.25]):
+            tracked = {"track_optimality": True}
+            runs.add("cancer1", "dgha", tau=15.0, settings=tracked, optimality=optimality)
+        figure = runs.figures()["F8"]
+        assert column(figure, "mean") == pytest.approx([0.5, 0.25])
+        # Two values 0.1 from their mean: sd 0.1 √2, standard error 0.1.
+        assert column(figure, "low") == pytest.approx([0.5 - 0.1 * T_975_1, 0.25])
+        assert column(figure, "high") == pytest.approx([0.5 + 0.1 * T_975_1, 0.25])
         assert column(figure, "n") == [2, 2]
         assert column(figure, "step") == [0, 1]
 
     def test_failed_and_planned_runs_do_not_count_and_a_single_repeat_has_no_interval(self, runs):
-        runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0])
+        runs.add("cancer1", "ne_ppca", mean_dimensionality=[4.5, 1.8])
         runs.add("cancer1", "ne_ppca", status="failed", mean_dimensionality=[9.0, 9.0])
         figure = runs.add("cancer1", "ne_ppca", status="planned").figures()["F1"]
-        assert column(figure, "mean") == [3.0, 1.0]
+        assert column(figure, "mean", curve="cancer1 (9)") == pytest.approx([50.0, 20.0])
         assert [(row["low"], row["high"]) for row in rows(figure)] == [("", ""), ("", "")]
         assert figure.repeats == "a single repeat"
 
     def test_other_thresholds_and_fractions_do_not_count(self, runs):
         runs.add("cancer1", "dgha", 50.0, variances=[[2.0, 1.0]])
         figure = runs.add("cancer1", "dgha", 50.0, tau=5.0, variances=[[8.0, 9.0]]).figures()["F3"]
-        assert [panel.title for panel in figure.panels] == ["b) 50 % of the data"]
-        assert column(figure, "mean", curve="estimate 1") == [2.0]
+        assert figure.missing == ("100 %", "25 %", "10 %")
+        assert column(figure, "mean", curve="50 %", component="1") == [2.0]
 
     def test_other_configs_and_several_settings_do_not_count(self, runs):
         runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0])
@@ -122,26 +128,41 @@ class TestNumbers:
             "cancer1", "dgha", 100.0, variances=[[1.0, 2.0], [3.0, 4.0], [NAN, 7.0], [NAN, 7.0]]
         )
         figure = runs.figures()["F3"]
-        assert column(figure, "mean", curve="estimate 1") == [3.0, 4.0, 6.0, 6.0]
-        assert column(figure, "mean", curve="estimate 2") == [1.0, 1.5, 0.0]
-        assert column(figure, "step", curve="estimate 2") == [0, 1, 2]
-        assert column(figure, "removed", curve="estimate 2") == [0.0, 0.5, 1.0]
-        marks = [
-            line.get_xydata().tolist()
-            for line in draw(figure).axes[0].get_lines()
-            if len(line.get_xdata()) == 1
-        ]
-        assert marks == [[[1.0, 0.0]]], "where half of the repeats have removed it"
+        assert column(figure, "mean", component="1") == [3.0, 4.0, 6.0, 6.0]
+        assert column(figure, "mean", component="2") == [1.0, 1.5, 0.0]
+        assert column(figure, "step", component="2") == [0, 1, 2]
+
+    def test_losses_by_samples_start_with_equal_components_and_epochs_count_all_training_samples(
+        self, runs
+    ):
+        three = {"n_components": 3, "track_optimality": True}
+        stream = {"samples": [1, 2, 4, 8], "dimensionality": [1, 2, 3, 3]}
+        for method, problem, lost, history in (
+            ("ccipca", "proben1:heart", [0.5, 0.4, 0.1, 0.0], stream),
+            ("ccipca", "proben1:heart", [0.5, 0.4, 0.4, 0.0], stream),
+            ("gha", "proben1:heart", [0.9, 0.2, 0.1], {"dimensionality": [3, 3, 3]}),
+        ):
+            optimality = 1.0 - np.array(lost)
+            settings = three if method == "gha" else three | {"n_samples": 8}
+            runs.add(problem, method, tau=None, settings=settings, optimality=optimality, **history)
+        figure = runs.figures()["F9"]
+        assert column(figure, "step", curve="CCIPCA") == [4, 8]
+        assert column(figure, "mean", curve="CCIPCA") == pytest.approx([20.0, LEAST_LOSS])
+        n_train = FACTS["heart1"].n_train
+        assert column(figure, "step", curve="GHA") == [n_train, 2 * n_train]
+        assert column(figure, "mean", curve="GHA") == pytest.approx([20.0, 10.0])
 
 
 class TestMissingRuns:
     def test_a_figure_without_runs_is_omitted_and_lists_them_as_missing(self, runs, tmp_path):
         runs.add("cancer1", "dgha", 25.0, tau=5.0, variances=[[1.0]])
         figures = runs.figures()
-        assert list(figures) == ["F1", "F2", "F3", "F4", "F8", "F5", "E1", "E2", "E3"]
+        assert figures["F8"].missing[0] == "cancer1", "a panel without any curve"
+        names = ["F1", "F2", "F3", "F4", "F8", "F9", "F5", "E1", "E2", "E3"]
+        assert list(figures) == names
         assert figures["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
         assert figures["F2"].missing == ("cancer1",)
-        curves = [figures[name] for name in ("F1", "F2", "F3", "F4", "F8")]
+        curves = [figures[name] for name in ("F1", "F2", "F4", "F8", "F9")]
         assert write_figures(curves, [], tmp_path / "figures") == []
         assert list(tmp_path.glob("figures/*")) == []
 
@@ -150,12 +171,22 @@ class TestComparison:
     def test_a_point_has_the_published_number_and_our_mean(self, runs):
         runs.add("cancer1", "ne_ppca", tau=5.0, error=2.0, n_nodes=1)
         figure = runs.add("cancer1", "ne_ppca", tau=5.0, error=3.0, n_nodes=2).figures()["F5"]
-        assert [panel.title for panel in figure.panels] == ["a) test error", "b) dimensionality"]
+        assert [panel.title for panel in figure.panels] == ["a) test error", "b) nodes left"]
         # The slide prints 2.30 (1).
         assert [(row["published"], row["mean"], row["n"]) for row in rows(figure)] == [
             ("2.3", "2.5", "2"),
             ("1.0", "1.5", "2"),
         ]
+        # The margin is a standard deviation: ours, since the slide prints none.
+        assert column(figure, "margin_low") == pytest.approx([2.3 - 0.5**0.5, 1.0 - 0.5**0.5])
+        assert column(figure, "margin_high") == pytest.approx([2.3 + 0.5**0.5, 1.0 + 0.5**0.5])
+        assert figure.title.startswith("2 of 2 of our means are within the margin")
+
+    def test_the_outermost_means_beyond_the_margin_are_named(self, runs):
+        for error in (8.9, 9.1):
+            runs.add("cancer1", "ne_ppca", tau=5.0, error=error)
+        axes = draw(runs.figures()["F5"]).axes
+        assert [text.get_text() for text in axes[0].texts] == ["cancer1 (9), τ = 5"]
 
     def test_a_run_that_three_tables_show_is_one_point(self, runs):
         figure = runs.add("heart1", "ne_ppca", tau=15.0).figures()["F5"]
@@ -179,25 +210,42 @@ class TestDrawing:
         return runs.figures()["F3"]
 
     def test_the_csv_holds_exactly_the_drawn_curves_and_bands(self, figure):
-        drawn, bands = [], []
-        for panel, ax in zip(figure.panels, draw(figure).axes, strict=True):
-            lines = [(line.get_label(), line.get_xydata()) for line in ax.get_lines()]
-            drawn += [
-                (panel.title, name, int(x), np.float32(y))
-                for name, points in lines
-                for x, y in points
-            ]
-            bands += [y for band in ax.collections for y in band.get_paths()[0].vertices[:, 1]]
+        (ax,) = draw(figure).axes
+        drawn = [
+            (line.get_label(), int(x), np.float32(y))
+            for line in ax.get_lines()
+            for x, y in line.get_xydata()
+        ]
+        bands = [y for band in ax.collections for y in band.get_paths()[0].vertices[:, 1]]
         written = [
-            (row["panel"], row["curve"], int(row["step"]), np.float32(row["mean"]))
-            for row in rows(figure)
+            (row["curve"], int(row["step"]), np.float32(row["mean"])) for row in rows(figure)
         ]
         assert drawn == written
         assert {*np.float32(bands)} == {*np.float32(column(figure, "low") + column(figure, "high"))}
 
+    def test_texts_have_at_least_7_points_and_labels_of_near_curves_do_not_overlap(self, runs):
+        for problem in ("cancer1", "diabetes1", "glass1", "heart1"):
+            runs.add(problem, "ne_ppca", mean_dimensionality=[FACTS[problem].n_features] * 3)
+        drawing = draw(runs.figures()["F1"])
+        assert min(text.get_fontsize() for text in drawing.findobj(Text)) >= 7.0
+        labels = [text.get_window_extent() for text in drawing.axes[0].texts]
+        assert len(labels) == 4
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(labels, 2))
+
+    def test_on_a_page_black_is_the_colour_of_the_text_and_nothing_is_behind(self, figure):
+        page = to_images(draw, figure, for_page=True)["svg"].decode()
+        assert "currentColor" in page
+        assert not re.search("#000000|#ffffff", page)
+
     def test_curves_and_points_differ_without_their_colours(self):
         assert len({style["marker"] for style in STYLES}) == len(STYLES)
         assert len({style["linestyle"] for style in STYLES}) == len(STYLES)
+
+    @pytest.mark.parametrize("page", ["#ffffff", "#16181d"])
+    def test_colours_but_black_are_readable_on_white_and_on_a_dark_page(self, page):
+        for style in STYLES[1:]:
+            light, dark = sorted(map(luminance, (style["color"], page)), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 3.0, style["color"]
 
     def test_bytes_depend_on_the_numbers_alone_and_settings_of_matplotlib_stay(self, figure):
         before, settings = to_images(draw, figure), dict(matplotlib.rcParams)
@@ -208,10 +256,11 @@ class TestDrawing:
         assert matplotlib.__version__.encode() not in before["png"]
 
 
-def test_the_last_measurement_before_a_power_of_two_counts_within_the_curve():
-    shares = at_powers(np.array([2, 5, 9]), np.array([0.5, 0.8, 1.0]))
-    # 1 is before the first; 2, 4; 8 after 5; 16 after the end.
-    np.testing.assert_array_equal(shares[:5], [np.nan, 0.5, 0.5, 0.8, np.nan])
+def luminance(color: str) -> float:
+    """Return the relative luminance of a colour (WCAG 2.2)."""
+    parts = np.array(to_rgb(color))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 @pytest.mark.slow

@@ -320,8 +320,8 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     # in F8, NE-pPCA's curves are of both readings, DGHA's fitted
     by_method: dict[str, list[float]] = {}
     for panel in evidence.figures["F8"].panels if "F8" in evidence.figures else ():
-        method = panel.title.partition(") ")[2].partition(",")[0]
-        for curve in panel.series.values():
+        for label, curve in panel.series.items():
+            method = label.partition(",")[0]
             least, last = float(curve["mean"].min()), float(curve["mean"].iloc[-1])
             if least < 1.0 - _ROUNDING:
                 by_method.setdefault(method, []).append(100.0 * (last - least) / (1.0 - least))

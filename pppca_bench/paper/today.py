@@ -1,17 +1,11 @@
-"""Pseudo-PCA among the methods of today: the registered experiments, times of NE-pPCA's steps, and figure F9."""
+"""Pseudo-PCA among the methods of today: the registered experiments, and times of NE-pPCA's steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from statistics import fmean
-from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
-from pppca_bench.methods.lookup import title_of
 from pppca_bench.paper.experiment import (
     ENDINGS,
     data_set_losses,
@@ -21,10 +15,10 @@ from pppca_bench.paper.experiment import (
 )
 from pppca_bench.paper.significance import runs_by_problem
 from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.figure_data import Figure, Panel
+from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, Facts
+from pppca_bench.runs import Cell
 from pppca_bench.store.database import Store
 
 CONFIG = "fitness_time"
@@ -63,17 +57,14 @@ def shown(snapshot: Snapshot) -> dict[Cell, str]:
     return dict.fromkeys(snapshot.results.of_config(CONFIG), "fitness_times")
 
 
-def figures(snapshot: Snapshot, store: Store) -> list[Figure]:
-    """Return F9, and the matrices of the experiments that were run."""
+def figures(snapshot: Snapshot, _: Store) -> list[Figure]:
+    """Return the matrices of the experiments that were run."""
     results, facts = snapshot.results, snapshot.facts
     matrices = (
         experiment_figure(experiment, data_set_losses(experiment, results, facts))
         for experiment in experiments()
     )
-    return [
-        streaming_figure(results, store, facts),
-        *(figure for figure in matrices if figure.panels),
-    ]
+    return [figure for figure in matrices if figure.panels]
 
 
 def mean_shares(results: Results) -> dict[str, dict[str, float]]:
@@ -111,78 +102,3 @@ def fitness_times_document(results: Results) -> Document:
         has_runs=bool(runs),
         n_missing=sum(own.n_planned - len(own.values("fitness_time_percent")) for own in runs),
     )
-
-
-_STREAMING = ("streaming", "streaming_curves")
-"""Configs of the runs of figure F9."""
-
-_LARGEST_POWER = 20
-_STREAMING_NOTE = (
-    "Retained variance as a share of the variance that exact PCA retains with the same number of dimensions. τ = 15,"
-    " except for GHA, which learns three nodes. A curve ends with its shortest run. DGHA and NE-pPCA start from all"
-    " dimensions; each epoch or generation counts as all training samples."
-)
-
-
-def streaming_figure(results: Results, store: Store, facts: Facts) -> Figure:
-    """Return F9: the median and the worst of all data sets at powers of two of the samples seen, by method."""
-    curves = _streaming_curves(results, store, facts)
-    panels = []
-    for title, over_problems in (
-        ("a) median of the data sets", np.median),
-        ("b) worst data set", np.min),
-    ):
-        lines = []
-        for method, shares in curves.items():
-            known = ~np.isnan(shares).any(axis=0)
-            mean = over_problems(np.array(shares)[:, known], axis=0).astype(np.float32)
-            values = {
-                "step": np.flatnonzero(known),
-                "mean": mean,
-                "low": np.nan,
-                "high": np.nan,
-                "n": len(shares),
-            }
-            lines.append(pd.DataFrame({"curve": title_of(method), **values}))
-        if lines:
-            panels.append(Panel("curves", title, pd.concat(lines)))
-    x_label, y_label = "samples seen, as a power of two", "share of the best variance"
-    basis = "One run per data set, measured at powers of two of the number of samples."
-    title = "Retained variance against the number of samples"
-    return Figure(
-        "F9",
-        title,
-        "",
-        x_label,
-        y_label,
-        panels,
-        _STREAMING_NOTE,
-        () if panels else _STREAMING,
-        basis=basis,
-    )
-
-
-def _streaming_curves(
-    results: Results, store: Store, facts: Facts
-) -> dict[str, list[NDArray[np.float64]]]:
-    """Return the curve of the first run on each data set, at powers of two of the number of samples, by method."""
-    curves: dict[str, list[NDArray[np.float64]]] = {}
-    for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):
-        for history in store.histories(runs.of_done("key")[:1].tolist()).values():
-            if "optimality" in history:
-                optimality = np.asarray(history["optimality"], dtype=np.float64)
-                # The first entry of an epoch's history is the start.
-                per_step = facts[cell.problem].n_train if cell.problem in facts else 1
-                samples = history.get("samples", per_step * np.arange(len(optimality)))
-                curves.setdefault(cell.method, []).append(
-                    at_powers(np.asarray(samples), optimality)
-                )
-    return curves
-
-
-def at_powers(samples: NDArray[Any], optimality: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the last optimality measured up to 1, 2, 4, … samples; nan before the first and after the last sample."""
-    powers = 2.0 ** np.arange(_LARGEST_POWER)
-    places = np.searchsorted(samples, powers, side="right") - 1
-    known = (places >= 0) & (powers <= samples[-1])
-    return np.where(known, optimality[np.maximum(places, 0)], np.nan)

@@ -248,6 +248,10 @@ class CurveLayout(_FigureLayout):
     n_nodes: Annotated[int, Ge(1)] = (
         0  # number of leading nodes with curves; 0 if the history has a number per step
     )
+    percent: Literal["", "of inputs", "lost"] = ""  # of the problem's inputs, or missing to 1
+    by_samples: bool = (
+        False  # whether the x axis counts samples: an epoch sees all training samples
+    )
     x_linear_to: NotNegative | None = None
     y_linear_to: NotNegative | None = None
     configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
@@ -262,6 +266,7 @@ class PortraitLayout(_FigureLayout):
 
     panel_lines: Curves = Field(alias="panels")
     shows: Literal["features", "rebuilt", "images"]
+    classes: Texts = ()  # names of the classes, in the order of their numbers
 
 
 class RankingSpec(Section):

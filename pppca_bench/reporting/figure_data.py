@@ -12,15 +12,20 @@ from numpy.typing import NDArray
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.comparison import rule_of
 from pppca_bench.reporting.document import count_in_words
 from pppca_bench.reporting.statistics import student_t
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Names, Selector
+from pppca_bench.reporting.verdicts import margin_ends
+from pppca_bench.runs import Facts, Names, ProblemFacts, Selector
 from pppca_bench.store.database import Store
 
 Portrait = Mapping[str, NDArray[Any]]
 """Arrays that a run with ``portrait: true`` stores, see `pppca_bench.experiments.measures.figure_arrays`."""
+
+LEAST_LOSS = 0.001
+"""Least loss in percent that a geometric mean counts; smaller losses are errors of rounding."""
 
 PanelKind = Literal["curves", "points", "scatter", "images", "grid"]
 
@@ -31,20 +36,19 @@ class Panel(NamedTuple):
     Attributes
     ----------
     kind : {"curves", "points", "scatter", "images", "grid"}
-        Means over the steps of a run; published against measured means; samples in a plane; a row of images; a matrix
-        of losses by data set.
+        Means over the steps of a run; ratios of measured means to published numbers; samples in a plane, on equal
+        scales; a row of images; a matrix of losses by data set.
     data : DataFrame
         One row per plotted number. The first column is ``curve``, ``series``, ``image`` or ``column``; then
 
         - curves: ``step``, ``mean``, ``low``, ``high`` (float32, nan for a single repeat), ``n``, and for variances
-          ``removed``, the share of the repeats that have already removed the estimate;
-        - points: ``table``, ``row``, ``column``, ``published``, ``mean``, ``low``, ``high``, ``n``;
+          ``component``, the rank of the variance;
+        - points: ``label``, ``published``, ``mean``, ``low``, ``high``, ``n``, and ``margin_low`` and ``margin_high``,
+          the ends of the margin about the published number;
         - scatter: ``x``, ``y``; images: ``row``, ``column``, ``value``;
         - grid: ``data_set``, ``loss``, ``verdict``, ``is_apart``, whether the loss is in brackets.
     x_label, y_label : str
         Labels of the axes, with their units; "" for the figure's labels.
-    scale : {"", "equal", "share"}
-        Scale of a scatter: equal on both axes, or from 0 to 1 over numbered components.
     """
 
     kind: PanelKind
@@ -52,7 +56,6 @@ class Panel(NamedTuple):
     data: pd.DataFrame
     x_label: str = ""
     y_label: str = ""
-    scale: Literal["", "equal", "share"] = ""
 
     @property
     def series(self) -> dict[str, pd.DataFrame]:
@@ -91,7 +94,11 @@ class Figure(NamedTuple):
 
 
 def build_figures(
-    results: Results, store: Store, tables: Sequence[Table], references: Sequence[Reference]
+    results: Results,
+    store: Store,
+    facts: Facts,
+    tables: Sequence[Table],
+    references: Sequence[Reference],
 ) -> list[Figure]:
     """Return the references' curves, F5, and the references' portraits of runs; panels without runs are left out.
 
@@ -99,7 +106,9 @@ def build_figures(
     """
     curves, portraits = list[Figure](), list[Figure]()
     for reference in references:
-        curves += [_curve_figure(layout, reference, results, store) for layout in reference.figures]
+        curves += [
+            _curve_figure(layout, reference, results, store, facts) for layout in reference.figures
+        ]
         portraits += [
             _portrait(layout, reference, results, store) for layout in reference.portraits
         ]
@@ -107,28 +116,51 @@ def build_figures(
 
 
 def _curve_figure(
-    layout: CurveLayout, reference: Reference, results: Results, store: Store
+    layout: CurveLayout, reference: Reference, results: Results, store: Store, facts: Facts
 ) -> Figure:
-    panels, missing = [], []
+    panels, missing = list[Panel](), list[str]()
     for title, selectors in layout.panels.items():
-        curves: list[pd.DataFrame] = []
+        curves, absent = list[pd.DataFrame](), list[str]()
         for label, selector in selectors.items():
-            histories = _histories(results, store, selector, layout.configs or reference.configs)
-            values = [
-                history[layout.quantity] for history in histories if layout.quantity in history
-            ]
-            if values and layout.n_nodes:
-                curves += variance_curves(values, layout.n_nodes)
-            elif values:
-                curves.append(mean_curve(label, values))
+            stored = _histories(results, store, selector, layout.configs or reference.configs)
+            if histories := [history for history in stored if layout.quantity in history]:
+                name = title_of(selector.method) if label == selector.method else label
+                curves += _curves(layout, name, histories, facts[selector.problem])
             else:
-                missing.append(", ".join(filter(None, (title, label))) or selector.problem)
+                absent.append(", ".join(filter(None, (title, label))) or selector.problem)
+        missing += absent if curves or not title else [title]
         if curves:
             panels.append(Panel("curves", title, pd.concat(curves)))
     texts = layout.id, layout.title, layout.place, layout.step, layout.y_label
     return Figure(
         *texts, tuple(panels), layout.note, tuple(missing), layout.x_linear_to, layout.y_linear_to
     )
+
+
+def _curves(
+    layout: CurveLayout, label: str, histories: Sequence[Portrait], problem: ProblemFacts
+) -> Iterator[pd.DataFrame]:
+    """Yield the mean curves of a cell's repeats, by samples from the step on at which all nodes learn.
+
+    Choice: the mean of losses is geometric, since methods differ by factors.
+    """
+    values = [history[layout.quantity].astype(np.float64) for history in histories]
+    if layout.percent == "of inputs":
+        values = [100.0 / problem.n_features * own for own in values]
+        label = f"{label} ({problem.n_features})"
+    elif layout.percent == "lost":
+        values = [np.log(np.maximum(LEAST_LOSS, 100.0 - 100.0 * own)) for own in values]
+    if layout.n_nodes:
+        yield from variance_curves(label, values, layout.n_nodes)
+        return
+    curve = mean_curve(label, values)
+    if layout.percent == "lost":
+        curve[["mean", "low", "high"]] = np.exp(curve[["mean", "low", "high"]])
+    if layout.by_samples:
+        n_nodes = np.min([history["dimensionality"] for history in histories], axis=0)
+        samples = histories[0].get("samples", problem.n_train * curve["step"]).astype(int)
+        curve = curve.assign(step=samples)[(samples > 0) & (n_nodes == n_nodes[-1])]
+    yield curve
 
 
 def _portrait(
@@ -142,7 +174,7 @@ def _portrait(
             portraits[title] = histories[0]
         else:
             missing.append(title)
-    panels = portrait_panels(layout.shows, portraits)
+    panels = portrait_panels(layout.shows, portraits, layout.classes)
     return Figure(
         layout.id, layout.title, layout.place, "", "", panels, layout.note, tuple(missing)
     )
@@ -171,7 +203,9 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
     )
 
 
-def variance_curves(repeats: Sequence[NDArray[Any]], n_estimates: int) -> Iterator[pd.DataFrame]:
+def variance_curves(
+    label: str, repeats: Sequence[NDArray[Any]], n_estimates: int
+) -> Iterator[pd.DataFrame]:
     """Average the variance of each leading estimate over repeats, up to the step at which every repeat has removed it.
 
     Repeats are arrays of shape (n_steps, n_nodes), nan once a node is removed. At each step variances are ranked, the
@@ -183,65 +217,84 @@ def variance_curves(repeats: Sequence[NDArray[Any]], n_estimates: int) -> Iterat
     ranked = np.sort(np.nan_to_num(np.stack(repeats), nan=0.0), axis=2)[:, :, ::-1]
     for rank in range(min(n_estimates, ranked.shape[2])):
         variances = ranked[:, :, rank]
-        curve = mean_curve(f"estimate {rank + 1}", list(variances))
+        curve = mean_curve(label, list(variances))
         n_steps = int(np.max(np.flatnonzero(curve["mean"]), initial=-1)) + 2
-        yield curve.assign(removed=np.mean(variances == 0.0, axis=0).astype(np.float32))[:n_steps]
+        yield curve.assign(component=rank + 1)[:n_steps]
 
 
 _COMPARED = {
-    "test_error_percent": ("test error", "%"),
-    "dimensionality": ("dimensionality", "nodes left"),
-    "speedup": ("speed-up over GHA", "ratio"),
+    "test_error_percent": "test error",
+    "dimensionality": "nodes left",
+    "speedup": "speed-up over GHA",
 }
-"""Quantities of F5, with their units."""
+"""Quantities of F5, with the titles of their panels."""
 
 
 def _published_against_ours(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
-    """Return F5: our means against the published numbers, with a panel for each quantity.
+    """Return F5: our means as ratios to the published numbers, in their order, with a panel for each quantity.
 
-    Cells with the same runs are drawn once, for the first table. The title counts the means within a factor of 1.1.
+    Cells with the same runs are drawn once, for the first table. The title counts the means within the margins of the
+    verdicts.
     """
     labels = {table: label for reference in references for table, label in reference.series.items()}
     by_id = {table.id: table for table in tables}
     drawn: set[Selector | None] = set()
     points: dict[str, list[dict[str, object]]] = {quantity: [] for quantity in _COMPARED}
     for table_id, label in labels.items():
-        cells = [cell for cell in by_id[table_id].cells.values() if cell.selector not in drawn]
+        table = by_id[table_id]
+        cells = [cell for cell in table.cells.values() if cell.selector not in drawn]
         drawn |= {cell.selector for cell in cells} - {None}
         for cell in cells:
+            names = table.row_labels[cell.row], table.column_labels[cell.column]
             place = {"series": label, "table": table_id, "row": cell.row, "column": cell.column}
+            place["label"] = ", ".join(names)
             for quantity in points:
                 if (ours := cell.ours.get(quantity)) and (theirs := cell.published.get(quantity)):
                     means = {"mean": ours.mean, "low": ours.low, "high": ours.high, "n": ours.n}
-                    points[quantity].append({**place, "published": theirs.value, **means})
+                    rule = rule_of(table, cell, quantity)
+                    ends = margin_ends(theirs, ours, rule) if rule else (np.nan, np.nan)
+                    margins = dict(zip(("margin_low", "margin_high"), ends, strict=True))
+                    points[quantity].append(
+                        {**place, "published": theirs.value, **means, **margins}
+                    )
     panels: list[Panel] = []
     for quantity, rows in points.items():
         if rows:
-            name, unit = _COMPARED[quantity]
-            axes = f"published {name} ({unit})", f"our {name} ({unit})"
-            panels.append(
-                Panel("points", f"{'abc'[len(panels)]}) {name}", pd.DataFrame(rows), *axes)
-            )
+            data = pd.DataFrame(rows)
+            ranked = data.iloc[np.argsort(data["mean"] / data["published"], kind="stable")]
+            title = f"{'abc'[len(panels)]}) {_COMPARED[quantity]}"
+            panels.append(Panel("points", title, ranked))
     shown = {label for panel in panels for label in panel.series}
     missing = tuple(label for label in dict.fromkeys(labels.values()) if label not in shown)
     title = "Published against ours"
     if panels:
-        ratios = pd.concat([panel.data["mean"] / panel.data["published"] for panel in panels])
-        n_near = int(ratios.between(1 / 1.1, 1.1).sum())
-        title = f"{n_near} of {len(ratios)} of our means are within a factor of 1.1 of the published numbers"
-    note = "Each point is a cell; each run is drawn once. On the diagonal, both numbers are equal."
-    return Figure("F5", title, "", "published", "ours", tuple(panels), note, missing)
+        data = pd.concat([panel.data for panel in panels])
+        n_within = int(data["mean"].between(data["margin_low"], data["margin_high"]).sum())
+        title = (
+            f"{n_within} of {len(data)} of our means are within the margin of the published number"
+        )
+    note = (
+        "Each point is a cell of a table, and each run is drawn once; at 1, both numbers are equal. Grey: the margin of"
+        " the verdicts. Named: means outside of it, the farthest at both ends."
+    )
+    axes = "cells, in the order of the ratio", "ours ÷ published"
+    return Figure("F5", title, "", *axes, tuple(panels), note, missing)
 
 
-def portrait_panels(shows: str, portraits: Mapping[str, Portrait]) -> tuple[Panel, ...]:
+def portrait_panels(
+    shows: str, portraits: Mapping[str, Portrait], classes: Names = ()
+) -> tuple[Panel, ...]:
     """Return the panels of a figure of single runs, given by their labels.
 
-    ``shows`` is "features", samples on the first two features, by class; "rebuilt", samples and their reconstructions
-    on the first two inputs, after the eigenvalues if a run has them; or "images", a sample of each class as an image:
-    the inputs, their reconstruction by each run, and the components of the run with the most components.
+    ``shows`` is "features", samples on the first two features, by class, with the names ``classes``; "rebuilt", samples
+    and their reconstructions on the first two inputs; or "images", a sample of each class as an image: the inputs,
+    their reconstruction by each run, and the components of the run with the most components.
     """
-    panels = {"features": _features, "rebuilt": _reconstructions, "images": _images}[shows]
-    return tuple(panels(portraits)) if portraits else ()
+    if not portraits:
+        return ()
+    if shows == "features":
+        return tuple(_features(portraits, classes))
+    return tuple({"rebuilt": _reconstructions, "images": _images}[shows](portraits))
 
 
 def retained_percent(portrait: Portrait) -> float:
@@ -253,30 +306,20 @@ def retained_percent(portrait: Portrait) -> float:
     return float(100.0 * (1.0 - lost / total))
 
 
-def _features(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
+def _features(portraits: Mapping[str, Portrait], classes: Names) -> Iterator[Panel]:
     for label, portrait in portraits.items():
-        features, classes = portrait["portrait_features"], portrait["portrait_targets"]
+        features, targets = portrait["portrait_features"], portrait["portrait_targets"]
         points = {
-            f"class {target:g}": features[classes == target, :2] for target in np.unique(classes)
+            classes[int(target)] if classes else f"class {target:g}": features[targets == target]
+            for target in np.unique(targets)
         }
         yield Panel("scatter", label, _points(points), "component 1", "component 2")
 
 
 def _reconstructions(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
-    eigenvalues = [
-        run["portrait_eigenvalues"] for run in portraits.values() if "portrait_eigenvalues" in run
-    ]
-    for values in eigenvalues[:1]:
-        shares = np.column_stack([1 + np.arange(len(values)), values / values.sum()]).astype(
-            np.float32
-        )
-        points = _points({"eigenvalue": shares})
-        yield Panel("scatter", "eigenvalues", points, "component", "share of the variance", "share")
     for label, portrait in portraits.items():
-        points = _points(
-            {name: portrait[f"portrait_{name}"][:, :2] for name in ("inputs", "rebuilt")}
-        )
-        yield Panel("scatter", _with_share(label, portrait), points, "input 1", "input 2", "equal")
+        points = _points({name: portrait[f"portrait_{name}"] for name in ("inputs", "rebuilt")})
+        yield Panel("scatter", _with_share(label, portrait), points, "input 1", "input 2")
 
 
 def _images(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
@@ -295,9 +338,10 @@ def _with_share(label: str, portrait: Portrait) -> str:
 
 
 def _points(series: Portrait) -> pd.DataFrame:
-    """Return the data of a scatter, given x and y of each series."""
+    """Return the data of a scatter, given the samples of each series, whose first two columns are x and y."""
     points = [
-        pd.DataFrame(xy, columns=["x", "y"]).assign(series=label) for label, xy in series.items()
+        pd.DataFrame(xy[:, :2], columns=["x", "y"]).assign(series=label)
+        for label, xy in series.items()
     ]
     return pd.concat(points)[["series", "x", "y"]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
@@ -12,10 +11,13 @@ from typing import Any
 
 import matplotlib.style
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
 from matplotlib.ticker import (
+    FixedLocator,
     FuncFormatter,
     LogLocator,
     MaxNLocator,
@@ -31,13 +33,18 @@ from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.ranking import Ranking
 
-_TEMPLATES = Path(__file__).with_name("templates")
-STYLE = _TEMPLATES / "figures.mplstyle"
+STYLE = Path(__file__).with_name("templates") / "figures.mplstyle"
 """Style sheet of all figures."""
 
-PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
-_TICKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
-"""Tick marks of an axis that is linear up to 8."""
+STYLES = tuple(matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"])
+"""Styles of curves and series, by Matplotlib's names; markers and lines differ for print without colours."""
+
+Styles = Mapping[str, dict[str, Any]]
+
+COLUMN, PAGE = 3.5, 7.2
+"""Widths of figures in inches: a column of text, and a page."""
+
+PLAIN = FuncFormatter(lambda value, _: f"{value:,g}")
 
 _METADATA: Mapping[str, Mapping[str, None]] = {
     "svg": {"Date": None, "Creator": None},
@@ -45,8 +52,8 @@ _METADATA: Mapping[str, Mapping[str, None]] = {
 }
 """Metadata that are left out, by format: without date and version, equal drawings give equal bytes."""
 
-POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
-"""Number of entries per line of the legend."""
+N_NAMED = 4
+"""Largest number of points that are named at each end of their order."""
 
 COLUMNS_PER_BAND = 20
 """Largest number of columns of grids side by side."""
@@ -58,19 +65,6 @@ SHADES = {
     "unclear": ("white", "black"),
 }
 """Colours of the face and the text of a grid's cells by verdict; the faces differ in lightness."""
-
-
-STYLES = tuple(
-    matplotlib.rc_params_from_file(_TEMPLATES / "series.mplstyle", use_default_template=False)[
-        "axes.prop_cycle"
-    ]
-)
-"""Styles of curves and series, by Matplotlib's names; markers and lines differ for print without colours."""
-
-Styles = Mapping[str, dict[str, Any]]
-
-PAGE_STYLE = _TEMPLATES / "page.mplstyle"
-"""Changes of the style for a web page: texts in its fonts instead of outlines."""
 
 _TEXT_MARGIN = 0.01
 """Distance of names from the outermost ranks, in ranks."""
@@ -112,152 +106,168 @@ def to_images(
 ) -> dict[str, bytes]:
     """Return the drawing of `draw` or `draw_ranking` as ``svg`` and ``png``, the same bytes for the same numbers.
 
-    For a web page only ``svg``, without a title, and with texts in the page's fonts instead of outlines.
+    For a web page only ``svg``, without title and background, and with black replaced by the page's text colour. SVG
+    writes no fill where it is black, so that it is inherited.
     """
     images = {}
-    with matplotlib.style.context([STYLE, PAGE_STYLE] if for_page else STYLE, after_reset=True):
+    with matplotlib.style.context(STYLE, after_reset=True):
         drawing = draw_it(*numbers, titled=not for_page)
         for form in ("svg",) if for_page else ("svg", "png"):
             buffer = io.BytesIO()
-            drawing.savefig(buffer, format=form, metadata=_METADATA[form])
+            drawing.savefig(buffer, format=form, metadata=_METADATA[form], transparent=for_page)
             images[form] = buffer.getvalue()
+    if for_page:
+        svg = images["svg"].replace(b"#000000", b"currentColor")
+        images["svg"] = svg.replace(b"<svg ", b'<svg fill="currentColor" ', 1)
     return images
 
 
 def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     """Draw a figure that has at least one panel."""
-    kind = figure.panels[0].kind
+    kind, n_panels = figure.panels[0].kind, len(figure.panels)
     labels = dict.fromkeys(label for panel in figure.panels for label in panel.series)
     styles = dict(zip(labels, cycle(STYLES), strict=False))
-    n_columns = min({"curves": 2, "images": 1}.get(kind, 3), len(figure.panels))
-    n_rows = -(-len(figure.panels) // n_columns)
-    drawing = Drawing(
-        figsize=_figure_size(kind, n_rows, n_columns, len(labels)), layout="constrained"
-    )
-    if kind == "grid":
-        axes = _place_grids(drawing, figure.panels)
-    else:
-        axes = list(drawing.subplots(n_rows, n_columns, squeeze=False).flat)
-    for panel, ax in zip(figure.panels, axes, strict=False):
-        ax.set_title(panel.title)
-        _DRAW[kind](panel, ax, styles, figure)
-    for ax in drawing.axes[len(figure.panels) :]:
-        ax.remove()
-    if kind == "curves":
-        _align(figure, drawing)
-    _add_legend(
-        drawing, f"{figure.figure}. {figure.title}" if titled else "", is_wide=kind == "curves"
-    )
+    n_columns = min({"curves": 4 if n_panels < 10 else 5, "images": 1}.get(kind, 3), n_panels)
+    n_rows = -(-n_panels // n_columns)
     basis = "One run of each method and setting."
     if spread := {"curves": "Bands", "points": "Bars"}.get(kind):
         basis = f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean."
+    width, height = _panel_size(kind, n_rows, n_columns)
+    drawing = Drawing(figsize=(width * n_columns, height * n_rows), layout="constrained")
+    if kind == "grid":
+        axes = _place_grids(drawing, figure.panels)
+    else:
+        shared = kind in ("curves", "points")
+        axes = list(drawing.subplots(n_rows, n_columns, squeeze=False, sharey=shared).flat)
+    for panel, ax in zip(figure.panels, axes, strict=False):
+        ax.set_title("\n".join(_lines(panel.title, width - 0.4)))
+        _DRAW[kind](panel, ax, styles, figure)
+    for ax in drawing.axes[n_panels:]:
+        ax.remove()
+    if kind in ("curves", "points"):
+        _align(figure, drawing, n_columns)
+    _add_legend(drawing, f"{figure.figure}. {figure.title}" if titled else "")
     _add_note(drawing, f"{figure.basis or basis} {figure.note}")
     # The layout takes most of the time: compute it once for all formats.
     drawing.draw_without_rendering()
     drawing.set_layout_engine(None)
+    for ax in drawing.axes:
+        _separate_labels(ax)
     return drawing
 
 
+def _lines(text: str, width: float) -> list[str]:
+    """Return the lines of a text of 7 to 8 points in a width in inches; numbers stay beside their signs and units."""
+    for sign in (" = ", " %", " ÷ "):
+        text = text.replace(sign, sign.replace(" ", "\u00a0"))
+    return textwrap.wrap(text, int(15.5 * width), break_on_hyphens=False)
+
+
 def _add_note(drawing: Drawing, note: str) -> None:
-    """Put a note below the frames, at 16 characters per inch."""
-    text = textwrap.fill(note, int(drawing.get_figwidth() * 16))
-    drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=8)
+    """Put a note below the frames, and make room for it."""
+    width, height = drawing.get_size_inches()
+    lines = _lines(note, 1.1 * width)
+    drawing.set_size_inches(width, height + 0.6 + 0.12 * len(lines))
+    drawing.supxlabel("\n".join(lines), x=0.01, horizontalalignment="left", fontsize=7)
 
 
-def _figure_size(kind: str, n_rows: int, n_columns: int, n_labels: int) -> tuple[float, float]:
-    """Return a figure's width and height in inches, by the kind of its panels and their grid.
+def _panel_size(kind: str, n_rows: int, n_columns: int) -> tuple[float, float]:
+    """Return a panel's width and height in inches, by its kind and the grid of the panels."""
+    is_small = n_columns == 1 or (kind, n_columns) == ("scatter", 2)
+    width = (COLUMN if is_small else PAGE) / n_columns
+    heights = {"images": 0.5, "scatter": 0.85 * width, "points": 2.4}
+    return width, heights.get(kind, 2.2 if n_rows == 1 else 1.3)
 
-    A single panel fills a column of text, several fill the page; the legend has ``n_labels`` entries.
-    """
-    if kind == "points":
-        n_lines = -(-n_labels // POINT_ENTRIES_PER_LINE)
-        return max(5.6, 3.2 * n_columns), 3.2 * n_rows + 0.9 + 0.2 * n_lines
-    if kind == "scatter":
-        return max(5.6, 3.0 * n_columns), 3.0 * n_rows + 1.2
-    if kind == "images":
-        return 5.6, 0.85 * n_rows + 1.0
-    return (5.6, 4.2) if n_columns == 1 else (7.4, 2.6 * n_rows + 1.2)
+
+def _label(ax: Axes, text: str, x: float, y: float, *, left: bool = False, **style: Any) -> None:
+    """Write a text beside a point, to its right or to its left; `_separate_labels` moves it from others."""
+    place = (-4.0, 0.0, "right") if left else (4.0, 0.0, "left")
+    ax.annotate(
+        text,
+        (x, y),
+        place[:2],
+        textcoords="offset points",
+        ha=place[2],
+        va="center",
+        annotation_clip=False,
+        **style,
+    )
+
+
+def _separate_labels(ax: Axes) -> None:
+    """Move labels that overlap apart: down to the right of their points, up to the left of them."""
+    scale = 72.0 / ax.figure.dpi
+    for side, sign in (("left", -1.0), ("right", 1.0)):
+        labels = [text for text in ax.texts if isinstance(text, Annotation)]
+        texts = [text for text in labels if text.get_horizontalalignment() == side]
+        heights = [sign * scale * ax.transData.transform(text.xy)[1] for text in texts]
+        free = -np.inf
+        for place in np.argsort(heights, kind="stable"):
+            text, height = texts[place], max(heights[place], free)
+            text.set_position((text.get_position()[0], sign * (height - heights[place])))
+            free = height + 1.1 * text.get_fontsize()
 
 
 def _draw_curves(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None:
-    n_steps = int(panel.data["step"].max()) + 1
-    for position, (label, curve) in enumerate(panel.series.items()):
-        style = styles[label]
-        # Staggered markers do not hide each other where curves meet.
-        gap = max(1, min(n_steps // 8, len(curve) // 2))
-        markers = slice(gap * position // len(panel.series), None, gap)
-        ax.fill_between(
-            curve["step"],
-            curve["low"],
-            curve["high"],
-            color=style["color"],
-            alpha=0.15,
-            linewidth=0.0,
-        )
-        ax.plot(
-            curve["step"], curve["mean"], label=label, **style, markevery=markers, clip_on=False
-        )
-    if figure.y_linear_to is not None and "removed" in panel.data:
-        _mark_removals(panel, figure.y_linear_to, ax, styles)
+    is_numbered, is_alone = "component" in panel.data, len(figure.panels) == 1
+    first, last = panel.data["step"].min(), panel.data["step"].max()
+    for position, (label, curves) in enumerate(panel.series.items()):
+        style = {**styles[label], "marker": ""}
+        color = style["color"]
+        for _, curve in curves.groupby("component" if is_numbered else "curve"):
+            step, start, end = curve["step"], curve["mean"].iloc[0], curve["mean"].iloc[-1]
+            ax.fill_between(step, curve["low"], curve["high"], color=color, alpha=0.15, lw=0.0)
+            ax.plot(step, curve["mean"], label=label, **style)
+            if is_numbered and position == 0:
+                _label(ax, str(curve["component"].iloc[0]), first, start, left=True)
+            elif is_alone and not is_numbered:
+                _label(ax, label, last, end, color=color)
     ax.set_xlabel(figure.x_label)
     if figure.x_linear_to is None:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        room = 0.06 * (last - first)
     else:
+        base = 2 if last < 1000 else 10
+        ticks = [base**power for power in range(24) if first <= base**power <= last]
         ax.set_xscale("symlog", linthresh=figure.x_linear_to, linscale=1.2, base=2)
-        ax.set_xticks([step for step in _TICKS if step < n_steps])
+        ax.xaxis.set_major_locator(FixedLocator([first, *ticks] if is_numbered else ticks[::2]))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(PLAIN)
-    ax.set_xlim(0, max(1, n_steps - 1))
+        room = 0.8
+    ax.set_xlim(first - room * is_numbered, max(first + 1, last))
 
 
-def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Styles) -> None:
-    """Mark the step at which half of the repeats have removed an estimate; marks of the same step are stacked."""
-    marked = Counter[int]()
-    for label, curve in panel.series.items():
-        gone = curve["step"][curve["removed"] >= 0.5]
-        if len(gone):
-            step, style = int(gone.iloc[0]), styles[label]
-            height = y_linear_to * marked[step] / len(panel.series)
-            fill = style["color"] if style["fillstyle"] == "full" else "white"
-            ax.plot(
-                step,
-                height,
-                style["marker"],
-                color=style["color"],
-                markerfacecolor=fill,
-                clip_on=False,
-                zorder=4,
-            )
-            marked[step] += 1
-
-
-def _draw_points(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
-    for label, points in panel.series.items():
-        bars = np.nan_to_num([points["mean"] - points["low"], points["high"] - points["mean"]])
+def _draw_points(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None:
+    """Draw ratios to the published numbers in their order, over the margin, and name the outermost."""
+    names = ["mean", "low", "high", "margin_low", "margin_high"]
+    data = panel.data.assign(**panel.data[names].div(panel.data["published"], axis=0))
+    data = data.assign(rank=1 + np.arange(len(data)))
+    margin = data["margin_low"], data["margin_high"]
+    ax.fill_between(data["rank"], *margin, step="mid", color="black", alpha=0.15, linewidth=0.0)
+    ax.axhline(1.0, color="black", linewidth=0.6)
+    for label, own in panel._replace(data=data).series.items():
+        bars = np.nan_to_num([own["mean"] - own["low"], own["high"] - own["mean"]])
         style = {**styles[label], "linestyle": "none", "fillstyle": "none"}
-        ax.errorbar(points["published"], points["mean"], bars, label=label, elinewidth=0.8, **style)
-    values = panel.data[["published", "mean"]].to_numpy()
-    positive = values[values > 0.0]
-    ends = positive.min() / 1.25, positive.max() * 1.25
-    ax.plot(ends, ends, color="0.4", linewidth=0.8, zorder=1)
-    ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
-    ax.set(xlabel=panel.x_label, ylabel=panel.y_label)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(PLAIN)
+        ax.errorbar(own["rank"], own["mean"], bars, label=label, elinewidth=0.5, **style)
+    outside = data[(data["mean"] < margin[0]) | (data["mean"] > margin[1])]
+    low, high = (outside[side] for side in (outside["mean"] < 1.0, outside["mean"] > 1.0))
+    for points, is_left in ((low[:N_NAMED], False), (high[-N_NAMED:], True)):
+        for point in points.to_dict("records"):
+            color = styles[point[data.columns[0]]]["color"]
+            _label(ax, point["label"], point["rank"], point["mean"], left=is_left, color=color)
+    ax.set_xlabel(figure.x_label)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(PLAIN)
 
 
 def _draw_scatter(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
     for label, points in panel.series.items():
         style = {**styles[label], "linestyle": "none"}
-        ax.plot(points["x"], points["y"], label=label, **style, markersize=3.5, markeredgewidth=0.8)
+        ax.plot(points["x"], points["y"], label=label, **style, markersize=2.5)
     ax.set(xlabel=panel.x_label, ylabel=panel.y_label)
-    if panel.scale == "equal":
-        ax.set_aspect("equal", adjustable="datalim")
-    elif panel.scale == "share":
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set_ylim(0.0, 1.0)
+    ax.set_aspect("equal", adjustable="datalim")
 
 
 def _draw_images(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
@@ -280,7 +290,7 @@ def _place_grids(drawing: Drawing, panels: Sequence[Panel]) -> list[Axes]:
         bands[-1] += [index] * n_columns
     n_columns = max(map(len, bands))
     n_rows = panels[0].data["data_set"].nunique()
-    drawing.set_size_inches(1.6 + 0.36 * n_columns, 1.0 + len(bands) * (1.6 + 0.17 * n_rows))
+    drawing.set_size_inches(1.6 + 0.36 * n_columns, len(bands) * (1.6 + 0.17 * n_rows))
     mosaic: list[Any] = [band + [-1] * (n_columns - len(band)) for band in bands]
     axes = drawing.subplot_mosaic(mosaic, empty_sentinel=-1)
     for index, ax in axes.items():
@@ -328,44 +338,57 @@ _DRAW: Mapping[str, Callable[[Panel, Axes, Styles, Figure], None]] = {
 }
 
 
-def _align(figure: Figure, drawing: Drawing) -> None:
-    """Give panels of curves the same scale, with labels at the outer axes alone."""
-    if figure.y_linear_to is not None:
-        for ax in drawing.axes:
+def _align(figure: Figure, drawing: Drawing, n_columns: int) -> None:
+    """Give panels the scale of all means, with labels at the outer axes alone."""
+    axes, data = drawing.axes, pd.concat([panel.data for panel in figure.panels])
+    means = data["mean"] / data.get("published", 1.0)
+    low, high = means.min(), means.max()
+    if figure.panels[0].kind == "points":
+        low, high = 0.8 * low, 1.2 * high
+    elif figure.y_linear_to is not None:
+        subs = (1, 2, 5) if high < 300 * figure.y_linear_to else (1,)
+        locator = SymmetricalLogLocator(base=10, linthresh=figure.y_linear_to, subs=subs)
+        for ax in axes:
             ax.set_yscale("symlog", linthresh=figure.y_linear_to, linscale=0.5)
-            ax.yaxis.set_major_locator(
-                SymmetricalLogLocator(base=10, linthresh=figure.y_linear_to, subs=(1, 2, 5))
-            )
+            ax.yaxis.set_major_locator(locator)
             ax.yaxis.set_major_formatter(PLAIN)
-    top = max(ax.get_ylim()[1] for ax in drawing.axes) * (
-        1.0 if figure.y_linear_to is None else 1.2
-    )
-    for ax in drawing.axes:
-        # The margin below 0 keeps curves at 0 visible.
-        ax.set_ylim(-0.02 * top if figure.y_linear_to is None else -0.1 * figure.y_linear_to, top)
-        ax.label_outer()
-    if len(drawing.axes) == 1:
-        drawing.axes[0].set_ylabel(figure.y_label)
+        low, high = low if low > 0.0 else -0.1 * figure.y_linear_to, 1.2 * high
     else:
+        low = low if low > 0.5 * high else 0.0
+        room = 0.03 * (high - low or 1.0)
+        low, high = low - room, high + room
+    axes[0].set_ylim(low, high)
+    for place, ax in enumerate(axes):
+        ax.tick_params(labelleft=place % n_columns == 0)
+        if place < len(axes) - n_columns:
+            ax.tick_params(labelbottom=False)
+            ax.set_xlabel("")
+    if len(axes) > n_columns:
         drawing.supylabel(figure.y_label, fontsize=matplotlib.rcParams["axes.labelsize"])
+    else:
+        axes[0].set_ylabel(figure.y_label)
 
 
-def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:
-    """Put title and legend above the frames; the entries of curves have long lines."""
+def _add_legend(drawing: Drawing, title: str) -> None:
+    """Put the title above the frames, and a legend of the series unless labels name them all."""
     entries: dict[str, Any] = {}
     for ax in drawing.axes:
+        named = {text.get_text() for text in ax.texts}
         handles, labels = ax.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
+        entries |= {
+            label: handle
+            for handle, label in zip(handles, labels, strict=True)
+            if label and label not in named
+        }
+    width, sizes = drawing.get_figwidth(), [0.6 + 0.06 * len(label) for label in entries]
+    n_columns = len(entries) if sum(sizes) < width else int(width / max(sizes))
     drawing.legend(
         entries.values(),
         entries.keys(),
-        title=title,
+        title="\n".join(_lines(title, width)),
         alignment="left",
         loc="outside upper left",
-        ncols=max(
-            1, min(len(entries), CURVE_ENTRIES_PER_LINE if is_wide else POINT_ENTRIES_PER_LINE)
-        ),
-        handlelength=3.2 if is_wide else 1.0,
+        ncols=max(1, n_columns),
     )
 
 

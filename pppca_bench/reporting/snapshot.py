@@ -170,7 +170,7 @@ class Snapshot(Mapping[str, Table | Document]):
 
     def figures(self, store: Store) -> list[Figure]:
         """Return the figures; their learning curves are read from the database."""
-        figures = build_figures(self.results, store, self.of_means, self.references)
+        figures = build_figures(self.results, store, self.facts, self.of_means, self.references)
         return [
             *figures,
             *(figure for _, own in self._from_modules("figures", store) for figure in own),

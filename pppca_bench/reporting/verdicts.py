@@ -108,6 +108,14 @@ def _scale(number: Number, ours: Summary, rule: Rule) -> _Scale:
     return _FISHER if rule.compare == "correlations" else _IDENTITY
 
 
+def margin_ends(number: Number, ours: Summary, rule: Rule) -> tuple[float, float]:
+    """Return the ends of the margin about a published number, nan without one."""
+    scale, margin = _scale(number, ours, rule), contrast(number, ours, rule).margin
+    centre = scale.to(number.value)
+    reach = scale.to(number.value + margin) - centre
+    return scale.back(centre - reach), scale.back(centre + reach)
+
+
 def off_by_margin(number: Number, ours: Summary, rule: Rule) -> Summary:
     """Return our summary with its mean shifted up by the margin, in the scale of the rule, in which the sd stays."""
     scale, margin = _scale(number, ours, rule), contrast(number, ours, rule).margin

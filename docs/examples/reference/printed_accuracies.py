@@ -41,13 +41,12 @@ def errors(snapshot):
 
 def figures(snapshot, store):  # noqa: ARG001
     """Return further figures; ``store.histories(keys)`` has the learning curves of runs."""
-    points = pd.DataFrame(errors(snapshot), columns=["series", "row", "published", "mean"])
-    points = points.assign(low=points["mean"], high=points["mean"], n=1)
+    points = pd.DataFrame(errors(snapshot), columns=["series", "label", "published", "mean"])
+    margins = {"margin_low": points["published"] - 1.0, "margin_high": points["published"] + 1.0}
+    points = points.assign(low=points["mean"], high=points["mean"], n=1, **margins)
     panels = [Panel("points", "errors", points)] if len(points) else []
-    axes = "printed error (%)", "our error (%)"
-    return [
-        Figure("U4", "Printed and our errors", "", *axes, panels, "Each point is a classifier.")
-    ]
+    axes = "classifiers", "our error ÷ printed error"
+    return [Figure("U4", "Printed and our errors", "", *axes, panels, "Grey: within 1 point.")]
 
 
 def claims(snapshot, figures):  # noqa: ARG001
