@@ -275,6 +275,9 @@ class RankingSpec(Section):
     id: Identifier
     title: Text
     configs: Texts
+    labels: dict[Text, Text] = Field(
+        default_factory=dict
+    )  # of the settings of a config, by its name
     missing: str = ""  # reason to print without a ranking; if set, all runs are ranked if these configs were not run
 
 

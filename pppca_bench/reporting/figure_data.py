@@ -260,10 +260,8 @@ def _published_against_ours(tables: Sequence[Table], references: Sequence[Refere
     panels: list[Panel] = []
     for quantity, rows in points.items():
         if rows:
-            data = pd.DataFrame(rows)
-            ranked = data.iloc[np.argsort(data["mean"] / data["published"], kind="stable")]
             title = f"{'abc'[len(panels)]}) {_COMPARED[quantity]}"
-            panels.append(Panel("points", title, ranked))
+            panels.append(Panel("points", title, pd.DataFrame(rows)))
     shown = {label for panel in panels for label in panel.series}
     missing = tuple(label for label in dict.fromkeys(labels.values()) if label not in shown)
     title = "Published against ours"

@@ -52,7 +52,7 @@ _METADATA: Mapping[str, Mapping[str, None]] = {
 }
 """Metadata that are left out, by format: without date and version, equal drawings give equal bytes."""
 
-N_NAMED = 4
+N_NAMED = 3
 """Largest number of points that are named at each end of their order."""
 
 COLUMNS_PER_BAND = 20
@@ -132,7 +132,7 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     basis = "One run of each method and setting."
     if spread := {"curves": "Bands", "points": "Bars"}.get(kind):
         basis = f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean."
-    width, height = _panel_size(kind, n_rows, n_columns)
+    width, height = _panel_size(figure, n_rows, n_columns)
     drawing = Drawing(figsize=(width * n_columns, height * n_rows), layout="constrained")
     if kind == "grid":
         axes = _place_grids(drawing, figure.panels)
@@ -171,27 +171,24 @@ def _add_note(drawing: Drawing, note: str) -> None:
     drawing.supxlabel("\n".join(lines), x=0.01, horizontalalignment="left", fontsize=7)
 
 
-def _panel_size(kind: str, n_rows: int, n_columns: int) -> tuple[float, float]:
+def _panel_size(figure: Figure, n_rows: int, n_columns: int) -> tuple[float, float]:
     """Return a panel's width and height in inches, by its kind and the grid of the panels."""
+    kind = figure.panels[0].kind
     is_small = n_columns == 1 or (kind, n_columns) == ("scatter", 2)
     width = (COLUMN if is_small else PAGE) / n_columns
-    heights = {"images": 0.5, "scatter": 0.85 * width, "points": 2.4}
-    return width, heights.get(kind, 2.2 if n_rows == 1 else 1.3)
+    if kind == "curves":
+        return width, 1.3 if n_rows > 1 else 2.2 if figure.y_linear_to is None else 3.2
+    return width, {"images": 0.5, "scatter": 0.9 * width}.get(kind, 2.4)
 
 
-def _label(ax: Axes, text: str, x: float, y: float, *, left: bool = False, **style: Any) -> None:
-    """Write a text beside a point, to its right or to its left; `_separate_labels` moves it from others."""
-    place = (-4.0, 0.0, "right") if left else (4.0, 0.0, "left")
-    ax.annotate(
-        text,
-        (x, y),
-        place[:2],
-        textcoords="offset points",
-        ha=place[2],
-        va="center",
-        annotation_clip=False,
-        **style,
-    )
+def _label(
+    ax: Axes, text: str, x: float, y: float, *, left: bool = False, rise: float = 0.0, **style: Any
+) -> None:
+    """Write a text to the right or left of a point, ``rise`` points above it; see `_separate_labels`."""
+    side = "right" if left else "left"
+    offset = -4.0 if left else 4.0, rise
+    place = {"textcoords": "offset points", "annotation_clip": False}
+    ax.annotate(text, (x, y), offset, ha=side, va="center", **place, **style)
 
 
 def _separate_labels(ax: Axes) -> None:
@@ -200,11 +197,14 @@ def _separate_labels(ax: Axes) -> None:
     for side, sign in (("left", -1.0), ("right", 1.0)):
         labels = [text for text in ax.texts if isinstance(text, Annotation)]
         texts = [text for text in labels if text.get_horizontalalignment() == side]
-        heights = [sign * scale * ax.transData.transform(text.xy)[1] for text in texts]
+        points = [sign * scale * ax.transData.transform(text.xy)[1] for text in texts]
+        wanted = [
+            point + sign * text.get_position()[1] for point, text in zip(points, texts, strict=True)
+        ]
         free = -np.inf
-        for place in np.argsort(heights, kind="stable"):
-            text, height = texts[place], max(heights[place], free)
-            text.set_position((text.get_position()[0], sign * (height - heights[place])))
+        for place in np.argsort(wanted, kind="stable"):
+            text, height = texts[place], max(wanted[place], free)
+            text.set_position((text.get_position()[0], sign * (height - points[place])))
             free = height + 1.1 * text.get_fontsize()
 
 
@@ -241,20 +241,23 @@ def _draw_points(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
     """Draw ratios to the published numbers in their order, over the margin, and name the outermost."""
     names = ["mean", "low", "high", "margin_low", "margin_high"]
     data = panel.data.assign(**panel.data[names].div(panel.data["published"], axis=0))
-    data = data.assign(rank=1 + np.arange(len(data)))
+    data = data.sort_values("mean", kind="stable").assign(rank=1 + np.arange(len(data)))
+    series = data.columns[0]
     margin = data["margin_low"], data["margin_high"]
     ax.fill_between(data["rank"], *margin, step="mid", color="black", alpha=0.15, linewidth=0.0)
     ax.axhline(1.0, color="black", linewidth=0.6)
-    for label, own in panel._replace(data=data).series.items():
+    for label in panel.series:
+        own = data[data[series] == label]
         bars = np.nan_to_num([own["mean"] - own["low"], own["high"] - own["mean"]])
         style = {**styles[label], "linestyle": "none", "fillstyle": "none"}
         ax.errorbar(own["rank"], own["mean"], bars, label=label, elinewidth=0.5, **style)
-    outside = data[(data["mean"] < margin[0]) | (data["mean"] > margin[1])]
-    low, high = (outside[side] for side in (outside["mean"] < 1.0, outside["mean"] > 1.0))
-    for points, is_left in ((low[:N_NAMED], False), (high[-N_NAMED:], True)):
+    # A ratio of 0 has no place on a logarithmic axis.
+    low = data[(data["mean"] > 0.0) & (data["mean"] < margin[0])]
+    high = data[(data["mean"] < np.inf) & (data["mean"] > margin[1])]
+    for points, is_left, rise in ((low[:N_NAMED], False, -7.0), (high[-N_NAMED:], True, 7.0)):
         for point in points.to_dict("records"):
-            color = styles[point[data.columns[0]]]["color"]
-            _label(ax, point["label"], point["rank"], point["mean"], left=is_left, color=color)
+            place, color = (point["rank"], point["mean"]), styles[point[series]]["color"]
+            _label(ax, point["label"], *place, left=is_left, rise=rise, color=color)
     ax.set_xlabel(figure.x_label)
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -265,7 +268,7 @@ def _draw_points(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
 def _draw_scatter(panel: Panel, ax: Axes, styles: Styles, _: Figure) -> None:
     for label, points in panel.series.items():
         style = {**styles[label], "linestyle": "none"}
-        ax.plot(points["x"], points["y"], label=label, **style, markersize=2.5)
+        ax.plot(points["x"], points["y"], label=label, **style, markersize=2.2)
     ax.set(xlabel=panel.x_label, ylabel=panel.y_label)
     ax.set_aspect("equal", adjustable="datalim")
 
@@ -318,7 +321,8 @@ def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
             va="center",
         )
     for verdict, shade in SHADES.items():
-        ax.plot([], [], "s", color=shade[0], markeredgecolor="0.5", label=verdict)
+        square = {"color": shade[0], "markeredgecolor": "0.5", "fillstyle": "full"}
+        ax.plot([], [], "s", **square, label=verdict)
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     ax.set_xticks(
         range(len(columns)), [textwrap.fill(name, 24) for name in columns], rotation=90, fontsize=6
@@ -341,10 +345,11 @@ _DRAW: Mapping[str, Callable[[Panel, Axes, Styles, Figure], None]] = {
 def _align(figure: Figure, drawing: Drawing, n_columns: int) -> None:
     """Give panels the scale of all means, with labels at the outer axes alone."""
     axes, data = drawing.axes, pd.concat([panel.data for panel in figure.panels])
-    means = data["mean"] / data.get("published", 1.0)
-    low, high = means.min(), means.max()
+    low, high = data["mean"].min(), data["mean"].max()
     if figure.panels[0].kind == "points":
-        low, high = 0.8 * low, 1.2 * high
+        ratios = data["mean"] / data["published"]
+        known = [1.0, *ratios[(ratios > 0.0) & (data["published"] > 0.0)]]
+        low, high = 0.7 * min(known), 1.4 * max(known)
     elif figure.y_linear_to is not None:
         subs = (1, 2, 5) if high < 300 * figure.y_linear_to else (1,)
         locator = SymmetricalLogLocator(base=10, linthresh=figure.y_linear_to, subs=subs)
@@ -396,7 +401,7 @@ def draw_ranking(spec: RankingSpec, ranking: Ranking, *, titled: bool = True) ->
     """Draw a critical-difference diagram (Demšar 2006, figure 1)."""
     longest = max(len(str(method)) for method in ranking.errors)
     # names on both sides
-    size = (max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks))
+    size = max(PAGE, 3.0 + 0.13 * longest), 0.6 + 0.1 * len(ranking.mean_ranks)
     drawing = Drawing(figsize=size, layout="constrained")
     ax = drawing.subplots()
     ax.grid(visible=False)
@@ -407,9 +412,7 @@ def draw_ranking(spec: RankingSpec, ranking: Ranking, *, titled: bool = True) ->
     ax.spines["top"].set_position("zero")
     _name_methods(ax, ranking, below=_draw_bars(ax, ranking))
     if titled:
-        drawing.suptitle(
-            f"{spec.id}. {spec.title}", x=0.01, horizontalalignment="left", fontsize=10
-        )
+        drawing.suptitle(f"{spec.id}. {spec.title}", x=0.01, horizontalalignment="left", fontsize=8)
     permutations = (
         f" ({ranking.n_problems} problems)" if ranking.n_problems > len(ranking.errors) else ""
     )
@@ -443,7 +446,7 @@ def _draw_bars(ax: Axes, ranking: Ranking) -> int:
         free = (level for level, end in enumerate(level_ends) if end < ranks[first])
         level = next(free, len(level_ends))
         level_ends[level : level + 1] = [ranks[last]]
-        ax.plot(ranks[[first, last]], [-level - 1] * 2, color="black", linewidth=2, zorder=3)
+        ax.plot(ranks[[first, last]], [-level - 1] * 2, "-", marker="", color="black", linewidth=2)
     return -len(level_ends)
 
 
@@ -451,14 +454,12 @@ def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
     """Mark the mean ranks, and draw a line from each to its name; the better half is on the left, the rest right."""
     ranks = ranking.mean_ranks
     n_left = (len(ranks) + 1) // 2
-    ax.plot(
-        ranks, np.zeros(len(ranks)), "o", color="black", markersize=4.5, zorder=3, clip_on=False
-    )
+    ax.plot(ranks, np.zeros(len(ranks)), "o", color="black", fillstyle="full", clip_on=False)
     left = ranks.iloc[0] - _TEXT_MARGIN, "right", "{} ({:.2f}) ", ranks[:n_left]
     right = ranks.iloc[-1] + _TEXT_MARGIN, "left", " ({1:.2f}) {0}", ranks[: n_left - 1 : -1]
     for x, alignment, text, named in (left, right):
         for y, (method, rank) in zip(
             range(below - 1, below - 1 - len(named), -1), named.items(), strict=True
         ):
-            ax.plot([x, rank, rank], [y, y, 0.0], color="black")
+            ax.plot([x, rank, rank], [y, y, 0.0], "-", marker="", color="black", linewidth=0.8)
             ax.text(x, y, text.format(method, rank), va="center", ha=alignment)

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -71,8 +72,15 @@ class Ranking(NamedTuple):
         return float(self.wilcoxon[str(second)][str(first)])
 
 
-def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = None) -> Ranking:
+def rank(
+    cells: Mapping[Cell, CellRuns],
+    facts: Facts,
+    quantity: str | None = None,
+    labels: Mapping[str, str] = MappingProxyType({}),
+) -> Ranking:
     """Rank the methods that were run on all of the largest set of problems that two or more methods share.
+
+    ``labels`` name the settings of configs, by config; other settings are named by what they do not share.
 
     Choice: the misclassification of classes and the squared error of numbers are no common scale, so only problems
     with one error are ranked: ``quantity``, which may also be a score, or by default the error of the largest such set.
@@ -97,10 +105,13 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Facts, quantity: str | None = No
         problem for name in names if name != quantity for mean in of_error[name] for problem in mean
     )
     errors = pd.DataFrame(of_error[quantity], columns=problems).dropna()
-    labels = setting_labels(settings, of=[settings[index] for index in errors.index])
+    titles = setting_labels(settings, of=[settings[index] for index in errors.index])
+    for index, setting in enumerate(settings):
+        configs = {config for runs in setting.cells.values() for config in runs.configs}
+        titles[index] = next((labels[name] for name in labels if name in configs), titles[index])
     families = [facts[problem].family if problem in facts else problem for problem in problems]
     data_sets = (
-        errors.T.set_axis([labels[index] for index in errors.index], axis=1)
+        errors.T.set_axis([titles[index] for index in errors.index], axis=1)
         .groupby(families, sort=False)
         .mean()
     )

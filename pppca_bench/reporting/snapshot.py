@@ -162,10 +162,9 @@ class Snapshot(Mapping[str, Table | Document]):
         rankings = []
         for spec in self.ranking_specs:
             cells = self.results.of_config(*spec.configs)
+            cells = cells or (self.results.cells if spec.missing else {})
             with suppress(StoreError):
-                rankings.append(
-                    (spec, rank(cells or (self.results.cells if spec.missing else {}), self.facts))
-                )
+                rankings.append((spec, rank(cells, self.facts, labels=spec.labels)))
         return rankings
 
     def figures(self, store: Store) -> list[Figure]:
