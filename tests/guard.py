@@ -82,7 +82,7 @@ UNUSED_CURVES = """
     DELETE FROM histories WHERE length(curves) > 20000 OR key NOT IN (
         SELECT plans.key FROM plans JOIN runs USING (key) JOIN cells ON cells.id = cell
         WHERE config IN (
-            'digits_components', 'iris_projections', 'noisy_circle', 'pseudo_pca', 'streaming', 'streaming_curves'
+            'digits_components', 'iris_projections', 'noisy_circle', 'pseudo_pca', 'streaming_curves'
         ) OR json_extract(parameters, '$.tau') = 10
     )
 """
