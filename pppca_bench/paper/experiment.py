@@ -54,7 +54,7 @@ _WITHIN = (
     " Bengio 2003); none where the losses of all folds are equal. Equivalent: the 90 % interval is within ±1 point."
     " Worse or better: not equivalent, and the 95 % interval is above or below 0. Unclear: neither."
 )
-_APART = "In brackets: not tested over data sets, since the method keeps nearly all features."
+_APART = "not tested over data sets, since the method keeps nearly all features."
 
 Record = dict[str, Any]
 Columns = Sequence[tuple[str, str]]
@@ -182,7 +182,7 @@ def experiment_figure(experiment: Experiment, losses: Iterable[Record]) -> Figur
         if group.counted and (own := [loss for loss in losses if loss["_group"] == group])
     ]
     title = f"{experiment.title}: losses by data set, in points"
-    note = f"{_WITHIN} {_APART}"
+    note = f"{_WITHIN} In italics: {_APART}"
     return Figure(
         f"{experiment.id}_matrix", title, "", "", "", panels, note, basis="Means over the folds."
     )
@@ -383,7 +383,7 @@ def _matrix(experiment: Experiment, losses: Sequence[Record]) -> Document:
         "",
         first.headers,
         first.rows,
-        [f"Mean loss [95 % interval] verdict. {_WITHIN} {_APART}"],
+        [f"Mean loss [95 % interval] verdict. {_WITHIN} In brackets: {_APART}"],
         list(rows.values()),
         has_runs=bool(rows),
         others=others,

@@ -46,7 +46,7 @@ class Panel(NamedTuple):
         - points: ``label``, ``published``, ``mean``, ``low``, ``high``, ``n``, and ``margin_low`` and ``margin_high``,
           the ends of the margin about the published number;
         - scatter: ``x``, ``y``; images: ``row``, ``column``, ``value``;
-        - grid: ``data_set``, ``loss``, ``verdict``, ``is_apart``, whether the loss is in brackets.
+        - grid: ``data_set``, ``loss``, ``verdict``, ``is_apart``, whether the loss is in italics.
     x_label, y_label : str
         Labels of the axes, with their units; "" for the figure's labels.
     """

@@ -59,10 +59,10 @@ COLUMNS_PER_BAND = 20
 """Largest number of columns of grids side by side."""
 
 SHADES = {
-    "equivalent": ("#cfe8d5", "black"),
-    "better": ("#7fb8e6", "black"),
-    "worse": ("#8c2d04", "white"),
-    "unclear": ("white", "black"),
+    "equivalent": ("#cfe8d5", "#111111"),
+    "better": ("#7fb8e6", "#111111"),
+    "worse": ("#8c2d04", "#ffffff"),
+    "unclear": ("none", "black"),
 }
 """Colours of the face and the text of a grid's cells by verdict; the faces differ in lightness."""
 
@@ -187,8 +187,8 @@ def _label(
     """Write a text to the right or left of a point, ``rise`` points above it; see `_separate_labels`."""
     side = "right" if left else "left"
     offset = -4.0 if left else 4.0, rise
-    place = {"textcoords": "offset points", "annotation_clip": False}
-    ax.annotate(text, (x, y), offset, ha=side, va="center", **place, **style)
+    style |= {"ha": side, "va": "center", "annotation_clip": False}
+    ax.annotate(text, (x, y), offset, textcoords="offset points", **style)
 
 
 def _separate_labels(ax: Axes) -> None:
@@ -293,7 +293,7 @@ def _place_grids(drawing: Drawing, panels: Sequence[Panel]) -> list[Axes]:
         bands[-1] += [index] * n_columns
     n_columns = max(map(len, bands))
     n_rows = panels[0].data["data_set"].nunique()
-    drawing.set_size_inches(1.6 + 0.36 * n_columns, len(bands) * (1.6 + 0.17 * n_rows))
+    drawing.set_size_inches(1.2 + 0.3 * n_columns, len(bands) * (1.6 + 0.17 * n_rows))
     mosaic: list[Any] = [band + [-1] * (n_columns - len(band)) for band in bands]
     axes = drawing.subplot_mosaic(mosaic, empty_sentinel=-1)
     for index, ax in axes.items():
@@ -310,24 +310,21 @@ def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
         ax.add_patch(
             Rectangle((x - 0.5, y - 0.5), 1.0, 1.0, facecolor=face, edgecolor="0.8", linewidth=0.4)
         )
-        loss = printed(cell["loss"], "+.1f")
+        loss = printed(cell["loss"], "+.1f" if abs(cell["loss"]) < 9.95 else "+.0f")
         ax.text(
             x,
             y,
-            f"({loss})" if cell["is_apart"] else loss,
+            loss,
             color=ink,
-            fontsize=5.5,
+            style="italic" if cell["is_apart"] else "normal",
             ha="center",
             va="center",
         )
     for verdict, shade in SHADES.items():
-        square = {"color": shade[0], "markeredgecolor": "0.5", "fillstyle": "full"}
-        ax.plot([], [], "s", **square, label=verdict)
+        ax.plot([], [], "s", mfc=shade[0], mec="0.5", fillstyle="full", label=verdict)
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    ax.set_xticks(
-        range(len(columns)), [textwrap.fill(name, 24) for name in columns], rotation=90, fontsize=6
-    )
-    ax.set_yticks(range(len(rows)), rows, fontsize=7)
+    ax.set_xticks(range(len(columns)), [textwrap.fill(name, 34) for name in columns], rotation=90)
+    ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.set_title(textwrap.fill(panel.title, 12 + len(columns)))

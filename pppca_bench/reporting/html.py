@@ -89,9 +89,9 @@ def render_report(
     for spec, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
         ranks = Document(f"{spec.id}-ranks", spec.title, "", ranking.headers, rows, remarks)
-        rankings.append(
-            (spec, to_images(draw_ranking, spec, ranking, for_page=True), text_view(ranks))
-        )
+        # A bar over all methods shows no more than the table says.
+        drawn = to_images(draw_ranking, spec, ranking, for_page=True) if ranking.differs else {}
+        rankings.append((spec, drawn, text_view(ranks)))
     configs = [
         _config(name, text, snapshot, store, addresses)
         for name, text in store.config_texts().items()

@@ -67,6 +67,11 @@ class Ranking(NamedTuple):
         title = title if title == "R²" else f"{title[0].lower()}{title[1:]}"
         return ("Method", "Mean rank", f"Mean {title}", "p against the best")
 
+    @property
+    def differs(self) -> bool:
+        """Return whether any two mean ranks differ by Nemenyi's test."""
+        return bool((self.nemenyi < ALPHA).any(axis=None))
+
     def p(self, first: object, second: object) -> float:
         """Return the p value of Wilcoxon's test of two methods."""
         return float(self.wilcoxon[str(second)][str(first)])

@@ -161,8 +161,8 @@ class Snapshot(Mapping[str, Table | Document]):
         """Return the references' rankings with enough runs."""
         rankings = []
         for spec in self.ranking_specs:
-            cells = self.results.of_config(*spec.configs)
-            cells = cells or (self.results.cells if spec.missing else {})
+            others = self.results.cells if spec.missing else {}
+            cells = self.results.of_config(*spec.configs) or others
             with suppress(StoreError):
                 rankings.append((spec, rank(cells, self.facts, labels=spec.labels)))
         return rankings
