@@ -240,7 +240,7 @@ def inline_svg(svg: bytes, id: str, label: str) -> Markup:
     ``id`` makes the drawing's identifiers unique on the page; ``label`` is for screen readers.
     """
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg.decode(), flags=re.DOTALL)
-    text = re.sub(r"(\.\d)\d{2,}", r"\1", text[text.index("<svg") :])
+    text = re.sub(r"(\.\d)\d{2,}(?=[^<>]*>)", r"\1", text[text.index("<svg") :])
     text = re.sub(r' transform="rotate\(-0 [^"]*"| font-family: [^;"]*;', "", text)
     text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
     text = re.sub(r'<g id="[^"]*">', "<g>", text)  # groups are not linked to
