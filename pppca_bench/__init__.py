@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
     from pppca_bench.engines import DGHA, GHA, NEpPCA
     from pppca_bench.experiments.pipeline import pipeline
-    from pppca_bench.experiments.run_config import run
     from pppca_bench.methods.entry import Classifier, Method
+    from pppca_bench.notebook import run
     from pppca_bench.problems import Problem, known_problems, load_problem
     from pppca_bench.problems.given import Table
     from pppca_bench.problems.read_table import read_table
@@ -42,8 +42,8 @@ _NAMES = {
     "classifiers": ("BackpropMLPClassifier", "RpropMLPClassifier"),
     "engines": ("DGHA", "GHA", "NEpPCA"),
     "experiments.pipeline": ("pipeline",),
-    "experiments.run_config": ("run",),
     "methods.entry": ("Classifier", "Method"),
+    "notebook": ("run",),
     "problems": ("Problem", "known_problems", "load_problem"),
     "problems.given": ("Table",),
     "problems.read_table": ("read_table",),

@@ -56,6 +56,12 @@ def error_of(known: Container[str], split: str = "test") -> str:
 SCORES = _GROUPS["scores"]
 """Scores on the test split of runs that store their predictions, by name."""
 
+BALANCED_SCORES = ("balanced_accuracy_percent", "macro_f1_percent")
+"""Scores that give each class the same weight. Runs may choose settings by those on the validation split."""
+
+RECALL, RECALL_END = "recall_", "_percent"
+"""Beginning and end of the names of the classes' recalls, such as ``recall_benign_percent``."""
+
 MEASURES = SCORES | _GROUPS["measures"]
 """Quantities of some methods (``measures_``), by name."""
 
@@ -67,4 +73,7 @@ def described(quantity: str) -> Quantity:
     """Return the quantity of a name; for quantities that only a method knows, the name is the title."""
     if quantity in SIZES:
         return Quantity(quantity, ".0f", is_count=True)
+    if quantity.startswith(RECALL):
+        label = quantity.removeprefix(RECALL).removesuffix(RECALL_END)
+        return Quantity(f"Recall of {label}, %", more_is_better=True)
     return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))

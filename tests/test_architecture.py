@@ -30,11 +30,12 @@ MAY_IMPORT = {
     "classifiers": "base compiled",
     "reducers": "base compiled classifiers",
     "methods": "errors base",
-    "config": "errors runs base yaml_files problems references methods",
+    "config": "errors runs quantities base yaml_files problems references methods",
     "experiments": "errors files runs quantities version compiled base problems store references engines"
     " classifiers reducers methods yaml_files config",
     "reporting": "errors files runs quantities version store references methods",
     "paper": "runs quantities yaml_files store references methods reporting",
+    "notebook": "errors store references experiments reporting yaml_files",
     "cli": "errors files runs quantities version yaml_files problems store references methods config experiments"
     " reporting",
 }

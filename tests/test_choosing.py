@@ -12,9 +12,10 @@ from command_line import printed
 import pppca_bench
 from pppca_bench.config.sections import AUTO_TAUS
 from pppca_bench.experiments import cell
-from pppca_bench.experiments.choosing import _best, run_group
+from pppca_bench.experiments.choosing import run_group
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import CHOOSE_BY, CHOOSE_RETAIN, RunResult, candidates, n_trainings
+from pppca_bench.store.choices import best_candidate
 
 TAUS = [2, 10, 100]
 BASE: dict[str, Any] = {
@@ -38,10 +39,10 @@ def chosen(results: list[RunResult]) -> list[tuple[float, float]]:
     return [(one.values["chosen_tau"], one.values["chosen_data_fraction"]) for one in results]
 
 
-def fixed(problem: Problem) -> dict[tuple[float, float], list[Mapping[str, float]]]:
+def fixed(problem: Problem, **more: object) -> dict[tuple[float, float], list[Mapping[str, float]]]:
     """Return what each setting gives in each repeat, by the ordinary way."""
     found: dict[tuple[float, float], list[Mapping[str, float]]] = {}
-    for spec in specs_of(BASE):
+    for spec in specs_of(BASE | more):
         parameters = dict(spec.cell.parameters)
         (result,) = cell.run_group([spec], problem)
         found.setdefault((parameters["tau"], parameters["data_fraction"]), []).append(result.values)
@@ -50,7 +51,11 @@ def fixed(problem: Problem) -> dict[tuple[float, float], list[Mapping[str, float
 
 def numbers(values: Mapping[str, float]) -> dict[str, float]:
     more = {"chosen_tau", "chosen_data_fraction", "failed_candidates"}
-    return {name: value for name, value in values.items() if name not in TIMES | more}
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in TIMES | more and " at " not in name
+    }
 
 
 def test_a_run_has_the_numbers_of_the_candidate_with_the_least_validation_error(wine):
@@ -65,6 +70,10 @@ def test_a_run_has_the_numbers_of_the_candidate_with_the_least_validation_error(
         }
         assert score[key] == min(score.values())
         assert numbers(result.values) == numbers(by_setting[key][repeat])
+        for (tau, fraction), of in by_setting.items():
+            at = f" at data_fraction={fraction:g}, tau={tau:g}"
+            for name in ("validation_error_percent", "dimensionality"):
+                assert result.values[f"{name}{at}"] == of[repeat][name]
     assert len({tuple(of[0].items()) for of in by_setting.values()}) == 6, "the candidates differ"
 
 
@@ -159,6 +168,19 @@ def test_runs_that_choose_have_other_keys_and_the_same_seeds():
     assert len({spec.cell for spec in choosing}) == 2, "a cell a data fraction, which is not chosen"
 
 
+def test_the_largest_balanced_accuracy_on_the_validation_split_decides(wine):
+    document = BASE | {"choose": ["tau", "data_fraction"], "by": "balanced_accuracy"}
+    by_setting = fixed(wine, predictions=True)
+    name, scores = "validation_balanced_accuracy_percent", set()
+    results = run_group(specs_of(document), wine)
+    for repeat, key in enumerate(chosen(results)):
+        of = {setting: values[repeat][name] for setting, values in by_setting.items()}
+        assert of[key] == max(of.values())
+        assert results[repeat].values[name] == of[key]
+        scores |= set(of.values())
+    assert len(scores) > 3, "the candidates differ"
+
+
 @pytest.mark.slow
 def test_chosen_settings_are_stored_and_tabled(tmp_path):
     document = BASE | {
@@ -194,4 +216,4 @@ def test_candidates_that_differ_by_rounding_are_equal(by, number, retain, expect
     number = number or f"{by}_percent"
     other = np.nextafter(95.0, 0.0 if retain == 95.0 else 96.0)
     tried = [{number: 95.0, "dimensionality": 3.0}, {number: other, "dimensionality": 2.0}]
-    assert _best({CHOOSE_BY: by, CHOOSE_RETAIN: retain}, tried) == expected
+    assert best_candidate({CHOOSE_BY: by, CHOOSE_RETAIN: retain}, tried) == expected

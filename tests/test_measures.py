@@ -10,6 +10,7 @@ from pppca_bench.classifiers import (
     squared_error_percent,
 )
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
+from pppca_bench.experiments.measures import class_scores
 
 # A linear network of one input, y = b + w x, on the points (0, 0) and (1, 1), validated on (1, 0.5), from b = w = 0
 # with steps of 0.1, which grow by 1.2 as long as no gradient changes its sign:
@@ -113,3 +114,17 @@ def test_squared_error_percentage_of_a_regressor_is_of_its_outputs_against_the_t
     )
     two._weights = [np.array([[0.5, 0.0], [0.0, 1.0]])]
     assert two.squared_error_percent([[0.2]], [[0.1, 0.2]]) == pytest.approx(100 * 0.16 / 2)
+
+
+def test_class_scores_are_means_over_the_classes_that_are_there():
+    # Of class 0 three of four are right, of class 2 one of two; class 1, of which there is none, is predicted once.
+    y, predicted = np.array([0, 0, 0, 0, 2, 2]), np.array([0, 0, 0, 1, 2, 0])
+    assert class_scores(predicted, y, ["a", "b", "rare\u200b"]) == pytest.approx(
+        {
+            "accuracy_percent": 100 * 4 / 6,
+            "balanced_accuracy_percent": (75 + 50) / 2,
+            "macro_f1_percent": (200 * 3 / 8 + 200 * 1 / 3) / 2,
+            "recall_a_percent": 75,
+            "recall_'rare\\u200b'_percent": 50,
+        }
+    )

@@ -326,3 +326,15 @@ def test_a_proben1_family_has_all_examples_of_its_permutations():
             data.table.frame.to_numpy()[np.lexsort(data.table.frame.to_numpy().T)],
         )
     assert OwnData("proben1", "flare").read().targets == ("out1", "out2", "out3")
+
+
+@pytest.mark.parametrize(("rare", "is_imbalanced"), [(16, True), (17, False)])
+def test_imbalanced_classes_are_said_before_the_run(tmp_path, rare, is_imbalanced):
+    classes = ["a"] * 60 + ["b"] * (40 - rare) + ["c"] * rare
+    text = "x,y\n" + "".join(f"{n * 7 % 13},{name}\n" for n, name in enumerate(classes))
+    data = data_of(tmp_path, text, duplicates="keep")
+    assert data.problem().has_imbalanced_labels == is_imbalanced
+    assert data.notices == is_imbalanced * [
+        "the classes are imbalanced (a 60 %, b 24 %, c 16 %): always 'a' has an error of 40 %. Read balanced accuracy"
+        " and recall, and choose settings `by: balanced_accuracy` or macro_f1."
+    ]

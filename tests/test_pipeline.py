@@ -111,7 +111,7 @@ def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs)
 def test_stored_predictions_have_the_labels_of_the_table_in_their_own_type(labels):
     y = pd.Series(np.array(labels)[np.arange(60) % 2], name="kind")
     X = pd.DataFrame({"a": np.arange(60) % 2 + np.linspace(0, 0.5, 60), "b": np.linspace(1, 0, 60)})
-    document = DOCUMENT | {"methods": ["pca"], "splits": 1, "repeats": 1}
+    document = DOCUMENT | {"methods": ["pca"], "splits": 1, "repeats": 1, "baselines": False}
     table = pppca_bench.Table(X, y, task="classification")
     (key,) = pppca_bench.run(document, {"own": table}).runs.key
     kept = pppca_bench.load_predictions(key)
@@ -250,3 +250,32 @@ def test_dates_of_new_rows_are_read_as_iso_dates_or_refused():
         match=r"row 0, column 'when' of X: expected dates, got '01/02/2020' and 23 more\.",
     ):
         encode.transform(X.assign(when="01/02/2020"))
+
+
+def test_a_final_pipeline_learns_from_all_rows_with_the_setting_that_is_the_best_over_all_splits():
+    frame = flowers()
+    X, y = frame.drop(columns="kind"), frame["kind"]
+    network = {"method": "pca", "tau": [2, 5, 100]}
+    document = DOCUMENT | {"choose": "tau", "methods": [network, "sklearn.naive_bayes:GaussianNB"]}
+    runs = pppca_bench.run(document, {"own": (X, y)}).runs
+    fitted = pppca_bench.pipeline("own/own/pca/1", problems={"own": (X, y)}, final=True)
+    own = OwnData("given", "own", rule=SplitRule(splits=3))
+    validation = DataSet(own, RawTable(own, frame, ("kind",))).rows(1)[1]
+    others = fitted["encode"].transform(X.drop(index=validation))
+    assert_allclose([others.min(), others.max()], [0, 1])
+    assert_allclose(fitted["reduce"].mean_, others.mean(axis=0))
+    errors = runs[runs.method == "pca"].filter(like="validation_error_percent at tau=").mean()
+    assert errors.is_unique
+    assert f"{fitted['reduce'].tau:g}" == errors.idxmin().rpartition("=")[2]
+    alone = pppca_bench.pipeline(
+        "own/own/sklearn.naive_bayes:GaussianNB/1", problems={"own": (X, y)}, final=True
+    )
+    assert_allclose(alone["classify"].estimator.class_count_, y.value_counts(sort=False))
+    assert set(pickle.loads(pickle.dumps(fitted)).predict(X)) <= set(y)
+
+
+def test_a_final_pipeline_of_a_known_problem_learns_from_its_test_samples_too():
+    document = DOCUMENT | {"problems": ["wine"], "methods": ["pca"], "splits": 1, "repeats": 1}
+    pppca_bench.run(document)
+    fitted, wine = pppca_bench.pipeline("own/wine/pca/0", final=True), load_problem("wine")
+    assert_allclose(fitted["reduce"].mean_, np.vstack([wine.X_train, wine.X_test]).mean(axis=0))

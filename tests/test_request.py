@@ -20,6 +20,7 @@ problems: {problems}
 repeats: 2
 seed: 1
 tau: [5, 10]
+baselines: false
 methods:
   - method: gha
   - method: dgha

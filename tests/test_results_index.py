@@ -9,10 +9,7 @@ from stored_runs import cell_of, run_of
 
 from pppca_bench.reporting.comparison import Comparison
 from pppca_bench.reporting.findings import Answers
-from pppca_bench.reporting.index_page import headline, least_errors, not_run, sources_document
-from pppca_bench.reporting.statistics import summarise
-from pppca_bench.reporting.summary import CellSource
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.index_page import headline, not_run, sources_document
 from pppca_bench.reporting.verdict_shares import RIGHT
 from pppca_bench.runs import ProblemFacts, StoredRun
 
@@ -98,41 +95,4 @@ def test_the_nearness_of_a_source_is_beside_that_of_right_and_wrong_programs():
     shares = [record | {"program": RIGHT}, record | {"program": "exact PCA", "reproduced": 50.0}]
     assert sources_document([one, *others], shares).rows == [
         ["A", "1 of 2 (50 %)", "100 % (ours of these: 50 %)", "exact PCA 50 %", "1"]
-    ]
-
-
-def cell(
-    row: str, column: str, error: float, n_features: float, problem: str = "iris"
-) -> TableCell:
-    ours = {"test_error_percent": summarise([error]), "dimensionality": summarise([n_features])}
-    source = CellSource("small", {"problem": problem}, "", "")
-    return TableCell(
-        row, column, ("test_error_percent", "dimensionality"), "{} ({})", ours, source=source
-    )
-
-
-def test_of_each_problem_the_least_error_and_the_fewest_features_near_it_are_named():
-    cells = [
-        cell("a", "5", 3.0, 1.0),
-        cell("a", "15", 2.0, 4.0),
-        cell("b", "5", 2.9, 2.0),
-        cell("w", "5", 9.0, 9.0, "wine"),
-    ]
-    rows, columns = {name: name for name in "abw"}, {"5": "τ = 5", "15": "τ = 15"}
-    table = Table("X", "", "", "", rows, columns, {(cell.row, cell.column): cell for cell in cells})
-    assert least_errors(table) == [
-        "Least test error: 2.00 % (a, τ = 15); 9.00 % (w, τ = 5).",
-        "Fewest features with an error at most 1 point higher: 1.0 (a, τ = 5); 9.0 (w, τ = 5).",
-    ]
-    assert least_errors(table._replace(cells={})) == []
-    squared = {
-        place: cell._replace(
-            ours={name.replace("_error", "_squared_error"): own for name, own in cell.ours.items()}
-        )
-        for place, cell in table.cells.items()
-        if cell.row == "w"
-    }
-    assert least_errors(table._replace(cells=squared)) == [
-        "Least test squared error: 9.00 % (w, τ = 5).",
-        "Fewest features with a squared error at most 1 point higher: 9.0 (w, τ = 5).",
     ]

@@ -13,7 +13,7 @@ import pppca_bench
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.cell import make_classifier
 from pppca_bench.experiments.request import read_request
-from pppca_bench.experiments.run_config import Completed
+from pppca_bench.notebook import Completed
 from pppca_bench.paper.networks import rule_network
 from pppca_bench.problems import OwnData, open_problem
 from pppca_bench.store.database import Store
@@ -23,6 +23,7 @@ DOCUMENT = {
     "seed": 3,
     "splits": 2,
     "tau": 10,
+    "baselines": False,
     "methods": [{"method": "pca", "portrait": True}],
     "classifier": {"hidden": [3], "max_epochs": 20},
 }
@@ -122,7 +123,7 @@ def config_file(folder: Path, problems: str) -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / "own.yaml"
     text = f"name: {folder.name}\nproblems: [{problems}]\nrepeats: 1\nseed: 1\ntau: 5\nmethods: [{{method: pca}}]\n"
-    path.write_text(text)
+    path.write_text(f"{text}baselines: false\n")
     return path
 
 
@@ -186,21 +187,23 @@ def consoles(text: str) -> list[tuple[list[str], str]]:
 
 
 @pytest.mark.slow
-def test_the_worked_example_prints_what_the_document_shows():
+def test_the_commands_of_the_worked_example_say_what_the_document_says():
     text = EXAMPLE.read_text(encoding="utf-8")
     folder = EXAMPLE.parent / "examples" / "own_data"
     assert text.split("```yaml\n")[1].split("```")[0] == (folder / "own.yaml").read_text(
         encoding="utf-8"
     )
-    for path in folder.iterdir():
+    table = EXAMPLE.parents[1] / "data" / "uci" / "page_blocks.csv.xz"
+    for path in (folder / "own.yaml", table):
         Path(path.name).write_bytes(path.read_bytes())
-    said = {}
-    for command, shown in consoles(text):
-        said[command[0]] = printed(*command)
-        lines = [line.rstrip() for line in said[command[0]].strip().splitlines()]
-        assert not shown or lines == shown.strip().splitlines()
-    assert "penguins.csv (11), DGHA, 100%" in said["run"]
-    assert "Means over 10 repeats." in said["run"]
+    said = {command[0]: printed(*command) for command, _ in consoles(text)}
+    assert "always 'negative' has an error of 9.5 %" in said["data"]
+    assert "9.5 %" in text.split("```console")[1]
+    assert "page_blocks.csv.xz (10), majority class" in said["run"]
+    assert "Recommended by the validation balanced accuracy: " in said["run"]
+    assert "Balanced accuracy, % on page_blocks.csv.xz" in said["rank"]
+    fitted = pppca_bench.pipeline("pages/page_blocks.csv.xz/pca/0", final=True)
+    assert set(fitted.predict(pppca_bench.read_table(table.name))) == {"negative", "positive"}
 
 
 @pytest.mark.parametrize(
@@ -214,11 +217,11 @@ def test_the_worked_example_prints_what_the_document_shows():
         ),
         (
             ["iris", "--target", "y"],
-            "expected --target, --task, --drop, --read and --html with a table alone",
+            "expected --target, --task, --drop, --text, --read and --html with a table alone",
         ),
         (
             ["demo.yaml", "--drop", "y"],
-            "expected --target, --task, --drop, --read and --html with a table alone",
+            "expected --target, --task, --drop, --text, --read and --html with a table alone",
         ),
         (["sklearn:iris", "--target", "z"], "sklearn:iris: expected a column 'z'"),
     ],
@@ -278,3 +281,53 @@ def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gai
         assert errors["pca"] < errors["all_features"] - 10.0
     else:
         assert errors["pca"] == pytest.approx(errors["all_features"], abs=1.0)
+
+
+def test_baselines_run_beside_the_methods_on_own_data_and_imbalanced_classes_have_scores(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), np.repeat(["often", "rare"], [68, 12])
+    document = {name: value for name, value in DOCUMENT.items() if name != "baselines"}
+    with pytest.warns(UserWarning, match="imbalanced .often 85 %, rare 15 %.: always 'often' has"):
+        runs = pppca_bench.run(
+            document | {"problems": ["own", "iris"]}, {"own": (X, y)}, results=tmp_path
+        ).runs
+    assert set(runs.method[runs.problem == "iris"]) == {"pca"}
+    own = runs[runs.problem == "own"]
+    assert set(own.method) == {"pca", "all_features", "majority_class"}
+    assert set(own["classifier.hidden"][own.method == "all_features"]) == {"[3]"}
+    constant = own[own.method == "majority_class"]
+    assert set(constant["recall_often_percent"]) == {100.0}
+    assert set(constant["recall_rare_percent"]) == {0.0}
+    assert set(constant["balanced_accuracy_percent"]) == {50.0}
+    assert runs[runs.problem == "iris"]["balanced_accuracy_percent"].isna().all()
+    shown = printed("tables", "--results", tmp_path, "--table", "class_scores")
+    assert "Recall of rare, %" in shown
+    line = pppca_bench.run(document, {"line": (X, X[:, 0])}, results=tmp_path).runs
+    assert set(line.method) == {"pca", "all_features"}
+
+
+def test_a_notebook_shows_the_table_the_recommendation_and_the_methods_in_pairs(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    document = DOCUMENT | {"methods": ["pca", "all_features"], "repeats": 2}
+    done = pppca_bench.run(document, {"own": (X, X[:, 0] > 0)}, results=tmp_path)
+    page = done._repr_html_()
+    texts = [text.strip() for text in re.findall("<td[^>]*>(.*?)</td>", page)]
+    mean = done.runs[done.runs.method == "pca"].test_error_percent.mean()
+    assert texts[0] == "own (3), PCA"
+    assert [text for text in texts if text.startswith(f"{mean:.2f} (")]
+    for text in ("<p>Recommended by the validation error: own (3), ", "PCA, τ = 10 − all features"):
+        assert text in page
+
+
+def test_scores_of_classes_do_not_choose_on_numbers_to_approximate(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    document = DOCUMENT | {"tau": "auto", "methods": ["pca"], "splits": 1, "repeats": 1}
+    said = (
+        r"problems\[0\]: expected a classification problem, since the config has `by: macro_f1`, got line, which is"
+        r" approximation\. Set `by: validation_error`\."
+    )
+    with pytest.raises(ConfigError, match=said):
+        pppca_bench.run(document | {"by": "macro_f1"}, {"line": (X, X[:, 0])}, results=tmp_path)
+    by_error = document | {"by": "validation_error"}
+    done = pppca_bench.run(by_error, {"line": (X, X[:, 0])}, results=tmp_path)
+    assert done.outcome.n_done == 1

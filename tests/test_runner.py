@@ -404,7 +404,9 @@ def test_each_result_names_its_configs(open_store):
 
 def requested(folder: Path, **changes: object) -> Request:
     """Return what a config asks for whose problem is the file own.dt beside it."""
-    document = small(*METHODS, **{"problems": ["own.dt"], "tau": [20], **changes})
+    document = small(
+        *METHODS, **{"problems": ["own.dt"], "tau": [20], "baselines": False, **changes}
+    )
     (folder / "a.yaml").write_text(yaml.safe_dump(document))
     return read_request([folder / "a.yaml"])
 

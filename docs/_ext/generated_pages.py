@@ -37,8 +37,10 @@ _WHOLE = {
     "methods": "Sections with `method: NAME` and any keys of that method. `NAME` is short for `{method: NAME}`.",
     "classifier": "A section with `rule: NAME` and any keys of that classifier; without it, `rule: rprop`.",
     "choose": "Parameters for which [each run chooses](own_data.md#which-τ-and-r) one of the config's values.",
-    "by": "Choose by the error on the validation split, or by the retained variance of the training split.",
+    "by": "Choose by error, balanced accuracy or macro F1 on the validation split, or by the retained variance of the"
+    " training split.",
     "retain": "Variance to retain with `by: retained_variance`, in percent.",
+    "baselines": "`false` runs no [baselines](own_data.md#what-to-compare-with) beside the methods on own data.",
     "predictions": "`true` stores the predictions of each run for the test split, and adds scores.",
 }
 """Descriptions of the keys of a config; a key that is missing here ends the build."""

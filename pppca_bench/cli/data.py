@@ -79,6 +79,7 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
     "--task", type=click.Choice(("classification", "approximation")), help="Task of the target."
 )
 @click.option("--drop", "dropped", multiple=True, help="Column of a table to leave out.")
+@click.option("--text", "texts", multiple=True, help="Column of free text (repeatable).")
 @click.option(
     "--read",
     "keys",
@@ -93,6 +94,7 @@ def data_describe(
     targets: tuple[str, ...],
     task: Task | None,
     dropped: tuple[str, ...],
+    texts: tuple[str, ...],
     keys: tuple[str, ...],
     page: Path | None,
     data_dir: Path | None,
@@ -113,12 +115,13 @@ def data_describe(
         "target": targets,
         "task": task,
         "drop": dropped,
+        "text": texts,
         "read_keys": parse_read_keys(keys),
     }
     is_config = problem.endswith((".yaml", ".yml"))
     asked = None if is_config else own_data_of(problem, **declared)
     if any((*declared.values(), page)) and not isinstance(asked, OwnData):
-        expected = "--target, --task, --drop, --read and --html with a table alone"
+        expected = "--target, --task, --drop, --text, --read and --html with a table alone"
         raise click.UsageError(f"expected {expected}, got them with {problem}.")
     mistakes = []
     for number, own in enumerate(problems_of(Path(problem)) if asked is None else [asked]):

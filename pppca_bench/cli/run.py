@@ -251,8 +251,8 @@ def _workers(
 def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     """Write the tables of each config; print them or, for many configs, their folders."""
     from pppca_bench.cli.tables import write_by_config
-    from pppca_bench.reporting.index_page import least_errors
     from pppca_bench.reporting.own_tables import RETAINED
+    from pppca_bench.reporting.recommendation import recommendations
     from pppca_bench.reporting.table import Table
     from pppca_bench.reporting.table_text import render
 
@@ -269,7 +269,7 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         click.echo(render(*shown, form="terminal"), nl=False)
         for table in shown:
             if isinstance(table, Table) and table.id == "X":
-                click.echo("".join(f"\n{line}\n" for line in least_errors(table)), nl=False)
+                click.echo("".join(f"\n{line}\n" for line in recommendations(table)), nl=False)
         end = f"No table shows the runs of {name}."
         if tables:
             end = f"\nThe tables of {name} are in {folder}."

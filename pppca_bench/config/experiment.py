@@ -27,6 +27,7 @@ from pppca_bench.config.sections import (
     By,
     ClassifierSection,
     Context,
+    MethodRequest,
     Names,
     Repeats,
     distinct,
@@ -34,6 +35,7 @@ from pppca_bench.config.sections import (
     read_thresholds,
 )
 from pppca_bench.errors import ConfigError, nearest
+from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
 from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, Source
 from pppca_bench.runs import CHOOSE
@@ -188,6 +190,11 @@ Problems = Annotated[
 Methods = tuple[Annotated[Any, PlainValidator(read_method)], ...]
 
 
+def _is_of_a_user(problem: str | OwnData) -> bool:
+    """Return whether a problem's data are a user's: no known problem, and no data set that has a name."""
+    return not problem.is_named if isinstance(problem, OwnData) else problem.endswith(".dt")
+
+
 class Config(Section):
     """Config of an experiment: problems x methods x settings x repeats.
 
@@ -206,6 +213,7 @@ class Config(Section):
     by: By = "validation_error"
     retain: Percent = 95.0
     predictions: bool = False
+    baselines: bool = True
     tau: Annotated[Any, PlainValidator(partial(read_thresholds, Parameter("tau", Tau, None)))] = (
         None
     )
@@ -232,11 +240,44 @@ class Config(Section):
     @field_validator("retain", mode="after")
     @classmethod
     def _check_retain(cls, value: float, info: ValidationInfo) -> float:
-        if info.data.get("by") == "validation_error":
-            raise broken_rule(
-                "expected retain only with by: retained_variance, got by: validation_error"
-            )
+        if (by := info.data.get("by", "retained_variance")) != "retained_variance":
+            raise broken_rule(f"expected retain only with by: retained_variance, got by: {by}")
         return value
+
+    @field_validator("methods", mode="after")
+    @classmethod
+    def _add_baselines(
+        cls, methods: tuple[MethodRequest, ...], info: ValidationInfo
+    ) -> tuple[MethodRequest, ...]:
+        """Add the baselines that the config does not name, with the classifier of its first method that has one.
+
+        Choice: they run only on the data of a user, where no source says how good all features or a constant answer
+        are; a config of known problems has the runs that it names.
+        """
+        makers = [method for method in methods if method.entry.makes != "measures"]
+        has_data = any(map(_is_of_a_user, info.data.get("problems", ())))
+        if not (makers and has_data and info.data.get("baselines")):
+            return methods
+        networks = [method.classifier for method in makers if method.classifier]
+        network = networks[0] if networks else info.data.get("classifier", {})
+        named = [method.entry.name for method in methods]
+        return methods + tuple(
+            read_method(name, info)._replace(
+                classifier=network if entry.makes == "features" else {}, is_added=True
+            )
+            for name, entry in METHODS.items()
+            if entry.is_baseline and name not in named
+        )
+
+    def methods_on(self, problem: str | OwnData, task: str) -> list[MethodRequest]:
+        """Return the methods to run on a problem: the config's and, on a user's data, baselines for its task."""
+        is_own = _is_of_a_user(problem)
+        return [
+            method
+            for method in self.methods
+            if not method.is_added
+            or (is_own and (task == "classification" or not method.entry.needs_classes))
+        ]
 
     @model_validator(mode="after")
     def _check(self) -> Self:

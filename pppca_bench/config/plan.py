@@ -28,6 +28,7 @@ class Identity(NamedTuple):
     label: str  # name of the problem in cells and tables
     data_sha256: str
     seeded_as: str  # part of the seeds: name of a known problem or data set, or digest of user-defined data
+    task: str = "classification"
 
 
 Identities = Mapping[str | OwnData, Identity]
@@ -53,8 +54,9 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
     """
     runs: dict[str, RunSpec] = {}
     places = itertools.count()
-    for identity in map(problems.__getitem__, config.problems):
-        for method in config.methods:
+    for problem in config.problems:
+        identity = problems[problem]
+        for method in config.methods_on(problem, identity.task):
             seeds = [
                 derive_seed(
                     config.seed,
@@ -74,12 +76,16 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
 
 
 def count_runs(config: Config, *, repeats: int | None = None) -> int:
-    """Return the number of runs that `expand` has to consider, without expanding the config."""
-    n_of_a_problem = 0
-    for method in config.methods:
+    """Return the number of runs that `expand` has to consider at most, without expanding the config."""
+    n_runs = 0
+    for method in (
+        method
+        for problem in config.problems
+        for method in config.methods_on(problem, "classification")
+    ):
         n_cells = math.prod(map(len, [*method.grid.values(), *method.classifier.values()]))
-        n_of_a_problem += n_cells * (method.repeats if repeats is None else repeats)
-    return len(config.problems) * n_of_a_problem
+        n_runs += n_cells * (method.repeats if repeats is None else repeats)
+    return n_runs
 
 
 def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int:

@@ -33,6 +33,7 @@ from pppca_bench.methods.protocol import (
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.third_party import check_not_shadowed, is_path
 from pppca_bench.problems import OwnData
+from pppca_bench.quantities import BALANCED_SCORES
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, SIGNS, THRESHOLD, Scalar
 from pppca_bench.yaml_files.section import Section, broken_rule, expected_but_got, yaml_text
 
@@ -46,7 +47,7 @@ Grid = Mapping[str, tuple[Scalar, ...]]
 """Values of each parameter, by key; a single value if the config does not vary the parameter."""
 
 Repeats = Annotated[int, Ge(1), Le(10_000)]
-By = Literal["validation_error", "retained_variance"]
+By = Literal["validation_error", "retained_variance", "balanced_accuracy", "macro_f1"]
 Names = Annotated[tuple[str, ...], MinLen(1), MaxLen(10)]
 
 _STORABLE = (float, int, str, type(None))
@@ -63,13 +64,14 @@ class MethodRequest(NamedTuple):
     """Method of a config: values of its parameters and of the following classifiers, with defaults.
 
     ``classifier`` contains ``rule``, the parameters of the classifier, and ``base.<key>`` for members of an ensemble;
-    it is empty without a classifier.
+    it is empty without a classifier. ``is_added`` distinguishes baselines that the config does not name.
     """
 
     entry: Method
     grid: Grid
     classifier: Grid
     repeats: int
+    is_added: bool = False
 
     @property
     def entries(self) -> list[Method | Classifier]:
@@ -274,7 +276,8 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
         grid |= _choice(
             entry, candidates, config.get("by", "validation_error"), config.get("retain", 95.0)
         )
-    if config.get(PREDICTIONS) and entry.makes != "measures":
+    is_scored = config.get(PREDICTIONS) or f"{config.get('by')}_percent" in BALANCED_SCORES
+    if is_scored and entry.makes != "measures":
         grid[PREDICTIONS] = (True,)
     if given.get(PORTRAIT):
         grid[PORTRAIT] = (True,)
@@ -312,8 +315,8 @@ def _check_grid(entry: Method | Classifier, grid: Grid) -> None:
 def _choice(entry: Method, candidates: Grid, by: By, retain: float) -> dict[str, tuple[Any, ...]]:
     """Return the values of a method whose runs choose among candidates: all candidates of a name are a single value.
 
-    The runs choose the least error on the validation split, or the fewest features that retain a percentage of the
-    variance of the training split.
+    The runs choose the least error or the largest score on the validation split, or the fewest features that retain a
+    percentage of the variance of the training split.
     """
     if entry.makes == "measures":
         raise broken_rule(

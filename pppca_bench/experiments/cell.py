@@ -18,6 +18,7 @@ from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import rounded
 from pppca_bench.experiments.measures import (
     as_matrix,
+    class_scores,
     error_percent,
     figure_arrays,
     measure_reconstruction,
@@ -37,7 +38,8 @@ from pppca_bench.methods.protocol import (
     contract_of,
 )
 from pppca_bench.problems import Problem
-from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result, grouped
+from pppca_bench.quantities import BALANCED_SCORES
+from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, failed_result, grouped
 
 HISTORY_NODES = 10
 """Number of nodes whose variances are stored: the slides' figures draw at most nine (F3, cancer1)."""
@@ -157,6 +159,14 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
     """
     (method,) = fit_methods([spec], [problem])
     return method.reducer, method.classifier or _train([method])[0]
+
+
+def takes_validation(cell: Cell, task: str) -> bool:
+    """Return whether a cell's method, or a classifier after or within it, takes the validation split."""
+    rules = [str(value) for name, value in cell.classifier if name in ("rule", "base.rule")]
+    contracts = [contract_of(find_method(cell.method))]
+    contracts += [contract_of(find_classifier(rule), task) for rule in rules]
+    return any(contract.takes_validation for contract in contracts)
 
 
 def fit_methods(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[FittedMethod]:
@@ -363,6 +373,8 @@ def _with_errors(method: FittedMethod) -> RunResult:
     values |= getattr(classifier, "measures_", {})
     targets = (problem.y_train, problem.y_validation, problem.y_test)
     is_network = hasattr(classifier, "squared_error_percent")
+    keeps = bool(dict(spec.cell.parameters).get(PREDICTIONS))
+    is_scored = keeps or problem.has_imbalanced_labels
     with contained(spec, 2):
         for split, X, y in zip(
             ("train", "validation", "test"), method.splits, targets, strict=True
@@ -374,14 +386,17 @@ def _with_errors(method: FittedMethod) -> RunResult:
             # A network's own squared errors stand: the least training error, and the same validation error.
             stands = is_network and problem.n_classes is None
             values[f"{split}_{name}"] = values.get(f"{split}_{name}", error) if stands else error
+            if split == "validation" and is_scored and problem.n_classes is not None:
+                own = class_scores(predicted, y, range(problem.n_classes))
+                values |= {f"{split}_{score}": own[score] for score in BALANCED_SCORES}
         if is_network:
             given = copy_for_third_party(X, spec), copy_for_third_party(y, spec)
             values["test_squared_error_percent"] = classifier.squared_error_percent(*given)
-        if dict(spec.cell.parameters).get(PREDICTIONS):
+        if is_scored:
             scores, kept = score_predictions(
                 classifier, copy_for_third_party(X, spec), predicted, problem
             )
-            values, history = values | scores, history | kept
+            values, history = values | scores, history | (kept if keeps else {})
     return RunResult(spec.key, "done", values=values, history=history)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from pppca_bench.experiments import cell as cells
-from pppca_bench.methods.protocol import STORAGE_FLAGS
+from pppca_bench.methods.protocol import PORTRAIT
 from pppca_bench.problems import Problem
-from pppca_bench.quantities import DECIMALS, error_of
 from pppca_bench.runs import (
     CHOOSE,
     CHOOSE_BY,
-    CHOOSE_RETAIN,
     CHOSEN,
     Parameters,
     RunResult,
@@ -24,6 +22,7 @@ from pppca_bench.runs import (
     failed_result,
     grouped,
 )
+from pppca_bench.store.choices import best_candidate, values_of_candidates
 
 
 def with_settings(spec: RunSpec, chosen: Parameters, without: Collection[str] = ()) -> RunSpec:
@@ -52,11 +51,8 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     The candidates of a run have its seed. Their problem has a copy of the validation split in place of the test split,
     so that the choice cannot depend on the test split; then the chosen candidate learns again, and is tested.
 
-    Choice: of the candidates with the least validation error, the first with the fewest features is chosen; failed
-    candidates are ignored. By retained variance, the candidate with the fewest features that retains enough is chosen
-    or, if no candidate does, the candidate that retains most.
-
-    Choices such as ``chosen_tau`` are among the values of the results.
+    `best_candidate` chooses; failed candidates are ignored. Choices such as ``chosen_tau``, and the values of all
+    candidates that were compared, are among the values of the results.
     """
     among, rule = candidates(specs[0].cell), dict(specs[0].cell.parameters)
     if among == [()]:
@@ -67,7 +63,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     only_method = rule[CHOOSE_BY] == "retained_variance"
     tried = [
         cells.run_group(
-            [with_settings(spec, candidate, STORAGE_FLAGS) for spec in specs],
+            [with_settings(spec, candidate, {PORTRAIT}) for spec in specs],
             blind,
             only_method=only_method,
         )
@@ -78,10 +74,8 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
         failed_result(spec, first.error or error)
         for spec, first in zip(specs, tried[0], strict=True)
     ]
-    best = [
-        _best(rule, [outcome.values for outcome in outcomes])
-        for outcomes in zip(*tried, strict=True)
-    ]
+    compared = [[outcome.values for outcome in outcomes] for outcomes in zip(*tried, strict=True)]
+    best = [best_candidate(rule, values) for values in compared]
     for choice, indices in grouped(range(len(specs)), best.__getitem__).items():
         if choice is None:
             continue
@@ -91,26 +85,9 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
             indices, cells.run_group(again, [problems[i] for i in indices]), strict=True
         ):
             n_failed = sum(outcomes[index].status == "failed" for outcomes in tried)
-            more = chosen | {"failed_candidates": n_failed} if result.status == "done" else {}
-            results[index] = replace(result, values={**result.values, **more})
+            more = chosen | {"failed_candidates": n_failed}
+            more |= values_of_candidates(specs[index].cell, compared[index])
+            if result.status == "done":
+                result = replace(result, values={**result.values, **more})
+            results[index] = result
     return results
-
-
-def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> int | None:
-    """Return the index of the best candidate; None if no candidate has the value to compare."""
-    by_error = rule[CHOOSE_BY] == "validation_error"
-    names = set().union(*tried)
-    number = error_of(names, "validation") if by_error else f"{rule[CHOOSE_BY]}_percent"
-    sizes = {
-        index: values["dimensionality"] for index, values in enumerate(tried) if number in values
-    }
-    if not sizes:
-        return None
-    measured = {index: round(tried[index][number], DECIMALS) for index in sizes}
-    if by_error:
-        return min(sizes, key=lambda index: (measured[index], sizes[index], index))
-    retain = cast("float", rule[CHOOSE_RETAIN])
-    enough = [index for index in sizes if measured[index] >= retain]
-    if not enough:
-        return max(sizes, key=lambda index: (measured[index], -index))
-    return min(enough, key=lambda index: (sizes[index], -measured[index], index))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from pppca_bench.base.projection import max_variances
 from pppca_bench.classifiers import squared_error_percent
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.problems import Problem
-from pppca_bench.quantities import MEASURES, QUANTITIES
+from pppca_bench.quantities import BALANCED_SCORES, MEASURES, QUANTITIES, RECALL, RECALL_END
 from pppca_bench.runs import RunResult, RunSpec, failed_result
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
@@ -48,9 +49,8 @@ def score_predictions(
     Returns
     -------
     dict of str to float
-        Scores, named as in `pppca_bench.quantities.SCORES`. For classes: accuracy, balanced accuracy and macro F1 (both
-        over the classes of the test split) and, if there are class probabilities, log loss. For numbers: R², the mean
-        over targets.
+        Scores, named as in `pppca_bench.quantities.SCORES`. For classes: those of `class_scores` and, if there are
+        class probabilities, log loss. For numbers: R², the mean over targets.
     dict of str to array
         Targets, predictions and, if there are any, probabilities of shape (n_test, n_classes).
     """
@@ -62,19 +62,32 @@ def score_predictions(
         # R² is undefined for one example, and for targets that do not vary.
         is_defined = len(y) > 1 and np.ptp(y, axis=0).all()
         return {"r2": float(metrics.r2_score(y, predicted))} if is_defined else {}, kept
-    means: dict[str, Any] = {"labels": np.unique(y), "average": "macro", "zero_division": 0.0}
-    # Balanced accuracy is the mean recall over the classes of the test split; this call does not warn of other classes.
-    scores = {
-        "accuracy_percent": 100.0 * float(metrics.accuracy_score(y, predicted)),
-        "balanced_accuracy_percent": 100.0 * float(metrics.recall_score(y, predicted, **means)),
-        "macro_f1_percent": 100.0 * float(metrics.f1_score(y, predicted, **means)),
-    }
+    scores = class_scores(predicted, y, problem.classes or range(problem.n_classes))
     if hasattr(estimator, "predict_proba"):
         kept[PROBABILITIES] = probabilities_of(estimator, X, problem.n_classes)
         scores["log_loss"] = float(
             metrics.log_loss(y, kept[PROBABILITIES], labels=np.arange(problem.n_classes))
         )
     return scores, kept
+
+
+def class_scores(
+    predicted: NDArray[Any], y: NDArray[Any], labels: Sequence[object]
+) -> dict[str, float]:
+    """Return accuracy, balanced accuracy, macro F1, and the recall of each class, in percent.
+
+    Balanced accuracy and macro F1 are means over the classes in y, class indices of shape (n_samples,), and only these
+    have a recall. ``labels`` are the labels of the indices.
+    """
+    present = np.unique(y)
+    right = np.array([np.sum((y == index) & (predicted == index)) for index in present])
+    n, n_predicted = (np.array([np.sum(of == index) for index in present]) for of in (y, predicted))
+    recalls, f1 = 100.0 * right / n, 200.0 * right / (n + n_predicted)
+    scores = (100.0 * float(np.mean(predicted == y)), float(recalls.mean()), float(f1.mean()))
+    return dict(zip(("accuracy_percent", *BALANCED_SCORES), scores, strict=True)) | {
+        f"{RECALL}{name if (name := str(labels[index])).isprintable() else ascii(name)}{RECALL_END}": recall
+        for index, recall in zip(present, recalls.tolist(), strict=True)
+    }
 
 
 def as_matrix(made: Any, where: str = "expected a matrix of numbers") -> Floats:

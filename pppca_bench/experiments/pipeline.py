@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +18,9 @@ from sklearn.utils.metaestimators import available_if
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.config.plan import algorithms_of
 from pppca_bench.errors import ConfigError, DataError, StoreError
-from pppca_bench.experiments.cell import fit_run
-from pppca_bench.experiments.choosing import with_choice
+from pppca_bench.experiments.cell import fit_run, takes_validation
+from pppca_bench.experiments.choosing import with_choice, with_settings
+from pppca_bench.experiments.given_data import GivenData, saved, with_given
 from pppca_bench.experiments.measures import (
     as_matrix,
     error_percent,
@@ -26,7 +28,6 @@ from pppca_bench.experiments.measures import (
     probabilities_of,
 )
 from pppca_bench.experiments.request import read_request
-from pppca_bench.experiments.run_config import GivenData, saved, with_given
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.third_party import extend_sys_path
 from pppca_bench.problems import (
@@ -39,9 +40,11 @@ from pppca_bench.problems import (
     registered,
 )
 from pppca_bench.problems.encode import FrozenEstimator, TrainingRange
+from pppca_bench.problems.splits import Indices, Parts
 from pppca_bench.quantities import error_of
 from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE, RESULTS
+from pppca_bench.store.choices import recommended
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import find_run
 from pppca_bench.yaml_files.source import parse_yaml
@@ -55,8 +58,14 @@ def pipeline(
     problems: GivenData | None = None,
     data_dir: str | Path | None = None,
     unseen: Literal["refuse", "ignore"] = "refuse",
+    final: bool = False,
 ) -> Pipeline:
     """Fit the reducer and classifier of a stored run again, with the same seed, settings, training and validation rows.
+
+    With ``final``, they are fitted to all rows, to predict new rows: the validation rows of the run's split stop
+    networks, and all other rows are training rows. If nothing stops early, all rows are training rows. Settings that
+    runs choose are those that are the best over all runs with the same candidates. No row is left to test this model:
+    the test errors of the runs, on all splits, estimate its error.
 
     The method is imported from the module that the run names: use only results that you trust.
 
@@ -74,6 +83,8 @@ def pipeline(
         First folder to look for Proben1 files.
     unseen : {"refuse", "ignore"}, default "refuse"
         Whether `predict` raises ValueError for a category that is not in the table, or encodes it as no category.
+    final : bool, default False
+        Whether to fit all rows, with the recommended settings.
 
     Returns
     -------
@@ -104,12 +115,32 @@ def pipeline(
         spec, result = store.runs_by_key([key])[key]
         texts = store.config_texts()
         asking = {name: texts[name] for name in store.configs_of(key)}
+        repeats = store.runs_of_cell(key) if final else []
     result = _checked(spec, result)
+    values = [other.values for _, other in repeats if other and other.status == "done"]
+    best = recommended(spec.cell, values)
+    spec = with_settings(spec, best[0]) if best else with_choice(spec, result)
     with saved(problems or {}) as given:
         problem, data, split = _opened(
             spec, asking, folder, given, Path(data_dir) if data_dir else None
         )
-    return _fitted(with_choice(spec, result), result, problem, data, split, unseen)
+    rows = data.rows(split) if data else _numbered(problem)
+    if final:
+        rows = _all_rows(rows, stops=takes_validation(spec.cell, problem.task))
+        problem = data.problem(rows) if data else _with_training_rows(problem, rows[0])
+    steps = _fitted(spec, problem)
+    if not final:
+        _check_error(spec, result, problem, steps)
+    if data is None:
+        return Pipeline(steps)
+    name, classifier = steps.pop()
+    named = (
+        NamedClasses(classifier, data.class_values)
+        if data.classes
+        else ScaledBack(classifier, data.target_range(rows[0]))
+    )
+    encode = data.row_encoder(rows[0], unseen=unseen)
+    return Pipeline([("encode", encode), *steps, (name, named)])
 
 
 def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
@@ -170,24 +201,44 @@ def _opened(
     )
 
 
-def _fitted(
-    spec: RunSpec,
-    result: RunResult,
-    problem: Problem,
-    data: DataSet | None,
-    split: int,
-    unseen: Literal["refuse", "ignore"],
-) -> Pipeline:
+def _numbered(problem: Problem) -> Parts:
+    """Return the numbers of the training, validation and test samples of a problem, one split after the other."""
+    sizes = np.cumsum([len(problem.y_train), len(problem.y_validation), len(problem.y_test)])
+    train, validation, test = np.split(np.arange(sizes[-1]), sizes[:-1])
+    return train, validation, test
+
+
+def _all_rows(rows: Parts, *, stops: bool) -> Parts:
+    """Return a split whose training rows are all rows or, if the validation rows stop networks, all others."""
+    train, validation, test = rows
+    return np.concatenate([train, test, *([] if stops else [validation])]), validation, test
+
+
+def _with_training_rows(problem: Problem, rows: Indices) -> Problem:
+    """Return a problem with other training samples, given by their numbers in `_numbered`."""
+    X = np.concatenate([problem.X_train, problem.X_validation, problem.X_test])
+    y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
+    return replace(problem, X_train=X[rows], y_train=y[rows])
+
+
+def _fitted(spec: RunSpec, problem: Problem) -> list[tuple[str, Any]]:
+    """Return the fitted steps of a run: the reducer, if there is one, and the classifier."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # as in the run
         reducer, classifier = fit_run(spec, problem)
-        steps: list[tuple[str, Any]] = [] if reducer is None else [("reduce", reducer)]
-        if reducer is not None and find_method(spec.cell.method).foreign:
-            steps.append(("matrix", FunctionTransformer(as_matrix)))
-        fitted = Pipeline([*steps, ("classify", classifier)])
-        predicted = predictions_of(fitted, problem.X_test, problem.y_test, problem.n_classes)
-        _, error = error_percent(predicted, problem.y_test, problem.n_classes)
+    steps: list[tuple[str, Any]] = [] if reducer is None else [("reduce", reducer)]
+    if reducer is not None and find_method(spec.cell.method).foreign:
+        steps.append(("matrix", FunctionTransformer(as_matrix)))
+    return [*steps, ("classify", classifier)]
+
+
+def _check_error(
+    spec: RunSpec, result: RunResult, problem: Problem, steps: list[tuple[str, Any]]
+) -> None:
+    """Warn if the test error of fitted steps differs from that of the run."""
+    predicted = predictions_of(Pipeline(steps), problem.X_test, problem.y_test, problem.n_classes)
+    _, error = error_percent(predicted, problem.y_test, problem.n_classes)
     stored = result.values[error_of(result.values)]
     if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
         warnings.warn(
@@ -195,16 +246,6 @@ def _fitted(
             " another processor, or by other versions of the libraries.",
             stacklevel=3,
         )
-    if data is None:
-        return fitted
-    encode = data.row_encoder(split, unseen=unseen)
-    if data.classes:
-        return Pipeline(
-            [("encode", encode), *steps, ("classify", NamedClasses(classifier, data.class_values))]
-        )
-    return Pipeline(
-        [("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))]
-    )
 
 
 class NamedClasses(ClassifierMixin, FrozenEstimator):  # type: ignore[misc]

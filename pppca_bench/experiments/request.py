@@ -30,6 +30,7 @@ from pppca_bench.problems import (
     registered,
 )
 from pppca_bench.problems.problem import ProblemInfo
+from pppca_bench.quantities import BALANCED_SCORES
 from pppca_bench.runs import Plan, RunSpec, by_cell
 from pppca_bench.yaml_files.source import YamlSource, read_yaml
 
@@ -242,7 +243,8 @@ def _identities(
         data = opened[file][1] if file in opened else registered()[label]
         _check_fit(source.where(("problems", index)), entry, data, config)
         is_named = label in registered() or (isinstance(entry, OwnData) and entry.is_named)
-        identities[entry] = Identity(label, data.sha256, label if is_named else data.sha256)
+        seeded_as = label if is_named else data.sha256
+        identities[entry] = Identity(label, data.sha256, seeded_as, data.task)
     return identities
 
 
@@ -280,7 +282,8 @@ def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config
     remedy = "Take another problem, or another method or classifier (`pppca methods`)."
     if isinstance(entry, OwnData) or label.endswith(".dt"):
         remedy = f"If its targets are classes, set `task: classification`, or bool_out in a .dt file. {remedy}"
-    for used in (used for method in config.methods for used in method.entries):
+    methods = config.methods_on(entry, data.task)
+    for used in (used for method in methods for used in method.entries):
         for is_needed, kind in (
             (used.needs_numbers, "an approximation"),
             (used.needs_classes, "a classification"),
@@ -290,10 +293,15 @@ def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config
                 raise ConfigError(
                     f"{place}: {expected}, got {label}, which is {data.task}. {remedy}"
                 )
+    if data.task != "classification" and f"{config.by}_percent" in BALANCED_SCORES:
+        expected = f"expected a classification problem, since the config has `by: {config.by}`"
+        raise ConfigError(
+            f"{place}: {expected}, got {label}, which is {data.task}. Set `by: validation_error`."
+        )
     if not isinstance(data, Problem):
         return
     sizes = len(data.X_train), len(data.X_validation), len(data.X_test)
-    only_measures = all(method.entry.makes == "measures" for method in config.methods)
+    only_measures = all(method.entry.makes == "measures" for method in methods)
     if 0 in (sizes[:1] if only_measures else sizes):
         got = f"{' / '.join(map(str, sizes))} in {label}"
         raise ConfigError(

@@ -67,6 +67,8 @@ class Method(Entry):
         Name of the parameter that makes times a result, so that no other run may run at the same time; "" for never.
     seeded_as : str
         Name of the method with the same random numbers; "" for separate random numbers.
+    is_baseline : bool
+        Whether it runs beside any methods on the data of a user.
     labels : mapping of (str, value) to str
         Labels in tables for a parameter's value, in place of ``name = value``.
     """
@@ -77,6 +79,7 @@ class Method(Entry):
     instead_of_tau: tuple[str, ...] = ()
     timed_by: str = ""
     seeded_as: str = ""
+    is_baseline: bool = False
     labels: Mapping[tuple[str, object], str] = field(default_factory=dict)
 
 

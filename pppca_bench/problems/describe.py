@@ -26,7 +26,7 @@ Facts = list[tuple[str, str]]
 Columns = list[tuple[str, str, str, str]]
 
 
-def own_data_of(text: str, **declared: Any) -> str | OwnData:
+def own_data_of(text: str, /, **declared: Any) -> str | OwnData:
     """Return the data of an argument: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY``,
     ``uci:NAME`` or ``openml:NUMBER``; raise DataError for other arguments. ``declared`` are attributes of `OwnData`.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import OwnDataError
+from pppca_bench.errors import OwnDataError, printable
 from pppca_bench.problems.columns import (
     CLASS_NULLS,
     FEW_CATEGORIES,
@@ -23,9 +23,9 @@ from pppca_bench.problems.columns import (
     check_none,
 )
 from pppca_bench.problems.infer import infer
-from pppca_bench.problems.problem import Problem, Targets, Task
+from pppca_bench.problems.problem import Problem, Targets, Task, are_imbalanced
 from pppca_bench.problems.read_table import OwnData, RawTable
-from pppca_bench.problems.splits import SPLITS, Indices, split_at_random, split_by_column
+from pppca_bench.problems.splits import SPLITS, Indices, Parts, split_at_random, split_by_column
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 
 _FILL = "take them out", "fill them in"
+
+_SHOWN_CLASSES = 5
+"""Largest number of classes whose shares a notice names."""
 
 
 class DataSet:
@@ -104,6 +107,7 @@ class DataSet:
         self._split_words = self._find_split()
         self._look_for_leaks()
         self._check_sizes()
+        self._look_at_classes()
         self._encoder, self.feature_names = make_encoder(self.inputs, self.frame)
 
     @cached_property
@@ -132,10 +136,13 @@ class DataSet:
             digest.update("\n".join(map(str, [] if words is None else words)).encode())
         return digest.hexdigest()
 
-    def problem(self, number: int = 0) -> Problem:
-        """Return the problem of a split, encoded by statistics of its training rows; number < ``own.rule.n_splits``."""
-        parts = self.rows(number)
-        encoder = self.encoder(number)
+    def problem(self, parts: int | Parts = 0) -> Problem:
+        """Return the problem of a split, encoded by statistics of its training rows.
+
+        ``parts`` are the split's training, validation and test rows, or its number, below ``own.rule.n_splits``.
+        """
+        parts = self.rows(parts) if isinstance(parts, int) else parts
+        encoder = self.encoder(parts[0])
         n_features = len(self.feature_names)
         # A split column may leave a split empty; the encoder rejects an empty split.
         X = [
@@ -144,7 +151,7 @@ class DataSet:
         ]
         y: list[Targets] = [self.y[part] for part in parts]
         if self.task == "approximation":
-            scaler = self.target_range(number)
+            scaler = self.target_range(parts[0])
             y = [scaler.transform(part.astype(np.float64)) if len(part) else part for part in y]
         return Problem.of_splits(
             X,
@@ -157,26 +164,26 @@ class DataSet:
             classes=tuple(self.class_values.tolist()),
         )
 
-    def encoder(self, number: int) -> ColumnTransformer:
-        """Return the encoder of the inputs, fitted on the training rows of a split."""
+    def encoder(self, train: Indices) -> ColumnTransformer:
+        """Return the encoder of the inputs, fitted on training rows."""
         from sklearn.base import clone
 
-        return clone(self._encoder).fit(self.frame.iloc[self.rows(number)[0]])
+        return clone(self._encoder).fit(self.frame.iloc[train])
 
-    def row_encoder(self, number: int, *, unseen: str = "refuse") -> RowEncoder:
-        """Return the encoder of raw rows by the statistics of split ``number``; `RowEncoder` describes ``unseen``."""
+    def row_encoder(self, train: Indices, *, unseen: str = "refuse") -> RowEncoder:
+        """Return the encoder of raw rows by the statistics of training rows; `RowEncoder` describes ``unseen``."""
         from pppca_bench.problems.encode import RowEncoder
 
-        return RowEncoder(self.inputs, self.encoder(number), self.own.reading(), unseen=unseen)
+        return RowEncoder(self.inputs, self.encoder(train), self.own.reading(), unseen=unseen)
 
-    def target_range(self, number: int) -> TrainingRange:
-        """Return the scaler of the targets of an approximation, fitted on the training rows of a split."""
+    def target_range(self, train: Indices) -> TrainingRange:
+        """Return the scaler of the targets of an approximation, fitted on training rows."""
         from pppca_bench.problems.encode import TrainingRange
 
-        scaler: TrainingRange = TrainingRange().fit(self.y[self.rows(number)[0]])
+        scaler: TrainingRange = TrainingRange().fit(self.y[train])
         return scaler
 
-    def rows(self, number: int) -> tuple[Indices, Indices, Indices]:
+    def rows(self, number: int) -> Parts:
         """Return the indices of training, validation and test rows of a split."""
         if self._split_words is not None:
             return split_by_column(self._split_words)
@@ -411,6 +418,22 @@ class DataSet:
                     f"rows are sorted by {column.name!r}: random splits put neighbours into training and test. A split"
                     " column or `group` keeps them apart."
                 )
+
+    def _look_at_classes(self) -> None:
+        """Add a notice on imbalanced classes."""
+        counts = np.bincount(self.y.astype(np.int64)) if self.classes else np.ones(1, np.int64)
+        if are_imbalanced(counts):
+            order = np.argsort(-counts, kind="stable")[:_SHOWN_CLASSES]
+            shares = [
+                f"{printable(self.classes[index])} {100 * counts[index] / counts.sum():.3g} %"
+                for index in order
+            ]
+            more = ", …" if len(counts) > len(order) else ""
+            self.notices.append(
+                f"the classes are imbalanced ({', '.join(shares)}{more}): always {printable(self.classes[order[0]])!r}"
+                f" has an error of {100 - 100 * counts.max() / counts.sum():.3g} %. Read balanced accuracy and recall,"
+                " and choose settings `by: balanced_accuracy` or macro_f1."
+            )
 
     def _check_sizes(self) -> None:
         """Raise DataError for too few rows, groups or members of a class."""

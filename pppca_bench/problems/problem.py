@@ -79,9 +79,26 @@ class Problem:
         return int(self.X_train.shape[1])
 
     @property
+    def has_imbalanced_labels(self) -> bool:
+        """Whether the classes have labels, as those of tables, and are imbalanced."""
+        if not self.classes:
+            return False
+        y = np.concatenate([self.y_train, self.y_validation, self.y_test]).astype(np.int64)
+        return are_imbalanced(np.bincount(y, minlength=len(self.classes)))
+
+    @property
     def n_outputs(self) -> int:
         """Number of network outputs: the classes, or the targets of an approximation."""
         return self.n_classes if self.n_classes is not None else int(self.y_train.shape[1])
+
+
+def are_imbalanced(counts: NDArray[np.int64]) -> bool:
+    """Return whether classes of these sizes are imbalanced.
+
+    Choice: they are if the smallest class has less than half of an equal share of the samples, such as 25 % of two
+    classes.
+    """
+    return bool(2 * len(counts) * counts.min() < counts.sum())
 
 
 @dataclass(frozen=True, slots=True)

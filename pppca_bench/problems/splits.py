@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 Indices = NDArray[np.int64]
 
+Parts = tuple[Indices, Indices, Indices]
+"""Training, validation and test rows of a split."""
+
 SPLITS = ("train", "validation", "test")
 """Values of a split column."""
 
@@ -58,7 +61,7 @@ class SplitRule:
         return f"50 / 25 / 25 %, {f'{self.splits} random splits' if self.splits > 1 else 'a single random split'}"
 
 
-def split_by_column(words: NDArray[Any]) -> tuple[Indices, Indices, Indices]:
+def split_by_column(words: NDArray[Any]) -> Parts:
     """Return the rows of each split, in random order, where ``words`` names the split of each row."""
     return _shuffled([np.flatnonzero(words == split) for split in SPLITS], _SEED)
 
@@ -70,7 +73,7 @@ def split_at_random(
     *,
     stratified: bool,
     groups: Indices | None = None,
-) -> tuple[Indices, Indices, Indices]:
+) -> Parts:
     """Split rows at random into training, validation and test examples.
 
     The rows are partitioned into equal parts: quarters or folds, by scikit-learn's StratifiedKFold or KFold, or, with
@@ -113,7 +116,7 @@ def split_at_random(
     return _shuffled([train, parts[validation], parts[test]], _SEED + number)
 
 
-def _shuffled(parts: Sequence[Indices], seed: int) -> tuple[Indices, Indices, Indices]:
+def _shuffled(parts: Sequence[Indices], seed: int) -> Parts:
     rng = np.random.RandomState(seed)  # frozen stream: the same split in all NumPy versions
     train, validation, test = (rng.permutation(np.sort(part)) for part in parts)
     return train, validation, test

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
-from pppca_bench.quantities import ERRORS
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.reporting.comparison import Comparison, render_differing, render_scores, tally
-from pppca_bench.reporting.document import EMPTY, Document, count_in_words, environment, number_text
+from pppca_bench.reporting.document import EMPTY, Document, count_in_words, environment
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import NO_ANSWERS, Answers
-from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.ranking import Ranking
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdict_shares import RIGHT, Shares, by_source
@@ -162,39 +160,3 @@ SOURCE_HEADERS = (
     "Placebos would get",
     "Differ",
 )
-
-
-def least_errors(table: Table) -> list[str]:
-    """Return the least test error of each problem, and the fewest features within `MARGIN` of it, as sentences.
-
-    The cells of the table have errors and dimensionalities, as in X.
-    """
-    sentences = []
-    for name, text in zip(ERRORS, ("error", "squared error"), strict=True):
-        cells = [
-            (
-                cell.source.only["problem"],
-                cell.ours[name].mean,
-                cell.ours["dimensionality"].mean,
-                cell,
-            )
-            for cell in table.cells.values()
-            if cell.source and cell.ours.keys() >= {name, "dimensionality"}
-        ]
-        best, fewest = [], []
-        for own in grouped(cells, itemgetter(0)).values():
-            _, error, _, least = min(own, key=itemgetter(1))
-            _, _, size, smallest = min(
-                (item for item in own if item[1] <= error + MARGIN), key=itemgetter(2)
-            )
-            best.append(f"{number_text(name, error)} % ({_place(table, least)})")
-            fewest.append(f"{number_text('dimensionality', size)} ({_place(table, smallest)})")
-        if best:
-            sentences.append(f"Least test {text}: {'; '.join(best)}.")
-            higher = f"{'an' if name == ERRORS[0] else 'a'} {text} at most {MARGIN:g} point higher"
-            sentences.append(f"Fewest features with {higher}: {'; '.join(fewest)}.")
-    return sentences
-
-
-def _place(table: Table, cell: TableCell) -> str:
-    return f"{table.row_labels[cell.row]}, {table.column_labels[cell.column]}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.quantities import ERRORS, described, error_of
+from pppca_bench.quantities import BALANCED_SCORES, ERRORS, RECALL, described, error_of
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
@@ -26,8 +26,16 @@ from pppca_bench.runs import (
     Cell,
     Facts,
     Names,
+    Scalar,
     grouped,
 )
+from pppca_bench.store.choices import recommended
+
+SCORED = "class_scores"
+"""Identifier of the table of scores."""
+
+MAX_RECALLS = 12
+"""Largest number of classes whose recalls a table shows; `load_results` has those of all classes."""
 
 LISTED = (
     "dimensionality",
@@ -101,6 +109,7 @@ class OwnTables:
                 table: partial(self._list, table, title)
                 for table, title in {"M": "Other measures", **variants}.items()
             },
+            SCORED: self._scores,
             **({} if self._config else {FIT_TIMES: self._fit_times}),
         }
 
@@ -229,6 +238,20 @@ class OwnTables:
             and self._published.get(cell) not in complete
         ]
 
+    def _scores(self) -> Table:
+        """Return the scores of the cells that have any: all classes count alike, and each class has its recall."""
+        scored = {
+            cell: runs.quantities
+            for cell, runs in self._results.cells.items()
+            if not runs.quantities.keys().isdisjoint(BALANCED_SCORES)
+        }
+        recalls = dict.fromkeys(
+            name for own in scored.values() for name in own if name.startswith(RECALL)
+        )
+        shown = recalls if len(recalls) <= MAX_RECALLS else ()
+        columns = (ERRORS[0], *BALANCED_SCORES, *shown, "dimensionality")
+        return self._list(SCORED, "Scores on the test split", scored, columns)
+
     def _fit_times(self) -> Table:
         """Return the time that the method of each cell of R and of the lists took to fit."""
         listed = {*self._retaining, *itertools.chain.from_iterable(self._lists.values())}
@@ -322,13 +345,14 @@ def choices_document(results: Results) -> Document:
         if CHOOSE_BY not in parameters:
             continue
         retain = parameters.get(CHOOSE_RETAIN)
+        by = str(parameters[CHOOSE_BY]).replace("_", " ")
         n_missing += runs.n_planned - runs.n_done
+        best = recommended(cell, runs.records)
         record = {
             "row": f"{cell.problem}, {labels[cell]}",
-            "by": "validation error"
-            if retain is None
-            else f"retained variance, {value_text(retain)} %",
+            "by": by if retain is None else f"{by}, {value_text(retain)} %",
             "chosen": _chosen(runs) or EMPTY,
+            "recommended": best and settings_text(best[0]),
             **{name: runs.mean(name) for name in (error_of(runs.quantities), "dimensionality")},
             "n": runs.n_done,
         }
@@ -340,13 +364,14 @@ def choices_document(results: Results) -> Document:
         ("Problem, method", "{row}"),
         ("by", "{by}"),
         ("chosen (runs)", "{chosen}"),
+        ("recommended", "{recommended}"),
         *((described(name).title, f"{{{name}:.2f}}") for name in errors),
         ("Features", "{dimensionality:.1f}"),
         ("n", "{n}"),
     )
     note = (
         "Each run chose a setting by its own training and validation split; only the chosen setting was tested."
-        " Means over the runs."
+        " Means over the runs. The recommended setting is the best by the mean over the runs."
     )
     title = "Settings chosen by the runs themselves"
     return Document.of_records("C", title, columns, records, notes=(note,), n_missing=n_missing)
@@ -362,7 +387,12 @@ def _chosen(runs: CellRuns) -> str:
     texts = []
     chosen = [runs.values(f"{CHOSEN}{name}").values() for name in names]
     for values, n in sorted(Counter(zip(*chosen, strict=True)).items()):
-        pairs = zip(names, map(value_text, values), strict=True)
-        settings = [SIGNS.get(name, f"{name} = {{}}").format(text) for name, text in pairs]
-        texts.append(f"{', '.join(settings)} ({n})")
+        texts.append(f"{settings_text(zip(names, values, strict=True))} ({n})")
     return ", ".join(texts)
+
+
+def settings_text(settings: Iterable[tuple[str, Scalar]]) -> str:
+    """Return a text such as ``"τ = 10, 25%"``."""
+    return ", ".join(
+        SIGNS.get(name, f"{name} = {{}}").format(value_text(value)) for name, value in settings
+    )

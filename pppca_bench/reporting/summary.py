@@ -93,6 +93,18 @@ class CellRuns:
         """Summary of each quantity over the done runs that have it."""
         return summarise_values({name: self.values(name) for name in self.numbers})
 
+    @property
+    def records(self) -> list[dict[str, float]]:
+        """Return the numbers of each done run, by quantity."""
+        return [
+            {
+                name: float(column[place])
+                for name, column in self.numbers.items()
+                if column[place] == column[place]
+            }
+            for place in range(self.n_done)
+        ]
+
     def mean(self, quantity: str) -> float | None:
         """Return the mean of a quantity, None if no run has it."""
         return self.quantities[quantity].mean if quantity in self.quantities else None

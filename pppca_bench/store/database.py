@@ -307,6 +307,12 @@ class Store(Database):
         runs = columns.records(*self._read(f"WHERE key {_AMONG}", keys))
         return {spec.key: (spec, result) for spec, result in runs}
 
+    def runs_of_cell(self, key: str) -> list[StoredRun]:
+        """Return the runs with the same settings and data as a run, itself among them, that a config asks for."""
+        of_cell = "cell = (SELECT cell FROM runs WHERE key = ?) AND key IN (SELECT key FROM plans)"
+        keys = [own for (own,) in self.rows(f"SELECT key FROM runs WHERE {of_cell}", key)]
+        return list(self.runs_by_key(keys).values())
+
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray[Any]]]:
         """Return the learning curves of the runs that have any, by key."""
         curves: dict[str, Mapping[str, NDArray[Any]]] = {}

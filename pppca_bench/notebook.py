@@ -1,34 +1,29 @@
-"""Runs of configs from Python, also on data in memory."""
+"""Runs of configs from Python, and their results in notebooks."""
 
 from __future__ import annotations
 
-import tempfile
 import warnings
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pppca_bench.config.experiment import NAME
-from pppca_bench.errors import ConfigError
+from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.executors import check_main_guard
+from pppca_bench.experiments.given_data import GivenData, saved, with_given
 from pppca_bench.experiments.request import Request, read_request
-from pppca_bench.problems import OwnData, registered
-from pppca_bench.problems.given import Table
 from pppca_bench.store import DATABASE, RESULTS
+from pppca_bench.store.choices import score_to_choose_by
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import load_results
-from pppca_bench.yaml_files.source import YamlSource, read_yaml, to_source
+from pppca_bench.yaml_files.source import read_yaml, to_source
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
 
-GivenData = Mapping[
-    str, Table | tuple["pd.DataFrame | ArrayLike", "pd.DataFrame | pd.Series[Any] | ArrayLike"]
-]
+    from pppca_bench.reporting.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -42,10 +37,42 @@ class Completed:
         ``split``.
     outcome : Outcome
         Counts of the runs that were planned, already done, done now, and failed.
+    config : str
+        Name of the config.
+    folder : Path
+        Folder of the results database.
     """
 
     runs: pd.DataFrame
     outcome: runner.Outcome
+    config: str
+    folder: Path
+
+    def _repr_html_(self) -> str:
+        """Return the tables of the config, the recommended cells, and the methods in pairs, for a notebook."""
+        from html import escape
+
+        from tabulate import tabulate
+
+        from pppca_bench.references.reference import own_references
+        from pppca_bench.reporting.own_tables import SCORED
+        from pppca_bench.reporting.recommendation import recommendations
+        from pppca_bench.reporting.snapshot import take_snapshot
+        from pppca_bench.reporting.table_text import document_of
+
+        with Store(self.folder / DATABASE, read_only=True) as store:
+            snapshot = take_snapshot(store, own_references(), [self.config])
+        parts = list[str]()
+        shown = [table for table in snapshot.of_means if table.id in ("X", SCORED)]
+        for document in (document_of(kept) for table in shown if (kept := table.trimmed())):
+            rows = tabulate(document.rows, document.headers, "html", disable_numparse=True)
+            parts += [f"<h4>{escape(document.title)}</h4>", rows]
+            parts += [f"<p>{escape(text)}</p>" for text in document.paragraphs()]
+        advice = [text for table in shown if table.id == "X" for text in recommendations(table)]
+        parts += [f"<p>{escape(text)}</p>" for text in advice]
+        summary = "<details><summary>Methods in pairs</summary><pre>"
+        parts += [f"{summary}{escape(text)}</pre></details>" for text in _in_pairs(snapshot)]
+        return "\n".join(parts)
 
 
 def run(
@@ -123,30 +150,8 @@ def run(
         outcome = runner.run(
             request.specs, store, request.problems, plans=request.plans, workers=workers
         )
-        return Completed(_read_runs(request, Path(results)), outcome)
-
-
-def with_given(source: YamlSource, given: Collection[str], **changes: object) -> YamlSource:
-    """Return a document with changed keys, and with the given problems if it names no problems."""
-    if given and isinstance(source.value, dict) and "problems" not in source.value:
-        changes["problems"] = tuple(given)
-    return (
-        replace(source, value=source.value | changes) if isinstance(source.value, dict) else source
-    )
-
-
-@contextmanager
-def saved(problems: GivenData) -> Iterator[dict[str, OwnData]]:
-    """Save given data in temporary files, which worker processes can read; yield the declarations by name."""
-    with tempfile.TemporaryDirectory(prefix="pppca-") as folder:
-        given = {}
-        for number, (name, data) in enumerate(problems.items()):
-            if name in registered() or not (isinstance(name, str) and NAME.fullmatch(name)):
-                rule = "a name of letters, digits, _ and - that is not the name of a known problem"
-                raise ConfigError(f"problems: expected {rule}, got {name!r}. Choose another name.")
-            table = data if isinstance(data, Table) else Table(*data)
-            given[name] = table.save(name, Path(folder, f"{number}.pickle"))
-        yield given
+        name = request.plans[0].name
+        return Completed(_read_runs(request, Path(results)), outcome, name, Path(results))
 
 
 def _read_runs(request: Request, folder: Path) -> pd.DataFrame:
@@ -159,3 +164,16 @@ def _read_runs(request: Request, folder: Path) -> pd.DataFrame:
     runs = runs[runs["key"].isin(splits)].reset_index(drop=True)
     runs.insert(runs.columns.tolist().index("repeat") + 1, "split", runs["key"].map(splits))
     return runs
+
+
+def _in_pairs(snapshot: Snapshot) -> list[str]:
+    """Return the comparisons of methods on each problem, by the score that they choose by, if they have enough runs."""
+    from pppca_bench.reporting.pairs import compare_pairs, render_pairs
+
+    cells, texts = snapshot.results.cells, list[str]()
+    score = score_to_choose_by(cells)
+    for problem in dict.fromkeys(cell.problem for cell in cells):
+        with suppress(StoreError):
+            pairs = compare_pairs(cells, snapshot.facts, problem, quantity=score)
+            texts.append(render_pairs(pairs))
+    return texts
