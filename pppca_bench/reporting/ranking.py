@@ -141,8 +141,8 @@ def rank(
         nemenyi,
         wilcoxon,
         len(problems),
-        tuple(name for name in labels if name not in data_sets),
-        tuple(_missing_runs(labels, settings, problems, quantity)),
+        tuple(name for name in titles if name not in data_sets),
+        tuple(_missing_runs(titles, settings, problems, quantity)),
         quantity,
         tuple(others),
     )
