@@ -12,6 +12,8 @@ from builders import stored_rows
 from click.testing import Result
 from command_line import pppca, printed
 
+from pppca_bench.store import RESULTS
+
 CONFIG = """\
 name: small
 problems: [iris]
@@ -32,15 +34,7 @@ def finished(tmp_path_factory) -> Path:
     """Return a folder with a config and its results."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "small.yaml").write_text(CONFIG)
-    result = pppca(
-        "run",
-        str(folder / "small.yaml"),
-        "--results",
-        str(folder / "pppca-results"),
-        "--workers",
-        "0",
-    )
-    assert result.exit_code == 0, result.output
+    printed("run", folder / "small.yaml", "--results", folder / RESULTS, "--workers", "0")
     return folder
 
 
@@ -65,7 +59,7 @@ def assert_refused(
 @pytest.mark.slow
 @POSIX
 def test_a_run_on_a_full_disk_ends_with_an_error_and_can_be_resumed(folder):
-    size = (folder / "pppca-results" / "results.sqlite").stat().st_size
+    size = (folder / RESULTS / "results.sqlite").stat().st_size
     program = (
         "import resource, sys; limit = int(sys.argv.pop(1)); resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit));"
         "from pppca_bench.cli.main import main; main()"
@@ -142,7 +136,7 @@ def test_results_that_may_only_be_read_can_be_read_and_what_may_not_be_is_named(
 
 
 def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_works(folder):
-    path = folder / "pppca-results" / "results.sqlite"
+    path = folder / RESULTS / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: path.stat().st_size // 2])
     refused = pppca("tables")
     assert_refused(
@@ -158,7 +152,7 @@ def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_w
 
 
 def test_render_removes_its_old_files_alone(folder):
-    results = folder / "pppca-results"
+    results = folder / RESULTS
     stale, notes = results / "OLD.md", results / "notes.md"
     for path in (stale, notes):
         path.write_text("old")
@@ -169,6 +163,6 @@ def test_render_removes_its_old_files_alone(folder):
 
 
 def test_a_strict_comparison_fails_on_an_empty_baseline(folder):
-    (folder / "pppca-results" / "baseline.json").write_text('{"format": 4, "cells": []}')
+    (folder / RESULTS / "baseline.json").write_text('{"format": 4, "cells": []}')
     refused = printed("compare", "--strict", code=1)
     assert "expected a baseline of at least one cell, got none" in refused
