@@ -1,5 +1,6 @@
 """The command line called in this process or another, and a config whose run is long enough to be interrupted."""
 
+import os
 import subprocess
 import sys
 
@@ -38,3 +39,16 @@ def pppca_process(*arguments: object, **options: object) -> subprocess.Completed
     return subprocess.run(
         command, capture_output=True, text=True, timeout=300, check=False, **options
     )  # type: ignore[call-overload]
+
+
+def output_of(program: str, **environment: str) -> str:
+    """Return what a Python program prints in a process of its own, without errors, with more environment variables."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout

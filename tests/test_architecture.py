@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 import time
 import tomllib
@@ -12,6 +11,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from command_line import output_of
 
 import pppca_bench
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -271,14 +271,14 @@ LOADED = (
 )
 
 
-def output_of(program: str) -> str:
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
 @pytest.mark.parametrize("name", ["", ".cli.main", ".errors", ".runs", ".methods.registry"])
 def test_light_modules_import_no_heavy_package(name):
     assert output_of(f"import sys, pppca_bench{name}; {LOADED}") == "\n"
+
+
+def test_the_list_of_problems_imports_numpy_and_yaml_alone():
+    program = "import sys, pppca_bench.problems; pppca_bench.problems.known_problems()"
+    assert output_of(f"{program}; {LOADED}") == "numpy yaml\n"
 
 
 def test_the_help_imports_no_heavy_package():

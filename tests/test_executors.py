@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from command_line import pppca_process
+from builders import small, write_config
+from command_line import output_of, pppca_process
 
 from pppca_bench.experiments import executors
 from pppca_bench.experiments.executors import Workers
@@ -188,20 +189,15 @@ def test_any_executor_of_the_standard_library_serves():
 
 
 def test_a_worker_does_not_import_the_command_line_that_its_parent_was_started_with():
-    program = "import sys, pppca_bench.__main__; print(*sorted({'click', 'pppca_bench.cli.main'} & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == ""
+    loaded = "{'click', 'pppca_bench.cli.main'} & set(sys.modules)"
+    assert output_of(f"import sys, pppca_bench.__main__; print(*{loaded})") == "\n"
 
 
 def test_modules_of_the_working_directory_replace_none_of_pythons(tmp_path):
     for name in ("random", "queue", "numpy", "signal", "socket", "threading", "tempfile"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
-    document = "name: c\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [all_features]\nclassifier: {hidden: []}\n"
-    (tmp_path / "c.yaml").write_text(document)
-    done = pppca_process("run", "c.yaml", "--no-tables", "--workers", 1, cwd=tmp_path)
-    assert done.returncode == 0
+    path = write_config(tmp_path, small({"method": "all_features"}, repeats=1))
+    done = pppca_process("run", path, "--no-tables", "--workers", 1, cwd=tmp_path)
     assert done.stderr.endswith("1 runs done, 0 were already stored.\n")
     assert "imported" not in done.stderr
 
@@ -209,19 +205,12 @@ def test_modules_of_the_working_directory_replace_none_of_pythons(tmp_path):
 def test_a_long_temporary_folder_starts_workers(tmp_path):
     folder = tmp_path / ("t" * 110)
     folder.mkdir()
-    code = (
+    program = (
         "from pppca_bench.experiments import executors\n"
         "executors.PRELOADED = []\n"
         "with executors.Workers(1) as one:\n    print(one.submit(len, 'abc').result(60))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"TMPDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.stdout, done.stderr) == ("3\n", "")
+    assert output_of(program, TMPDIR=str(folder)) == "3\n"
 
 
 CALL = "executors.check_main_guard()"

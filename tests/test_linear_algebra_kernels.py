@@ -33,13 +33,6 @@ def test_second_moments_agree_with_numpys(shape):
     assert_allclose(second_moments(X, np.zeros(shape[1])), X.T @ X / len(X), rtol=1e-12)
 
 
-@pytest.mark.skipif(INTERPRETED, reason="only compiled code reads past the numbers of a row")
-def test_samples_that_do_not_lie_row_by_row_are_refused():
-    X = np.asfortranarray(random_samples(40, 6))
-    with pytest.raises(TypeError, match="X in sum_products: expected a C-contiguous"):
-        second_moments(X, X.mean(axis=0))
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_projections_agree_with_numpys(shape):
     X, rows = random_samples(*shape), random_samples(5, shape[1])

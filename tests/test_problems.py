@@ -1,13 +1,10 @@
 """Registry, bundled problems, packaged archives, and look-up of a problem by name."""
 
-import ast
 import hashlib
 import lzma
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -90,18 +87,6 @@ class TestRegistry:
     def test_the_registry_is_read_only(self):
         with pytest.raises(TypeError):
             registered()["cancer1"] = problem_info("card1")
-
-
-class TestImport:
-    def test_import_loads_no_slow_package(self):
-        slow = {"pandas", "sklearn", "tqdm", "numba", "scipy"}
-        code = (
-            "import sys, pppca_bench.problems as p; p.known_problems(); print(sorted(sys.modules))"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        assert not slow & set(ast.literal_eval(done.stdout))
 
 
 class TestBundled:

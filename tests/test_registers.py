@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+from command_line import output_of
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
 from pppca_bench.compiled.operation import INTERPRETED
@@ -40,12 +40,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(INTERPRETED, reason="nothing 
 
 def run(program, settings, folder):
     """Run a program that compiles for other registers, with a cache of its own; return its lines."""
-    ran = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | settings | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return ran.stdout.splitlines()
+    path = os.pathsep.join(sys.path)
+    return output_of(program, **settings, NUMBA_CACHE_DIR=str(folder), PYTHONPATH=path).splitlines()
 
 
 def digits():
