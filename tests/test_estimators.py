@@ -103,40 +103,31 @@ def named(estimator):
 
 
 BY_SPECTRUM = [CovariancePCA, SingularValuePCA, ICA, Autoencoder, GaussianKernelPCA]
-A_RULE = "an integer where variance_ratio and tau are null, got None."
 SIZED = [RFESVMClassifier, FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
+A_RULE = "an integer where variance_ratio and tau are null, got None."
+TOO_MANY = "an integer from 1 to 4 or null, got 5."
+ORDERED = "two numbers, the first at most the second, got (0.2, 0.1)."
+NO_TAU = "null where n_components is given, got 5.0."
 REFUSED = [
+    *((make(n_components=5), "n_components", TOO_MANY) for make in (GHA, NEpPCA, CovariancePCA)),
+    *((make(n_features=5), "n_features", TOO_MANY) for make in SIZED),
+    *((make(), "n_components", A_RULE) for make in BY_SPECTRUM),
+    *((make(1, tau=5.0), "tau", NO_TAU) for make in BY_SPECTRUM),
+    (ICA(variance_ratio=0.5, tau=5.0), "tau", "null where variance_ratio is given, got 5.0."),
+    (LDA(3), "n_components", "an integer from 1 to 2 or null, got 3."),
+    (NotebookGHA(5), "component", "an integer from 1 to 4, got 5."),
+    (NEpPCA(n_jobs=0), "n_jobs", "a number of threads, or -1 for all processors, got 0."),
     (
         GHA(decay_epochs=2.0, decay_samples=3.0),
         "decay_samples",
         "null where decay_epochs is given, got 3.0.",
     ),
-    (GHA(5), "n_components", "an integer from 1 to 4 or null, got 5."),
-    (NEpPCA(n_components=5), "n_components", "an integer from 1 to 4 or null, got 5."),
     (
         NEpPCA(min_components=3, max_components=2),
         "min_components",
         "at most max_components (2), got 3.",
     ),
-    (NEpPCA(n_jobs=0), "n_jobs", "a number of threads, or -1 for all processors, got 0."),
-    (NotebookGHA(5), "component", "an integer from 1 to 4, got 5."),
-    (CovariancePCA(5), "n_components", "an integer from 1 to 4 or null, got 5."),
-    (LDA(3), "n_components", "an integer from 1 to 2 or null, got 3."),
-    *((make(), "n_components", A_RULE) for make in BY_SPECTRUM),
-    *(
-        (make(1, tau=5.0), "tau", "null where n_components is given, got 5.0.")
-        for make in BY_SPECTRUM
-    ),
-    (ICA(variance_ratio=0.5, tau=5.0), "tau", "null where variance_ratio is given, got 5.0."),
-    *(
-        (make(n_features=5), "n_features", "an integer from 1 to 4 or null, got 5.")
-        for make in SIZED
-    ),
-    (
-        RpropMLPClassifier(initial_step_range=(0.2, 0.1)),
-        "initial_step_range",
-        "two numbers, the first at most the second, got (0.2, 0.1).",
-    ),
+    (RpropMLPClassifier(initial_step_range=(0.2, 0.1)), "initial_step_range", ORDERED),
     (
         RpropMLPClassifier(step_min=2.0, step_max=1.0),
         "step_min",
