@@ -1,15 +1,21 @@
-"""Copy the configs and the data archives, which the repository keeps outside the package, into a built package."""
+"""Copy the configs, the data archives and the citations, which are outside the package, into a built package."""
 
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-PACKAGED = ("configs/*.yaml", "data/*.tar.xz", "data/uci/*.csv.xz", "data/README.md")
+PACKAGED = (
+    "configs/*.yaml",
+    "data/*.tar.xz",
+    "data/uci/*.csv.xz",
+    "data/README.md",
+    "CITATION.cff",
+)
 
 
 class BuildWithData(build_py):
-    """Copy the files to pppca_bench/configs and pppca_bench/data; an editable install reads them in place."""
+    """Copy the files into pppca_bench; an editable install reads them in place."""
 
     def run(self) -> None:
         """Build, and copy."""

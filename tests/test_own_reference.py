@@ -1,10 +1,12 @@
 """User-defined references: the documented example and error messages."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from command_line import printed
 
 from pppca_bench.references.reference import read_reference
@@ -180,3 +182,19 @@ def test_all_ten_numbers_are_run_and_compared(tmp_path):
     assert len(found) == 10
     assert "not run" not in found.values()
     assert list(found.values()).count("reproduced") >= 5
+
+
+def test_the_workflow_for_a_repository_compares_with_what_was_recorded(mine, monkeypatch):
+    monkeypatch.chdir(mine.parent)
+    mine.rename("my_reference")
+    shutil.copy(EXAMPLES / "printed_wine.yaml", "my_config.yaml")
+    workflow = yaml.safe_load((EXAMPLES / "ci.yml").read_text())
+    steps = [step.get("run", "") for step in workflow["jobs"]["compare"]["steps"]]
+    run, compare = (shlex.split(step)[1:] for step in steps if step.startswith("pppca "))
+    baseline = ("--baseline", "my_reference/baseline.json")
+    printed(*run, "--workers", "0")
+    printed("compare", "--reference", "my_reference", "--record", *baseline)
+    printed(*compare)
+    recorded = Path("my_reference", "baseline.json").read_text()
+    Path("my_reference", "baseline.json").write_text(recorded.replace("wine", "wines"))
+    printed(*compare, code=1)

@@ -10,6 +10,7 @@ from pppca_bench.cli.main import cli
 from pppca_bench.config import shipped
 from pppca_bench.config.shipped import find_experiment, shipped_experiments
 from pppca_bench.errors import ConfigError
+from pppca_bench.version import __version__
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,9 +52,9 @@ class TestNames:
         assert str(caught.value) == f"{expected}, got {name!r}{hint}. {remedy}"
 
     def test_an_installation_without_configs_is_reported(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(shipped, "_FOLDERS", (tmp_path / "a", tmp_path / "b"))
+        monkeypatch.setattr(shipped, "_ROOTS", (tmp_path / "a", tmp_path / "b"))
         with pytest.raises(
-            ConfigError, match=r"/a: expected the folder of shipped configs, got none\. Install"
+            ConfigError, match=r"/a/configs: expected a shipped file or folder, got none\. Install"
         ):
             find_experiment(Path("demo"))
 
@@ -117,3 +118,12 @@ def completed(words: tuple[str, ...]) -> list[str]:
     completion = get_completion_class("bash")(cli, {}, "pppca", "_PPPCA_COMPLETE")
     offered = completion.get_completions(list(words[:-1]), words[-1])
     return [completion.format_completion(one) for one in offered]
+
+
+def test_the_citations_are_those_of_this_version_of_the_slides_and_of_the_report():
+    program, slides, report = printed("cite").rstrip().split("\n\n")
+    assert program.startswith("@misc{")
+    assert f"  version = {{{__version__}}}," in program
+    assert "  title = {{Slides on pseudo-PCA" in slides
+    assert report.splitlines()[:2] == ["@techreport{proben1,", "  author = {Prechelt, Lutz},"]
+    assert "  number = {21/94},\n  year = {1994},\n}" in report

@@ -1,7 +1,8 @@
-"""``pppca init``, ``schema`` and ``methods``: the shipped configs, the schema of configs, parameters of methods."""
+"""``pppca init``, ``cite``, ``schema`` and ``methods``: shipped configs, citations, keys of configs and methods."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,41 @@ def init(folder: Path, force: bool) -> None:
     click.echo(
         "Or copy a config, change its `name`, edit it and run it. Results go to ./pppca-results (--results)."
     )
+
+
+@click.command(epilog=examples("pppca cite", "pppca cite > pppca.bib"))
+def cite() -> None:
+    """Print BibTeX entries of this program, the slides and the Proben1 report."""
+    import yaml
+
+    from pppca_bench.config.shipped import shipped
+
+    program = yaml.safe_load(shipped("CITATION.cff").read_text(encoding="utf-8"))
+    click.echo("\n\n".join(map(_bibtex, (program, *program["references"]))))
+
+
+def _bibtex(work: Mapping[str, Any]) -> str:
+    """Return the BibTeX entry of a work of a citation file (CFF 1.2)."""
+    authors = [
+        f"{author['family-names']}, {author['given-names']}"
+        if "family-names" in author
+        else f"{{{author['name']}}}"
+        for author in work["authors"]
+    ]
+    fields = {
+        "author": " and ".join(authors),
+        "title": f"{{{work['title']}}}",
+        "institution": work.get("institution", {}).get("name"),
+        "number": work.get("number"),
+        "version": work.get("version"),
+        "year": work.get("year") or str(work.get("date-released", ""))[:4],
+        "url": work.get("repository-code"),
+        "note": work.get("notes"),
+    }
+    key = re.sub(r"\W+", "", work["title"].partition(":")[0].partition(".")[0]).lower()
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    kind = "techreport" if work["type"] == "report" else "misc"
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])
 
 
 @click.command(epilog=examples("pppca schema > schema.json"))

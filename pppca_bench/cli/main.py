@@ -20,7 +20,7 @@ import click
 
 from pppca_bench.cli._shared import examples
 from pppca_bench.cli.compare import compare, rank
-from pppca_bench.cli.configs import init, methods, schema
+from pppca_bench.cli.configs import cite, init, methods, schema
 from pppca_bench.cli.data import data
 from pppca_bench.cli.results import doctor, export, list_, merge, show, status
 from pppca_bench.cli.run import run
@@ -86,7 +86,7 @@ for _command in (
         rank,
         export,
     ),
-    *(methods, schema, data, doctor),
+    *(methods, schema, data, cite, doctor),
 ):
     cli.add_command(_command)
 

@@ -1,4 +1,4 @@
-"""Shipped configs, in the folder ``configs`` of the repository, which the build copies into the package."""
+"""Shipped configs and citations, outside the package in the repository, which the build copies into the package."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from pathlib import Path
 from pppca_bench.errors import ConfigError, nearest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_FOLDERS = (_PACKAGE / "configs", _PACKAGE.parent / "configs")
+_ROOTS = (_PACKAGE, _PACKAGE.parent)
 LOCAL = Path("configs")
 """Folder in the working directory; its configs take precedence over shipped configs of the same name."""
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the shipped configs; raise ConfigError if the installation lacks it."""
-    for folder in _FOLDERS:
-        if folder.is_dir():
-            return folder
+    """Return the folder of the shipped configs."""
+    return shipped("configs")
+
+
+def shipped(name: str) -> Path:
+    """Return a shipped file or folder of the repository; raise ConfigError if the installation lacks it."""
+    for root in _ROOTS:
+        if (root / name).exists():
+            return root / name
     raise ConfigError(
-        f"{_FOLDERS[0]}: expected the folder of shipped configs, got none. Install pppca-bench again."
+        f"{_ROOTS[0] / name}: expected a shipped file or folder, got none. Install pppca-bench again."
     )
 
 
@@ -39,13 +44,11 @@ def find_experiment(given: Path) -> Path:
             return given
     except OSError:  # reading the file reports the cause
         return given
-    name, shipped = str(given), shipped_experiments()
+    name, experiments = str(given), shipped_experiments()
     edited = LOCAL / f"{name}.yaml"
     if edited.is_file():
         return edited
-    if name in shipped:
-        return shipped[name]
-    expected = (
-        f"the path of a file or the name of a shipped config, got {name!r}{nearest(name, shipped)}"
-    )
+    if name in experiments:
+        return experiments[name]
+    expected = f"the path of a file or the name of a shipped config, got {name!r}{nearest(name, experiments)}"
     raise ConfigError(f"run: expected {expected}. `pppca init` writes all of them into a folder.")
