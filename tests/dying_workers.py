@@ -2,8 +2,6 @@
 
 import os
 import re
-import signal
-import threading
 from functools import partial
 from pathlib import Path
 
@@ -40,14 +38,6 @@ def _is_new(mark: Path) -> bool:
     except FileExistsError:
         return False
     return True
-
-
-def kill_the_server_once(group: Group, loads: worker.Loads, *_: object) -> worker.Computed:
-    """Compute a group, but at the first call kill the server that workers are forked from, and never return."""
-    if _is_new(_data_dir(loads) / "first"):
-        os.kill(os.getppid(), signal.SIGKILL)
-        threading.Event().wait()
-    return worker.compute(group, loads)
 
 
 def _data_dir(loads: worker.Loads, *_: object) -> Path:

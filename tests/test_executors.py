@@ -33,6 +33,11 @@ def wait_for(path: Path) -> str:
     return path.name
 
 
+def kill_the_server_and_wait() -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+    threading.Event().wait()
+
+
 def ignores_interruptions() -> bool:
     return signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
@@ -177,10 +182,13 @@ def test_closing_waits_for_the_calls_in_flight_and_renewing_does_not(workers, tm
     "forkserver" not in multiprocessing.get_all_start_methods(),
     reason="workers have no server here",
 )
-def test_a_server_that_was_killed_is_started_again(workers):
-    before = workers(1).submit(os.getppid).result(timeout=60)
-    os.kill(before, signal.SIGKILL)
-    assert workers(1).submit(os.getppid).result(timeout=60) != before
+def test_a_server_that_was_killed_is_started_again_and_the_call_of_its_worker_is_lost(workers):
+    one = workers(1)
+    before = one.submit(os.getppid).result(timeout=60)
+    lost = one.submit(kill_the_server_and_wait)
+    lost.exception(timeout=60)
+    assert one.is_lost(lost)
+    assert one.submit(os.getppid).result(timeout=60) != before
 
 
 def test_any_executor_of_the_standard_library_serves():

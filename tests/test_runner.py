@@ -47,14 +47,6 @@ def planned(
     return specs_of(small(*methods, repeats=repeats, tau=list(tau)))
 
 
-def iris_from(folder: Path) -> runner.OpenProblems:
-    """Return iris with a folder, which workers then know."""
-    return {
-        name: (replace(source, data_dir=folder), problem)
-        for name, (source, problem) in IRIS.items()
-    }
-
-
 def tau_of(spec: RunSpec) -> object:
     return spec.cell.settings["tau"]
 
@@ -234,17 +226,8 @@ def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
     monkeypatch.setattr(runner, "compute", dying_workers.die_twice)
-    assert run(specs, store, iris_from(tmp_path), workers=1, retries=1) == Outcome(2, 0, 2, 0, None)
-
-
-@POSIX
-@pytest.mark.slow
-def test_a_killed_fork_server_is_started_again_and_loses_no_run(open_store, tmp_path, monkeypatch):
-    specs = planned(repeats=3)
-    store = open_store(specs)
-    monkeypatch.setattr(runner, "compute", dying_workers.kill_the_server_once)
-    assert run(specs, store, iris_from(tmp_path), workers=2).n_done == 6
-    assert multiprocessing.active_children() == []
+    marked = {of: (replace(source, data_dir=tmp_path), iris) for of, (source, iris) in IRIS.items()}
+    assert run(specs, store, marked, workers=1, retries=1) == Outcome(2, 0, 2, 0, None)
 
 
 def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_store, failing):
