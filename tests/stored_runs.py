@@ -56,30 +56,21 @@ def runs_by_cell(
     for spec, result in runs:
         changed[spec.cell] = spec.changed
         number = numbers.setdefault(spec.cell, len(numbers))
-        row = {
-            "key": spec.key,
-            "cell": number,
-            "repeat": spec.repeat,
-            "seed": spec.seed,
-            "status": PLANNED,
-        }
-        row |= {
-            "error": None,
-            "measures": "{}",
-            "origin": None,
-            "configs": "\n".join(asking.get(spec.key, ())),
-        }
-        if result is not None:
-            known, measures = split_measures(result.values)
-            origin = result.origin or None
-            row |= {
-                "status": result.status,
-                "error": result.error,
-                "origin": origin,
+        known, measures = split_measures(result.values if result else {})
+        rows.append(
+            {
+                "key": spec.key,
+                "cell": number,
+                "repeat": spec.repeat,
+                "seed": spec.seed,
+                "status": result.status if result else PLANNED,
+                "error": result.error if result else None,
                 "measures": measures,
+                "origin": (result.origin or None) if result else None,
+                "configs": "\n".join(asking.get(spec.key, ())),
                 **known,
             }
-        rows.append(row)
+        )
     if not rows:
         return {}
     return split_by_cell(
