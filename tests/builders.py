@@ -120,6 +120,8 @@ def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: floa
 
 OF_THEIR_MOMENT = frozenset({"finished_at", "fit_time_ms", "classifier_time_ms", "provenance"})
 """Columns of runs that differ each time they are computed."""
+OF_THEIR_ORDER = OF_THEIR_MOMENT | {"cell", "id"}
+"""Columns of runs that also depend on the order in which cells were planned."""
 
 
 def stored_rows(

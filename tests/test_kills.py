@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from builders import stored_rows
+from builders import OF_THEIR_ORDER, stored_rows
 
 from pppca_bench.store.database import Store
 
@@ -32,9 +32,6 @@ classifier: {{hidden: [4], max_epochs: 20}}
 """
 N_RUNS_OF_A_PROBLEM = 96 * (1 + 2 * 2 + 2 + 1)
 N_KILLS = 50
-ASIDE = {"finished_at", "fit_time_ms", "classifier_time_ms", "provenance", "cell", "id"}
-"""Columns that depend on the moment of a run, or on the order in which cells were planned."""
-
 pytestmark = [pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
 
 
@@ -84,9 +81,11 @@ class Folder:
         return stored_rows(copied / "results.sqlite", aside=()) if has_tables else {}
 
     def without_times(self) -> dict[str, dict[str, object]]:
-        """Return `rows` without the columns `ASIDE`."""
-        rows = self.rows()
-        return {key: {name: row[name] for name in row.keys() - ASIDE} for key, row in rows.items()}
+        """Return `rows` without the columns `OF_THEIR_ORDER`."""
+        return {
+            key: {name: row[name] for name in row.keys() - OF_THEIR_ORDER}
+            for key, row in self.rows().items()
+        }
 
     def tables(self) -> list[str]:
         """Return the tables' lines but those of times."""
