@@ -119,14 +119,21 @@ def test_a_single_sample_is_a_first_chunk(model):
 
 
 @pytest.mark.parametrize("model", STREAMS, ids=lambda model: type(model).__name__)
-@given(seed=st.integers(0, 100), n_samples=st.integers(1, 40))
-def test_single_samples_learn_what_their_chunk_learns(model, seed, n_samples):
-    samples = np.random.default_rng(seed).standard_normal((n_samples, 4))
-    together, single = (
-        clone(model).partial_fit(samples),
-        taught(clone(model), np.split(samples, n_samples)),
-    )
+@given(
+    seed=st.integers(0, 100),
+    n_samples=st.integers(1, 40),
+    n_zeros=st.sampled_from([0, 3]),
+    scale=st.sampled_from([1e-100, 1.0, 1e100]),
+    tau=st.sampled_from([None, 30.0]),
+)
+def test_single_samples_learn_what_their_chunk_learns(model, seed, n_samples, n_zeros, scale, tau):
+    samples = scale * np.random.default_rng(seed).standard_normal((n_samples, 4))
+    samples = np.vstack([np.zeros((n_zeros, 4)), samples])
+    model = clone(model).set_params(tau=tau)
+    together = clone(model).partial_fit(samples)
+    single = taught(model, np.split(samples, len(samples)))
     assert_array_equal(single.components_, together.components_)
+    assert_array_equal(single.explained_variance_, together.explained_variance_)
 
 
 class InOrderGHA(GHA):
