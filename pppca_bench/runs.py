@@ -242,6 +242,11 @@ class Selector:
     method: str
     settings: Parameters = ()
 
+    @property
+    def parts(self) -> tuple[Selector, ...]:
+        """Return the selector itself, as formulas return the selectors of their runs."""
+        return (self,)
+
     def matches(self, cell: Cell) -> bool:
         """Return whether the runs of a cell belong in the table cell."""
         if (cell.problem, cell.method) != (self.problem, self.method):

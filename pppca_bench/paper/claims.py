@@ -14,7 +14,7 @@ from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
 from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.quantities import DECIMALS
-from pppca_bench.references.layout import Text, Texts
+from pppca_bench.references.selection import Text, Texts
 from pppca_bench.reporting.document import SIGNED, environment, listed, printed
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import Answers, Finding

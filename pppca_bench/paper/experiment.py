@@ -26,7 +26,8 @@ from pppca_bench.paper.losses import (
     typical_loss,
     verdict_within,
 )
-from pppca_bench.references.layout import Identifier, Settings, Text, Texts
+from pppca_bench.references.layout import Identifier
+from pppca_bench.references.selection import Settings, Text, Texts
 from pppca_bench.reporting.document import EMPTY, Document, Grid, none_if_nan, record_text
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA, by_split

@@ -8,37 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
-from annotated_types import Ge, Lt, MinLen
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from annotated_types import Ge, Lt
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from pppca_bench.errors import nearest
+from pppca_bench.references.selection import (
+    CellKeys,
+    Formula,
+    Settings,
+    Text,
+    Texts,
+    asked,
+    select,
+    selector_of,
+)
 from pppca_bench.runs import Names, Selector
 from pppca_bench.yaml_files.section import Section, broken_rule, raise_errors, yaml_text
 
-Text = Annotated[str, MinLen(1)]
-Texts = tuple[Text, ...]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 NotNegative = Annotated[float, Ge(0), Lt(1e100)]
-
-
-def _setting(value: Any) -> Any:
-    parts = value if isinstance(value, tuple) else (value,)
-    if not all(part is None or isinstance(part, bool | int | float | str) for part in parts):
-        raise broken_rule(f"expected a setting's value, got {yaml_text(value)}")
-    return value
-
-
-def _settings(settings: dict[str, Any]) -> dict[str, Any]:
-    for key in ("problem", "method"):
-        if key in settings and not isinstance(settings[key], str):
-            raise_errors([((key,), f"expected a {key}'s name, got {yaml_text(settings[key])}")])
-    return settings
-
-
-Settings = Annotated[
-    dict[Text, Annotated[Any, AfterValidator(_setting)]], AfterValidator(_settings)
-]
-"""Problem, method and settings of runs, by name."""
 
 
 def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
@@ -67,25 +55,15 @@ def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
     return tuple(lines)
 
 
-def _selector(asked: Mapping[str, Any]) -> Selector:
-    """Return the selector of the runs with these settings, problem and method among them."""
-    settings = tuple(
-        sorted((name, value) for name, value in asked.items() if name not in ("problem", "method"))
-    )
-    return Selector(asked["problem"], asked["method"], settings)
-
-
-class Line(Section):
+class Line(CellKeys):
     """Row or column of a table: its key in the published numbers, and its printed label, the key by default.
 
-    In the label ``{n_features}`` stands for the problem's number of features. ``runs`` are the problem, method and
-    settings that the runs of its cells share; ``shows`` and ``form`` are the quantities and the format of its cells, by
-    default those of the table.
+    In the label ``{n_features}`` stands for the problem's number of features. ``shows`` and ``form`` are the quantities
+    and the format of its cells, by default those of the table.
     """
 
     key: Text
     label: Text
-    runs: Settings = Field(default_factory=dict)
     shows: Texts = ()
     form: Text = ""
 
@@ -117,15 +95,14 @@ Curves = Annotated[
 _SINGLE = (LabelledRuns.model_construct(label="", runs={}),)
 
 
-class Override(Section):
-    """Settings of a single cell of a table."""
+class Override(CellKeys):
+    """Keys of a single cell of a table."""
 
     row: Text
     column: Text
-    runs: Settings
 
 
-class Layout(Section):
+class Layout(CellKeys):
     """Layout of a table, and the runs that fill its cells."""
 
     id: Identifier
@@ -142,21 +119,19 @@ class Layout(Section):
     spread: bool = False  # whether each column is a pair, mean and standard deviation
     form: Text = "{} ({})"  # format of the quantities
     remark: Text = ""  # printed below the table
-    runs: Settings = Field(default_factory=dict)  # problem, method and settings that all runs share
     cells: tuple[Override, ...] = ()
 
-    def asked(self, row: Line, column: Line) -> dict[str, Any]:
-        """Return the problem, method and settings that the layout names for the runs of a cell."""
-        asked = {**self.runs, **row.runs, **column.runs}
-        for cell in self.cells:
-            if (cell.row, cell.column) == (row.key, column.key):
-                asked |= cell.runs
-        return asked
+    def _levels(self, row: Line, column: Line) -> list[CellKeys]:
+        own = [cell for cell in self.cells if (cell.row, cell.column) == (row.key, column.key)]
+        return [self, row, column, *own]
 
-    def selector(self, row: Line, column: Line) -> Selector | None:
-        """Return the selector of the runs that fill a cell, or None for a cell without a method."""
-        asked = self.asked(row, column)
-        return _selector(asked) if "method" in asked else None
+    def problem(self, row: Line, column: Line) -> str | None:
+        """Return the problem of the runs of a cell, or None for a cell without runs, or over several problems."""
+        return asked(self._levels(row, column)).get("problem")
+
+    def selector(self, row: Line, column: Line) -> Selector | Formula | None:
+        """Return the selection of the runs that fill a cell, or None for a cell without a method."""
+        return select(self._levels(row, column), f"{row.key}, {column.key}")
 
     def quantities(self, row: Line, column: Line) -> Names:
         """Return the quantities of a cell."""
@@ -190,12 +165,12 @@ class Layout(Section):
         return self
 
     def _check_cell(self, row: Line, column: Line) -> None:
-        cell, asked = f"{row.key}, {column.key}", self.asked(row, column)
-        if "method" in asked and "problem" not in asked:
-            raise broken_rule(f"expected a problem beside the method of {cell}, got none")
+        cell, selector = f"{row.key}, {column.key}", self.selector(row, column)
         shows, form = self.quantities(row, column), self.form_of(row, column)
         if not shows:
             raise broken_rule(f"expected a quantity that {cell} shows, got none")
+        if isinstance(selector, Formula) and "correlation" in (*shows, *self.also):
+            raise broken_rule(f"expected quantities of single runs for {cell}, got correlation")
         if form.count("{}") < len(shows):
             raise broken_rule(
                 f"expected a form with {len(shows)} places {{}} for {cell}, got {form!r}"
@@ -217,7 +192,7 @@ class _FigureLayout(Section):
         """Return the selectors of runs by panel title and curve label; "" is the label of a single panel or curve."""
         return {
             panel.label: {
-                curve.label: _selector({**self.runs, **panel.runs, **curve.runs})
+                curve.label: selector_of({**self.runs, **panel.runs, **curve.runs})
                 for curve in self._curves
             }
             for panel in self.panel_lines or _SINGLE

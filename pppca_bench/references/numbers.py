@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from annotated_types import Ge
 
 from pppca_bench.errors import OwnDataError, nearest
-from pppca_bench.references.layout import Layout, NotNegative, PartOfTables, Texts, are_named
+from pppca_bench.references.layout import Layout, NotNegative, PartOfTables, are_named
+from pppca_bench.references.selection import Texts
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 

@@ -23,11 +23,10 @@ from pppca_bench.references.layout import (
     RankingSpec,
     Scored,
     Searched,
-    Text,
-    Texts,
     check_keys,
 )
 from pppca_bench.references.numbers import Number, Published, Rule, read_numbers
+from pppca_bench.references.selection import Text, Texts
 from pppca_bench.runs import Cell, Scalar, Selector
 from pppca_bench.yaml_files.section import Section, raise_errors
 from pppca_bench.yaml_files.source import read_yaml
@@ -154,7 +153,8 @@ def check_selectors(
     for reference in added:
         for layout in reference.layouts:
             for row, column in itertools.product(layout.rows, layout.columns):
-                if selector := layout.selector(row, column):
+                selection = layout.selector(row, column)
+                for selector in selection.parts if selection else ():
                     where = f"{reference.name}/reference.yaml: table {layout.id}, {row.key}, {column.key}"
                     own = [
                         cell

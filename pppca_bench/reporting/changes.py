@@ -22,7 +22,6 @@ from pppca_bench.reporting.comparison import (
     text_grid,
 )
 from pppca_bench.reporting.document import SIGNED, printed
-from pppca_bench.reporting.statistics import summarise_values
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.verdicts import VERDICTS
 from pppca_bench.runs import Names, grouped
@@ -87,7 +86,7 @@ def changes(
         theirs, ours = {}, {}
         for key, cell in table.cells.items():
             values = recorded.get((table.id, cell.selector, cell.runs.settings), {})
-            theirs[key] = cell._replace(ours=summarise_values(values))
+            theirs[key] = cell._replace(ours=cell.runs.summarise(values))
             measured = {name: cell.ours[of] for name, of in RECORDED_AS.items() if of in cell.ours}
             ours[key] = cell._replace(ours={**cell.ours, **measured})
         before.append(table._replace(cells=theirs))

@@ -114,10 +114,10 @@ def _compared(table: Table, first: dict[tuple[object, ...], str]) -> list[Compar
     for cell in table.cells.values():
         label = f"{table.id}, {cell.row}, {cell.column}"
         runs = cell.runs.settings or cell.selector or label
-        problem = cell.selector.problem if cell.selector else ""
+        problems = [part.problem for part in cell.selector.parts] if cell.selector else []
         for quantity, theirs in cell.published.items():
             ours, rule = cell.ours.get(quantity), rule_of(table, cell, quantity)
-            earlier = first.setdefault((problem, runs, quantity), label)
+            earlier = first.setdefault((*problems, runs, quantity), label)
             item = Comparison(
                 *(table.id, cell.row, cell.column, quantity, theirs.value),
                 verdict="not run" if rule else "not compared",

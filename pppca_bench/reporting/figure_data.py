@@ -238,7 +238,7 @@ def _published_against_ours(tables: Sequence[Table], references: Sequence[Refere
     """
     labels = {table: label for reference in references for table, label in reference.series.items()}
     by_id = {table.id: table for table in tables}
-    drawn: set[Selector | None] = set()
+    drawn: set[object] = set()
     points: dict[str, list[dict[str, object]]] = {quantity: [] for quantity in _COMPARED}
     for table_id, label in labels.items():
         table = by_id[table_id]

@@ -27,6 +27,7 @@ from pppca_bench.runs import (
     Facts,
     Names,
     Scalar,
+    Selector,
     grouped,
 )
 from pppca_bench.store.choices import recommended
@@ -132,7 +133,9 @@ class OwnTables:
             configs = filling_configs(layout, reference)
             for row, column in itertools.product(layout.rows, layout.columns):
                 selector = layout.selector(row, column)
-                matching = self._results.matching(selector, configs) if selector else []
+                if not isinstance(selector, Selector):
+                    continue  # a formula shows no run by itself
+                matching = self._results.matching(selector, configs)
                 if len(matching) == 1:
                     shown[matching[0]] = layout.id
         return shown
@@ -168,7 +171,7 @@ class OwnTables:
     def _sorted(self, cells: Collection[Cell]) -> list[Cell]:
         """Sort cells by their problems, in the order of the published tables, then of the results."""
         asked = [
-            layout.asked(row, column).get("problem")
+            layout.problem(row, column)
             for _, layout in self._layouts
             for row, column in itertools.product(layout.rows, layout.columns)
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,9 +20,6 @@ _DIGITS = 12
 
 CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")
 """Quantities whose correlation over the repeats is a quantity of the cell (Proben1 report, tables 8 to 11)."""
-
-Values = Callable[[str], Mapping[int, float]]
-"""Values of a quantity, given by its name, by number of the repeat."""
 
 
 class Summary(NamedTuple):
@@ -51,6 +48,37 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(mean, sd, n, mean - half, mean + half)
 
 
+def summary_by(
+    statistic: str, values: Sequence[float], *, best_of: int = 1, more_is_better: bool = False
+) -> Summary:
+    """Summarise at least one value by their mean, median, share of 100 among 0 and 100, or best.
+
+    The deviation of other statistics than the mean is their standard error times √n, as if they were means. Choices:
+    the standard error of the median is half the distance of the quantiles at 0.5 ± 0.5 / √n; that of a share is of the
+    share with two more successes and failures, since 0 and 100 % have errors, too (Agresti and Coull 1998). The best is
+    the mean over all subsets of ``best_of`` values, or the best of fewer. The best of ``best_of`` draws with
+    replacement has a deviation s, as a single published best has; our mean has the standard error s √(best_of / n).
+    """
+    n, mean = len(values), math.fsum(values) / len(values)
+    if n == 1 or statistic == "mean":
+        return summarise(values)
+    if statistic == "median":
+        mean = statistics.median(values)
+        low, high = np.quantile(values, [0.5 - 0.5 / math.sqrt(n), 0.5 + 0.5 / math.sqrt(n)])
+        sd = 0.5 * float(high - low) * math.sqrt(n)
+    elif statistic == "share":
+        share = (0.01 * mean * n + 2.0) / (n + 4.0)
+        sd = 100.0 * math.sqrt(share * (1.0 - share))
+    else:
+        ranked, m = np.sort(values)[:: -1 if more_is_better else 1], min(best_of, n)
+        subsets = [math.comb(n - rank, m - 1) for rank in range(1, n + 1)]
+        mean = float(np.average(ranked, weights=np.array(subsets) / math.comb(n, m)))
+        draws = -np.diff((np.arange(n, -1, -1) / n) ** m)
+        sd = math.sqrt(m * float(np.average((ranked - ranked @ draws) ** 2, weights=draws)))
+    half = student_t(0.975, n - 1) * sd / math.sqrt(n)
+    return Summary(mean, sd, n, mean - half, mean + half)
+
+
 @lru_cache(4096)
 def student_t(share: float, degrees: float) -> float:
     """Return a quantile of Student's t distribution."""
@@ -61,32 +89,14 @@ def student_t(share: float, degrees: float) -> float:
 
 def summarise_values(values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
     """Summarise quantities, given their values by repeat, and the correlation of `CORRELATED` over the repeats."""
-    names = (*values, "correlation")
-    return {
-        name: own for name in names if (own := summary_of(name, lambda each: values.get(each, {})))
-    }
+    summaries = {name: summarise(list(own.values())) for name, own in values.items() if own}
+    correlation = _correlation(*(values.get(name, {}) for name in CORRELATED))
+    return summaries | ({"correlation": correlation} if correlation else {})
 
 
 def measured(quantity: str) -> Names:
     """Return the quantities whose values in single repeats give a quantity of a cell."""
     return CORRELATED if quantity == "correlation" else (quantity,)
-
-
-def summary_of(
-    quantity: str, values: Values, repeats: Collection[int] | None = None
-) -> Summary | None:
-    """Summarise a quantity over some repeats (all by default), given the values by name; None if undefined."""
-    kept = [
-        {
-            repeat: value
-            for repeat, value in values(name).items()
-            if repeats is None or repeat in repeats
-        }
-        for name in measured(quantity)
-    ]
-    if quantity == "correlation":
-        return _correlation(*kept)
-    return summarise(list(kept[0].values())) if kept[0] else None
 
 
 def _correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
-from functools import cache, cached_property
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.quantities import QUANTITIES
-from pppca_bench.reporting.statistics import Summary, summarise_values
+from pppca_bench.quantities import QUANTITIES, described
+from pppca_bench.references.selection import Formula
+from pppca_bench.reporting.statistics import Summary, summarise_values, summary_by
 from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Names, Selector, grouped, selections
 from pppca_bench.store.columns import DONE, FAILED, RUN_COLUMNS, CellRow, read_measures
 
@@ -91,7 +93,11 @@ class CellRuns:
     @cached_property
     def quantities(self) -> Mapping[str, Summary]:
         """Summary of each quantity over the done runs that have it."""
-        return summarise_values({name: self.values(name) for name in self.numbers})
+        return self.summarise({name: self.values(name) for name in self.numbers})
+
+    def summarise(self, values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
+        """Summarise quantities as those of these runs, given their values by repeat."""
+        return summarise_values(values)
 
     @property
     def records(self) -> list[dict[str, float]]:
@@ -133,6 +139,52 @@ NO_RUNS = CellRuns(
     Cell("", "", "", (), ()), (), dict.fromkeys((*RUN_COLUMNS, "configs"), np.empty(0, object))
 )
 """Runs of no cell."""
+
+
+class CombinedRuns(CellRuns):
+    """Repeats of a cell with a formula; cell and columns are those of the part with the fewest runs."""
+
+    def __init__(self, formula: Formula, parts: Sequence[CellRuns]) -> None:
+        fewest = min(parts, key=lambda runs: runs.n_planned)
+        super().__init__(fewest.cell, (), fewest.columns)
+        self.formula, self.parts = formula, parts
+        self.n_done = min(runs.n_done for runs in parts)
+        self.n_failed = max(runs.n_failed for runs in parts)
+
+    def values(self, quantity: str) -> dict[int, float]:
+        """Return the number of each repeat that every part has, but no undefined ratios."""
+        columns = [runs.values(quantity) for runs in self.parts]
+        number = partial(self.formula.of_repeat, more_is_better=described(quantity).more_is_better)
+        values = {
+            repeat: number([column[repeat] for column in columns])
+            for repeat in columns[0]
+            if all(repeat in column for column in columns)
+        }
+        return {repeat: value for repeat, value in values.items() if not math.isnan(value)}
+
+    def summarise(self, values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
+        """Summarise quantities by the statistic of the formula, given their values by repeat."""
+        return {
+            name: summary_by(
+                self.formula.statistic,
+                list(own.values()),
+                best_of=self.formula.best_of,
+                more_is_better=described(name).more_is_better,
+            )
+            for name, own in values.items()
+            if own
+        }
+
+    @cached_property
+    def settings(self) -> str:
+        """Digest of the formula, and of the settings and data of its parts; "" if no repeat is done."""
+        text = json.dumps([self.formula[2:], *(runs.settings for runs in self.parts)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16] if self.n_done else ""
+
+    @cached_property
+    def differing(self) -> Names:
+        """Facts of provenance in which the runs of a part differ."""
+        return tuple(sorted({name for runs in self.parts for name in runs.differing}))
 
 
 def split_by_cell(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> dict[Cell, CellRuns]:
@@ -213,6 +265,13 @@ class Results:
             return NO_RUNS
         runs = self.cells[cells[0]]
         return runs.asked_by(configs) if configs else runs
+
+    def repeats(self, selection: Selector | Formula, configs: Names = ()) -> CellRuns:
+        """Return the runs of a selection; `NO_RUNS` if a part of it matches none or several cells."""
+        parts = [self.summary(selector, configs) for selector in selection.parts]
+        if isinstance(selection, Selector) or NO_RUNS in parts:
+            return parts[0] if len(parts) == 1 else NO_RUNS
+        return CombinedRuns(selection, parts)
 
     def source(self, cell: Cell, configs: Names = ()) -> CellSource:
         """Return the provenance of the runs of a cell; of several configs that plan them, the first given config."""

@@ -12,6 +12,7 @@ from pppca_bench.quantities import SIZES
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
+from pppca_bench.references.selection import Formula
 from pppca_bench.reporting.statistics import Summary, summarise
 from pppca_bench.reporting.summary import NO_RUNS, CellRuns, CellSource, Results
 from pppca_bench.runs import Cell, Facts, Names, Selector
@@ -27,7 +28,7 @@ class TableCell(NamedTuple):
     ours: Mapping[str, Summary] = MappingProxyType({})
     published: Mapping[str, Number] = MappingProxyType({})
     runs: CellRuns = NO_RUNS  # that fill it
-    selector: Selector | None = (
+    selector: Selector | Formula | None = (
         None  # selects the runs that fill it; None if no run can, or in a list
     )
     fillable: bool = (
@@ -157,7 +158,7 @@ def fill_table(
         selector = layout.selector(row, column)
         cell = TableCell(row.key, column.key, shows, form, published=published, selector=selector)
         if selector is None:
-            problem = layout.asked(row, column).get("problem")
+            problem = layout.problem(row, column)
             known, sizes = facts.get(problem or ""), [name for name in shows if name in SIZES]
             values = {name: float(getattr(known, name)) for name in sizes} if known else {}
             # The interval of a size is the size itself.
@@ -195,24 +196,23 @@ def filling_configs(layout: Layout, reference: Reference) -> Names:
 
 def _with_runs(
     cell: TableCell,
-    selector: Selector,
+    selector: Selector | Formula,
     quantities: set[str],
     results: Results,
     configs: Names,
     shown_in: Callable[[], Mapping[Cell, Sequence[str]]],
 ) -> TableCell:
     """Return a cell filled by the runs of its selector."""
-    matching = results.matching(selector, configs)
-    if len(matching) > 1:
-        listed_in = dict.fromkeys(
-            table for match in matching for table in shown_in().get(match, ())
-        )
+    matching = [results.matching(part, configs) for part in selector.parts]
+    if several := [match for matches in matching if len(matches) > 1 for match in matches]:
+        listed_in = dict.fromkeys(table for match in several for table in shown_in().get(match, ()))
         return cell._replace(fillable=True, listed_in=tuple(listed_in))
-    method = stored_method(selector.method)
-    if method is not None and not method.reduces:
+    methods = [stored_method(part.method) for part in selector.parts]
+    if all(method is not None and not method.reduces for method in methods):
         quantities.discard("dimensionality")  # always the number of features
-    source = results.source(matching[0], configs) if matching else None
-    return cell.filled(results.summary(selector, configs), quantities, source)._replace(
+    is_single = isinstance(selector, Selector) and matching[0]
+    source = results.source(matching[0][0], configs) if is_single else None
+    return cell.filled(results.repeats(selector, configs), quantities, source)._replace(
         fillable=True
     )
 

@@ -15,7 +15,7 @@ as many as a right program; without a draw of these numbers this is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -26,9 +26,10 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.quantities import described
 from pppca_bench.references.layout import Placebo
 from pppca_bench.references.numbers import Number
+from pppca_bench.references.selection import Formula
 from pppca_bench.reporting.comparison import Comparison, Place, compare, rule_of
 from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.statistics import Summary, measured, summary_of
+from pppca_bench.reporting.statistics import Summary, measured
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import Verdict, off_by_margin
@@ -138,8 +139,10 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
         digits = len(number.text.partition(".")[2])
         for draw in range(N_DRAWS):
             order = rng.permutation(repeats).tolist()
-            theirs = summary_of(quantity, values.__getitem__, order[: rule.runs])
-            rest = summary_of(quantity, values.__getitem__, order[rule.runs :])
+            theirs, rest = (
+                cell.runs.summarise(_of_repeats(values, chosen)).get(quantity)
+                for chosen in (order[: rule.runs], order[rule.runs :])
+            )
             if theirs and rest:
                 sd = None if number.sd is None else round(theirs.sd, digits)
                 published[draw][quantity] = Number(f"{theirs.mean:.{digits}f}", sd)
@@ -147,6 +150,15 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
     return [
         cell._replace(published=own, ours=rest) for own, rest in zip(published, ours, strict=True)
     ]
+
+
+def _of_repeats(
+    values: Mapping[str, Mapping[int, float]], repeats: Collection[int]
+) -> dict[str, dict[int, float]]:
+    return {
+        name: {repeat: value for repeat, value in own.items() if repeat in repeats}
+        for name, own in values.items()
+    }
 
 
 def _off(table: Table, cell: TableCell) -> TableCell:
@@ -173,7 +185,7 @@ def _with_placebo(
     for (row, column), cell in table.cells.items():
         ours: Mapping[str, Summary] = {}
         if placebo.includes(table.id, row, column) and cell.selector and placebo.runs:
-            ours = results.summary(
+            ours = results.repeats(
                 _in_place(cell.selector, placebo, results, configs), configs
             ).quantities
         elif placebo.includes(table.id, row, column) and isinstance(source, Table):
@@ -183,8 +195,13 @@ def _with_placebo(
     return table._replace(cells=cells)
 
 
-def _in_place(selector: Selector, placebo: Placebo, results: Results, configs: Names) -> Selector:
-    """Return the selector of a placebo's runs in place of the runs of a cell."""
+def _in_place(
+    selector: Selector | Formula, placebo: Placebo, results: Results, configs: Names
+) -> Selector | Formula:
+    """Return the selection of a placebo's runs in place of the runs of a cell, but for the baselines of a formula."""
+    if isinstance(selector, Formula):
+        members = [_in_place(part, placebo, results, configs) for part in selector.members]
+        return selector._replace(members=tuple(part for own in members for part in own.parts))
     asked = {"problem": selector.problem, "method": selector.method, **placebo.runs}
     problem, method = str(asked.pop("problem")), str(asked.pop("method"))
     known = {
@@ -210,7 +227,8 @@ def with_shares(table: Table, shares: Shares) -> Table:
                 for each in others
             ]
             lines.append(f"Other programs would get: {', '.join(texts)}.")
-        methods = {cell.selector.method for cell in table.cells.values() if cell.selector}
+        selections = [cell.selector for cell in table.cells.values() if cell.selector]
+        methods = {part.method for selection in selections for part in selection.parts}
         program = title_of(methods.pop()) if start and len(methods) == 1 else "our program"
         for each in (each for each in others if each["tells"] == "no"):
             counts = f"{each['ours']} against {each['reproduced'] * each['n'] / 100.0:.0f} of {each['n']} numbers"
