@@ -511,6 +511,19 @@ def test_a_refusal_names_file_line_rule_and_value(tmp_path, kind, given, message
     assert (str(caught.value).startswith(str(file)), said) == (True, message)
 
 
+def test_a_number_without_the_deviation_that_others_of_its_rule_have_is_refused(tmp_path):
+    document = MINIMAL | {"verdicts": [{"margin": 1.0, "unit": "sd"}]}
+    read_reference(written(tmp_path, document))
+    expected = (
+        r"reference.yaml:20: verdicts\[0\]: expected standard deviations of all numbers of the rule or of none,"
+        " got none of test_error_percent of A1, wine, PCA, but of test_error_percent of A1, iris, PCA. Write 0"
+    )
+    line = "A1,wine,PCA,test_error_percent,5,"
+    with pytest.raises(DataError, match=expected):
+        read_reference(written(tmp_path, document, NUMBERS + line))
+    read_reference(written(tmp_path, document, f"{NUMBERS}{line}0"))
+
+
 def test_two_tables_of_one_identifier_are_refused(tmp_path):
     with pytest.raises(DataError, match="tables: expected each key once, got 'A1' again"):
         read_reference(

@@ -7,6 +7,7 @@ import pytest
 from full_results import REFERENCES, layouts, plans_of
 from stored_runs import PIVOT, cell_of, results_by_config, run_of
 
+from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.document import escaped, printed
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.statistics import summarise
@@ -294,6 +295,23 @@ def test_a_number_that_is_missing_is_a_dash_in_its_place():
     assert ours(table_of_a_cell("a", "test_error_percent", "dimensionality"))[2].endswith(
         "  – (3.0)"
     )
+
+
+def test_numbers_that_are_only_cited_are_printed_alone_or_beside_runs():
+    cited = TableCell(
+        "a", "b", ("dimensionality",), "{}", published={"dimensionality": Number("4")}
+    )
+    run = cited._replace(column="c", ours={"dimensionality": summarise([3.0])}, fillable=True)
+    table = Table("T", "", "page 1", "", {"a": "a"}, {"b": "b"}, {("a", "b"): cited})
+    assert table.trimmed() == table
+    assert render(table, form="csv").splitlines()[1].startswith("T,a,b,dimensionality,4.0,")
+    assert "Published: page 1." in render(table, form="terminal")
+    both = table._replace(
+        column_labels={"b": "b", "c": "c"}, cells={**table.cells, ("a", "c"): run}
+    )
+    assert both.trimmed() == both
+    unrun = both._replace(cells={**table.cells, ("a", "c"): run._replace(ours={})})
+    assert (unrun.has_runs, unrun.trimmed()) == (False, None)
 
 
 def test_names_of_files_break_no_table():

@@ -29,7 +29,7 @@ from pppca_bench.references.numbers import Number, Published, Rule, read_numbers
 from pppca_bench.references.selection import Text, Texts
 from pppca_bench.runs import Cell, Scalar, Selector
 from pppca_bench.yaml_files.section import Section, raise_errors
-from pppca_bench.yaml_files.source import read_yaml
+from pppca_bench.yaml_files.source import YamlSource, read_yaml
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
 HEBBIAN_IRIS, TEXTBOOKS, TODAY = "hebbian_iris", "textbooks", "today"
@@ -125,11 +125,41 @@ def read_reference(folder: Path) -> Reference:
         A file is missing or malformed; the message names file, line and place.
     """
     try:
-        document = _Document.read(read_yaml(folder / "reference.yaml"))
+        source = read_yaml(folder / "reference.yaml")
+        document = _Document.read(source)
     except ConfigError as error:
         raise OwnDataError(str(error)) from None
     numbers = read_numbers(folder / "numbers.csv", document.layouts)
-    return Reference.model_construct(folder=folder.resolve(), numbers=numbers, **dict(document))
+    reference = Reference.model_construct(
+        folder=folder.resolve(), numbers=numbers, **dict(document)
+    )
+    _check_rules(reference, source)
+    return reference
+
+
+def _check_rules(reference: Reference, source: YamlSource) -> None:
+    """Check that each number of a cell with runs has a rule, and all or no numbers of a rule in sd have deviations."""
+    compared: dict[int, dict[bool, str]] = {}
+    for layout in reference.layouts:
+        for row, column in itertools.product(layout.rows, layout.columns):
+            published = reference.published(layout.id, row.key, column.key)
+            for name in published if layout.selector(row, column) else ():
+                rule = reference.rule(layout.id, row.key, name)
+                place = f"{name} of {layout.id}, {row.key}, {column.key}"
+                if rule is None and name not in layout.notes:
+                    raise OwnDataError(
+                        f"{source.where(('verdicts',))}: expected a rule for each number that runs can fill, got none"
+                        f" for {place}."
+                    )
+                if rule and rule.unit == "sd" and rule.compare != "correlations":
+                    places = compared.setdefault(reference.rules.index(rule), {})
+                    places.setdefault(published[name].sd is None, place)
+    for index, places in compared.items():
+        if len(places) == 2:
+            raise OwnDataError(
+                f"{source.where(('verdicts', index))}: expected standard deviations of all numbers of the rule or of"
+                f" none, got none of {places[True]}, but of {places[False]}. Write 0 for a number without a spread."
+            )
 
 
 def check_selectors(

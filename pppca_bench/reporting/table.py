@@ -84,8 +84,14 @@ class Table(NamedTuple):
 
     @property
     def has_runs(self) -> bool:
-        """Return whether any cell has planned runs, or the sizes of a data set."""
-        return any(cell.has_runs for cell in self.cells.values())
+        """Return whether any cell has planned runs, or the sizes of a data set, or all numbers are only cited."""
+        return self.is_cited or any(cell.has_runs for cell in self.cells.values())
+
+    @property
+    def is_cited(self) -> bool:
+        """Return whether the table has only numbers that its source cites: no run can fill a cell."""
+        cells = self.cells.values()
+        return any(cell.published for cell in cells) and not any(cell.fillable for cell in cells)
 
     @property
     def shows_runs(self) -> bool:
@@ -104,11 +110,21 @@ class Table(NamedTuple):
         return list(incomplete.values())
 
     def trimmed(self) -> Table | None:
-        """Return the table without the rows and columns without runs; None if nothing is left."""
+        """Return the table without the rows and columns without runs; None if nothing is left.
+
+        Columns of numbers that the source cites are kept.
+        """
+        if self.is_cited:
+            return self
         run = [place for place, cell in self.cells.items() if cell.has_runs]
         if not run:
             return None
         rows, columns = {row for row, _ in run}, {column for _, column in run}
+        columns |= {
+            column
+            for (row, column), cell in self.cells.items()
+            if row in rows and cell.published and not cell.fillable
+        }
         has_remark = not self.remark_on or not (rows | columns).isdisjoint(self.remark_on)
         return self._replace(
             row_labels={key: label for key, label in self.row_labels.items() if key in rows},

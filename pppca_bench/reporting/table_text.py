@@ -59,12 +59,13 @@ def document_of(table: Table | Document, *, sd: bool = False, paired: bool = Tru
     ]
     paired = paired and table.spread
     grid = partial(_grid, table, paired)
-    ours = grid("", "", partial(_ours, sd and not paired))
+    texts = _published if table.is_cited else partial(_ours, sd and not paired)
+    ours = grid("", "", texts)
     return Document(
         *(table.id, table.title, "", ours.headers, ours.rows, notes(table), records(table)),
         has_runs=table.has_runs,
         others=list(_further_grids(table, grid)),
-        lead=table.lead,
+        lead=f"Published: {table.place}." if table.is_cited else table.lead,
         short_headers=[table.row_header, *(one.short or one.title for one in quantities)]
         if quantities
         else (),
@@ -78,7 +79,7 @@ def _further_grids(table: Table, grid: Callable[..., Grid]) -> Iterator[Grid]:
     In a table with spread each difference has the sign of its verdict beside it.
     """
     cells, verdicts, caption = table.cells.values(), {}, "Difference, ours − published"
-    if any(cell.published for cell in cells):
+    if any(cell.published for cell in cells) and not table.is_cited:
         yield grid(PUBLISHED, "Published", _published)._replace(place=table.place)
     if any(cell.ours and cell.published for cell in cells):
         if table.spread:
