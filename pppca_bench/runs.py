@@ -54,8 +54,9 @@ class Cell:
     problem: str  # name in the config: a registered name, or the path of a user's file
     data_sha256: str
     method: str
-    parameters: Parameters  # with all defaults, those of `SIGNS` among them
-    classifier: Parameters  # ``rule`` and parameters with all defaults; empty if no classifier follows the method
+    # with all defaults, except those of parameters that were added later (`base.parameters.Later`)
+    parameters: Parameters
+    classifier: Parameters  # ``rule`` and parameters with defaults likewise; empty if no classifier follows the method
     # versions by name; texts for third-party algorithms
     algorithms: tuple[tuple[str, int | str], ...] = ()
 

@@ -33,6 +33,30 @@ def test_autocorrelation_mode_aligns_with_the_eigenvectors_of_second_moments():
     assert_array_equal(gha.mean_, 0.0)
 
 
+def test_criterion_1_selects_among_all_rows_after_learning():
+    X = load_iris().data
+    everything = GHA(random_state=0).fit(X)
+    # λ1 / λ2 = 17.4 and λ1 / λ3 = 54 for iris
+    for tau, n_kept in ((15.0, 1), (20.0, 2), (60.0, 3)):
+        gha = GHA(tau=tau, random_state=0).fit(X)
+        assert gha.n_components_ == n_kept
+        assert_array_equal(gha.components_, everything.components_[:n_kept])
+        assert_array_equal(gha.explained_variance_, everything.explained_variance_[:n_kept])
+        assert gha.history_["dimensionality"][-1] == 4
+
+
+def test_selected_rows_are_sorted_by_variance_and_learning_goes_on_with_all():
+    X = load_iris().data[:, ::-1]
+    chunks = GHA(tau=1e6, learning_rate=1e-9, random_state=1).partial_fit(X)
+    assert (np.diff(chunks.explained_variance_) <= 0.0).all()
+    unsorted = GHA(learning_rate=1e-9, random_state=1).partial_fit(X).explained_variance_
+    assert (np.diff(unsorted) > 0.0).any()
+    chunks.tau = 1.0
+    assert chunks.partial_fit(X).n_components_ == 1
+    chunks.tau = 1e6
+    assert chunks.partial_fit(X).n_components_ == 4
+
+
 def test_ratios_sum_to_one_once_rows_are_orthonormal():
     X = encoded_iris()
     gha = GHA(

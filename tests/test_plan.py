@@ -89,6 +89,19 @@ def taus_of(method):
     return [spec.cell.settings.get("tau") for spec in specs]
 
 
+def test_a_parameter_added_later_is_named_only_if_it_is_not_the_default():
+    plain, default, selected = (
+        expanded(config(methods=[GHA | own], problems="iris", repeats=1))
+        for own in ({}, {"tau": None}, {"tau": 5})
+    )
+    assert "tau" not in plain[0].cell.settings  # although the config has a tau
+    assert plain == default
+    (run,) = selected
+    assert (run.cell.settings["tau"], run.seed) == (5.0, plain[0].seed)
+    assert set(run.changed) - set(plain[0].changed) == {"tau"}
+    assert run.key != plain[0].key
+
+
 @pytest.mark.parametrize("method", ["pca", "kernel_pca", "autoencoder"])
 def test_spectral_methods_run_for_each_threshold_by_default(method):
     assert taus_of({"method": method}) == [5, 15]

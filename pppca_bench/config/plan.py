@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from pppca_bench.base.parameters import Parameter
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
@@ -19,7 +20,7 @@ from pppca_bench.methods.networks import NETWORK_KEYS, rule_named
 from pppca_bench.methods.protocol import STORAGE_FLAGS, section_of
 from pppca_bench.methods.registry import DEFAULT_RULE
 from pppca_bench.problems import OwnData
-from pppca_bench.runs import CHOOSE, Cell, Names, Parameters, RunSpec, Scalar
+from pppca_bench.runs import ABSENT, CHOOSE, Cell, Names, Parameters, RunSpec, Scalar
 
 
 class Identity(NamedTuple):
@@ -114,12 +115,29 @@ def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int |
 
 def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, Names]]:
     """Yield the cells of a method, each with the names of the settings that differ from their defaults."""
+    known = _parameters(method)
+    unnamed = {name: each.default for name, each in known.items() if each.is_later}
     for settings in variants(method.classifier):
-        classifier = tuple(item for item in settings if not _takes_inputs_as_given(item, problem))
-        for parameters in variants(method.grid):
+        classifier = tuple(
+            (name, value)
+            for name, value in settings
+            if not _takes_inputs_as_given((name, value), problem)
+            and unnamed.get(f"classifier.{name}", ABSENT) != value
+        )
+        for values in variants(method.grid):
+            parameters = tuple(item for item in values if unnamed.get(item[0], ABSENT) != item[1])
             algorithms = algorithms_of(method.entry.name, classifier)
             cell = Cell(problem, data_sha256, method.entry.name, parameters, classifier, algorithms)
-            yield cell, _changed(method, cell)
+            yield cell, _changed(known, cell)
+
+
+def _parameters(method: MethodRequest) -> dict[str, Parameter]:
+    """Return the parameters of a method and its classifiers by their names in `Cell.settings`."""
+    known: dict[str, Parameter] = {}
+    for prefix, entry in zip(("", "classifier.", "classifier.base."), method.entries, strict=False):
+        known |= {f"{prefix}{name}": parameter for name, parameter in section_of(entry).items()}
+        known |= {f"{prefix}rule": Parameter("rule", str, DEFAULT_RULE)} if prefix else {}
+    return known
 
 
 def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
@@ -130,14 +148,9 @@ def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
     return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_published)
 
 
-def _changed(method: MethodRequest, cell: Cell) -> Names:
+def _changed(known: Mapping[str, Parameter], cell: Cell) -> Names:
     """Return the names of the settings that differ from their defaults."""
-    defaults: dict[str, Scalar] = {}
-    for prefix, entry in zip(("", "classifier.", "classifier.base."), method.entries, strict=False):
-        defaults |= {
-            f"{prefix}{name}": parameter.default for name, parameter in section_of(entry).items()
-        }
-        defaults |= {f"{prefix}rule": DEFAULT_RULE} if prefix else {}
+    defaults = {name: parameter.default for name, parameter in known.items()}
     return tuple(
         name
         for name, value in cell.settings.items()

@@ -256,15 +256,17 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     entry, grid, given = _read_section(value, "method", None, info)
     chosen = config.get("choose", ())
     if THRESHOLD in grid and not entry.foreign:
+        # A threshold that a method got later is not the config's, or the runs of earlier configs would change.
+        given_to_all = {} if section_of(entry)[THRESHOLD].is_later else config
         tau = grid[THRESHOLD]
-        if AUTO in (config.get("tau"), tau):
+        if AUTO in (given_to_all.get("tau"), tau):
             chosen = (*chosen, THRESHOLD)
         if (
             tau is None
             and all(grid[name] == (None,) for name in entry.instead_of_tau)
-            and "tau" in config
+            and "tau" in given_to_all
         ):
-            tau = config["tau"]
+            tau = given_to_all["tau"]
             if tau is None:
                 raise broken_rule(
                     f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"

@@ -13,7 +13,7 @@ from pppca_bench.base.parameters import (
     Tau,
     check_order,
 )
-from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import product
 from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import Rule
@@ -147,6 +147,10 @@ class DGHA(GHA):
             float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0
         )
         return super()._rule()._replace(limits=limits)
+
+    def _selected(self, variances: Floats) -> Indices:
+        """Return all rows, since checks have removed the others."""
+        return np.arange(len(variances))
 
     def _n_rows_retaining(self) -> int:
         """Count the leading rows, in the order of a check, whose span retains `min_variance_ratio`."""

@@ -9,7 +9,8 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
 
-from pppca_bench.base.parameters import Count, ParameterError, Positive, make_generator
+from pppca_bench.base.keep_rules import count_by_tau
+from pppca_bench.base.parameters import Count, Later, ParameterError, Positive, Tau, make_generator
 from pppca_bench.base.projection import (
     max_variances,
     optimality,
@@ -74,6 +75,10 @@ class GHA(IncrementalProjection):
     centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are (autocorrelation: each
         "variance" is then a second moment).
+    tau : float or None, default None
+        Threshold of criterion (1), >= 1: after learning, rows of a variance below 1 / tau of the largest are left out,
+        and the others sorted by decreasing variance. None keeps all rows. Source: slide "Generalized Hebbian
+        Algorithm", option 1: all eigenvectors are computed, and a selection reduces the dimensionality.
     random_state : int, Generator, RandomState or None, default None
         Source of all randomness: initial rows and the order of samples.
 
@@ -122,6 +127,7 @@ class GHA(IncrementalProjection):
     initial_norm: Positive = 1.0
     track_optimality: bool = False
     centre: bool = True
+    tau: Later[Tau | None] = None
     random_state: Any = None
 
     # Parameters of DGHA: GHA draws all samples, all rows learn, and no epoch begins with a check.
@@ -318,6 +324,13 @@ class GHA(IncrementalProjection):
             variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0
         )
 
+    def _selected(self, variances: Floats) -> Indices:
+        """Return the indices of the learnt rows that become components, from the variances along the rows."""
+        if self.tau is None:
+            return np.arange(len(variances))
+        order = np.argsort(-variances, kind="stable")
+        return order[: count_by_tau(variances[order], self.tau)]
+
     def _current_optimality(self) -> float:
         """Return the optimality of the rows' span for the samples seen so far."""
         return float(
@@ -325,9 +338,10 @@ class GHA(IncrementalProjection):
         )
 
     def _set_fitted(self) -> None:
-        self.components_ = self._rows.copy()
-        self.n_components_ = len(self._rows)
-        self.explained_variance_ = self._per_direction(self._records[-1].variances[-1, self.nodes_])
+        variances = self._per_direction(self._records[-1].variances[-1, self.nodes_])
+        kept = self._selected(variances)
+        self.components_, self.explained_variance_ = self._rows[kept], variances[kept]
+        self.n_components_ = len(kept)
         self.explained_variance_ratio_ = self.explained_variance_ / (np.trace(self._C) or 1.0)
 
     @property

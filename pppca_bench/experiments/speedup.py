@@ -24,7 +24,7 @@ N_SHARED = 9
 
 _Settings = tuple[tuple[str, Any], ...]
 # GHA at DGHA's learning rate is DGHA whose rows all learn from the start and are never checked.
-_AS_GHA = {"head_start": 0, "first_check": 1_000_000}
+_AS_GHA = {"head_start": 0, "first_check": 1_000_000, "tau": DGHA.tau}
 _COMPARED = [
     given
     for given in signature(DGHA, eval_str=True).parameters.values()
