@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pppca_bench.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from pppca_bench.base.genetic import GeneticAlgorithm
     from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
     from pppca_bench.engines import DGHA, GHA, NEpPCA
     from pppca_bench.experiments.pipeline import pipeline
@@ -24,6 +25,7 @@ __all__ = [
     "GHA",
     "BackpropMLPClassifier",
     "Classifier",
+    "GeneticAlgorithm",
     "Method",
     "NEpPCA",
     "Problem",
@@ -39,6 +41,7 @@ __all__ = [
 ]
 
 _NAMES = {
+    "base.genetic": ("GeneticAlgorithm",),
     "classifiers": ("BackpropMLPClassifier", "RpropMLPClassifier"),
     "engines": ("DGHA", "GHA", "NEpPCA"),
     "experiments.pipeline": ("pipeline",),

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from naive import squared_error
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, cross, mutate, select
+from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, mutate
 from pppca_bench.classifiers.network import Architecture, unpack
 from pppca_bench.classifiers.training import population_errors
 
@@ -31,33 +29,6 @@ def test_errors_of_a_population_are_those_of_the_reference(
         for w in population
     ]
     assert_allclose(population_errors(architecture, X, targets)(population), expected, rtol=1e-12)
-
-
-def test_winner_of_a_tournament_is_the_fittest_of_those_drawn():
-    errors = np.array([3.0, 1.0, 2.0, 4.0])
-    drawn = np.random.default_rng(7).integers(4, size=(50, 3))
-    winners = select(errors, 50, 3, np.random.default_rng(7))
-    assert [errors[one] for one in winners] == [min(errors[list(rivals)]) for rivals in drawn]
-
-
-@settings(max_examples=50)
-@given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_every_weight_of_a_child_is_that_of_a_parent_in_its_place(n_weights, n_children, seed):
-    first = np.arange(n_children * n_weights, dtype=float).reshape(n_children, n_weights)
-    child = cross(first, -first - 1.0, 1.0, np.random.default_rng(seed))
-    assert_array_equal(np.where(child < 0, -child - 1.0, child), first)
-
-
-def test_half_of_the_weights_come_from_either_parent():
-    child = cross(np.zeros((4000, 9)), np.ones((4000, 9)), 1.0, np.random.default_rng(0))
-    assert child.mean() == pytest.approx(0.5, abs=0.02)
-
-
-def test_a_pair_that_is_not_crossed_gives_a_copy_of_the_first():
-    first, second = np.zeros((2000, 40)), np.ones((2000, 40))
-    copies = (cross(first, second, 0.7, np.random.default_rng(0)) == 0).all(axis=1)
-    assert copies.mean() == pytest.approx(0.3, abs=0.03)
-    assert_array_equal(cross(first, second, 0.0, np.random.default_rng(0)), first)
 
 
 def test_mutation_adds_gaussian_noise_to_the_share_of_the_weights():
@@ -107,6 +78,32 @@ def test_evolution_ends_by_patience_or_at_the_last_generation(iris, patience, li
     else:
         assert classifier.n_epochs_ == 32
         assert len(classifier.validation_curve_) == 7
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"selection": "roulette", "selection_strength": 0.5},
+        {"selection": "truncation", "crossover_points": 2, "family_tournament": True},
+        {"n_islands": 3, "migration_interval": 4, "n_elite": 2},
+    ],
+    ids=str,
+)
+def test_the_genetic_algorithm_has_other_schemes(iris, parameters):
+    given = {"max_generations": 12, "random_state": 3}
+    default, other = (GAMLPClassifier((3,), **given, **own).fit(*iris) for own in ({}, parameters))
+    assert other.n_epochs_ == 12
+    assert (np.diff(other.training_curve_) <= 0.0).all()
+    assert other.training_curve_[-1] < 0.9 * other.training_curve_[0]
+    assert (other.training_curve_ != default.training_curve_).any()
+
+
+@pytest.mark.parametrize("parameters", [{"selection": "roulette"}, {"fitness_sharing": True}])
+def test_selection_by_ratios_of_errors_needs_a_strength(iris, parameters):
+    with pytest.raises(ValueError, match=r"selection_strength in .*: expected a number > 0 where"):
+        GAMLPClassifier((3,), **parameters).fit(*iris)
+    remedied = GAMLPClassifier((3,), **parameters, selection_strength=1.0, max_generations=2)
+    assert remedied.fit(*iris).n_epochs_ == 2
 
 
 def test_inputs_that_overflow_are_refused(iris):

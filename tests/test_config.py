@@ -51,7 +51,7 @@ def test_a_config_holds_given_values_and_defaults():
         (1.2,),
         (5, 10),
     )
-    assert "tau" not in gha.grid
+    assert gha.grid["tau"] == (None,)
     assert gha.classifier == dgha.classifier == RPROP | {"hidden": ((8,),)}
     with pytest.raises(ValidationError, match="Instance is frozen"):
         config.seed = 3

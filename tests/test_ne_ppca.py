@@ -48,6 +48,40 @@ class TestResult:
         assert model.components_.shape == (3, 13)
 
 
+class TestSelection:
+    def test_the_selected_networks_are_the_parents_of_the_next_generation(self, wine):
+        # Without crossing and noise, the children of the only selected network are its copies.
+        given = {"tau": 4.0, "mutation_scale": 0.0, "random_state": 2}
+        fittest = NEpPCA(n_generations=0, **given).fit(wine)
+        copies = NEpPCA(
+            n_generations=1,
+            crossover_probability=0.0,
+            selection="truncation",
+            truncation_share=1e-3,
+            **given,
+        ).fit(wine)
+        assert_allclose(copies.components_, fittest.components_, atol=1e-12)
+        mean = copies.history_["mean_dimensionality"]
+        assert mean[1] == fittest.n_components_ != mean[0]
+
+    def test_roulette_depends_on_the_strength_and_not_on_the_units(self, wine):
+        given = {"selection": "roulette", "n_generations": 20, "random_state": 1}
+        plain = NEpPCA(**given).fit(wine)
+        strong, thousand = (
+            NEpPCA(**given, selection_strength=30.0).fit(X) for X in (wine, 1000.0 * wine)
+        )
+        assert plain.fitness_ != strong.fitness_
+        assert_allclose(thousand.components_, strong.components_, atol=1e-9)
+
+    def test_a_very_strong_roulette_selects_only_the_fittest(self, wine):
+        given = {"n_generations": 20, "random_state": 1, "crossover_probability": 0.0}
+        roulette = NEpPCA(selection="roulette", selection_strength=1e9, **given).fit(wine)
+        assert (np.diff(roulette.history_["mean_dimensionality"][1:]) <= 0.0).all()
+        everyone = NEpPCA(selection="roulette", selection_strength=1e-9, **given).fit(wine)
+        assert roulette.history_["mean_dimensionality"][1] % 1.0 == 0.0
+        assert everyone.fitness_ != roulette.fitness_
+
+
 class TestEvolution:
     def test_the_first_generation_is_the_best_of_the_random_start(self, wine):
         model = NEpPCA(tau=10.0, population_size=4, n_generations=0, random_state=5).fit(wine)

@@ -3,11 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
-from pppca_bench.base.parameters import Count, LayerSizes, PopulationSize, Positive, Probability
+from pppca_bench.base.genetic import GeneticAlgorithm, flip_bits
+from pppca_bench.base.parameters import Count, LayerSizes, ParameterError, PopulationSize, Positive
 from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining, train_by_rprop
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import (
@@ -20,17 +21,19 @@ from pppca_bench.classifiers.network import (
 )
 from pppca_bench.classifiers.training import TrainedNet, TrainingTask, population_errors
 from pppca_bench.classifiers.training_data import Split, hold_out
-from pppca_bench.compiled.arrays import Flags, Floats, Indices
-
-Genes = TypeVar("Genes", Floats, Flags)
-"""Strings of real numbers or of bits."""
+from pppca_bench.compiled.arrays import Flags, Floats
 
 
-class _GeneticClassifier(MLPClassifier):
-    """Base of genetic algorithms: parents by tournament, uniform crossover, mutation, the fittest survives."""
+class _GeneticClassifier(GeneticAlgorithm, MLPClassifier):
+    """Base of networks that a genetic algorithm evolves; the fitness of a string is minus its error."""
 
-    tournament_size: int
-    crossover_probability: float
+    def check_agreement(self) -> None:
+        """Raise ParameterError if selection needs positive fitness, or islands are too small."""
+        super().check_agreement()
+        needs_ratios = self.selection == "roulette" or self.fitness_sharing
+        if needs_ratios and self.selection_strength is None:
+            expected = "a number > 0 where selection is roulette or fitness is shared"
+            raise ParameterError("selection_strength", expected, None)
 
     def _train(self, tasks: Sequence[TrainingTask]) -> list[TrainedNet]:
         """Evolve each network separately; the networks of a generation share the lanes."""
@@ -39,17 +42,6 @@ class _GeneticClassifier(MLPClassifier):
     @abstractmethod
     def _evolve(self, task: TrainingTask) -> TrainedNet:
         """Evolve a population until the least error has not fallen for `patience` generations."""
-
-    @abstractmethod
-    def _mutate(self, children: Any, rng: np.random.Generator) -> Any:
-        """Return the children after mutation."""
-
-    def _breed(self, population: Genes, errors: Floats, rng: np.random.Generator) -> Genes:
-        """Return the next generation: the fittest, then children of tournament winners."""
-        n = len(population) - 1
-        first, second = (population[select(errors, n, self.tournament_size, rng)] for _ in range(2))
-        children = self._mutate(cross(first, second, self.crossover_probability, rng), rng)
-        return np.concatenate([population[[errors.argmin()]], children])
 
 
 @dataclass(eq=False, repr=False)
@@ -71,12 +63,11 @@ class GAMLPClassifier(_GeneticClassifier):
     ----------
     hidden_layer_sizes, shortcuts, output_activation
         Network, as in `RpropMLPClassifier`.
-    population_size : int, default=24
-        Networks of a generation, >= 2.
-    tournament_size : int, default=4
-        Networks drawn, with replacement, to select a parent, the fittest of them; >= 1.
-    crossover_probability : float, default=0.9
-        Probability that a child has two parents, otherwise it copies the first parent; in [0, 1].
+    population_size, selection, tournament_size, selection_strength, truncation_share
+    crossover_probability, crossover_points, n_elite, family_tournament
+    n_islands, migration_interval, n_migrants, fitness_sharing
+        As in `GeneticAlgorithm`, with the same defaults. Fitness is minus the squared error percentage, so that
+        selection by ratios needs a selection_strength.
     mutation_scale : float, default=0.1
         Standard deviation of the Gaussian noise of a mutation; > 0.
     start : {"random", "trained"}, default="random"
@@ -112,9 +103,6 @@ class GAMLPClassifier(_GeneticClassifier):
     _: KW_ONLY
     shortcuts: bool = False
     output_activation: Activation = "linear"
-    population_size: PopulationSize = 24
-    tournament_size: Count = 4
-    crossover_probability: Probability = 0.9
     mutation_scale: Positive = 0.1
     start: Literal["random", "trained"] = "random"
     initial_weight_range: Positive = 0.1
@@ -133,11 +121,15 @@ class GAMLPClassifier(_GeneticClassifier):
         validation_errors = population_errors(architecture, task.X_val, task.targets_val)
         curve, validation = list[Floats](), list[float]()
         least_error, best_generation, best_weights = np.inf, 0, list[Floats]()
-        population = self._first_generation(task)
-        for generation in range(1, self.max_generations + 1):
-            errors = training_errors(population)
-            curve.append(errors)
-            fittest = population[errors.argmin()]
+        generations = self.generations(
+            self._first_generation(task),
+            lambda strings: -training_errors(strings),
+            self._mutate,
+            task.rng,
+        )
+        for generation, (population, fitness) in enumerate(generations, start=1):
+            curve.append(-fitness)
+            fittest = population[fitness.argmax()]
             is_last = generation == self.max_generations
             if is_last or generation % self.strip_length == 0:
                 validation.append(float(validation_errors(fittest[None])[0]))
@@ -146,7 +138,6 @@ class GAMLPClassifier(_GeneticClassifier):
                     best_weights = unpack(fittest, architecture, architecture)
                 if is_last or generation - best_generation >= self.patience:
                     break
-            population = self._breed(population, errors, task.rng)
         reason = "max_generations" if is_last else "patience"
         history = _history(curve)
         return TrainedNet(
@@ -203,7 +194,9 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
     hidden_layer_sizes : sequence of int, default=(16, 8)
         Largest number of units in each hidden layer.
     population_size, tournament_size, max_generations : int, default=12, 3, 8
-    crossover_probability : float, default=0.9
+    selection, selection_strength, truncation_share
+    crossover_probability, crossover_points, n_elite, family_tournament
+    n_islands, migration_interval, n_migrants, fitness_sharing
         As in `GAMLPClassifier`, for strings.
     patience : int, default=4
         Number of generations without a smaller error after which the evolution ends; >= 1.
@@ -229,10 +222,14 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
     output_activation: Activation = "linear"
     population_size: PopulationSize = 12
     tournament_size: Count = 3
-    crossover_probability: Probability = 0.9
     max_generations: Count = 8
     patience: Count = 4
     max_epochs: Count = 500
+
+    def check_agreement(self) -> None:
+        """Raise ParameterError as the genetic algorithm and the training do."""
+        super().check_agreement()
+        RpropTraining.check_agreement(self)
 
     def _make_task(self, split: Split, rng: np.random.Generator) -> TrainingTask:
         inner = hold_out(split, rng)
@@ -247,19 +244,21 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
         """Evolve strings, and train the network of the fittest string."""
         architecture = task.architecture
         length = architecture.n_inputs + sum(architecture.hidden_layer_sizes)
-        population = task.rng.random((self.population_size, length)) < 0.5
-        population[0] = True
+        first = task.rng.random((self.population_size, length)) < 0.5
+        first[0] = True
         known: dict[bytes, float] = {}
         curve = list[Floats]()
-        while True:
-            errors = self._errors(population, task.selection, known)
-            curve.append(errors)
+
+        def evaluate(strings: Flags) -> Floats:
+            return -self._errors(strings, task.selection, known)
+
+        for population, fitness in self.generations(first, evaluate, flip_bits, task.rng):
+            curve.append(-fitness)
             best = _history(curve)["best_error"]
             has_stalled = len(best) - 1 - int(best.argmin()) >= self.patience
             if has_stalled or len(best) == self.max_generations:
+                kept = population[fitness.argmax()].copy()
                 break
-            population = self._breed(population, errors, task.rng)
-        kept = population[errors.argmin()].copy()
         (net,) = train_by_rprop([task.masked(weight_masks(architecture, kept))], self)
         return replace(net, kept=kept, history=_history(curve))
 
@@ -272,9 +271,6 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
             ]
             known.update(zip(new, map(least_error, train_by_rprop(masked, self)), strict=True))
         return np.array([known[string.tobytes()] for string in population])
-
-    def _mutate(self, children: Flags, rng: np.random.Generator) -> Flags:
-        return children ^ (rng.random(children.shape) < 1.0 / children.shape[1])
 
     def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         super()._set_fitted(net, task)
@@ -295,28 +291,6 @@ def _history(curve: Sequence[Floats]) -> Mapping[str, Floats]:
 def least_error(net: TrainedNet) -> float:
     """Return the least validation error of a training, or infinity if it diverged."""
     return np.inf if net.stop_reason == "not_finite" else float(net.validation_curve.min())
-
-
-def select(
-    errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator
-) -> Indices:
-    """Return the indices of the parents: the network of least error in each tournament, drawn with replacement."""
-    drawn = rng.integers(len(errors), size=(n_parents, tournament_size))
-    winners: Indices = drawn[np.arange(n_parents), errors[drawn].argmin(axis=1)]
-    return winners
-
-
-def cross(first: Genes, second: Genes, probability: float, rng: np.random.Generator) -> Genes:
-    """Return a child of each pair of parents, (n_children, length).
-
-    A pair is crossed with ``probability``: each gene is from either parent. Otherwise the child is a copy of the first.
-    """
-    n_children, n_weights = first.shape
-    random_bytes = rng.integers(256, size=(n_children, -(-n_weights // 8)), dtype=np.uint8)
-    from_second = np.unpackbits(random_bytes, axis=1, count=n_weights).astype(bool)
-    is_crossed = rng.random((n_children, 1)) < probability
-    children: Genes = np.where(from_second & is_crossed, second, first)
-    return children
 
 
 def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> Floats:

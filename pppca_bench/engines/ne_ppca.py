@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
 
+from pppca_bench.base.genetic import Selection
 from pppca_bench.base.parameters import (
     Count,
     NotNegative,
@@ -39,7 +40,7 @@ _LARGEST_SCALE = 1e100
 
 
 @dataclass(eq=False, repr=False)
-class NEpPCA(UnsupervisedMixin, LinearProjection):
+class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
     """Reduce the number of features by neuroevolutionary pseudo-PCA (NE-pPCA).
 
     A population of linear networks evolves towards orthonormal directions of large variance. Each evaluation of a
@@ -64,9 +65,15 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
     n_components : int or None, default=None
         Initial number of nodes of each network, at most n_features. Choice: None, all n_features, since the slides
         remove nodes and never add nodes.
+    selection : {"tournament", "roulette", "truncation"}, default="tournament"
+        See `Selection`. Choice: the slides name no selection; a tournament does not depend on the scale of the fitness.
     tournament_size : int, default=11
-        Networks drawn, with replacement, to select a parent, the fittest of them. Choice: the slides
-        name no selection; a tournament does not depend on the scale of the fitness.
+        Networks drawn, with replacement, to select a parent, the fittest of them.
+    selection_strength : float or None, default=None
+        s > 0 replaces the fitness F by exp(s F) for "roulette". Choice: F is a share of the total variance, which does
+        not depend on the units of the data.
+    truncation_share : float, default=0.5
+        Share of the networks that "truncation" selects, in (0, 1].
     crossover_probability : float, default=0.98
         Probability that a child is crossed from two parents; otherwise the fitter parent is copied. Choice: the slides
         give no value; 0.7 to 1 give the same dimensionality.
@@ -176,7 +183,7 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
                 weights, C, self._rules(C), seed, self.n_generations, n_threads, others
             )
             self._best = population.fittest()
-            self._evolve(population, generator)
+            self._evolve(population, generator, float(np.trace(C)))
         self._set_fitted(population, C, exponent)
 
     def check_agreement(self) -> None:
@@ -213,10 +220,15 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         weights[1:] += self.mutation_scale * generator.standard_normal(weights[1:].shape)
         return weights
 
-    def _evolve(self, population: Population, generator: np.random.Generator) -> None:
+    def _evolve(
+        self, population: Population, generator: np.random.Generator, total_variance: float
+    ) -> None:
         """Evolve the population, in place, until the last generation or stagnation, and keep the best network."""
         n_uniforms = 2 * self.tournament_size + 1
-        step_by_step = self.n_iter_no_change is not None or self.result == "best"
+        by_tournament = self.selection == "tournament"
+        step_by_step = (
+            self.n_iter_no_change is not None or self.result == "best" or not by_tournament
+        )
         block = (
             1
             if step_by_step
@@ -224,11 +236,22 @@ class NEpPCA(UnsupervisedMixin, LinearProjection):
         )
         while population.n_generations < self.n_generations and not self._stagnates(population):
             n = min(block, self.n_generations - population.n_generations)
-            population.evolve(generator.random((n, self.population_size, n_uniforms)))
+            if by_tournament:
+                uniforms = generator.random((n, self.population_size, n_uniforms))
+            else:
+                uniforms = self._select(population.networks.fitness / total_variance, generator)
+            population.evolve(uniforms)
             if step_by_step:
                 self._best = max(
                     self._best, population.fittest(), key=lambda individual: individual.fitness
                 )
+
+    def _select(self, fitness: Floats, generator: np.random.Generator) -> Floats:
+        """Select the parents of a generation; return numbers for tournaments in which each parent is alone."""
+        n = self.population_size
+        parents = np.column_stack([self.select(fitness, n, generator) for _ in range(2)])
+        # ⌊u n⌋ is the parent's index for u = (index + 1/2) / n.
+        return np.column_stack([(parents + 0.5) / n, generator.random(n)])[np.newaxis]
 
     def _rules(self, C: Floats) -> Rules:
         most = int(self.max_components or len(C))
