@@ -41,6 +41,19 @@ def test_rules_count_as_scikit_dimension_does(name):
     assert [CovariancePCA(**own).fit(X).n_components_ for own in given] == expected
 
 
+def test_an_absolute_limit_of_eigenvalues_depends_on_the_units():
+    # Variances of iris, divided by N: 4.20, 0.24, 0.078, 0.024
+    X = load_iris().data
+    counts = [
+        CovariancePCA(keep="eigenvalue", least_eigenvalue=least).fit(X).n_components_
+        for least in (9.0, 0.25, 0.1, 0.02)
+    ]
+    assert counts == [1, 1, 2, 4]
+    in_millimetres = SingularValuePCA(keep="eigenvalue", least_eigenvalue=9.0).fit(10.0 * X)
+    assert in_millimetres.n_components_ == 2
+    assert keep_rules.count_by_eigenvalue(np.array([2.0, 1.0, 0.5]), 1.0) == 2
+
+
 def test_cross_validation_finds_the_factors():
     assert CovariancePCA(keep="cross_validation").fit(factors()).n_components_ == 3
 
@@ -82,7 +95,14 @@ def test_permuted_columns_keep_their_variances():
 
 
 @pytest.mark.parametrize(
-    "given", [{"keep": "tau"}, {"keep": "variance"}, {"keep": "mle", "n_components": 2}], ids=str
+    "given",
+    [
+        {"keep": "tau"},
+        {"keep": "variance"},
+        {"keep": "eigenvalue", "tau": 5.0},
+        {"keep": "mle", "n_components": 2},
+    ],
+    ids=str,
 )
 def test_rules_without_their_numbers_are_refused(given):
     with pytest.raises(ParameterError):

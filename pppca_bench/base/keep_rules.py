@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 KeepRule = Literal[
-    "tau", "variance", "broken_stick", "gavish_donoho", "mle", "parallel", "cross_validation"
+    "tau",
+    "variance",
+    "eigenvalue",
+    "broken_stick",
+    "gavish_donoho",
+    "mle",
+    "parallel",
+    "cross_validation",
 ]
 
 _N_PERMUTATIONS, _SEED, _N_FOLDS = 20, 1965, 5
@@ -30,6 +37,14 @@ def count_by_variance(eigenvalues: Floats, share: float) -> int:
     cumulative = np.cumsum(eigenvalues)
     # With the tolerance, sums equal to the share reach it in spite of rounding.
     return int(np.searchsorted(cumulative, share * cumulative[-1] * (1.0 - 1e-12))) + 1
+
+
+def count_by_eigenvalue(eigenvalues: Floats, least: float) -> int:
+    """Count the components whose variance is at least a number, in squared units of the data; 1 if there are none.
+
+    Source: lecture notes, "The Principal Components Analysis Algorithm": reject those with eigenvalue less than some η.
+    """
+    return max(1, int(np.sum(eigenvalues >= least)))
 
 
 def count_by_broken_stick(eigenvalues: Floats) -> int:

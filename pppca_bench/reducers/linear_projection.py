@@ -16,6 +16,7 @@ from pppca_bench.base.keep_rules import (
     KeepRule,
     count_by_broken_stick,
     count_by_cross_validation,
+    count_by_eigenvalue,
     count_by_hard_threshold,
     count_by_likelihood,
     count_by_permutations,
@@ -24,6 +25,7 @@ from pppca_bench.base.keep_rules import (
 )
 from pppca_bench.base.parameters import (
     Count,
+    Later,
     ParameterError,
     Positive,
     Share,
@@ -145,10 +147,13 @@ class _ExactPCA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
     """Base of exact PCA; a subclass computes the spectrum."""
 
     keep: KeepRule | None = None
+    _: KW_ONLY
+    least_eigenvalue: Later[Positive | None] = None
 
     def check_agreement(self) -> None:
         """Raise ParameterError if several rules are given, or the number that ``keep`` needs is missing."""
-        needed = {"tau": "tau", "variance": "variance_ratio"}.get(str(self.keep))
+        numbers = {"tau": "tau", "variance": "variance_ratio", "eigenvalue": "least_eigenvalue"}
+        needed = numbers.get(str(self.keep))
         if self.keep is None:
             super().check_agreement()
         elif self.n_components is not None:
@@ -180,6 +185,8 @@ class _ExactPCA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
         variances = np.pad(self.eigenvalues_[:m], (0, max(0, m - len(self.eigenvalues_))))
         if self.keep == "tau" and self.tau is not None:
             return count_by_tau(variances, self.tau)
+        if self.keep == "eigenvalue" and self.least_eigenvalue is not None:
+            return count_by_eigenvalue(variances, self.least_eigenvalue)
         if self.keep == "broken_stick":
             return count_by_broken_stick(variances)
         if self.keep == "gavish_donoho":
@@ -205,9 +212,11 @@ class CovariancePCA(_ExactPCA):
     n_components, variance_ratio, tau
         As in `SpectrumReducer`; without ``keep``, exactly one is given.
     keep : str or None, default=None
-        Rule for the number of components, see `pppca_bench.base.keep_rules`: "tau" and "variance", which need tau or
-        variance_ratio, "mle", "parallel", "broken_stick", "gavish_donoho" or "cross_validation". Parameters
-        that the rule does not need have no effect.
+        Rule for the number of components, see `pppca_bench.base.keep_rules`: "tau", "variance" and "eigenvalue", which
+        need tau, variance_ratio or least_eigenvalue, "mle", "parallel", "broken_stick", "gavish_donoho" or
+        "cross_validation". Parameters that the rule does not need have no effect.
+    least_eigenvalue : float or None, default=None
+        Least variance of a component, > 0, in squared units of the data.
 
     Attributes
     ----------
