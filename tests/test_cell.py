@@ -37,7 +37,8 @@ SHORT |= {
     for name in ("gha", "dgha", "pca_like_dgha", "dgha_without_removal", "dgha_speedup")
 }
 SHORT |= {name: {"n_generations": 5} for name in ("ne_ppca", "pca_like_ne_ppca", "ne_ppca_times")}
-SHORT |= {"hebbian_pca": {"n_epochs": 5}, "autoencoder": {"max_iter": 30}, "rfe": {"n_networks": 2}}
+SHORT |= {name: {"n_epochs": 5} for name in ("hebbian_pca", "notebook_pca")}
+SHORT |= {"autoencoder": {"max_iter": 30}, "rfe": {"n_networks": 2}}
 
 
 def planned(method: str, *, repeats: int = 3, tau: float = 20.0, **parameters) -> list[RunSpec]:

@@ -21,6 +21,7 @@ from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.engines.counterparts import (
     DGHAWithoutRemoval,
     NotebookGHA,
+    NotebookPCA,
     PCALikeDGHA,
     PCALikeNEpPCA,
 )
@@ -128,6 +129,7 @@ REFUSED = [
         "at most max_components (2), got 3.",
     ),
     (RpropMLPClassifier(initial_step_range=(0.2, 0.1)), "initial_step_range", ORDERED),
+    (NotebookPCA(opposite=(2, 5)), "opposite", "rows from 1 to 4, got 5."),
     (
         RpropMLPClassifier(step_min=2.0, step_max=1.0),
         "step_min",

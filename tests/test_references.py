@@ -234,7 +234,7 @@ REPORT = (
     | report("P11", P11, classes=False, correlation=True)
 )
 N_REPORT = {"P3": 217, "P4": 72, "P8": 240, "P9": 84, "P10": 240, "P11": 84}
-N_NOTEBOOK = {"N1": 16, "N2": 16, "N3": 2}
+N_NOTEBOOK = {"N1": 16, "N2": 16, "N3": 2, "N4": 32, "N5": 2}
 
 
 def as_printed(table: str) -> Numbers:

@@ -1,9 +1,10 @@
 """Counterparts of pseudo-PCA: exact PCA of equal size, DGHA without removal, literal updates, the iris notebook."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+from annotated_types import MaxLen
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
@@ -143,8 +144,46 @@ class NotebookGHA(UnsupervisedMixin, BaseEstimator):
         self.residual_norm_ = float(np.linalg.norm(samples - outputs @ rows, 2))
         largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, np.newaxis], axis=1)
         self.components_ = rows * np.where(largest < 0.0, -1.0, 1.0)
-        weights = {
-            f"weight_{i}": float(w)
-            for i, w in enumerate(self.components_[self.component - 1], start=1)
-        }
-        self.measures_ = weights | {"residual_norm": self.residual_norm_}
+        self.measures_ = {"residual_norm": self.residual_norm_} | self._weights(self.components_)
+
+    def _weights(self, rows: Floats) -> dict[str, float]:
+        """Return the weights of the row to measure."""
+        row = rows[self.component - 1].tolist()
+        return {f"weight_{i}": weight for i, weight in enumerate(row, start=1)}
+
+
+@dataclass(eq=False, repr=False)
+class NotebookPCA(NotebookGHA):
+    """Compare exact PCA with the rows W of `NotebookGHA`: measure a component, and the spectral norm of PCA − W.
+
+    Source: "Hebbian-Based Principal Component Analysis", "Compare to built-in PCA": components of the centred inputs.
+
+    Parameters
+    ----------
+    component : int, default 1
+        The component to measure, in [1, n_features].
+    opposite : list of int, default ()
+        Rows, in [1, n_features], whose signs in PCA and W are opposite; of the other rows they are equal. Signs are
+        arbitrary, and a row of opposite sign alone makes the norm about 2.
+    n_epochs, random_state
+        As in `NotebookGHA`.
+
+    Attributes
+    ----------
+    measures_ : dict of str to float
+        ``weight_1``, ``weight_2``, …: the weights of the component, the largest positive; ``pca_distance``: the norm of
+        PCA − W; ``residual_norm``, as in `NotebookGHA`.
+    """
+
+    opposite: Annotated[tuple[Count, ...], MaxLen(100)] = ()
+
+    def _learn(self, X: Floats) -> None:
+        super()._learn(X)
+        if beyond := [row for row in self.opposite if row > X.shape[1]]:
+            expected = f"rows from 1 to {X.shape[1]}"
+            raise ParameterError("opposite", expected, beyond[0], where=type(self).__name__)
+        _, exact = principal_components(second_moments(X, X.mean(axis=0)))
+        signs = np.sign(np.sum(exact * self.components_, axis=1))
+        signs[np.array(self.opposite, dtype=int) - 1] *= -1.0
+        distance = np.linalg.norm(signs[:, np.newaxis] * exact - self.components_, 2)
+        self.measures_ |= self._weights(exact) | {"pca_distance": float(distance)}
