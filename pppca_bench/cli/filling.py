@@ -74,7 +74,8 @@ def _selectors(identifier: str, reference: Reference) -> tuple[set[Selector], Se
         if layout.id == identifier:
             places = itertools.product(layout.rows, layout.columns)
             found = (layout.selector(row, column) for row, column in places)
-            return set(filter(None, found)), layout.configs or reference.configs
+            parts = {part for selector in found if selector for part in selector.parts}
+            return parts, layout.configs or reference.configs
     for figure in (*reference.figures, *reference.portraits):
         if figure.id == identifier:
             selectors = {own for panel in figure.panels.values() for own in panel.values()}
