@@ -18,6 +18,7 @@ from pppca_bench.reporting.document import Document, environment, listed
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, to_images
 from pppca_bench.reporting.index_page import headline, not_run, sources_document
+from pppca_bench.reporting.own_tables import SCORED
 from pppca_bench.reporting.page_tables import TableView, anchor, table_view, text_view
 from pppca_bench.reporting.pairs import compare_pairs, pairs_document, pairs_sentence
 from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
@@ -31,7 +32,7 @@ from pppca_bench.version import __version__
 MAX_ROWS = 40
 """Largest number of rows of a table without published numbers; longer tables are files beside the page."""
 
-_COMPARED = ("X", "class_scores", "M", "C")
+_COMPARED = ("X", "M", "C")
 """Our own tables that compare methods; the others are settings in detail."""
 
 MAX_NAMES = 3
@@ -140,7 +141,7 @@ def _chosen(
         if kept is None or not is_run:
             continue
         n_rows = len(kept.row_labels if isinstance(kept, Table) else kept.rows)
-        is_whole = table.id in _COMPARED and all_own
+        is_whole = all_own and table.id in (*_COMPARED, SCORED)
         is_short = n_rows <= MAX_ROWS and (reference or table.id in _COMPARED)
         if is_whole or is_short or (reference and table.place):
             shown.append(kept)
