@@ -13,6 +13,7 @@ from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem
 from pppca_bench.problems.bundled import draw_noisy_circle
 from pppca_bench.reporting.figure_data import portrait_panels, retained_percent
+from pppca_bench.store import RESULTS
 
 
 def planned(problem: str = "iris", **method: object) -> list:
@@ -108,18 +109,11 @@ def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
 @pytest.mark.slow
 @pytest.mark.usefixtures("isolated_folders")
 def test_the_textbooks_examples_run_and_an_autoencoder_retains_the_circle_that_pca_loses():
-    printed(
-        "run",
-        "iris_projections",
-        "digits_components",
-        "noisy_circle",
-        "--workers",
-        "0",
-        "--no-tables",
-    )
+    configs = ("iris_projections", "digits_components", "noisy_circle")
+    printed("run", *configs, "--workers", "0", "--no-tables")
     drawn = printed("figures")
     assert not any(f"E{number}: not run" in drawn for number in (1, 2, 3))
-    with Path("results/figures/E3.csv").open() as file:
+    with Path(RESULTS, "figures", "E3.csv").open() as file:
         panels = {row["panel"] for row in csv.DictReader(file)}
     shares = dict(panel.split(": ") for panel in panels if ":" in panel)
     assert float(shares["PCA"].split()[0]) < 55.0
