@@ -15,6 +15,7 @@ from pppca_bench.errors import ConfigError
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20  # levels of nesting: configs have three, and far more would exhaust the stack
+MAX_VALUES = 100_000  # with those that aliases repeat, which a few lines could make billions
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {
@@ -64,15 +65,13 @@ class YamlSource:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe loader of at most `MAX_DEPTH` levels, without tags, and without aliases, which could expand without end."""
+    """Safe loader of at most `MAX_DEPTH` levels, without tags."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 as PyYAML has it
     depth = -1
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent):
-            raise _yaml_error("expected plain values, got an alias (*name)", event)
         if getattr(event, "tag", None) is not None:
             raise _yaml_error(f"expected plain values, got the tag {event.tag!r}", event)
         self.depth += 1
@@ -103,8 +102,8 @@ def dump_yaml(document: Mapping[str, Any]) -> str:
 def read_yaml(path: Path) -> YamlSource:
     """Read a YAML document safely, with line numbers of keys.
 
-    Raises ConfigError if the file cannot be read, is not UTF-8 or not YAML, repeats a key, has aliases or unsafe tags,
-    or nests too deeply.
+    Raises ConfigError if the file cannot be read, is not UTF-8 or not YAML, repeats a key, has unsafe tags, nests too
+    deeply, or has too many values. Aliases (``*name``) stand for the value of their anchor (``&name``).
     """
     try:
         with path.open("rb") as file:
@@ -156,6 +155,11 @@ def _yaml_error(problem: str, part: Any) -> yaml.YAMLError:
 def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Location, int]) -> Any:
     """Return the value of a node, and add the line of each location to ``lines``."""
     lines.setdefault(here, node.start_mark.line + 1)
+    if len(here) > MAX_DEPTH or len(lines) > MAX_VALUES:
+        raise _yaml_error(
+            f"expected aliases to at most {MAX_VALUES:,} values in {MAX_DEPTH} levels, got more",
+            node,
+        )
     if isinstance(node, yaml.ScalarNode):
         return loader.construct_object(node)
     if isinstance(node, yaml.SequenceNode):
