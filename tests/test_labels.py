@@ -94,6 +94,10 @@ LABELS = {
         ],
         ["GHA", "GHA", "GHA, learning_rate = 0.5"],
     ),
+    "no input scaling that the network's name implies": (
+        [cell(), cell(problem="wine", classifier={**PIVOT, "input_scaling": "pivot"})],
+        ["DGHA", "DGHA"],
+    ),
     "classifiers by the fewest parameters": (
         [cell(), cell("gha"), cell(classifier=WIDE), cell(classifier=ONLINE)],
         ["DGHA", "GHA", "DGHA, classifier (rprop, hidden = 16)", "DGHA, classifier (backprop)"],

@@ -93,12 +93,12 @@ def distinct_labels(
             labels[cell] = _with_settings(
                 labels[cell], _named(cell, changed.get(cell, ())) | unusual
             )
-    classified = [cell for cell in labels if cell.classifier]
-    names = classifier_names(cell.classifier for cell in classified)
-    for cell, unusual in zip(
-        classified, distinguish([{"": cell.classifier} for cell in classified]), strict=True
+    classifiers = _classifiers(cell for cell in labels if cell.classifier)
+    names = classifier_names(classifiers.values())
+    for (cell, classifier), unusual in zip(
+        classifiers.items(), distinguish([{"": own} for own in classifiers.values()]), strict=True
     ):
-        if unusual and (text := names[cell.classifier]):
+        if unusual and (text := names[classifier]):
             labels[cell] += f", classifier ({text})"
     for facts in _FACTS:
         _complete(labels, lambda cell: cell.problem, facts)
@@ -204,15 +204,7 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
     n_data = Counter(
         problem for problem, _ in {(cell.problem, cell.data_sha256) for cell in ranked}
     )
-    # Cells of problems with a published network do not name its input scaling; cells of other data do.
-    shown = {
-        _as_published(classifier): classifier
-        for classifier in sorted({cell.classifier for cell in ranked}, key=len)
-    }
-    classifiers = {
-        cell: shown[cell.classifier] if has_published_network(cell.problem) else cell.classifier
-        for cell in ranked
-    }
+    classifiers = _classifiers(ranked)
     groups = grouped(
         ranked, lambda cell: (cell.method, cell.parameters, classifiers[cell], cell.algorithms)
     )
@@ -252,6 +244,19 @@ def setting_labels(settings: Sequence[Setting], of: Collection[Setting] | None =
         setting.name if setting.classifier in omitted else f"{setting.name}, {setting.classifier}"
         for setting in settings
     ]
+
+
+def _classifiers(cells: Iterable[Cell]) -> dict[Cell, Parameters]:
+    """Return the classifiers of cells, with the input scaling of named networks.
+
+    Cells of problems with a published network do not name it; cells of other data do.
+    """
+    classifiers = {cell: cell.classifier for cell in cells}
+    shown = {_as_published(each): each for each in sorted(classifiers.values(), key=len)}
+    return {
+        cell: shown[each] if has_published_network(cell.problem) else each
+        for cell, each in classifiers.items()
+    }
 
 
 def _as_published(classifier: Parameters) -> Parameters:
