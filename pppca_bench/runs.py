@@ -136,13 +136,16 @@ def distinguish(
 
     Given names, they are the first settings, in the order of the names, that distinguish an item from all others; a
     name that the item does not have is passed over. Without names, they are all values that are not the most frequent;
-    a missing value counts as `ABSENT`, and of equally frequent values none is the most frequent.
+    a missing value, the default of a parameter that was added later, counts as the most frequent, and of equally
+    frequent values none is.
     """
     chosen: list[dict[str, Any]] = [{} for _ in settings]
     for name in () if names else dict.fromkeys(name for item in settings for name in item):
         values = [item.get(name, ABSENT) for item in settings]
         counts = Counter(values)
         usual = [value for value, n in counts.items() if n == max(counts.values())]
+        if ABSENT in counts:
+            usual = [ABSENT]
         for distinct, value in zip(chosen, values, strict=True):
             if usual != [value]:
                 distinct[name] = value

@@ -69,20 +69,14 @@ LABELS = {
         ["DGHA, decay = 5", "DGHA", "DGHA, n_epochs = 3"],
     ),
     "equally frequent values": (DECAYING[1:], ["DGHA, n_epochs = 36", "DGHA, n_epochs = 3"]),
-    "a missing parameter": (
-        [cell(), cell(head_start=0)],
-        ["DGHA, no head_start", "DGHA, head_start = 0"],
-    ),
+    "a missing parameter": ([cell(), cell(head_start=0)], ["DGHA", "DGHA, head_start = 0"]),
     "no storage option": (
         [STORING, *(cell("pca", problem=problem, tau=5.0) for problem in ("horse1", "wine"))],
         ["PCA, τ = 5"] * 3,
     ),
     "storage options where nothing else differs": (
         [STORING, cell("pca", tau=5.0)],
-        [
-            "PCA, τ = 5, portrait = true, predictions = true",
-            "PCA, τ = 5, no portrait, no predictions",
-        ],
+        ["PCA, τ = 5, portrait = true, predictions = true", "PCA, τ = 5"],
     ),
     "a setting alike at every problem": (
         [

@@ -81,6 +81,15 @@ class TestSelection:
         assert roulette.history_["mean_dimensionality"][1] % 1.0 == 0.0
         assert everyone.fitness_ != roulette.fitness_
 
+    def test_a_weaker_selection_keeps_fewer_nodes(self):
+        X = load_problem("heart1").X_train
+        schemes = ({}, {"tournament_size": 2}, {"selection": "truncation"})
+        strong, *weak = (
+            np.mean([NEpPCA(15.0, random_state=s, **own).fit(X).n_components_ for s in range(6)])
+            for own in (*schemes, {"selection": "roulette"})
+        )
+        assert strong > max(weak) + 1.0
+
 
 class TestEvolution:
     def test_the_first_generation_is_the_best_of_the_random_start(self, wine):
