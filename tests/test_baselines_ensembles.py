@@ -1,25 +1,36 @@
-"""Bagging and AdaBoost: hand-worked weights and votes, and scikit-learn's AdaBoost."""
+"""Ensembles: hand-worked samples, weights and votes, and scikit-learn's AdaBoost and gradient boosting."""
 
 import numpy as np
 import pytest
 from networks import weights_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.ensemble import AdaBoostRegressor as SklearnAdaBoostRegressor
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pppca_bench.classifiers import RpropMLPClassifier, training_data
-from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
-from pppca_bench.classifiers.sklearn_classifiers import MajorityClassifier, StumpClassifier
+from pppca_bench.classifiers.ensembles import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    PartitionClassifier,
+    SamplingAdaBoostClassifier,
+    ThreePartBoostingClassifier,
+)
+from pppca_bench.classifiers.sklearn_classifiers import (
+    ArcingClassifier,
+    MajorityClassifier,
+    StumpClassifier,
+)
 
 SMALL = RpropMLPClassifier((3,), max_epochs=100)
 
 
-BOTH = pytest.mark.parametrize("make", [BaggingClassifier, AdaBoostClassifier])
-
-
-@BOTH
+@pytest.mark.parametrize("make", [BaggingClassifier, PartitionClassifier, AdaBoostClassifier])
 def test_members_have_different_seeds_and_their_epochs_add_up_and_the_base_is_unchanged(iris, make):
     ensemble = make(SMALL, 3, random_state=0).fit(*iris)
     assert len({net.random_state for net in ensemble.estimators_}) == len(ensemble.estimators_)
@@ -88,6 +99,67 @@ def test_a_sample_is_never_empty():
         )
         == 3
     )
+
+
+def test_disjoint_parts_contain_every_example_once_and_are_never_empty(monkeypatch, iris):
+    parts = []
+    monkeypatch.setattr(
+        PartitionClassifier,
+        "_fit_members",
+        lambda _self, _split, samples, _rng: parts.extend(samples),
+    )
+    PartitionClassifier(n_estimators=4, random_state=0).fit(*iris)
+    assert [len(rows) for rows in parts] == [23, 23, 22, 22]
+    assert_array_equal(np.sort(np.concatenate(parts)), range(90))
+    assert np.any(np.diff(parts[0]) < 0), "in random order"
+    parts.clear()
+    X, y = np.arange(3.0)[:, None], np.arange(3) % 2
+    PartitionClassifier(n_estimators=10).fit(X, y, X, y)
+    assert [len(rows) for rows in parts] == [1, 1, 1]
+
+
+class Copied:
+    """A third-party classifier without scikit-learn's parameters; its fit returns nothing."""
+
+    def __init__(self):
+        self.given = None
+
+    def fit(self, X, y, X_val, y_val, classes):
+        self.given = [len(part) for part in (X, y, X_val, y_val, classes)]
+
+    def predict(self, X):
+        return np.full((len(X), 1), 2)
+
+
+def test_members_are_any_classifiers_and_get_what_their_fit_names(iris):
+    X, y, X_val, _ = iris
+    ensemble = BaggingClassifier(GaussianNB(), 3, random_state=0).fit(*iris)
+    rows = np.random.default_rng(0).integers(90, size=(3, 90))
+    votes = [GaussianNB().fit(X[own], y[own]).predict(X_val) for own in rows]
+    assert_allclose(ensemble._outputs(X_val), np.mean(np.eye(3)[votes], axis=0))
+    mine = Copied()
+    ensemble = BaggingClassifier(mine, 2).fit(*iris, classes=range(5))
+    assert [member.given for member in ensemble.estimators_] == [[90, 90, 60, 60, 5]] * 2
+    assert mine.given is None
+    assert_array_equal(ensemble.predict(X_val), [2] * 60)
+
+
+def test_a_member_that_predicts_no_class_is_refused(iris):
+    ensemble = BaggingClassifier(DecisionTreeRegressor(max_depth=1), 2, random_state=0).fit(*iris)
+    with pytest.raises(
+        ValueError,
+        match=r"^predict of DecisionTreeRegressor: expected members of classes, got 1\.5$",
+    ):
+        ensemble.predict(iris[2])
+
+
+def test_arcing_is_scikit_learns_gradient_boosting(iris):
+    X, y, X_val, _ = iris
+    ours = ArcingClassifier(20, learning_rate=0.5, max_depth=1, random_state=0).fit(X, y)
+    expected = GradientBoostingClassifier(
+        n_estimators=20, learning_rate=0.5, max_depth=1, random_state=0
+    )
+    assert_array_equal(ours.predict_proba(X_val), expected.fit(X, y).predict_proba(X_val))
 
 
 def test_stump_accepts_classes_without_samples():
@@ -175,6 +247,119 @@ def test_a_sample_with_more_than_half_of_the_weight_ends_the_boosting():
         RpropMLPClassifier((4,), initial_weight_range=0.5, random_state=0), 9, random_state=0
     )
     assert len(first.fit(X, y, X, y).estimators_) == 1
+
+
+def test_boosting_by_sampling_draws_its_share_by_the_weights_even_if_members_take_weights(iris):
+    X, y, X_val, y_val = iris
+    ensemble = SamplingAdaBoostClassifier(DecisionTreeClassifier(), 1, random_state=0).fit(*iris)
+    rng = np.random.default_rng(0)
+    rows, seed = rng.choice(90, size=45, p=np.full(90, 1 / 90)), rng.integers(2**31)
+    alone = DecisionTreeClassifier(random_state=int(seed)).fit(X[rows], y[rows])
+    assert_array_equal(ensemble.predict(X_val), alone.predict(X_val))
+    assert ensemble.score(X_val, y_val) > 0.8
+
+
+def boosted_in_three(monkeypatch, mistakes, n_samples=18):
+    """Boost with three networks of known mistakes; return the ensemble and the samples of each network."""
+    networks, samples = iter(map(Weak, mistakes)), []
+
+    def fit_members(_self, _split, chosen, _rng):
+        samples.extend(chosen)
+        return [next(networks)]
+
+    class Ordered:
+        def permutation(self, n):
+            return np.arange(n)
+
+    monkeypatch.setattr(training_data, "make_generator", lambda _: Ordered())
+    monkeypatch.setattr(ThreePartBoostingClassifier, "_fit_members", fit_members)
+    X, y = np.arange(float(n_samples))[:, None], np.arange(n_samples) % 2
+    return ThreePartBoostingClassifier().fit(X, y, X, y), [rows.tolist() for rows in samples]
+
+
+def test_boosting_in_three_parts_by_hand(monkeypatch):
+    """Thirds 0-5, 6-11, 12-17: two mistakes and two of the others teach the second, disagreements the third."""
+    mistakes = [[0, 7, 9, 12, 13], [1, 12, 14], [2, 12, 13]]
+    ensemble, samples = boosted_in_three(monkeypatch, mistakes)
+    assert samples == [[0, 1, 2, 3, 4, 5], [7, 9, 6, 8], [13, 14]]
+    is_wrong = ensemble.predict(np.zeros((18, 1))) != np.arange(18) % 2
+    assert_array_equal(np.flatnonzero(is_wrong), [12, 13]), "at least two of three are wrong"
+
+
+def test_boosting_in_three_parts_ends_without_mistakes_or_disagreements(monkeypatch):
+    alone, samples = boosted_in_three(monkeypatch, [[0, 12]])
+    assert (len(alone.estimators_), len(samples)) == (1, 1)
+    two, samples = boosted_in_three(monkeypatch, [[7], [0]])
+    assert samples[1:] == [[7, 6]]
+    assert len(two.estimators_) == 2
+    assert_array_equal(two.predict(np.zeros((18, 1))) != np.arange(18) % 2, np.arange(18) == 7)
+
+
+def test_three_different_votes_are_decided_by_the_third():
+    outputs = list(np.eye(3)[[[0, 0, 2], [1, 1, 1], [2, 1, 0]]])
+    assert_array_equal(ThreePartBoostingClassifier()._combine(outputs).argmax(axis=1), [2, 1, 0])
+
+
+@pytest.mark.parametrize("loss", ["linear", "square", "exponential"])
+def test_boosted_regression_trees_are_scikit_learns(monkeypatch, loss):
+    """scikit-learn's trees of each round, which it draws from its own generator, have the same weights and medians."""
+    X, y = load_diabetes(return_X_y=True)
+    tree = DecisionTreeRegressor(max_depth=3)
+    expected = SklearnAdaBoostRegressor(tree, n_estimators=8, loss=loss, random_state=0).fit(X, y)
+    trees = iter(expected.estimators_)
+    monkeypatch.setattr(AdaBoostRegressor, "_fit_members", lambda *_: [next(trees)])
+    ours = AdaBoostRegressor(tree, 8, loss=loss).fit(X, y, X, y)
+    assert len(ours.estimators_) == 8
+    assert_allclose(ours.estimator_weights_, expected.estimator_weights_)
+    assert_array_equal(ours.predict(X), expected.predict(X))
+
+
+class Predicts:
+    def __init__(self, outputs):
+        self.outputs = np.array(outputs)
+
+    def predict(self, X):
+        return self.outputs[: len(X)]
+
+
+def test_boosted_regressors_of_two_outputs_by_hand(monkeypatch):
+    """Errors of norm 5, 0, 0, 0 and 0, 5, 2.5, 0: ε = 1/4, then (1/6 + 1/12) = 1/4, so that both have α = log 3."""
+    y = np.zeros((4, 2))
+    first, second = (
+        Predicts([[3, -4], [0, 0], [0, 0], [0, 0]]),
+        Predicts([[0, 0], [4, 3], [0, 2.5], [0, 0]]),
+    )
+    rounds = iter([first, second, Predicts([[1, 1], [0, 9], [9, 0], [0, 0]])])
+    monkeypatch.setattr(AdaBoostRegressor, "_fit_members", lambda *_: [next(rounds)])
+    ensemble = AdaBoostRegressor(n_estimators=2).fit(np.zeros((4, 1)), y, np.zeros((1, 1)), y[:1])
+    assert_allclose(ensemble.estimator_weights_, np.log([3, 3]))
+    # Of two equal weights the lesser output is the median, for each output by itself.
+    assert_array_equal(ensemble.predict(np.zeros((4, 1)))[:2], [[0, -4], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("outputs", "votes"), [([0, 0, 0, 0], [7]), ([1, 1, 1, 0], [np.e])], ids=["exact", "bad"]
+)
+def test_an_exact_regressor_or_a_first_regressor_no_better_than_half_is_alone(
+    monkeypatch, outputs, votes
+):
+    monkeypatch.setattr(AdaBoostRegressor, "_fit_members", lambda *_: [Predicts(outputs)])
+    ensemble = AdaBoostRegressor(n_estimators=3).fit(*[np.zeros((4, 1)), np.zeros(4)] * 2)
+    assert_allclose(ensemble.estimator_weights_, np.log(votes))
+
+
+def test_members_for_a_single_column_learn_from_a_vector(monkeypatch):
+    shapes = []
+
+    def fit_members(_self, split, *_):
+        shapes.append((split.y.shape, split.y_val.shape))
+        return [Predicts([0.0] * 4)]
+
+    monkeypatch.setattr(AdaBoostRegressor, "_fit_members", fit_members)
+    column = np.zeros((4, 1))
+    ensemble = AdaBoostRegressor().fit(column, column, column[:2], column[:2])
+    assert shapes == [((4,), (2,))]
+    assert ensemble.predict(column).shape == (4, 1), "as the targets were given"
 
 
 def test_the_majority_class_is_predicted_whatever_the_features():

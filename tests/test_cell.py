@@ -15,6 +15,7 @@ from pppca_bench.classifiers import RpropMLPRegressor
 from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments.cell import make_classifier, run_group, seeds, warm_up
+from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import RunResult, RunSpec
@@ -425,21 +426,25 @@ def test_a_classifier_gets_the_splits_that_its_fit_names_and_no_others(tiny, reg
     assert_array_equal(given["classes"], [0, 1])
 
 
+CLASSIFYING = [name for name, entry in CLASSIFIERS.items() if not entry.needs_numbers]
+
+
 @pytest.mark.parametrize(
     ("name", "container"),
     [
         ("pca", "polars"),
-        *((name, "pandas") for name in (*REDUCING, *SYSTEMS, *LINES, *CLASSIFIERS)),
+        *((name, "pandas") for name in (*REDUCING, *SYSTEMS, *LINES, *CLASSIFYING)),
     ],
 )
 def test_scikit_learns_output_container_changes_no_number(iris, name, container):
     pytest.importorskip(container)
-    small_base = {"n_estimators": 2, "base": {"hidden": [4], "max_epochs": 30}}
+    small_base = {"base": {"hidden": [4], "max_epochs": 30}}
     if name in METHODS:
         specs = planned(name, repeats=1)
     else:
         ensemble = small_base if CLASSIFIERS[name].is_ensemble else {}
-        specs = specs_of(small("all_features", classifier={"rule": name, **ensemble}))
+        few = {"n_estimators": 2} if "n_estimators" in section_of(CLASSIFIERS[name]) else {}
+        specs = specs_of(small("all_features", classifier={"rule": name, **few, **ensemble}))
     with sklearn.config_context(transform_output=container):
         (in_containers,) = without_times(run_group(specs[:1], iris))
     assert in_containers["status"] == "done", in_containers["error"]
@@ -473,6 +478,19 @@ def test_errors_of_an_approximation_problem_are_squared_errors_in_percent():
         results[0].values["test_squared_error_percent"]
         != results[1].values["test_squared_error_percent"]
     )
+
+
+@pytest.mark.parametrize(
+    "base", [LINEAR, {"rule": "sklearn.tree:DecisionTreeRegressor"}], ids=["RPROP", "third-party"]
+)
+@pytest.mark.parametrize("name", ["building1", "hearta1"])
+def test_regressors_are_boosted_for_one_and_for_several_targets(name, base):
+    classifier = {"rule": "adaboost_r", "n_estimators": 2, "base": base}
+    specs = specs_of(small("all_features", problems=[name], repeats=1, classifier=classifier))
+    (result,) = run_group(specs, load_problem(name))
+    assert result.status == "done", result.error
+    assert 0 < result.values["test_squared_error_percent"] < 15
+    assert ("total_epochs" in result.values) == (base is LINEAR)
 
 
 def test_a_pivot_architecture_has_the_sizes_and_outputs_of_the_report():

@@ -12,11 +12,22 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.base.parameters import ParameterError
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
-from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.classifiers.ensembles import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    PartitionClassifier,
+    SamplingAdaBoostClassifier,
+    ThreePartBoostingClassifier,
+)
 from pppca_bench.classifiers.flgp import FLGPClassifier
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, StructureGAClassifier
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
-from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier, StumpClassifier
+from pppca_bench.classifiers.sklearn_classifiers import (
+    ArcingClassifier,
+    RFESVMClassifier,
+    StumpClassifier,
+)
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.engines.counterparts import (
     DGHAWithoutRemoval,
@@ -45,6 +56,9 @@ BY_SPLIT = [
     BackpropMLPClassifier(standardise=True, keep="best", random_state=0),
     BaggingClassifier(SMALL, 3, random_state=0),
     AdaBoostClassifier(SMALL, 3, random_state=0),
+    SamplingAdaBoostClassifier(SMALL, 3, random_state=0),
+    PartitionClassifier(SMALL, 2, random_state=0),
+    ThreePartBoostingClassifier(SMALL, random_state=0),
     FLGPClassifier(
         random_state=0, n_layers=2, n_populations=2, population_size=30, n_generations=6
     ),
@@ -63,7 +77,9 @@ BY_SPLIT = [
 OTHERS = [
     BackpropMLPClassifier(random_state=0),
     StumpClassifier(random_state=0),
+    ArcingClassifier(5, random_state=0),
     RpropMLPRegressor((4,), max_epochs=300, random_state=0),
+    AdaBoostRegressor(RpropMLPRegressor((4,), max_epochs=100), 3, random_state=0),
     AllFeatures(),
     CovariancePCA(1),
     SingularValuePCA(1),

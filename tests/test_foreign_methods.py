@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import printed
-from third_party import run_own, write_own
+from third_party import NAIVE_BAYES, run_own, write_own
 
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.measures import predictions_of
@@ -52,6 +52,13 @@ def test_validation_errors_of_third_party_methods(module, name, keys, message):
 def test_a_regressor_is_refused_on_a_classification_problem(module):  # noqa: ARG001 its folder
     message = "expected an approximation problem, which sklearn.svm:SVR needs, got iris"
     assert message in run_own('"sklearn.svm:SVR"', classifier="{hidden: []}", code=2)
+
+
+@pytest.mark.parametrize("rule", ["bagging", "adaboost"])
+@pytest.mark.parametrize("base", [NAIVE_BAYES, "sklearn.linear_model:Perceptron"])
+def test_a_third_party_classifier_is_a_member_of_an_ensemble(module, rule, base):  # noqa: ARG001 its folder
+    classifier = f"{{rule: {rule}, n_estimators: 2, base: {base!r}}}"
+    assert run_own("all_features", classifier=classifier) == ""
 
 
 def test_an_import_that_raises_is_reported_in_a_line(module):

@@ -1,8 +1,9 @@
-"""Ensembles of classifiers: the estimators `BaggingClassifier` and `AdaBoostClassifier`."""
+"""Ensembles: bagging, disjoint partitions, boosting in three parts, AdaBoost of classifiers and of regressors."""
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +12,19 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from pppca_bench.base.parameters import Count, Share
 from pppca_bench.base.samples import validated_samples
-from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin
+from pppca_bench.classifiers import RpropMLPClassifier, RpropMLPRegressor, fit_together
+from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin, TargetsMixin
 from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot
 from pppca_bench.compiled.arrays import Floats, Indices
 
 
-class _Ensemble(LargestOutputMixin, SplitEstimator):
-    """Base of ensembles of classifiers that are trained on samples of the training data."""
+class _Ensemble(SplitEstimator):
+    """Base of ensembles of estimators that are trained on samples of the training data."""
+
+    _network: ClassVar[type[MLP]] = RpropMLPClassifier
+    """Class of the members by default."""
 
     estimator: Any
-    n_estimators: int
     estimators_: list[Any]
 
     @property
@@ -34,6 +37,47 @@ class _Ensemble(LargestOutputMixin, SplitEstimator):
         """Sum over the networks; missing if members have no epochs."""
         return sum(member.best_epoch_ for member in self.estimators_)
 
+    def _make_members(self, n_members: int, rng: np.random.Generator) -> list[Any]:
+        """Return unfitted members; those with the parameter ``random_state`` have different seeds."""
+        base = self._network() if self.estimator is None else self.estimator
+        seeds = rng.integers(2**31, size=n_members)
+        # Third-party classes without scikit-learn's `get_params` are copied.
+        members = [clone(base, safe=False) for _ in seeds]
+        if hasattr(base, "get_params") and "random_state" in base.get_params(deep=False):
+            for member, seed in zip(members, seeds, strict=True):
+                member.set_params(random_state=int(seed))
+        return members
+
+    def _fit_members(
+        self, split: Split, samples: Sequence[Indices] | Indices, rng: np.random.Generator
+    ) -> list[Any]:
+        """Train a member on each sequence of sample indices; networks are trained side by side."""
+        members = self._make_members(len(samples), rng)
+        if isinstance(members[0], MLP):
+            data = [(split.X[rows], split.y[rows], split.X_val, split.y_val) for rows in samples]
+            return fit_together(members, data, classes=getattr(self, "classes_", None))
+        for member, rows in zip(members, samples, strict=True):
+            self._fit_alone(member, replace(split, X=split.X[rows], y=split.y[rows]))
+        return members
+
+    def _fit_alone(self, member: Any, split: Split, **given: Any) -> None:
+        """Train a member that is no network, with those optional arguments that its `fit` names."""
+        given |= {"X_val": split.X_val, "y_val": split.y_val}
+        given["classes"] = getattr(self, "classes_", None)
+        named = {name: value for name, value in given.items() if has_fit_parameter(member, name)}
+        member.fit(split.X, split.y, **named)
+
+    def _fit_drawn(
+        self, split: Split, weights: Floats, rng: np.random.Generator, share: float = 1.0
+    ) -> Any:
+        """Train a member on samples drawn with replacement, with probabilities equal to the weights."""
+        size = max(round(share * len(weights)), 1)
+        return self._fit_members(split, rng.choice(len(weights), size=(1, size), p=weights), rng)[0]
+
+
+class _EnsembleClassifier(LargestOutputMixin, _Ensemble):
+    """Base of ensembles of classifiers."""
+
     @abstractmethod
     def _combine(self, outputs: list[Floats]) -> Floats:
         """Combine the outputs of the members into the support of each class, (n_samples, n_classes)."""
@@ -44,28 +88,39 @@ class _Ensemble(LargestOutputMixin, SplitEstimator):
         inputs, members = validated_samples(self, X), self.estimators_
         if isinstance(members[0], MLP | _Ensemble):
             return self._combine([member._outputs(inputs) for member in members])
-        return self._combine([one_hot(member.predict(inputs), self.classes_) for member in members])
+        return self._combine([self._predicted(member, inputs) for member in members])
 
-    def _make_members(self, n_members: int, rng: np.random.Generator) -> list[Any]:
-        """Return unfitted members with different seeds."""
-        base = RpropMLPClassifier() if self.estimator is None else self.estimator
-        seeds = rng.integers(2**31, size=n_members)
-        return [clone(base).set_params(random_state=int(seed)) for seed in seeds]
+    def _predicted(self, member: Any, X: Floats) -> Floats:
+        """Return 1 for the class that a member predicts, 0 for the others; raise ValueError for another label."""
+        labels = np.ravel(member.predict(X))
+        if (unknown := np.setdiff1d(labels, self.classes_)).size:
+            raise ValueError(
+                f"predict of {type(member).__name__}: expected members of classes, got {unknown.tolist()[0]!r}"
+            )
+        return one_hot(labels, self.classes_)
 
-    def _fit_members(self, split: Split, samples: Indices, rng: np.random.Generator) -> list[Any]:
-        """Train a member on each row of sample indices; networks are trained side by side."""
-        members = self._make_members(len(samples), rng)
-        if isinstance(members[0], MLP):
-            data = [(split.X[rows], split.y[rows], split.X_val, split.y_val) for rows in samples]
-            return fit_together(members, data, classes=self.classes_)
-        return [
-            member.fit(split.X[rows], split.y[rows], classes=self.classes_)
-            for member, rows in zip(members, samples, strict=True)
-        ]
+
+def _count_votes(outputs: Sequence[Floats], weights: ArrayLike) -> Floats:
+    """Return the sum of the weights of the outputs whose largest entry is a class's, (n_samples, n_classes)."""
+    support = np.zeros_like(outputs[0])
+    for weight, output in zip(np.asarray(weights), outputs, strict=True):
+        support[np.arange(len(support)), output.argmax(axis=1)] += weight
+    return support
+
+
+class _MeanClassifier(_EnsembleClassifier):
+    """Base of ensembles whose members have equal votes."""
+
+    vote: str
+
+    def _combine(self, outputs: list[Floats]) -> Floats:
+        if self.vote == "majority":
+            outputs = [np.eye(output.shape[1])[output.argmax(axis=1)] for output in outputs]
+        return np.mean(outputs, axis=0)
 
 
 @dataclass(eq=False, repr=False)
-class BaggingClassifier(_Ensemble):
+class BaggingClassifier(_MeanClassifier):
     """Average the outputs, or the votes, of classifiers trained on bootstrap samples (Breiman 1996).
 
     ``sample_share=0.5, replace=False`` is the textbook's subagging: samples of half the size, drawn without
@@ -77,12 +132,13 @@ class BaggingClassifier(_Ensemble):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The network or `StumpClassifier` that is cloned for each sample; its ``random_state`` is not used. None:
-        `RpropMLPClassifier()`.
+        The classifier that is cloned for each sample; its ``random_state`` is not used. It has scikit-learn's `fit` and
+        `predict`, and gets ``classes``, ``X_val`` and ``y_val`` if its `fit` names them. None: `RpropMLPClassifier()`.
     n_estimators : int, default=10
         Number of members, >= 1. Choice: scikit-learn's default; the textbook asks for at least 50.
     vote : {"mean", "majority"}, default="mean"
-        Average the outputs, or count the predicted classes; with equal counts the first class wins.
+        Average the outputs, or count the predicted classes; with equal counts the first class wins. Members other than
+        networks vote.
     sample_share : float, default=1.0
         Size of a sample, at least a single example, as a share of the training data; in (0, 1].
     replace : bool, default=True
@@ -116,14 +172,138 @@ class BaggingClassifier(_Ensemble):
             )
         self.estimators_ = self._fit_members(split, samples, rng)
 
-    def _combine(self, outputs: list[Floats]) -> Floats:
-        if self.vote == "majority":
-            outputs = [np.eye(output.shape[1])[output.argmax(axis=1)] for output in outputs]
-        return np.mean(outputs, axis=0)
+
+@dataclass(eq=False, repr=False)
+class PartitionClassifier(_MeanClassifier):
+    """Average the outputs, or the votes, of classifiers trained on disjoint parts of the training data.
+
+    Lecture notes, "Ensemble Learning": with lots of data, randomly partition them and give different sets to different
+    classifiers, here without overlaps. The parts have equal sizes, or sizes that differ by 1.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+    vote : {"mean", "majority"}, default="mean"
+        As in `BaggingClassifier`.
+    n_estimators : int, default=10
+        Number of parts and members, >= 1. Choice: as for bagging; with fewer examples, each is a part.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the partition, the members' seeds and the held-out share.
+
+    Attributes
+    ----------
+    estimators_, n_epochs_, best_epoch_
+        As in `BaggingClassifier`.
+    """
+
+    estimator: Any = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    vote: Literal["mean", "majority"] = "mean"
+    random_state: Any = None
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        n_parts = min(self.n_estimators, len(split.X))
+        parts = np.array_split(rng.permutation(len(split.X)), n_parts)
+        self.estimators_ = self._fit_members(split, parts, rng)
 
 
 @dataclass(eq=False, repr=False)
-class AdaBoostClassifier(_Ensemble):
+class ThreePartBoostingClassifier(_EnsembleClassifier):
+    """Boost by three classifiers on three parts of the training data (Schapire 1990).
+
+    Lecture notes, "Boosting": the first classifier learns from the first third; the second from the examples of the
+    second third that the first misclassifies, and as many random examples that it does not; the third from the examples
+    of the last third on which the first two disagree. The majority decides.
+
+    Choice: with more than two classes, three different votes are decided by the third classifier, as Schapire's rule
+    says of any disagreement of the first two. If all examples of the second third are right, the first classifier is
+    alone; if the first two never disagree in the last third, there is no third, and the first decides.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        As in `BaggingClassifier`.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the parts, the members' seeds and the held-out share.
+
+    Attributes
+    ----------
+    estimators_, n_epochs_, best_epoch_
+        As in `BaggingClassifier`; one to three members.
+    """
+
+    estimator: Any = None
+    _: KW_ONLY
+    random_state: Any = None
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        first, second, last = np.array_split(rng.permutation(len(split.X)), 3)
+        self.estimators_ = self._fit_members(split, [first], rng)
+        guesses = self.estimators_[0].predict(split.X)
+        is_wrong = (guesses != split.y)[second]
+        # The examples are in random order, so that the first correct examples are a random selection.
+        wrong, right = second[is_wrong], second[~is_wrong]
+        if not len(wrong):
+            return
+        self.estimators_ += self._fit_members(
+            split, [np.concatenate([wrong, right[: len(wrong)]])], rng
+        )
+        disputed = last[(guesses != self.estimators_[1].predict(split.X))[last]]
+        if len(disputed):
+            self.estimators_ += self._fit_members(split, [disputed], rng)
+
+    def _combine(self, outputs: list[Floats]) -> Floats:
+        # Two votes outweigh the other vote; of three different votes the third wins, of two the first.
+        return _count_votes(outputs, (4.0, 3.0, 5.0)[: len(outputs)])
+
+
+class _AdaBoost(_Ensemble):
+    """Base of AdaBoost: each member is trained with weights of the samples that earlier members made."""
+
+    n_estimators: int
+
+    @abstractmethod
+    def _losses(self, member: Any, split: Split) -> Floats:
+        """Return the loss of each training sample, in [0, 1], (n_samples,)."""
+
+    @abstractmethod
+    def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
+        """Train a member with the weights, which sum to 1."""
+
+    def _boost(self, split: Split, n_classes: int, rng: np.random.Generator) -> None:
+        """Train the members, and set their votes α."""
+        n_samples = len(split.X)
+        weights = np.full(n_samples, 1.0 / n_samples)
+        self.estimators_, alphas = [], list[float]()
+        while len(alphas) < self.n_estimators:
+            member = self._fit_next(split, weights, rng)
+            losses = self._losses(member, split)
+            lost = losses > 0.0
+            error = float((weights[lost] * losses[lost]).sum())
+            no_better_than_chance = error >= 1.0 - 1.0 / n_classes - 1e-9  # allows for rounding
+            if no_better_than_chance and alphas:
+                break
+            self.estimators_.append(member)
+            if no_better_than_chance:
+                alphas.append(1.0)
+                break
+            # α = log((1 − ε) / ε) + log(K − 1), where ε is at least 1 / (2 n_samples).
+            error = max(error, 0.5 / n_samples)
+            alphas.append(float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0)))
+            if not lost.any():
+                break
+            weights = weights * np.exp(alphas[-1] * losses)
+            weights = weights / weights.sum()
+            # End when a sample has more than half of the weight. With two classes, a single misclassified sample has
+            # exactly half of the weight; 1e-9 allows for rounding.
+            if weights.max() > 0.5 + 1e-9:
+                break
+        self.estimator_weights_ = np.array(alphas)
+
+
+@dataclass(eq=False, repr=False)
+class AdaBoostClassifier(_AdaBoost, _EnsembleClassifier):
     """Boost classifiers: each classifier gives more weight to samples that earlier classifiers misclassify.
 
     AdaBoost (Freund & Schapire 1996), for more than two classes SAMME (Zhu, Zou, Rosset & Hastie 2009): with K
@@ -160,43 +340,107 @@ class AdaBoostClassifier(_Ensemble):
     random_state: Any = None
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
-        n_samples, n_classes = len(split.X), len(self.classes_)
-        weights = np.full(n_samples, 1.0 / n_samples)
-        self.estimators_, alphas = [], list[float]()
-        while len(alphas) < self.n_estimators:
-            member = self._fit_next(split, weights, rng)
-            wrong = member.predict(split.X) != split.y
-            error = float(weights[wrong].sum())
-            no_better_than_chance = error >= 1.0 - 1.0 / n_classes - 1e-9  # allows for rounding
-            if no_better_than_chance and alphas:
-                break
-            self.estimators_.append(member)
-            if no_better_than_chance:
-                alphas.append(1.0)
-                break
-            # α = log((1 − ε) / ε) + log(K − 1), where ε is at least 1 / (2 n_samples).
-            error = max(error, 0.5 / n_samples)
-            alphas.append(float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0)))
-            if not wrong.any():
-                break
-            weights = weights * np.exp(alphas[-1] * wrong)
-            weights = weights / weights.sum()
-            # End when a sample has more than half of the weight. With two classes, a single misclassified sample has
-            # exactly half of the weight; 1e-9 allows for rounding.
-            if weights.max() > 0.5 + 1e-9:
-                break
-        self.estimator_weights_ = np.array(alphas)
+        self._boost(split, len(self.classes_), rng)
+
+    def _losses(self, member: Any, split: Split) -> Floats:
+        return (member.predict(split.X) != split.y).astype(np.float64)
 
     def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
         """Train a member with sample weights, or on a sample drawn by these weights."""
         if self.estimator is not None and has_fit_parameter(self.estimator, "sample_weight"):
             (member,) = self._make_members(1, rng)
-            return member.fit(split.X, split.y, sample_weight=weights, classes=self.classes_)
-        rows = rng.choice(len(split.X), size=(1, len(split.X)), p=weights)
-        return self._fit_members(split, rows, rng)[0]
+            self._fit_alone(member, split, sample_weight=weights)
+            return member
+        return self._fit_drawn(split, weights, rng)
 
     def _combine(self, outputs: list[Floats]) -> Floats:
-        support = np.zeros_like(outputs[0])
-        for weight, output in zip(self.estimator_weights_, outputs, strict=True):
-            support[np.arange(len(support)), output.argmax(axis=1)] += weight
-        return support
+        return _count_votes(outputs, self.estimator_weights_)
+
+
+@dataclass(eq=False, repr=False)
+class SamplingAdaBoostClassifier(AdaBoostClassifier):
+    """Boost classifiers on samples drawn by the weights, whether or not the classifiers take weights.
+
+    Lecture notes, "Boosting": a member is trained on a sample of the data, in which difficult examples are more likely,
+    not on the full weighted set, which is faster. Choice: half of the data, as for subagging; the notes state no size.
+
+    Parameters
+    ----------
+    sample_share : float, default=0.5
+        Size of a sample, drawn with replacement, as a share of the training data; in (0, 1]. The other parameters are
+        those of `AdaBoostClassifier`.
+    """
+
+    _: KW_ONLY
+    sample_share: Share = 0.5
+
+    def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
+        return self._fit_drawn(split, weights, rng, self.sample_share)
+
+
+@dataclass(eq=False, repr=False)
+class AdaBoostRegressor(TargetsMixin, _AdaBoost):
+    """Boost regressors: each regressor learns more often from samples that earlier regressors approximate badly.
+
+    AdaBoost.R for one or several outputs, in the form of Drucker (1997), which scikit-learn has for one output: each
+    member is trained on samples drawn by the weights. A sample's loss L is its error as a share of the largest, ε is
+    the weighted mean of L, α = log((1 − ε) / ε), and the weights are multiplied by exp(α L). A prediction is the median
+    of the members' outputs, weighted by α.
+
+    Choice: Freund and Schapire's (1997) AdaBoost.R asks for members that minimise an integral over the weights of
+    thresholds; Drucker's takes any regressor. With several outputs, the error of a sample is the Euclidean norm of its
+    differences, and each output has its own median. The boosting ends as that of `AdaBoostClassifier` for two classes.
+
+    Parameters
+    ----------
+    estimator : regressor or None, default=None
+        As in `BaggingClassifier`; None: `RpropMLPRegressor()`.
+    n_estimators : int, default=10
+        Largest number of members, >= 1. Choice: as for bagging.
+    loss : {"linear", "square", "exponential"}, default="linear"
+        L is the share s of the largest error, s² or 1 − exp(−s).
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the samples, the networks' seeds and the held-out share.
+
+    Attributes
+    ----------
+    estimators_, estimator_weights_, n_epochs_, best_epoch_
+        As in `AdaBoostClassifier`.
+    """
+
+    _network = RpropMLPRegressor
+
+    estimator: Any = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    loss: Literal["linear", "square", "exponential"] = "linear"
+    random_state: Any = None
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        if split.y.ndim == 2 and split.y.shape[1] == 1:
+            # A vector to scikit-learn's regressors.
+            split = replace(split, y=split.y[:, 0], y_val=split.y_val[:, 0])
+        self._boost(split, 2, rng)
+
+    def _losses(self, member: Any, split: Split) -> Floats:
+        predicted = np.reshape(member.predict(split.X), split.y.shape)
+        errors: Floats = np.linalg.norm(self._targets(predicted - split.y), axis=1)
+        shares = errors / (errors.max() or 1.0)
+        if self.loss == "exponential":
+            return 1.0 - np.exp(-shares)
+        return shares**2 if self.loss == "square" else shares
+
+    def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
+        return self._fit_drawn(split, weights, rng)
+
+    def _outputs(self, X: ArrayLike) -> Floats:
+        """Return the weighted medians of the members' outputs."""
+        check_is_fitted(self)
+        inputs = validated_samples(self, X)
+        outputs = np.array([self._targets(member.predict(inputs)) for member in self.estimators_])
+        order = outputs.argsort(axis=0)
+        # The least output at which the sum of the weights reaches half of all weights.
+        sums = self.estimator_weights_[order].cumsum(axis=0)
+        place = (sums >= 0.5 * sums[-1]).argmax(axis=0)[None]
+        medians: Floats = np.take_along_axis(outputs, np.take_along_axis(order, place, 0), 0)[0]
+        return medians

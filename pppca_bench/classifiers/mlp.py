@@ -232,8 +232,8 @@ class MLPClassifier(LargestOutputMixin, MLP):
         return one_hot(y, self.classes_)
 
 
-class MLPRegressor(RegressorMixin, MLP):
-    """Base of multi-layer perceptrons as regressors, for a single or several targets."""
+class TargetsMixin(RegressorMixin):
+    """Mixin for regressors of one or several targets that predict ``_outputs``, (n_samples, n_outputs)."""
 
     _stratified = False
 
@@ -271,6 +271,10 @@ class MLPRegressor(RegressorMixin, MLP):
 
     def _targets(self, y: Labels) -> Floats:
         return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
+
+
+class MLPRegressor(TargetsMixin, MLP):
+    """Base of multi-layer perceptrons as regressors, for a single or several targets."""
 
 
 AnyMLP = TypeVar("AnyMLP", bound=MLP)

@@ -1,4 +1,4 @@
-"""Classifiers based on scikit-learn: majority class, decision stump, linear SVM with feature elimination."""
+"""Classifiers based on scikit-learn: majority class, decision stump, arcing, linear SVM with feature elimination."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.feature_selection import RFE
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from pppca_bench.base.parameters import (
     Count,
+    Positive,
     Positives,
     check_limit,
     check_parameters,
@@ -100,6 +102,48 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
         """Return the class of each sample."""
         check_is_fitted(self)
         return self.tree_.predict(validated_samples(self, X))
+
+
+class ArcingClassifier(GradientBoostingClassifier):
+    """Boost trees on a differentiable loss, as scikit-learn's gradient boosting does (Friedman 2001).
+
+    Lecture notes, "Boosting": other differentiable losses than AdaBoost's give boosting-like algorithms, collectively
+    known as arcing. Choice: the log loss, and scikit-learn's defaults.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of rounds, >= 1, each with a tree for every class (a single tree for two classes).
+    learning_rate : float, default=0.1
+        Factor of the contribution of each tree, > 0.
+    max_depth : int, default=3
+        Depth of the trees, >= 1; 1 boosts stumps.
+    random_state : int, RandomState or None, default=None
+        Source of the choice between splits of equal gain.
+    """
+
+    def __init__(
+        self,
+        n_estimators: Count = 100,
+        *,
+        learning_rate: Positive = 0.1,
+        max_depth: Count = 3,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            max_depth=max_depth,
+            random_state=random_state,
+        )
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from (X, y).
+
+        Choice: without sample weights, which scikit-learn's gradient boosting does not treat as repeated samples.
+        """
+        super().fit(X, y)
+        return self
 
 
 @dataclass(eq=False, repr=False)

@@ -154,7 +154,7 @@ class EntrySection(Section):
             return " (a key of parameters:)"
         rules = [rule for rule, entry in CLASSIFIERS.items() if key in section_of(entry)]
         if rules and isinstance(cls.entry, Classifier) and not cls.entry.foreign:
-            return f" (a key of rule: {' and '.join(rules)})"
+            return f" (a key of rule: {', '.join(rules)})"
         return super().hint(key)
 
 
