@@ -22,9 +22,11 @@ from pppca_bench.reducers.filter_selection import (
     chi_squared,
     conditional_mutual_information,
     contingency_table,
+    cross_validated_accuracy,
     discretise,
     mutual_information,
     score_features,
+    stratified_folds,
     variance_ratios,
 )
 from pppca_bench.reducers.wrapper_selection import (
@@ -73,6 +75,8 @@ LITTLE = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
         # Expected counts are 2 in each cell of feature 1: 4 (3 - 2)² / 2 = 2.
         ("chi_squared", [8.0, 2.0, 0.0, 0.0]),
         ("accuracy", [1.0, 6 / 8, 4 / 8, 4 / 8]),
+        # Each sample is a fold: without it, its class is the rarer class of features 2 and 3.
+        ("cross_validated_accuracy", [1.0, 6 / 8, 0.0, 0.0]),
         # Feature 1 adds nothing to feature 0, which determines the class.
         ("conditional_mutual_information", [np.log(2.0), 0.0, 0.0, 0.0]),
     ],
@@ -84,6 +88,39 @@ def test_scores_of_tables_by_hand(criterion, expected):
     assert_allclose(selector.scores_, expected, atol=1e-12)
     assert selector.ranking_[0] == 1
     assert list(selector.get_support()) == [True, False, False, False]
+
+
+def test_cross_validated_accuracy_does_not_reward_values_that_occur_once():
+    rng, y = np.random.default_rng(0), np.arange(400) % 2
+    noise, informative = rng.permutation(400), np.where(rng.random(400) < 0.8, y, 1 - y)
+    X = np.column_stack([noise, informative])
+    training, cross_validated = (
+        score_features(X, y, criterion, 400, np.random.default_rng(1))[0]
+        for criterion in ("accuracy", "cross_validated_accuracy")
+    )
+    assert training[0] == 1.0 > training[1]
+    assert cross_validated[0] <= 0.5
+    assert cross_validated[1] == training[1]
+
+
+def test_equal_counts_and_unknown_values_are_decided_by_the_classes_of_the_other_folds():
+    counts = np.zeros((3, 2, 2))
+    # (value, class, fold): fold 0 holds values 0 and 1, fold 1 values 0 and 2; class 1 is the most frequent.
+    counts[0] = [[1, 1], [1, 1]]
+    counts[1, 1, 0], counts[2, 0, 1] = 4, 3
+    # Fold 0 is predicted as class 0, of 4 in 5 samples of fold 1; fold 1 as class 1, of 5 in 6 samples of fold 0.
+    assert cross_validated_accuracy(counts) == (1 + 1) / 11
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200))
+def test_folds_are_equally_large_and_stratified(seed, n_samples):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n_samples)
+    folds = stratified_folds(y, rng)
+    for labels in (y >= 0, *(y == label for label in range(3))):
+        assert np.ptp(np.bincount(folds[labels], minlength=10)) <= 1 + 2 * (
+            labels.sum() < n_samples
+        )
 
 
 def test_values_are_counted_as_they_are_or_in_intervals_of_equally_many_samples():
@@ -360,11 +397,18 @@ def test_of_sizes_with_as_many_errors_of_all_networks_the_least_is_chosen(by_siz
 
 
 @pytest.mark.parametrize(
-    "criterion", ["t_test", "chi_squared", "mutual_information", "conditional_mutual_information"]
+    "criterion",
+    [
+        "t_test",
+        "chi_squared",
+        "mutual_information",
+        "conditional_mutual_information",
+        "cross_validated_accuracy",
+    ],
 )
 def test_a_feature_in_another_unit_has_the_same_rank(criterion):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         x, y = rng.normal(size=40), rng.integers(0, 3, 40)
         units = np.column_stack([x, 1.8 * x + 32.0])
-        assert score_features(units, y, criterion, 10)[1].tolist() == [0, 1]
+        assert score_features(units, y, criterion, 10, rng)[1].tolist() == [0, 1]
