@@ -19,7 +19,11 @@ from pppca_bench.reducers.linear_projection import (
     SingularValuePCA,
     independent_rotation,
 )
-from pppca_bench.reducers.nonlinear_projection import GaussianKernelPCA, median_distance
+from pppca_bench.reducers.nonlinear_projection import (
+    GaussianKernelPCA,
+    HiddenLayer,
+    median_distance,
+)
 
 EXACT = [CovariancePCA, SingularValuePCA]
 
@@ -247,3 +251,15 @@ def test_circles_are_separated_by_one_component():
         X[:100], y[:100], X[100:], y[100:]
     )
     assert kernel_pca.history_["validation_error_percent"].min() == 0.0
+
+
+def test_outputs_of_the_trained_network_are_linear_in_the_activations_of_its_hidden_layer(iris):
+    X, y, X_val, y_val = iris
+    hidden = HiddenLayer(2, random_state=0).fit(*iris)
+    network = hidden.network_
+    outputs = hidden.transform(X_val) @ network.coefs_[1] + network.intercepts_[1]
+    assert_allclose(outputs, network.decision_function(X_val))
+    assert np.mean(outputs.argmax(axis=1) == y_val) > 0.9
+    # Early stopping uses the validation data that `fit` gets.
+    other = HiddenLayer(2, random_state=0).fit(X, y, X_val, np.roll(y_val, 7))
+    assert other.network_.validation_curve_[0] != network.validation_curve_[0]

@@ -45,7 +45,7 @@ from pppca_bench.reducers.linear_projection import (
     CovariancePCA,
     SingularValuePCA,
 )
-from pppca_bench.reducers.nonlinear_projection import Autoencoder, GaussianKernelPCA
+from pppca_bench.reducers.nonlinear_projection import Autoencoder, GaussianKernelPCA, HiddenLayer
 from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
 SMALL = RpropMLPClassifier((3,), max_epochs=100)
@@ -67,6 +67,7 @@ BY_SPLIT = [
     PrunedMLPClassifier((3,), max_epochs=100, retrain_epochs=20, random_state=0),
     RFESVMClassifier(random_state=0),
     GaussianKernelPCA(1, width_factors=[1.0, 2.0], estimator=TINY, random_state=0),
+    HiddenLayer(1, random_state=0),
     FilterSelector(1, estimator=TINY, random_state=0),
     ForwardSelector(1, estimator=TINY, random_state=0),
     BackwardSelector(patience=1, estimator=TINY, random_state=0),

@@ -1,8 +1,8 @@
-"""Nonlinear projections: an autoencoder, trained by L-BFGS, and kernel PCA."""
+"""Nonlinear projections: an autoencoder, trained by L-BFGS, kernel PCA, and the hidden layer of a classifier."""
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -13,8 +13,9 @@ from sklearn.decomposition import KernelPCA
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.base.parameters import Count, Positive, Positives, make_generator
-from pppca_bench.base.projection import UnsupervisedMixin
+from pppca_bench.base.projection import Projection, UnsupervisedMixin
 from pppca_bench.base.samples import unit_of, validated_projections
+from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.training_data import Split, SplitEstimator
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import principal_components, product, rounded
@@ -274,6 +275,44 @@ class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
     def _projected(self, X: Floats) -> Floats:
         projections: Floats = self.kernel_pca_.transform(X)[:, : self.n_components_]
         return rounded(np.ascontiguousarray(projections))
+
+
+@dataclass(eq=False, repr=False)
+class HiddenLayer(Projection, SplitEstimator):
+    """Reduce features to the activations of a classifier's hidden layer (Mitchell 2006, "Hidden Layers").
+
+    An RPROP network with one hidden layer learns the classes; its outputs are not used. Choice: softsign nodes, as in
+    Proben1, in place of the source's logistic nodes, and ``input_scaling="rms"``, so that the scale of the features
+    does not matter.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of hidden nodes, >= 1. Choice: 2, for a plane to draw.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the held-out share and of the network's seed.
+
+    Attributes
+    ----------
+    network_ : RpropMLPClassifier
+    n_components_ : int
+    """
+
+    n_components: Count = 2
+    _: KW_ONLY
+    random_state: Any = None
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        seed = int(rng.integers(2**31))
+        network = RpropMLPClassifier(self.n_components, input_scaling="rms", random_state=seed)
+        data = split.X, split.y, split.X_val, split.y_val
+        self.network_ = network.fit(*data, classes=self.classes_)
+        self.n_components_ = int(self.n_components)
+
+    def _projected(self, X: Floats) -> Floats:
+        inputs = (X - self.network_.mean_) / self.network_.scale_
+        net = product(inputs, self.network_.coefs_[0]) + self.network_.intercepts_[0]
+        return net / (1.0 + np.abs(net))
 
 
 def median_distance(X: Floats) -> float:
