@@ -142,6 +142,7 @@ class ArcingClassifier(GradientBoostingClassifier):
 
         Choice: without sample weights, which scikit-learn's gradient boosting does not treat as repeated samples.
         """
+        check_parameters(self)
         super().fit(X, y)
         return self
 
