@@ -201,6 +201,21 @@ class TestIslands:
         assert (np.diff(best, axis=0) >= 0).all()
 
 
+def test_families_converge_to_copies_of_a_string_unless_fitness_is_shared():
+    sizes = rng(1).uniform(1.0, 20.0, size=40)
+
+    def evaluate(strings):
+        return -np.abs(strings @ sizes - 100.0)
+
+    sharing = {"selection": "roulette", "selection_strength": 1.0, "fitness_sharing": True}
+    alone, shared = (
+        evolved(100, random_strings(30, 40), evaluate, family_tournament=True, **own)[-1][0]
+        for own in ({"tournament_size": 2}, sharing)
+    )
+    assert len(np.unique(alone, axis=0)) == 1
+    assert len(np.unique(shared, axis=0)) > 4
+
+
 @pytest.mark.parametrize(
     ("parameters", "needed"),
     [({"n_elite": 4}, 5), ({"n_islands": 3}, 6), ({"n_islands": 2, "n_migrants": 2}, 6)],
