@@ -118,11 +118,13 @@ ACTIVATIONS = {
     "linear": lambda x: x,
     "softsign": lambda x: x / (1.0 + np.abs(x)),
     "logistic": lambda x: 1.0 / (1.0 + np.exp(-x)),
+    "tanh": np.tanh,
 }
 SLOPES = {
     "linear": np.ones_like,
     "softsign": lambda value: (1.0 - np.abs(value)) ** 2,
     "logistic": lambda value: value * (1.0 - value),
+    "tanh": lambda value: 1.0 - value**2,
 }
 
 
@@ -168,17 +170,20 @@ def gradient(matrices, X, targets, shortcuts, output, hidden="softsign"):
     return result
 
 
-def rprop_step(w, step, g, before, weight_backtracking):
+def rprop_step(w, step, g, before, weight_backtracking, improved=False, rises=True):
     """Return weights, step sizes and remembered gradients after a step (Riedmiller & Braun 1993).
 
-    Without weight backtracking (Igel & Hüsken 2003) no move is undone and no gradient forgotten.
+    Without weight backtracking (Igel & Hüsken 2003) no move is undone and no gradient forgotten. The improved variants
+    (Igel & Hüsken 2000) undo moves only if the error rises, and forget every gradient that changes its sign.
     """
     turns = g * before < 0
     step = np.where(g * before > 0, np.minimum(step * 1.2, 50.0), step)
     if weight_backtracking:
-        moved = np.where(turns, w + np.sign(before) * step, w - np.sign(g) * step)
+        undone = w + np.sign(before) * step if rises or not improved else w
+        moved = np.where(turns, undone, w - np.sign(g) * step)
         return moved, np.where(turns, step * 0.5, step), np.where(turns, 0.0, g)
     step = np.where(turns, step * 0.5, step)
+    g = np.where(turns, 0.0, g) if improved else g
     return w - np.sign(g) * step, step, g
 
 
@@ -201,18 +206,22 @@ def train_by_rprop(
     n_increases=0,
     quotient_limit=None,
     weight_backtracking=True,
+    improved=False,
 ):
     """Train until the Proben1 report's rule stops it (section 3.3), or that of its search (section 3.3.2)."""
-    network = task.architecture.shortcuts, task.architecture.output_activation
+    architecture = task.architecture
+    network = architecture.shortcuts, architecture.output_activation, architecture.hidden_activation
     data, validation = (task.X, task.targets), (task.X_val, task.targets_val)
     W, steps, before = task.weights, task.steps, [np.zeros_like(matrix) for matrix in task.weights]
     run = Training([], 0, [], [], "max_epochs")
     has_lost = has_risen = has_slowed = False
     for epoch in range(1, max_epochs + 1):
         run.training_curve.append(percentage(W, data, *network))
+        rises = len(run.training_curve) > 1 and run.training_curve[-1] > run.training_curve[-2]
         stepped = zip(W, steps, gradient(W, *data, *network), before, strict=True)
         W, steps, before = zip(
-            *[rprop_step(*layer, weight_backtracking) for layer in stepped], strict=True
+            *[rprop_step(*layer, weight_backtracking, improved, rises) for layer in stepped],
+            strict=True,
         )
         if epoch % 5 and epoch < max_epochs:
             continue

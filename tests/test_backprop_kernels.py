@@ -13,7 +13,7 @@ from pppca_bench.classifiers import learning_rules as kernels
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.network import Architecture
-from pppca_bench.classifiers.passes import LOGISTIC, activate
+from pppca_bench.classifiers.passes import LOGISTIC, TANH, activate
 from pppca_bench.classifiers.training import BackpropLanes
 from pppca_bench.compiled.arrays import aligned_zeros
 
@@ -23,6 +23,7 @@ NAMES = [
     ("logistic", "logistic"),
     ("softsign", "linear"),
     ("softsign", "logistic"),
+    ("tanh", "linear"),
 ]
 
 
@@ -45,10 +46,10 @@ def draw_orders(seed, n_epochs, n_samples=6):
     return [rng.permutation(n_samples).tolist() for _ in range(n_epochs)]
 
 
-def logistic(x):
+def logistic(x, activation=LOGISTIC):
     values = aligned_zeros(2, LANES)
     values[1] = x
-    activate(LOGISTIC, values, 1, 1)
+    activate(activation, values, 1, 1)
     assert not values[0].any()
     assert len(np.unique(values[1])) == 1
     return values[1, 0]
@@ -59,6 +60,11 @@ def test_logistic_is_right_to_fourteen_digits_on_both_sides(x):
     exact = 1.0 / (1.0 + math.exp(-x))
     assert logistic(x) == pytest.approx(exact, rel=2e-14)
     assert logistic(-x) == pytest.approx(math.exp(-x) * exact, rel=2e-12)
+
+
+@pytest.mark.parametrize("x", [-20.0, -1.0, -1e-9, 0.0, 0.3, 7.0, math.inf])
+def test_tanh_is_right_to_fourteen_decimals(x):
+    assert logistic(x, TANH) == pytest.approx(math.tanh(x), rel=0.0, abs=1e-14)
 
 
 def test_logistic_of_the_unbounded_is_its_limit_and_of_what_is_no_number_none():

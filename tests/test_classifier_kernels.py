@@ -22,7 +22,7 @@ from pppca_bench.classifiers.lanes import (
     multiply_matrices,
 )
 from pppca_bench.classifiers.learning_rules import RpropRule, RpropState
-from pppca_bench.classifiers.network import Architecture, pack, unpack
+from pppca_bench.classifiers.network import Architecture, network_outputs, pack, unpack
 from pppca_bench.classifiers.training import RpropLanes
 from pppca_bench.compiled.arrays import aligned_zeros
 
@@ -32,6 +32,11 @@ ARCHITECTURES = [
     for hidden in [(), (3,), (4, 2), (2, 3, 2)]
     for shortcuts in [False, True]
     for output in ["linear", "softsign"]
+]
+SMOOTH = [
+    Architecture(3, (4, 2), 2, shortcuts, "softsign", hidden)
+    for shortcuts in [False, True]
+    for hidden in ["logistic", "tanh"]
 ]
 
 
@@ -87,11 +92,11 @@ def test_sums_are_bitwise_equal_in_any_tile(mode):
         assert np.array_equal(alone[0, 0], together[i, j])
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=str)
+@pytest.mark.parametrize("architecture", [*ARCHITECTURES, *SMOOTH], ids=str)
 def test_gradient_and_error_agree_with_plain_loops(architecture):
     task = make_task(architecture, seed=2, n_samples=37)
     gradient, error = compute_gradient(task)
-    network = architecture.shortcuts, architecture.output_activation
+    network = architecture.shortcuts, architecture.output_activation, architecture.hidden_activation
     data = task.X, task.targets
     expected = naive.gradient(task.weights, *data, *network)
     for computed, matrix in zip(gradient, expected, strict=True):
@@ -99,19 +104,36 @@ def test_gradient_and_error_agree_with_plain_loops(architecture):
     assert error == pytest.approx(naive.squared_error(task.weights, *data, *network), rel=1e-12)
 
 
+@pytest.mark.parametrize("architecture", SMOOTH, ids=str)
+def test_gradient_agrees_with_finite_differences(architecture):
+    task = make_task(architecture, seed=2, n_samples=37)
+    gradient, _ = compute_gradient(task)
+
+    def half_error(layer, place, change):
+        weights = [matrix.copy() for matrix in task.weights]
+        weights[layer][place] += change
+        outputs = network_outputs(architecture, weights, task.X)
+        return 0.5 * ((outputs - task.targets) ** 2).sum()
+
+    for layer, matrix in enumerate(gradient):
+        for place in np.ndindex(matrix.shape):
+            ends = (half_error(layer, place, change) for change in (1e-5, -1e-5))
+            assert matrix[place] == pytest.approx(np.subtract(*ends) / 2e-5, rel=1e-6, abs=1e-8)
+
+
 def rprop_state(weight, step):
-    state = RpropState(*(aligned_zeros(1, LANES) for _ in range(4)))
+    state = RpropState(*(aligned_zeros(1, LANES) for _ in range(4)), aligned_zeros(2, LANES))
     state.weights[:], state.steps[:] = weight, step
     return state
 
 
-def follow(rule, gradients):
-    """Return weight and step size after each of the given gradients."""
-    state = rprop_state(1.0, 0.1)
+def follow(rule, gradients, errors=None):
+    """Return weight and step size after each of the given gradients, with errors of lane 5 before each step."""
+    state, error = rprop_state(1.0, 0.1), np.ones(LANES)
     path = []
-    for gradient in gradients:
+    for gradient, error[5] in zip(gradients, errors or np.ones(len(gradients)), strict=True):
         state.gradient[:] = gradient
-        kernels.rprop_step(rule, state)
+        kernels.rprop_step(rule, state, error)
         path.append((state.weights[0, 5], state.steps[0, 5]))
     return np.array(path)
 
@@ -127,6 +149,27 @@ def test_rprop_follows_hand_worked_numbers():
         (1.032, 0.072),  # zero gradient: no move
         (0.96, 0.072),
     ]
+    assert_allclose(path, expected, rtol=1e-13)
+
+
+def test_irprop_plus_undoes_a_move_only_where_the_error_has_increased():
+    rule = RPROP._replace(improved=True)
+    path = follow(rule, [2.0, 3.0, -1.0, -1.0, 1.0, 1.0], errors=[5.0, 4.0, 3.0, 2.0, 2.5, 1.0])
+    expected = [
+        (0.9, 0.1),
+        (0.78, 0.12),  # same sign: 1.2 times the step
+        (0.78, 0.06),  # other sign, smaller error: half the step, no move
+        (0.84, 0.06),  # the gradient was forgotten: the step as it is
+        (0.78, 0.03),  # other sign, larger error: back by 0.06, half the step
+        (0.75, 0.03),
+    ]
+    assert_allclose(path, expected, rtol=1e-13)
+
+
+def test_irprop_minus_does_not_move_where_the_gradient_changes_its_sign():
+    rule = RPROP._replace(improved=True, weight_backtracking=False)
+    path = follow(rule, [2.0, 3.0, -1.0, -1.0, -1.0], errors=[5.0, 4.0, 6.0, 2.0, 1.0])
+    expected = [(0.9, 0.1), (0.78, 0.12), (0.78, 0.06), (0.84, 0.06), (0.912, 0.072)]
     assert_allclose(path, expected, rtol=1e-13)
 
 
@@ -155,24 +198,25 @@ def test_loss_and_progress_are_defined_for_equal_errors_and_errors_of_zero(error
     [
         (Architecture(2, (3,), 2, False, "linear"), 0, 60, "generalisation_loss"),
         (Architecture(2, (2, 2), 2, True, "linear"), 2, 60, "generalisation_loss"),
-        (Architecture(2, (2,), 2, True, "softsign"), 1, 13, "max_epochs"),
+        (Architecture(2, (2,), 2, True, "softsign", "tanh"), 1, 13, "max_epochs"),
+        (Architecture(2, (3,), 2, False, "linear", "logistic"), 0, 60, "generalisation_loss"),
         (Architecture(1, (), 2, False, "linear"), 3, 200, "training_progress"),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("weight_backtracking", [True, False])
+@pytest.mark.parametrize("improved", [False, True])
 def test_training_agrees_with_plain_loops(
-    architecture, seed, max_epochs, stop_reason, weight_backtracking
+    architecture, seed, max_epochs, stop_reason, weight_backtracking, improved
 ):
     task = make_task(architecture, seed)
     limit = math.inf if stop_reason != "generalisation_loss" else 5.0
-    rule = RPROP._replace(weight_backtracking=weight_backtracking)
+    variant = {"weight_backtracking": weight_backtracking, "improved": improved}
+    rule = RPROP._replace(**variant)
     net = RpropLanes([task], rule, StoppingRule(5, limit, 0.1, max_epochs)).train()[0]
-    expected = naive.train_by_rprop(
-        task, max_epochs, loss_limit=limit, weight_backtracking=weight_backtracking
-    )
+    expected = naive.train_by_rprop(task, max_epochs, loss_limit=limit, **variant)
     assert net.stop_reason == expected.stop_reason
-    assert net.stop_reason == stop_reason or not weight_backtracking
+    assert net.stop_reason == stop_reason or not weight_backtracking or improved
     assert net.best_epoch == expected.best_epoch
     assert_allclose(net.training_curve, expected.training_curve, rtol=1e-12)
     assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-12)

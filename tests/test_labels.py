@@ -254,8 +254,13 @@ def test_classifiers_of_settings_are_named_if_there_are_several():
     ]
     scaled = [run(classifier=rprop((8,), **own)) for own in ({}, {"input_scaling": True})]
     assert [classifier for _, classifier in names(scaled)] == [
-        "no input_scaling",
+        "input_scaling not set",
         "input_scaling = true",
+    ]
+    smooth = [run(classifier=rprop((8,), **own)) for own in ({}, {"hidden_activation": "tanh"})]
+    assert [classifier for _, classifier in names(smooth)] == [
+        "hidden_activation not set",
+        "hidden_activation = tanh",
     ]
     assert names(runs[:1]) == [("GHA", "")], "the only one needs no name"
 

@@ -280,6 +280,23 @@ def test_settings_other_than_defaults_are_listed_outside_the_key():
     assert keys(config(methods=[GHA])) == keys(config(methods=[written_out]))
 
 
+@pytest.mark.parametrize("prefix", ["", "base."])
+def test_cells_name_newer_parameters_only_where_they_differ_from_their_defaults(prefix):
+    def cells(**network):
+        network = {"rule": "rprop", "hidden": [3], **network}
+        classifier = {"rule": "bagging", "base": network} if prefix else network
+        specs = expanded(config(problems="iris", methods=[GHA], repeats=1, classifier=classifier))
+        return [dict(spec.cell.classifier) for spec in specs]
+
+    names = [f"{prefix}hidden_activation", f"{prefix}improved"]
+    usual, tanh = cells(improved=False, hidden_activation=["softsign", "tanh"])
+    assert [usual] == cells()
+    assert [usual.get(name) for name in names] == [None, None]
+    assert tanh == usual | {names[0]: "tanh"}
+    backprop = cells(rule="backprop", hidden_activation="softsign")
+    assert [own[names[0]] for own in backprop] == ["softsign"]
+
+
 def test_a_methods_tau_and_classifier_replace_those_of_the_config():
     specs = expanded(config(methods=[{**NE_PPCA, "tau": 3, "classifier": {"hidden": []}}, DGHA]))
     assert {

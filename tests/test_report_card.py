@@ -96,6 +96,13 @@ def test_settings_without_a_split_into_grids_are_listed():
     assert "n_epochs = 1, tau = 5; n_epochs = 2, tau = 10" in text
 
 
+def test_a_setting_that_only_some_cells_name_is_not_set_in_the_others():
+    classifiers = [{"rule": "rprop", **own} for own in ({}, {"hidden_activation": "tanh"})]
+    runs = [run_of(cell_of("iris", "pca", {}, own), test_error_percent=1.0) for own in classifiers]
+    text = card_of("two", runs)
+    assert "settings were run: classifier.hidden_activation = not set and tanh." in text
+
+
 def test_failed_and_missing_runs_are_counted():
     (spec, _), *others = network_runs("proben1_pivot", ["cancer1"], 5)
     late = [(spec, RunResult(spec.key, "failed", "why")), (others[0][0], None), *others[1:]]
@@ -157,7 +164,7 @@ def test_the_networks_of_an_ensemble_are_described(name):
         "any", [run_of(cell_of("cancer1", "all_features", {}, classifier), test_error_percent=3.0)]
     )
     assert "The member is RPROP" in text
-    assert "Hidden nodes have the activation" in text
+    assert "Hidden nodes have the activation x / (1 + |x|) unless stated otherwise" in text
     assert "| connections |" in " ".join(text.split())
 
 

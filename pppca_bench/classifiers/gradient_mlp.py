@@ -11,6 +11,7 @@ from annotated_types import Gt
 from pppca_bench.base.parameters import (
     FINITE,
     Count,
+    Later,
     LayerSizes,
     NotNegative,
     NotNegativeCount,
@@ -24,7 +25,7 @@ from pppca_bench.base.parameters import (
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
-from pppca_bench.classifiers.network import Activation, uniform_per_weight
+from pppca_bench.classifiers.network import Activation, HiddenActivation, uniform_per_weight
 from pppca_bench.classifiers.training import (
     BackpropLanes,
     RpropLanes,
@@ -48,6 +49,7 @@ class RpropTraining(MLP):
     eta_plus = 1.2
     eta_minus = 0.5
     weight_backtracking = True
+    improved = False
     step_min = 0.0
     step_max = 50.0
     training_progress = 0.1
@@ -94,10 +96,12 @@ class RpropMLP(RpropTraining):
 
     _updates = "epoch"
 
+    hidden_activation: Later[HiddenActivation] = "softsign"
     output_activation: Activation = "linear"
     eta_plus: Annotated[float, Gt(1), FINITE] = 1.2
     eta_minus: OpenShare = 0.5
     weight_backtracking: bool = True
+    improved: Later[bool] = False
     step_min: NotNegative = 0.0
     step_max: Annotated[float, Gt(0)] = 50.0
     successive_increases: NotNegativeCount = 0
@@ -115,8 +119,8 @@ class RpropMLP(RpropTraining):
 class RpropMLPClassifier(RpropMLP, MLPClassifier):
     """Classify with a small multi-layer perceptron trained by RPROP with early stopping.
 
-    Proben1 report, section 3.3: full batch, an update per epoch, squared error against targets 0 and 1, hidden
-    activation x / (1 + |x|); the result has the weights at the validation minimum; the class is the largest output.
+    Proben1 report, section 3.3: full batch, an update per epoch, squared error against targets 0 and 1; the result has
+    the weights at the validation minimum; the class is the largest output.
 
     Choice: RPROP undoes the last move of a weight whose gradient changes its sign (Riedmiller & Braun 1993). Numbers
     in the report fit RPROP without this rule, and other constants than the printed constants (docs/proben1.md).
@@ -139,12 +143,17 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         Limit of GL = 100 (E_va / E_opt - 1), in percent, above which training stops; >= 0, may be infinite.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the initial steps and the held-out share.
+    hidden_activation : {"softsign", "logistic", "tanh"}, default="softsign"
+        x / (1 + |x|), 1 / (1 + exp(-x)) or tanh(x). Choice: the report has only the first.
     output_activation : {"linear", "softsign"}, default="linear"
         Softsign is x / (1 + |x|).
     eta_plus, eta_minus : float, default=1.2, 0.5
         Factors of a step size after equal and opposite signs of the gradient; > 1 and in (0, 1).
     weight_backtracking : bool, default=True
         Whether a weight whose gradient changes its sign undoes its last move, or moves by the smaller step.
+    improved : bool, default=False
+        Whether such a weight undoes its move only if the error has increased (iRPROP+) or, without weight backtracking,
+        does not move (iRPROP-): Igel & Hüsken 2000.
     step_min, step_max : float, default=0.0, 50.0
         Bounds of the step sizes.
     successive_increases : int, default=0
@@ -218,8 +227,8 @@ class BackpropMLPClassifier(MLPClassifier):
     ----------
     hidden_layer_sizes : sequence of int, or int, default=(16,)
         Units of each hidden layer, >= 1; () has no hidden layer, and an int is a single layer.
-    hidden_activation : {"logistic", "softsign"}, default="logistic"
-        1 / (1 + exp(-x)) or x / (1 + |x|).
+    hidden_activation : {"softsign", "logistic", "tanh"}, default="logistic"
+        x / (1 + |x|), 1 / (1 + exp(-x)) or tanh(x).
     output_activation : {"linear", "logistic"}, default="linear"
     standardise : bool, default=False
         Whether to standardise features by mean and standard deviation of the training data.
@@ -258,7 +267,7 @@ class BackpropMLPClassifier(MLPClassifier):
 
     hidden_layer_sizes: LayerSizes = (16,)
     _: KW_ONLY
-    hidden_activation: Literal["logistic", "softsign"] = "logistic"
+    hidden_activation: HiddenActivation = "logistic"
     output_activation: Literal["linear", "logistic"] = "linear"
     standardise: bool = False
     learning_rate: Positive = 0.1

@@ -31,7 +31,7 @@ from pppca_bench.compiled.operation import (
 LANES: Final = WIDTH
 """Number of networks that are computed side by side."""
 
-# Modes of a product C = A Bᵀ, combined bitwise; 4 and 8 are activations in `passes`.
+# Modes of a product C = A Bᵀ, combined bitwise; 4, 8 and 32 are activations in `passes`.
 LINEAR: Final = 0
 ADD: Final = 1
 SOFTSIGN: Final = 2

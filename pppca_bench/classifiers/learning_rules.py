@@ -20,7 +20,7 @@ from pppca_bench.classifiers.passes import (
     measure_error,
     n_fitting,
 )
-from pppca_bench.compiled.arrays import Floats2D, Floats3D, Indices2D, Indices3D
+from pppca_bench.compiled.arrays import Floats1D, Floats2D, Floats3D, Indices2D, Indices3D
 from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.compiled.simd import (
     absolute,
@@ -46,25 +46,38 @@ class RpropRule(NamedTuple):
     step_min: float
     step_max: float
     weight_backtracking: bool = True
+    improved: bool = False
 
 
 class RpropState(NamedTuple):
-    """State of RPROP: weights, step sizes Δ, and gradients g and g', lane arrays with a row for each weight."""
+    """State of RPROP: weights, step sizes Δ, and gradients g and g', lane arrays with a row for each weight.
+
+    ``errors``, (2, LANES): squared error before the last step and before this step, for iRPROP+.
+    """
 
     weights: Floats2D
     steps: Floats2D
     gradient: Floats2D
     previous_gradient: Floats2D
+    errors: Floats2D
 
 
 @subroutine
-def rprop_step(rule: RpropRule, state: RpropState) -> None:
+def rprop_step(rule: RpropRule, state: RpropState, error: Floats1D) -> None:
     """Update every weight and its step size Δ from the signs of two successive gradients g' and g, in place.
+
+    ``error``, (LANES,): squared error E of each network before the step.
 
     Where g' g > 0, Δ ← min(η⁺ Δ, Δmax); where g' g < 0, Δ ← max(η⁻ Δ, Δmin). Then w ← w − sign(g) Δ (RPROP− of Igel &
     Hüsken 2003), except that weight backtracking (Riedmiller & Braun 1993) undoes the last move where g' g < 0, and
     stores 0 for g there, so that the next step does not change Δ. ``previous_gradient`` is zero before the first step.
+
+    ``improved`` (Igel & Hüsken 2000): with weight backtracking (iRPROP+), the move is only undone where E has increased
+    since the last step; without (iRPROP−), g ← 0 where g' g < 0, so that the weight does not move.
     """
+    for lane in range(LANES):
+        state.errors[0, lane] = state.errors[1, lane]
+        state.errors[1, lane] = error[lane]
     for k in range(len(state.weights)):
         g, previous, step = (
             load(state.gradient, k, 0),
@@ -83,10 +96,17 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
         new_step = select_less(agreement, zeros(), smaller, size)
         if rule.weight_backtracking:
             # w ← w − sign(g) Δ; where g' g < 0: w ← w + sign(g') Δ with the old Δ, and g ← 0.
-            move = _move(size, select_less(agreement, zeros(), subtract(zeros(), previous), g))
+            back = subtract(zeros(), previous)
+            if rule.improved:
+                # No move where g' g < 0 unless E' < E.
+                before, now = load(state.errors, 0, 0), load(state.errors, 1, 0)
+                back = select_less(before, now, back, zeros())
+            move = _move(size, select_less(agreement, zeros(), back, g))
             g = select_less(agreement, zeros(), zeros(), g)
         else:
-            # w ← w − sign(g) Δ with the new Δ.
+            # w ← w − sign(g) Δ with the new Δ; g ← 0 where g' g < 0 if improved.
+            if rule.improved:
+                g = select_less(agreement, zeros(), zeros(), g)
             move = _move(new_step, g)
         store(state.weights, k, 0, subtract(load(state.weights, k, 0), move))
         store(state.steps, k, 0, new_step)
@@ -138,7 +158,7 @@ def train_until_any_stops(
     stopped = False
     while not stopped:
         compute_gradient(network, state.weights, training, block, state.gradient)
-        rprop_step(rprop_rule, state)
+        rprop_step(rprop_rule, state, block.percentage)
         if end_epoch(stopping_rule, progress, block.percentage):
             # All lanes are measured; `end_strips` uses the lanes at the end of a strip.
             measure_error(network, state.weights, validation, block)

@@ -15,6 +15,7 @@ from pppca_bench.base.samples import is_plain, validated_samples
 from pppca_bench.classifiers.early_stopping import generalisation_loss
 from pppca_bench.classifiers.network import (
     Architecture,
+    HiddenActivation,
     nearest_probabilities,
     network_outputs,
     squared_error_percent,
@@ -35,7 +36,7 @@ class MLP(SplitEstimator):
     """Base of multi-layer perceptrons with early stopping; for the attributes see `RpropMLPClassifier`."""
 
     hidden_layer_sizes: Sequence[int] | int
-    hidden_activation: Literal["softsign", "logistic"] = "softsign"
+    hidden_activation: HiddenActivation = "softsign"
     output_activation: Any = "linear"
     shortcuts: bool = False
     strip_length: int

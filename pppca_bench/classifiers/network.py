@@ -10,7 +10,8 @@ from scipy.special import expit
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 
 Activation = Literal["linear", "softsign"]
-"""Softsign is x / (1 + |x|)."""
+HiddenActivation = Literal["softsign", "logistic", "tanh"]
+"""Softsign is x / (1 + |x|), logistic 1 / (1 + exp(−x))."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Architecture:
         Units of each hidden layer, >= 1; empty for the linear network.
     shortcuts : bool
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
-    output_activation, hidden_activation : {"linear", "softsign", "logistic"}
+    output_activation : {"linear", "softsign", "logistic"}
+    hidden_activation : {"softsign", "logistic", "tanh"}
     """
 
     n_inputs: int
@@ -33,7 +35,7 @@ class Architecture:
     n_outputs: int
     shortcuts: bool
     output_activation: Activation | Literal["logistic"]
-    hidden_activation: Literal["softsign", "logistic"] = "softsign"
+    hidden_activation: HiddenActivation = "softsign"
 
     @property
     def layer_sizes(self) -> tuple[int, ...]:
@@ -117,6 +119,8 @@ def network_outputs(architecture: Architecture, matrices: Sequence[Floats], X: F
             outputs /= 1.0 + np.abs(outputs)
         elif activation == "logistic":
             outputs = expit(outputs)
+        elif activation == "tanh":
+            outputs = np.tanh(outputs)
         sources = np.hstack([sources, outputs]) if architecture.shortcuts else outputs
     return outputs
 

@@ -38,7 +38,8 @@ from pppca_bench.compiled.simd import (
 
 LOGISTIC: Final = 4
 EXACT_SOFTSIGN: Final = 8
-"""Activations besides LINEAR and SOFTSIGN: 1 / (1 + exp(−x)); x / (1 + |x|) with a division for each number."""
+TANH: Final = 32
+"""Activations besides LINEAR and SOFTSIGN: 1 / (1 + exp(−x)); x / (1 + |x|) with a division for each number; tanh x."""
 
 N_INPUTS: Final = 0
 SOURCE: Final = 1
@@ -65,7 +66,7 @@ class Network(NamedTuple):
     - ADDS: 1 if a layer above has stored errors in the units that feed the layer.
 
     ``n_inputs`` counts the constant 1, ``n_units`` all units of a sample; the activations are LINEAR, SOFTSIGN,
-    LOGISTIC or EXACT_SOFTSIGN.
+    LOGISTIC, EXACT_SOFTSIGN or TANH.
     """
 
     layers: Indices2D
@@ -142,7 +143,7 @@ def forward(
             multiply_matrices(
                 values, sources, W, n, n_units, n_sources, last | (ADD if n_inputs > 0 else LINEAR)
             )
-        # The product has no modes for LOGISTIC and EXACT_SOFTSIGN: apply f to the finished sums.
+        # The product has no modes for the other activations: apply f to the finished sums.
         if activation > SOFTSIGN:
             for s in range(n):
                 activate(activation, block.values, s * network.n_units + layer[UNIT], n_units)
@@ -150,13 +151,16 @@ def forward(
 
 @subroutine
 def activate(activation: int, values: Floats2D, first: int, n: int) -> None:
-    """Apply LOGISTIC or EXACT_SOFTSIGN to the sums of n units, in the rows from ``first``, in place."""
+    """Apply LOGISTIC, EXACT_SOFTSIGN or TANH to the sums of n units, in the rows from ``first``, in place."""
+    # tanh x = 2 f(2 x) − 1 of the logistic function f; with a factor of 1, f itself, to the last bit.
+    factor = 2.0 if activation == TANH else 1.0
     for row in range(first, first + n):
         x = load(values, row, 0)
-        if activation == LOGISTIC:
-            store(values, row, 0, _logistic(x))
-        else:
+        if activation == EXACT_SOFTSIGN:
             store(values, row, 0, divide(x, add(splat(1.0), absolute(x))))
+        else:
+            value = multiply(splat(factor), _logistic(multiply(splat(factor), x)))
+            store(values, row, 0, subtract(value, splat(factor - 1.0)))
 
 
 @subroutine
@@ -241,7 +245,7 @@ def backward(
         )
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
         # D_k = (∂E/∂H_k) f′; the layer above has already multiplied by the softsign's f′.
-        if activation != LINEAR and (index == n_layers - 1 or activation == LOGISTIC):
+        if activation != LINEAR and (index == n_layers - 1 or activation & (LOGISTIC | TANH)):
             for s in range(n):
                 _multiply_by_slope(activation, block, s * network.n_units + layer[UNIT], n_units)
         if index > 0:
@@ -313,11 +317,16 @@ def _sum_products(
 
 @subroutine
 def _multiply_by_slope(activation: int, block: Block, first: int, n: int) -> None:
-    """Multiply the errors of n units by f′ of their values v, in place: v (1 − v), or (1 − |v|)² of the softsign."""
+    """Multiply the errors of n units by f′ of their values v, in place.
+
+    f′ is v (1 − v) for LOGISTIC, 1 − v² for TANH, (1 − |v|)² for both softsigns.
+    """
     for row in range(first, first + n):
         error, value = load(block.errors, row, 0), load(block.values, row, 0)
         if activation == LOGISTIC:
             slope = multiply(value, subtract(splat(1.0), value))
+        elif activation == TANH:
+            slope = subtract(splat(1.0), multiply(value, value))
         else:
             root = subtract(splat(1.0), absolute(value))
             slope = multiply(root, root)

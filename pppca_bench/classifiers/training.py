@@ -21,6 +21,7 @@ from pppca_bench.classifiers.passes import (
     N_CONSTANT,
     N_UNITS,
     SOURCE,
+    TANH,
     UNIT,
     Block,
     Network,
@@ -190,9 +191,8 @@ class RpropLanes(Lanes):
         super().__init__(tasks, stop)
         self.rule = rule
         self.training = empty_samples(self.architecture, len(tasks[0].X))
-        self.state = rules.RpropState(
-            *(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4))
-        )
+        n_rows = [self.architecture.n_weights] * 4 + [2]
+        self.state = rules.RpropState(*(aligned_zeros(n, LANES) for n in n_rows))
 
     def _load(self, lane: int, task: TrainingTask) -> None:
         fill(self.training, lane, task.X, task.targets)
@@ -309,6 +309,7 @@ def network_and_block(
     codes = {
         "linear": LINEAR,
         "logistic": LOGISTIC,
+        "tanh": TANH,
         "softsign": EXACT_SOFTSIGN if is_online else SOFTSIGN,
     }
     activations = codes[architecture.hidden_activation], codes[architecture.output_activation]

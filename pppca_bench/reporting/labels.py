@@ -141,7 +141,7 @@ def setting_text(name: str, value: Scalar) -> str:
     """Write a setting, such as ``"n_epochs = 50"``."""
     if name.startswith(CHOOSE) and isinstance(value, tuple):
         return f"{name} = {', '.join(map(value_text, value))}"
-    return f"no {name}" if value is ABSENT else f"{name} = {value_text(value)}"
+    return f"{name} not set" if value is ABSENT else f"{name} = {value_text(value)}"
 
 
 def value_text(value: Scalar) -> str:

@@ -309,7 +309,7 @@ def _environment() -> Environment:
     templates = environment()
     templates.filters |= {
         "escaped": partial(escaped, form="latex"),
-        "value": value_text,
+        "value": lambda value: "not set" if value is None else value_text(value),
         "listed": listed,
     }
     return templates
