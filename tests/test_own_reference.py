@@ -1,6 +1,7 @@
 """User-defined references: the documented example and error messages."""
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 import yaml
 from command_line import printed
 
-from pppca_bench.references.reference import read_reference
+from pppca_bench.references import reference as reference_module
+from pppca_bench.references.reference import PROBEN1_REPORT, read_reference
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 REFERENCE = EXAMPLES / "reference"
@@ -64,6 +66,24 @@ def test_the_wine_accuracies_are_those_that_the_data_sets_description_prints():
     assert sum(map(len, numbers.values())) == 10
 
 
+def test_the_second_paper_of_the_page_is_read_and_prints_the_reports_numbers(tmp_path):
+    page = (EXAMPLES.parent / "extending.md").read_text(encoding="utf-8")
+    section = page.partition("## A second paper")[2]
+    document, numbers = re.findall(r"```(?:yaml|text)\n(.*?)```", section, re.DOTALL)[:2]
+    (tmp_path / "reference.yaml").write_text(document, encoding="utf-8")
+    (tmp_path / "numbers.csv").write_text(numbers, encoding="utf-8")
+    reference = read_reference(tmp_path)
+    report = read_reference(Path(reference_module.__file__).parent / PROBEN1_REPORT)
+    for problem in ("cancer1", "card1", "diabetes1"):
+        (theirs,) = reference.published("B1", problem, "networks").values()
+        printed_before = report.published("P10", problem, "classification")
+        assert theirs == printed_before["test_error_percent"]
+    layout = reference.layouts[1]
+    formula = layout.selector(layout.rows[0], layout.columns[0])
+    assert [part.problem for part in formula.members] == ["cancer1", "card1", "diabetes1"]
+    assert (formula.combine, formula.threshold) == ("count", 20)
+
+
 def test_only_an_added_reference_is_compared_and_its_tables_are_shown(results):
     found = verdicts(results, "--reference", REFERENCE)
     assert len(found) == 10
@@ -100,6 +120,13 @@ def test_only_an_added_reference_is_compared_and_its_tables_are_shown(results):
             "shows: [test_error_percent]\n    also: [dimensionalty]",
             "mine/reference.yaml: table U1, wine, QDA, error: expected quantities that its runs measure, got"
             " 'dimensionalty' (did you mean 'dimensionality'?).",
+        ),
+        (
+            "configs:",
+            "figures: [{id: U9, title: a, place: b, step: c, y_label: d, quantity: e,"
+            " runs: {problem: wine, method: dgah}}]\nconfigs:",
+            "mine/reference.yaml: figure U9 names no run: expected a method that `pppca methods` prints, or"
+            " module:Class, got 'dgah' (did you mean 'dgha'?).",
         ),
         (
             "shows: [test_error_percent]",

@@ -516,7 +516,7 @@ def test_a_number_without_the_deviation_that_others_of_its_rule_have_is_refused(
     read_reference(written(tmp_path, document))
     expected = (
         r"reference.yaml:20: verdicts\[0\]: expected standard deviations of all numbers of the rule or of none,"
-        " got none of test_error_percent of A1, wine, PCA, but of test_error_percent of A1, iris, PCA. Write 0"
+        " got none of test_error_percent of A1, wine, PCA, but of test_error_percent of A1, iris, PCA. Give"
     )
     line = "A1,wine,PCA,test_error_percent,5,"
     with pytest.raises(DataError, match=expected):

@@ -88,18 +88,17 @@ def compare(
     configs, tables = read_named(results, named)
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, references=references)
-    added = {folder.resolve().name for folder in references}
-    built = [
-        table
-        for table in snapshot.of_means
-        if not references
-        or table.has_runs
-        or (table.reference is not None and table.reference.name in added)
-    ]
+    names = {folder.resolve().name for folder in references}
+    added = [each for each in snapshot.of_means if each.reference and each.reference.name in names]
+    own = [table for table in snapshot.of_means if not references or table.has_runs]
+    own = [each for each in own if not each.reference or each.reference.name not in names]
     if tables:
-        check_filled("table", tables, [table.id for table in built if table.has_runs], results)
-        built = [table for table in built if table.id in tables]
-    compared = comparison.compare(built)
+        filled = [table.id for table in (*own, *added) if table.has_runs]
+        check_filled("table", tables, filled, results)
+        own, added = ([each for each in built if each.id in tables] for built in (own, added))
+    built = [*own, *added]
+    # A number of an added reference counts, although the package's print it for the same runs.
+    compared = comparison.compare(own) + comparison.compare(added)
     if against:
         click.echo(render_changes(changes(built, recorded.read_baseline(against), repeats), form))
     elif scores:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -27,7 +27,7 @@ from pppca_bench.references.layout import (
 )
 from pppca_bench.references.numbers import Number, Published, Rule, read_numbers
 from pppca_bench.references.selection import Text, Texts
-from pppca_bench.runs import Cell, Scalar, Selector
+from pppca_bench.runs import Cell, Names, Scalar, Selector
 from pppca_bench.yaml_files.section import Section, raise_errors
 from pppca_bench.yaml_files.source import YamlSource, read_yaml
 
@@ -158,7 +158,7 @@ def _check_rules(reference: Reference, source: YamlSource) -> None:
         if len(places) == 2:
             raise OwnDataError(
                 f"{source.where(('verdicts', index))}: expected standard deviations of all numbers of the rule or of"
-                f" none, got none of {places[True]}, but of {places[False]}. Write 0 for a number without a spread."
+                f" none, got none of {places[True]}, but of {places[False]}. Give such numbers a rule of their own."
             )
 
 
@@ -168,7 +168,7 @@ def check_selectors(
     methods: Collection[str],
     measured: Callable[[Cell], Collection[str]],
 ) -> None:
-    """Check the cells of user-defined references against the cells of the results.
+    """Check the cells and curves of user-defined references against the cells of the results.
 
     Known methods are the given names, the methods of the results, and dotted paths; known settings and quantities of a
     method are those of its runs on the same problem, and the quantities of the package. ``measured`` returns the
@@ -181,19 +181,30 @@ def check_selectors(
     """
     known = {*methods, *(cell.method for cell in cells)}
     for reference in added:
-        for layout in reference.layouts:
-            for row, column in itertools.product(layout.rows, layout.columns):
-                selection = layout.selector(row, column)
-                for selector in selection.parts if selection else ():
-                    where = f"{reference.name}/reference.yaml: table {layout.id}, {row.key}, {column.key}"
-                    own = [
-                        cell
-                        for cell in cells
-                        if (cell.problem, cell.method) == (selector.problem, selector.method)
-                    ]
-                    _check_selector(selector, own, known, where)
-                    quantities = (*layout.quantities(row, column), *layout.also, *layout.notes)
-                    _check_quantities(quantities, set().union(*map(measured, own)), where)
+        for place, selector, quantities in _selectors(reference):
+            where = f"{reference.name}/reference.yaml: {place}"
+            own = [
+                cell
+                for cell in cells
+                if (cell.problem, cell.method) == (selector.problem, selector.method)
+            ]
+            _check_selector(selector, own, known, where)
+            _check_quantities(quantities, set().union(*map(measured, own)), where)
+
+
+def _selectors(reference: Reference) -> Iterator[tuple[str, Selector, Names]]:
+    """Yield the place, the selector and the quantities of all runs that tables and figures show."""
+    for layout in reference.layouts:
+        for row, column in itertools.product(layout.rows, layout.columns):
+            selection = layout.selector(row, column)
+            quantities = (*layout.quantities(row, column), *layout.also, *layout.notes)
+            for selector in selection.parts if selection else ():
+                yield f"table {layout.id}, {row.key}, {column.key}", selector, quantities
+    for figure in (*reference.figures, *reference.portraits):
+        for title, selectors in figure.panels.items():
+            for label, selector in selectors.items():
+                place = ", ".join(filter(None, (f"figure {figure.id}", title, label)))
+                yield place, selector, ()
 
 
 def _check_selector(
