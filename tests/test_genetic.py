@@ -17,6 +17,7 @@ from pppca_bench.base.genetic import (
     exchange,
     flip_bits,
     migrate,
+    select,
 )
 from pppca_bench.base.parameters import ParameterError
 
@@ -28,7 +29,7 @@ def rng(seed=0):
 
 
 def counts(selection, fitness=FITNESS, n=8000, **others):
-    return np.bincount(selection.select(fitness, n, rng(), **others), minlength=len(fitness))
+    return np.bincount(select(selection, fitness, n, rng(), **others), minlength=len(fitness))
 
 
 def unchanged(strings, _):
@@ -54,7 +55,7 @@ def random_strings(n, length, seed=1):
 class TestSelection:
     def test_winner_of_a_tournament_is_the_fittest_of_those_drawn(self):
         drawn = rng(7).integers(4, size=(50, 3))
-        winners = Selection(tournament_size=3).select(FITNESS, 50, rng(7))
+        winners = select(Selection(tournament_size=3), FITNESS, 50, rng(7))
         assert [FITNESS[one] for one in winners] == [max(FITNESS[rivals]) for rivals in drawn]
 
     def test_roulette_selects_in_proportion_to_fitness(self):
@@ -83,17 +84,17 @@ class TestSelection:
     )
     def test_truncation_selects_each_of_the_fittest_equally_often(self, share, n, expected):
         selection = Selection(selection="truncation", truncation_share=share)
-        assert Counter(selection.select(FITNESS, n, rng()).tolist()) == expected
+        assert Counter(select(selection, FITNESS, n, rng()).tolist()) == expected
 
     def test_truncation_pairs_at_random(self):
         selection = Selection(selection="truncation")
-        orders = {tuple(selection.select(FITNESS, 4, rng(seed)).tolist()) for seed in range(50)}
+        orders = {tuple(select(selection, FITNESS, 4, rng(seed)).tolist()) for seed in range(50)}
         assert len(orders) == 6
 
     def test_negative_fitness_needs_a_strength(self):
         with pytest.raises(ValueError, match=r">= 0 for roulette .* got -1. Give a selection_str"):
-            Selection(selection="roulette").select(FITNESS - 2.0, 3, rng())
-        Selection(selection="roulette", selection_strength=1.0).select(FITNESS - 2.0, 3, rng())
+            select(Selection(selection="roulette"), FITNESS - 2.0, 3, rng())
+        select(Selection(selection="roulette", selection_strength=1.0), FITNESS - 2.0, 3, rng())
 
     def test_sharing_lowers_the_chances_of_a_crowded_niche(self):
         strings = np.array([[0, 1], [1, 1], [1, 1], [1, 0]], dtype=bool)

@@ -29,62 +29,48 @@ _LEAST_FITNESS = -1e100
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Selection:
-    """Selection of parents by their fitness.
-
-    Source: lecture notes "Evolutionary Learning", "Parent Selection".
-
-    Parameters
-    ----------
-    selection : {"tournament", "roulette", "truncation"}, default="tournament"
-        "tournament": the fittest of `tournament_size` strings, drawn with replacement. "roulette": with probabilities
-        in proportion to fitness, formula (10.1). "truncation": the fittest strings, each equally often, in random
-        order.
-    tournament_size : int, default=4
-        >= 1.
-    selection_strength : float or None, default=None
-        s > 0 replaces the fitness F by exp(s F), formula (10.2); None keeps F, which must then be >= 0 for "roulette".
-    truncation_share : float, default=0.5
-        Share of the strings that "truncation" selects, in (0, 1]; at least a single string.
-    """
+    """Base of algorithms that select parents by their fitness; for the parameters see `GeneticAlgorithm`."""
 
     selection: Later[Literal["tournament", "roulette", "truncation"]] = "tournament"
     tournament_size: Count = 4
     selection_strength: Later[Positive | None] = None
     truncation_share: Later[Share] = 0.5
 
-    def select(
-        self, fitness: Floats, n_parents: int, rng: np.random.Generator, copies: Indices | int = 1
-    ) -> Indices:
-        """Return the indices of the parents, (n_parents,).
 
-        The fitness, (n_strings,), after scaling, is divided by ``copies``, the number of equal strings.
+def select(
+    rule: Selection,
+    fitness: Floats,
+    n_parents: int,
+    rng: np.random.Generator,
+    copies: Indices | int = 1,
+) -> Indices:
+    """Return the indices of the parents, (n_parents,).
 
-        Raises
-        ------
-        ValueError
-            If fitness is negative and the selection depends on its ratios.
-        """
-        if self.selection_strength is not None:
-            least = _LEAST_FITNESS
-            fitness = np.nan_to_num(fitness, nan=least, neginf=least)
-            # A common factor changes no ratio.
-            fitness = np.exp(self.selection_strength * (fitness - fitness.max()))
-        elif (self.selection == "roulette" or np.ndim(copies)) and fitness.min() < 0.0:
-            raise ValueError(
-                f"fitness in {type(self).__name__}: expected numbers >= 0 for roulette and sharing, "
-                f"got {fitness.min():g}. Give a selection_strength, which makes them positive."
-            )
-        fitness = fitness / copies
-        if self.selection == "roulette":
-            total = fitness.sum()
-            return rng.choice(len(fitness), size=n_parents, p=fitness / total if total else None)
-        if self.selection == "truncation":
-            n_kept = max(1, int(self.truncation_share * len(fitness) + 0.5))
-            fittest = np.argsort(-fitness, kind="stable")[:n_kept]
-            return rng.permutation(np.resize(fittest, n_parents))
-        drawn = rng.integers(len(fitness), size=(n_parents, self.tournament_size))
-        winners: Indices = drawn[np.arange(n_parents), fitness[drawn].argmax(axis=1)]
-        return winners
+    Source: lecture notes "Evolutionary Learning", "Parent Selection". The fitness, (n_strings,), after scaling, is
+    divided by ``copies``, the number of equal strings. Raises ValueError if fitness is negative and the selection
+    depends on its ratios.
+    """
+    if rule.selection_strength is not None:
+        least = _LEAST_FITNESS
+        fitness = np.nan_to_num(fitness, nan=least, neginf=least)
+        # A common factor changes no ratio.
+        fitness = np.exp(rule.selection_strength * (fitness - fitness.max()))
+    elif (rule.selection == "roulette" or np.ndim(copies)) and fitness.min() < 0.0:
+        raise ValueError(
+            f"fitness in {type(rule).__name__}: expected numbers >= 0 for roulette and sharing, "
+            f"got {fitness.min():g}. Give a selection_strength, which makes them positive."
+        )
+    fitness = fitness / copies
+    if rule.selection == "roulette":
+        total = fitness.sum()
+        return rng.choice(len(fitness), size=n_parents, p=fitness / total if total else None)
+    if rule.selection == "truncation":
+        n_kept = max(1, int(rule.truncation_share * len(fitness) + 0.5))
+        fittest = np.argsort(-fitness, kind="stable")[:n_kept]
+        return rng.permutation(np.resize(fittest, n_parents))
+    drawn = rng.integers(len(fitness), size=(n_parents, rule.tournament_size))
+    winners: Indices = drawn[np.arange(n_parents), fitness[drawn].argmax(axis=1)]
+    return winners
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -96,10 +82,19 @@ class GeneticAlgorithm(Selection):
 
     Parameters
     ----------
+    selection : {"tournament", "roulette", "truncation"}, default="tournament"
+        Rule that selects parents. "tournament": the fittest of `tournament_size` strings, drawn with replacement.
+        "roulette": with probabilities in proportion to fitness, formula (10.1). "truncation": the fittest strings, each
+        equally often, in random order.
+    tournament_size : int, default=4
+        Strings of a tournament, >= 1.
+    selection_strength : float or None, default=None
+        Strength s > 0, by which exp(s F) replaces the fitness F, formula (10.2). None keeps F, which must then be >= 0
+        for "roulette" and `fitness_sharing`.
+    truncation_share : float, default=0.5
+        Share of the strings that "truncation" selects, in (0, 1]; at least a single string.
     population_size : int, default=24
         Strings of a generation, >= 2.
-    selection, tournament_size, selection_strength, truncation_share
-        As in `Selection`.
     crossover_probability : float, default=0.9
         Probability that a child has two parents, otherwise it copies the first parent; in [0, 1].
     crossover_points : int or None, default=None
@@ -116,8 +111,7 @@ class GeneticAlgorithm(Selection):
     n_migrants : int, default=1
         Number of fittest strings of each island, >= 0, whose copies replace the least fit of the next island.
     fitness_sharing : bool, default=False
-        Whether the fitness for selection is divided by the number of equal strings in the population. Negative fitness
-        needs a selection_strength.
+        Whether the fitness for selection is divided by the number of equal strings on the island.
     """
 
     population_size: PopulationSize = 24
@@ -144,10 +138,30 @@ class GeneticAlgorithm(Selection):
         mutate: Callable[[Genes, np.random.Generator], Genes],
         rng: np.random.Generator,
     ) -> Iterator[tuple[Genes, Floats]]:
-        """Yield the strings, (population_size, length), and the fitness of each generation, without end.
+        """Yield generations without end.
 
-        ``strings`` is the first generation, ``evaluate`` returns the fitness of strings, the larger the fitter, and
-        ``mutate`` returns strings after mutation, which it may change in place.
+        Parameters
+        ----------
+        strings : bool or float64 array, shape (population_size, length)
+            First generation.
+        evaluate : function
+            Returns the fitness, float64 (n_strings,), of strings (n_strings, length); the larger, the fitter.
+        mutate : function
+            Returns strings after mutation, which it may change in place, from strings and a random generator.
+        rng : Generator
+            Source of all randomness.
+
+        Yields
+        ------
+        strings : array, shape (population_size, length)
+            A generation.
+        fitness : float64 array, shape (population_size,)
+            Its fitness.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of its range, or fitness is negative and the selection depends on its ratios.
         """
         check_parameters(self)
         islands = np.array_split(np.arange(len(strings)), self.n_islands)
@@ -174,7 +188,7 @@ class GeneticAlgorithm(Selection):
         n_missing, length = len(strings) - len(elite), strings.shape[1]
         n_pairs = -(-n_missing // 2) if self.family_tournament else n_missing
         copies = count_copies(strings) if self.fitness_sharing else 1
-        first, second = (self.select(fitness, n_pairs, rng, copies) for _ in range(2))
+        first, second = (select(self, fitness, n_pairs, rng, copies) for _ in range(2))
         mothers, fathers = strings[first], strings[second]
         exchanged = exchange(n_pairs, length, self.crossover_points, rng)
         exchanged &= rng.random((n_pairs, 1)) < self.crossover_probability

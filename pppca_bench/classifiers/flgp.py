@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.base.genetic import Selection
+from pppca_bench.base.genetic import Selection, select
 from pppca_bench.base.parameters import Count, PopulationSize, Probability
 from pppca_bench.base.samples import validated_samples
 from pppca_bench.classifiers.mlp import LargestOutputMixin
@@ -248,7 +248,7 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
             ranks = {value: rank for rank, value in enumerate(sorted(set(fitnesses)))}
             ranked = np.array([float(ranks[value]) for value in fitnesses])
             selection = Selection(tournament_size=self.tournament_size)
-            parents = selection.select(ranked, 2 * (len(population) - 1), rng).reshape(-1, 2)
+            parents = select(selection, ranked, 2 * (len(population) - 1), rng).reshape(-1, 2)
             population = [
                 population[fittest],
                 *(self._child(population[a], population[b], n_features, rng) for a, b in parents),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
 
-from pppca_bench.base.genetic import Selection
+from pppca_bench.base.genetic import Selection, select
 from pppca_bench.base.parameters import (
     Count,
     NotNegative,
@@ -48,8 +48,8 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
     (criterion (1)). Source: slides 'The Neuroevolutionary Algorithm', 'Fitness evaluation' and 'Special crossing
     operator'.
 
-    The defaults from `population_size` to `mutation_scale` are a joint choice: of about 150 settings, they come close
-    to the published dimensionalities, also with other seeds.
+    The defaults of population, selection, crossing and mutation are a joint choice: of about 150 settings, they come
+    close to the published dimensionalities, also with other seeds.
 
     Only the covariance matrix is used, Var(q) = q C qᵀ, so that the cost does not depend on the number of samples.
 
@@ -57,6 +57,16 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
     ----------
     tau : float, default=10.0
         Threshold of criterion (1), at least 1.
+    selection : {"tournament", "roulette", "truncation"}, default="tournament"
+        Rule that selects parents, see `GeneticAlgorithm`. Choice: the slides name no selection; a tournament does not
+        depend on the scale of the fitness.
+    tournament_size : int, default=11
+        Networks drawn, with replacement, to select a parent, the fittest of them.
+    selection_strength : float or None, default=None
+        Strength s > 0, by which exp(s F) replaces the fitness F for "roulette". Choice: F is a share of the total
+        variance, which does not depend on the units of the data.
+    truncation_share : float, default=0.5
+        Share of the networks that "truncation" selects, in (0, 1].
     population_size : int, default=13
         Number of networks. Choice: the slides give no number.
     n_generations : int, default=90
@@ -65,15 +75,6 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
     n_components : int or None, default=None
         Initial number of nodes of each network, at most n_features. Choice: None, all n_features, since the slides
         remove nodes and never add nodes.
-    selection : {"tournament", "roulette", "truncation"}, default="tournament"
-        See `Selection`. Choice: the slides name no selection; a tournament does not depend on the scale of the fitness.
-    tournament_size : int, default=11
-        Networks drawn, with replacement, to select a parent, the fittest of them.
-    selection_strength : float or None, default=None
-        s > 0 replaces the fitness F by exp(s F) for "roulette". Choice: F is a share of the total variance, which does
-        not depend on the units of the data.
-    truncation_share : float, default=0.5
-        Share of the networks that "truncation" selects, in (0, 1].
     crossover_probability : float, default=0.98
         Probability that a child is crossed from two parents; otherwise the fitter parent is copied. Choice: the slides
         give no value; 0.7 to 1 give the same dimensionality.
@@ -249,7 +250,7 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
     def _select(self, fitness: Floats, generator: np.random.Generator) -> Floats:
         """Select the parents of a generation; return numbers for tournaments in which each parent is alone."""
         n = self.population_size
-        parents = np.column_stack([self.select(fitness, n, generator) for _ in range(2)])
+        parents = np.column_stack([select(self, fitness, n, generator) for _ in range(2)])
         # ⌊u n⌋ is the parent's index for u = (index + 1/2) / n.
         return np.column_stack([(parents + 0.5) / n, generator.random(n)])[np.newaxis]
 
