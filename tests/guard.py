@@ -50,7 +50,7 @@ FAILING = "thyroid1"
 """Config whose runs exceed a time limit."""
 
 PROBLEMS = (
-    "problem=cancer1,cancer2,glass1,heart1,horse1,hearta1,mushroom1,digits,noisy_circle,wine"
+    "problem=cancer1,cancer2,glass1,heart1,horse1,hearta1,mushroom1,digits,noisy_circle,three_circles,wine"
     ",iris,iris_centred,iris_encoded,proben1:cancer,sklearn:iris"
 )
 DATA_SETS = (
@@ -82,7 +82,8 @@ UNUSED_CURVES = """
     DELETE FROM histories WHERE length(curves) > 20000 OR key NOT IN (
         SELECT plans.key FROM plans JOIN runs USING (key) JOIN cells ON cells.id = cell
         WHERE config IN (
-            'digits_components', 'iris_projections', 'noisy_circle', 'pseudo_pca', 'streaming_curves'
+            'digits_components', 'iris_projections', 'noisy_circle', 'pseudo_pca', 'streaming_curves',
+            'three_circles'
         ) OR json_extract(parameters, '$.tau') = 10
     )
 """

@@ -1,4 +1,4 @@
-"""Bundled problems: data sets of scikit-learn and a synthetic circle, scaled and split like Proben1."""
+"""Bundled problems: data sets of scikit-learn and synthetic circles, scaled and split like Proben1."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ _LOADERS = {
     "wdbc": "load_breast_cancer",
     "digits": "load_digits",
 }
-_CIRCLE, _CENTRED, _ENCODED = "noisy_circle", "iris_centred", "iris_encoded"
+_CENTRED, _ENCODED = "iris_centred", "iris_encoded"
 _SPLIT_SEED = 1994
-_N_ON_CIRCLE, _RADIAL_NOISE = 400, 0.05
+_N_ON_CIRCLE, _N_ON_CIRCLES, _RADIAL_NOISE = 400, 450, 0.05
 
 
 def load_bundled(name: str) -> Problem:
-    """Return a bundled problem: a data set of scikit-learn, or the noisy circle.
+    """Return a bundled problem: a data set of scikit-learn, the noisy circle or the three circles.
 
     The two choices do not apply to iris_centred and iris_encoded.
 
@@ -68,8 +68,8 @@ def load_bundled(name: str) -> Problem:
 
 def _read(name: str) -> tuple[FloatArray, NDArray[np.int64], tuple[str, ...]]:
     """Return unscaled inputs, classes, and the names of the inputs."""
-    if name == _CIRCLE:
-        return (*draw_noisy_circle(), ("x1", "x2"))
+    if name in _DRAWN:
+        return (*_DRAWN[name](), ("x1", "x2"))
     from sklearn import datasets  # slow to import, not needed for Proben1
 
     data = getattr(datasets, _LOADERS[name])()
@@ -89,11 +89,35 @@ def draw_noisy_circle() -> tuple[FloatArray, NDArray[np.int64]]:
         Quarter of the angle, 0 to 3.
     """
     angles = np.arange(_N_ON_CIRCLE) / _N_ON_CIRCLE
-    radii = 1.0 + _RADIAL_NOISE * np.random.RandomState(_SPLIT_SEED).standard_normal(_N_ON_CIRCLE)
-    turns = 2.0 * np.pi * angles
-    X = radii[:, np.newaxis] * np.column_stack([np.cos(turns), np.sin(turns)])
+    return _near_circles(angles, 1.0), np.floor(4.0 * angles).astype(np.int64)
+
+
+def draw_three_circles() -> tuple[FloatArray, NDArray[np.int64]]:
+    """Draw 150 points near each of three concentric circles, which no linear projection separates.
+
+    Source: Marsland 2009, figure 6.10, which prints no data. Choice: radii 1, 3 and 5, angles and noise as in
+    `draw_noisy_circle`.
+
+    Returns
+    -------
+    X : float64 array of shape (450, 2)
+    y : int64 array of shape (450,)
+        Circle, 0 to 2, the smallest first.
+    """
+    circle = np.arange(_N_ON_CIRCLES) % 3
+    return _near_circles(np.arange(_N_ON_CIRCLES) / _N_ON_CIRCLES, 1.0 + 2.0 * circle), circle
+
+
+_DRAWN = {"noisy_circle": draw_noisy_circle, "three_circles": draw_three_circles}
+
+
+def _near_circles(turns: FloatArray, radii: FloatArray | float) -> FloatArray:
+    """Return points at angles, in turns, with noisy distances from the origin, float64 (n_samples, 2)."""
+    noise = np.random.RandomState(_SPLIT_SEED).standard_normal(len(turns))
+    angles = 2.0 * np.pi * turns
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
     # Rounded, so that the digest does not depend on the last digits of sine and cosine.
-    return np.round(X, 6), np.floor(4.0 * angles).astype(np.int64)
+    return np.round((radii + _RADIAL_NOISE * noise)[:, np.newaxis] * directions, 6)
 
 
 def split_sizes(n_samples: int) -> tuple[int, int, int]:
