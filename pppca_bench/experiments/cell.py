@@ -392,6 +392,9 @@ def _with_errors(method: FittedMethod) -> RunResult:
         if is_network:
             given = copy_for_third_party(X, spec), copy_for_third_party(y, spec)
             values["test_squared_error_percent"] = classifier.squared_error_percent(*given)
+        if hasattr(classifier, "test_measures"):
+            given = copy_for_third_party(X, spec), copy_for_third_party(y, spec)
+            values |= classifier.test_measures(*given)
         if is_scored:
             scores, kept = score_predictions(
                 classifier, copy_for_third_party(X, spec), predicted, problem

@@ -12,7 +12,8 @@ It may have
 - ``X_val`` and ``y_val`` in `fit`, which receive the validation split; ``classes``: all classes, 0 to n_classes − 1;
 - after the fit ``history_`` (a mapping of names to arrays, a value or row per step), ``measures_``, ``n_epochs_`` or
   ``n_generations_``, ``n_features_`` (the features that a classifier reads), `inverse_transform`, and
-  ``squared_error_percent(X, y)``, which is then also computed for the test split.
+  ``squared_error_percent(X, y)``, which is then also computed for the test split;
+- ``test_measures(X, y)``, which is called with the test split and returns a mapping of names to numbers.
 
 No estimator gets the test split. The `fit` of a third-party estimator may lack ``y``. The parameters of the constructor
 are the keys of a section in a config.
