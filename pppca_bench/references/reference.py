@@ -33,6 +33,7 @@ from pppca_bench.yaml_files.source import YamlSource, read_yaml
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
 HEBBIAN_IRIS, TEXTBOOKS, TODAY = "hebbian_iris", "textbooks", "today"
+EARLY_STOPPING = "early_stopping"
 
 
 class _Document(Section):
@@ -108,11 +109,11 @@ class Reference(_Document):
 
 @cache
 def own_references() -> tuple[Reference, ...]:
-    """Return the references of the package: slides, Proben1 report, notebook, textbooks, methods of today."""
+    """Return the references of the package: slides, report, notebook, textbooks, methods of today, early stopping."""
     folder = Path(str(files(__package__)))
     return tuple(
         read_reference(folder / name)
-        for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS, TODAY)
+        for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS, TODAY, EARLY_STOPPING)
     )
 
 
