@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -151,7 +150,7 @@ def slowest_to_fastest(values: Mapping[str, float]) -> float:
     no result decides.
     """
     ends = [(values[names[-1]], values[names[0]]) for names in NAMES.values()]
-    return fmean(slow / fast if fast else math.nan for slow, fast in ends)
+    return float(np.mean([slow / fast if fast else math.nan for slow, fast in ends]))
 
 
 class CriteriaMLPClassifier(CriteriaMLP, MLPClassifier):

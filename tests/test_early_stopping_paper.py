@@ -1,0 +1,148 @@
+"""Reference of Prechelt 1998: tables and figure of hand-made runs, and a copy of its folder from outside."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from builders import config_of, expanded, write_config
+from command_line import printed
+from stored_runs import cell_of, results_by_config, run_of
+
+from pppca_bench.config.shipped import find_experiment
+from pppca_bench.paper import early_stopping
+from pppca_bench.paper.early_stopping import (
+    EPOCHS,
+    ERROR,
+    criteria,
+    criteria_document,
+    problems_document,
+    stops,
+)
+from pppca_bench.references.reference import own_references
+from pppca_bench.yaml_files.source import read_yaml
+
+(REFERENCE,) = (one for one in own_references() if one.name == "early_stopping")
+
+RUNS = {
+    "cancer1": {"GL_1": (10, 2.0), "GL_5": (40, 1.0), "UP_8": (80, 1.0)},
+    "glass1": {"GL_1": (20, 3.0), "GL_5": (20, 3.0), "UP_8": (60, 3.3)},
+}
+"""Epochs and test error of each criterion, a run for each problem."""
+
+
+def results_of_criteria():
+    runs = []
+    for problem, criteria_ in RUNS.items():
+        values = {f"{EPOCHS}{name}": epochs for name, (epochs, _) in criteria_.items()}
+        values |= {f"{ERROR}{name}": error for name, (_, error) in criteria_.items()}
+        cell = cell_of(problem, "all_features")
+        runs += [run_of(cell, **values, slowdown=4.0, gain_percent=50.0), run_of(cell, repeat=1)]
+    return results_by_config({early_stopping.CONFIG: runs})
+
+
+def test_slowness_and_badness_are_relative_to_the_best_criterion_of_each_run():
+    document = criteria_document(results_of_criteria())
+    assert [tuple(row) for row in document.rows] == [
+        ("GL_1", "2", "1.00", "1.500", "50", "yes"),
+        ("GL_5", "2", "2.50", "1.000", "100", "yes"),
+        ("UP_8", "2", "5.50", "1.050", "50", "no"),
+    ]
+
+
+def test_the_interval_of_the_badness_is_1_96_standard_errors():
+    own = criteria(stops(results_of_criteria()))
+    # The standard deviation of 2 and 1 is √½, so that the standard error of their mean is ½.
+    assert own.loc["GL_1", "high"] == pytest.approx(1.5 + 0.98)
+    assert own.loc["GL_1", "low"] == pytest.approx(1.5 - 0.98)
+
+
+def test_each_problem_has_its_ratios_and_its_best_criterion_and_misses_its_planned_runs():
+    document = problems_document(results_of_criteria())
+    assert [tuple(row) for row in document.rows] == [
+        ("cancer1", "1", "4.00", "50.00", "GL_5"),
+        ("glass1", "1", "4.00", "50.00", "GL_1"),
+    ]
+    assert document.n_missing == 2
+
+
+def test_tables_without_runs_have_no_rows():
+    results = results_by_config({})
+    assert criteria_document(results).rows == problems_document(results).rows == []
+
+
+def test_the_published_numbers_have_the_runs_of_the_config_and_all_of_them():
+    document = read_yaml(find_experiment(Path("early_stopping"))).value
+    cells = list(dict.fromkeys(spec.cell for spec in expanded(config_of(document))))
+    (layout,) = REFERENCE.layouts
+    (row,), columns = layout.rows, layout.columns
+    for column in columns:
+        parts = layout.selector(row, column).parts
+        matched = [cell for part in parts for cell in cells if part.matches(cell)]
+        assert len(matched) == len(parts) == len(cells) == 12 * 12 * 2
+        assert set(matched) == set(cells)
+
+
+SMALL = {
+    "name": "early_stopping",
+    "problems": ["iris", "wine"],
+    "repeats": 2,
+    "seed": 1,
+    "methods": [
+        {
+            "method": "all_features",
+            "classifier": {
+                "rule": "rprop_criteria",
+                "hidden": [2],
+                "output_activation": ["linear", "softsign"],
+                "generalisation_loss": 5,
+                "successive_increases": 8,
+                "progress_quotient": 3,
+                "max_epochs": 60,
+            },
+        }
+    ],
+}
+
+
+def test_a_copy_of_the_folder_and_its_module_works_from_outside(tmp_path):
+    """No part of the package but its public functions and the commands knows the reference."""
+    folder = Path(shutil.copytree(REFERENCE.folder, tmp_path / "stopping"))
+    module = folder / "own_stopping.py"
+    shutil.copy(early_stopping.__file__, module)
+    changed = {
+        module: {'"ES': '"OWN'},
+        folder / "numbers.csv": {"ES1": "OWN1"},
+        folder / "reference.yaml": {
+            "id: ES1": "id: OWN1",
+            "pppca_bench.paper.early_stopping": "own_stopping",
+            ", ".join(SHIPPED_PROBLEMS): "iris, wine",
+            "[[2], [4], [8], [16], [24], [32], [2, 2], [4, 2], [4, 4], [8, 4], [8, 8], [16, 8]]": "[[2]]",
+        },
+    }
+    for file, texts in changed.items():
+        text = file.read_text(encoding="utf-8")
+        for old, new in texts.items():
+            assert old in text
+            text = text.replace(old, new)
+        file.write_text(text, encoding="utf-8")
+    results = tmp_path / "results"
+    config = write_config(tmp_path, SMALL)
+    printed("run", config, "--workers", "0", "--results", results, "--quiet")
+    options = ("--results", results, "--reference", folder)
+    compared = json.loads(printed("compare", *options, "--format", "json"))
+    own = {one["quantity"]: one for one in compared if one["table"] == "OWN1"}
+    assert own.keys() == {"gain_percent", "slowdown"}
+    assert own["slowdown"]["n"] == 2
+    assert own["slowdown"]["mean"] > 1.0
+    tables = printed("tables", "OWN1", "OWN2", "OWN3", *options)
+    assert "Slower stopping criteria against faster ones" in tables
+    assert tables.count("UP_8") >= 2
+    printed("figures", "OWN", "--out", tmp_path / "figures", *options)
+    assert (tmp_path / "figures" / "OWN.svg").is_file()
+
+
+SHIPPED_PROBLEMS = (
+    *("building1", "cancer1", "card1", "diabetes1", "flare1", "gene1"),
+    *("glass1", "hearta1", "heart1", "horse1", "soybean1", "thyroid1"),
+)
