@@ -45,11 +45,14 @@ def shown(snapshot: Snapshot) -> dict[Cell, str]:
 
 def figures(snapshot: Snapshot, _: Store) -> list[Figure]:
     """Return the trade-off of slowness and badness, a curve for each class of criteria."""
-    frame = criteria(stops(snapshot.results))
+    runs = stops(snapshot.results)
+    if runs.empty:
+        return []
+    frame = criteria(runs)
     data = frame.assign(curve=frame.index.str.partition("_").get_level_values(0))
     data = data.rename(columns={"slowness": "step", "badness": "mean"})
     columns = ["curve", "step", "mean", "low", "high", "n"]
-    panels = [Panel("curves", "", data[columns].reset_index(drop=True))] if len(data) else []
+    panels = [Panel("curves", "", data[columns].reset_index(drop=True))]
     note = f"Bands: 95 % interval of the mean badness over all runs. {DEFINITIONS}"
     axes = "slowness: epochs ÷ least epochs", "badness: test error ÷ least test error"
     return [
