@@ -165,11 +165,15 @@ def distinguish(
 
 
 def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
-    """Return the settings that distinguish each cell from the others: problem, method and, where needed, more."""
+    """Return the settings that distinguish each cell from the others: problem, method and, where needed, more.
+
+    A setting that a cell lacks is null, as in filters of runs.
+    """
     selected: dict[Cell, dict[str, str]] = {}
     for (problem, method), group in grouped(cells, PROBLEM_AND_METHOD).items():
-        settings = [cell.settings for cell in group]
-        names = sorted(set().union(*settings), key=lambda name: (name not in SIGNS, name))
+        known = set[str]().union(*(cell.settings for cell in group))
+        names = sorted(known, key=lambda name: (name not in SIGNS, name))
+        settings = [dict.fromkeys(names) | cell.settings for cell in group]
         for cell, distinct in zip(group, distinguish(settings, names), strict=True):
             texts = {name: written(value) for name, value in distinct.items()}
             selected[cell] = {"problem": problem, "method": method} | texts

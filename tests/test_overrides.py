@@ -11,7 +11,7 @@ from pppca_bench.errors import ConfigError, UnknownNameError
 from pppca_bench.experiments import request as requests
 from pppca_bench.experiments.request import read_request
 from pppca_bench.problems import open_problem
-from pppca_bench.runs import Plan
+from pppca_bench.runs import Plan, selections
 
 CONFIG = """\
 # A comment.
@@ -70,6 +70,19 @@ class TestRunFilter:
         } == {False}
         assert len(plan(path, only=("classifier.hidden=[8, 4],method=gha",)).specs) == 4
         assert len(plan(path, only=("centre=false",)).specs) == 8
+
+    def test_a_setting_that_only_some_runs_have_is_null_in_the_others(self, path):
+        path.write_text(
+            CONFIG.replace("  - method: gha", "  - {method: gha}\n  - {method: gha, tau: 7}")
+        )
+        assert {tau for _, _, tau, _ in taken(path, "method=gha")} == {None, 7.0}
+        assert {tau for _, _, tau, _ in taken(path, "method=gha,tau=null")} == {None}
+        cells = {spec.cell for spec in plan(path).specs if spec.cell.method == "gha"}
+        selected = selections(cells)
+        assert {own["tau"] for own in selected.values()} == {"null", "7"}
+        for cell, own in selected.items():
+            conditions = ",".join(map("=".join, own.items()))
+            assert {spec.cell for spec in plan(path, only=(conditions,)).specs} == {cell}
 
     @pytest.mark.parametrize(
         "name", ["a,b.csv", "2020.csv", "2024-01-01.csv", "no", "2020", "2024-01-01", "null", "017"]

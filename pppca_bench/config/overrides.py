@@ -31,7 +31,8 @@ class RunFilter(NamedTuple):
 
     A name is compared as text, any other setting as the value that YAML reads.
 
-    A run matches if, for each key, it has one of the values; without keys all runs match.
+    A run matches if, for each key, it has one of the values; without keys all runs match. A setting that a run lacks is
+    null.
     """
 
     wanted: Mapping[str, Names]
@@ -40,7 +41,7 @@ class RunFilter(NamedTuple):
         """Return whether the runs of a cell match."""
         settings = _settings(cell)
         return all(
-            key in settings and any(_is_same(settings[key], value) for value in values)
+            any(_is_same(settings.get(key), value) for value in values)
             for key, values in self.wanted.items()
         )
 
