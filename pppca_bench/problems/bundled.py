@@ -105,9 +105,8 @@ def draw_three_circles() -> tuple[FloatArray, NDArray[np.int64]]:
         Circle, 0 to 2, the smallest first.
     """
     circle = np.arange(_N_ON_CIRCLES) % 3
-    return _near_circles(
-        np.arange(_N_ON_CIRCLES) / _N_ON_CIRCLES, np.array([1.0, 3.0, 5.0])[circle]
-    ), circle
+    radii: FloatArray = np.array([1.0, 3.0, 5.0])[circle]
+    return _near_circles(np.arange(_N_ON_CIRCLES) / _N_ON_CIRCLES, radii), circle
 
 
 _DRAWN = {"noisy_circle": draw_noisy_circle, "three_circles": draw_three_circles}
@@ -118,9 +117,9 @@ def _near_circles(turns: FloatArray, radii: FloatArray | float) -> FloatArray:
     noise = np.random.RandomState(_SPLIT_SEED).standard_normal(len(turns))
     angles = 2.0 * np.pi * turns
     directions = np.column_stack([np.cos(angles), np.sin(angles)])
-    # Rounded, so that the digest does not depend on the last digits of sine and cosine.
     points: FloatArray = (radii + _RADIAL_NOISE * noise)[:, np.newaxis] * directions
-    return points.round(6)
+    # Rounded, so that the digest does not depend on the last digits of sine and cosine.
+    return np.round(points, 6)
 
 
 def split_sizes(n_samples: int) -> tuple[int, int, int]:
