@@ -55,7 +55,7 @@ def text(tmp_path_factory) -> str:
     folder = write_store(tmp_path_factory.mktemp("results"))
     said = printed("report", "--results", folder)
     page = (folder / "report.html").read_bytes()
-    assert said == f"Wrote {folder / 'report.html'} ({len(page) / 1e6:.1f} MB).\n"
+    assert said == f"Wrote {folder / 'report.html'} ({len(page) / 1e3:,.0f} kB).\n"
     return page.decode()
 
 

@@ -217,7 +217,7 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
         snapshot = read_snapshot(store, references=references)
         page = render_report(snapshot, store, _addresses(), path.parent)
     atomic_write(path, page)
-    click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")
+    click.echo(f"Wrote {path} ({len(page.encode()) / 1e3:,.0f} kB).")
 
 
 @click.command(

@@ -86,13 +86,15 @@ def render_report(
     shown, files = _chosen(snapshot, folder, all_own=is_own)
     own, sources = _sources(snapshot, shown, shipped)
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
+    drawn = [(figure, _image(figure)) for figure in figures]
+    portraits = {layout.id for reference in snapshot.references for layout in reference.portraits}
     rankings = []
     for spec, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
         ranks = Document(f"{spec.id}-ranks", spec.title, "", ranking.headers, rows, remarks)
         # A bar over all methods shows no more than the table says.
-        drawn = to_images(draw_ranking, spec, ranking, for_page=True) if ranking.differs else {}
-        rankings.append((spec, drawn, text_view(ranks)))
+        images = to_images(draw_ranking, spec, ranking, for_page=True) if ranking.differs else {}
+        rankings.append((spec, images, text_view(ranks)))
     configs = [
         _config(name, text, snapshot, store, addresses)
         for name, text in store.config_texts().items()
@@ -116,7 +118,8 @@ def render_report(
         experiments=[
             (text_view(tests), figure, _image(figure)) for tests, figure in answers.experiments
         ],
-        figures=[(figure, _image(figure)) for figure in figures],
+        figures=[pair for pair in drawn if pair[0].figure not in portraits],
+        portraits=[pair for pair in drawn if pair[0].figure in portraits],
         rankings=rankings,
         configs=configs,
         gaps=not_run(shown, figures),
