@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ from pppca_bench.runs import Names
 from pppca_bench.store import DATABASE, RESULTS
 
 if TYPE_CHECKING:
-    from pppca_bench.references.reference import Reference
     from pppca_bench.runs import Cell, Selector
 
 
@@ -62,25 +60,13 @@ def configs_filling(identifier: str) -> list[str]:
         for ranking in reference.rankings:
             if ranking.id == identifier:
                 return [name for name in ranking.configs if name in shipped]
-        selectors, asked = _selectors(identifier, reference)
+        selectors = {own for shown, _, own, _ in reference.selectors() if shown == identifier}
         if selectors:
+            configs = {layout.id: layout.configs for layout in reference.layouts}
+            configs |= {figure.id: figure.configs for figure in reference.figures}
+            asked = configs.get(identifier) or reference.configs
             return _cover(selectors, [name for name in asked if name in shipped])
     return []
-
-
-def _selectors(identifier: str, reference: Reference) -> tuple[set[Selector], Sequence[str]]:
-    """Return the selectors of a table's or figure's runs, and the configs whose runs count there."""
-    for layout in reference.layouts:
-        if layout.id == identifier:
-            places = itertools.product(layout.rows, layout.columns)
-            found = (layout.selector(row, column) for row, column in places)
-            parts = {part for selector in found if selector for part in selector.parts}
-            return parts, layout.configs or reference.configs
-    for figure in (*reference.figures, *reference.portraits):
-        if figure.id == identifier:
-            selectors = {own for panel in figure.panels.values() for own in panel.values()}
-            return selectors, getattr(figure, "configs", ()) or reference.configs
-    return set(), ()
 
 
 def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:

@@ -106,6 +106,21 @@ class Reference(_Document):
         """Return the published numbers of a cell, by quantity."""
         return self.numbers.get((table, row, column), {})
 
+    def selectors(self) -> Iterator[tuple[str, str, Selector, Names]]:
+        """Yield table or figure, place, selector and quantities of all runs that they show."""
+        for layout in self.layouts:
+            for row, column in itertools.product(layout.rows, layout.columns):
+                selection = layout.selector(row, column)
+                place = f"table {layout.id}, {row.key}, {column.key}"
+                quantities = (*layout.quantities(row, column), *layout.also, *layout.notes)
+                for selector in selection.parts if selection else ():
+                    yield layout.id, place, selector, quantities
+        for figure in (*self.figures, *self.portraits):
+            for title, curves in figure.panels.items():
+                for label, selector in curves.items():
+                    place = ", ".join(filter(None, (f"figure {figure.id}", title, label)))
+                    yield figure.id, place, selector, ()
+
 
 @cache
 def own_references() -> tuple[Reference, ...]:
@@ -182,7 +197,7 @@ def check_selectors(
     """
     known = {*methods, *(cell.method for cell in cells)}
     for reference in added:
-        for place, selector, quantities in _selectors(reference):
+        for _, place, selector, quantities in reference.selectors():
             where = f"{reference.name}/reference.yaml: {place}"
             own = [
                 cell
@@ -191,21 +206,6 @@ def check_selectors(
             ]
             _check_selector(selector, own, known, where)
             _check_quantities(quantities, set().union(*map(measured, own)), where)
-
-
-def _selectors(reference: Reference) -> Iterator[tuple[str, Selector, Names]]:
-    """Yield the place, the selector and the quantities of all runs that tables and figures show."""
-    for layout in reference.layouts:
-        for row, column in itertools.product(layout.rows, layout.columns):
-            selection = layout.selector(row, column)
-            quantities = (*layout.quantities(row, column), *layout.also, *layout.notes)
-            for selector in selection.parts if selection else ():
-                yield f"table {layout.id}, {row.key}, {column.key}", selector, quantities
-    for figure in (*reference.figures, *reference.portraits):
-        for title, selectors in figure.panels.items():
-            for label, selector in selectors.items():
-                place = ", ".join(filter(None, (f"figure {figure.id}", title, label)))
-                yield place, selector, ()
 
 
 def _check_selector(
