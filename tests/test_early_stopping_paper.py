@@ -19,10 +19,10 @@ from pppca_bench.paper.early_stopping import (
     problems_document,
     stops,
 )
-from pppca_bench.references.reference import own_references
+from pppca_bench.references.reference import EARLY_STOPPING, own_references
 from pppca_bench.yaml_files.source import read_yaml
 
-(REFERENCE,) = (one for one in own_references() if one.name == "early_stopping")
+(REFERENCE,) = (one for one in own_references() if one.name == EARLY_STOPPING)
 
 RUNS = {
     "cancer1": {"GL_1": (10, 2.0), "GL_5": (40, 1.0), "UP_8": (80, 1.0)},
