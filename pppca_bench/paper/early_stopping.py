@@ -53,18 +53,10 @@ def figures(snapshot: Snapshot, _: Store) -> list[Figure]:
     data = data.rename(columns={"slowness": "step", "badness": "mean"})
     columns = ["curve", "step", "mean", "low", "high", "n"]
     panels = [Panel("curves", "", data[columns].reset_index(drop=True))]
-    note = f"Bands: 95 % interval of the mean badness over all runs. {DEFINITIONS}"
+    basis = f"Means over {runs['run'].nunique()} runs. Bands: 95 % interval of the mean badness."
+    title = "Training time against generalisation of stopping criteria"
     axes = "slowness: epochs ÷ least epochs", "badness: test error ÷ least test error"
-    return [
-        Figure(
-            "ES",
-            "Training time against generalisation of stopping criteria",
-            PAPER,
-            *axes,
-            panels,
-            note,
-        )
-    ]
+    return [Figure("ES", title, PAPER, *axes, panels, DEFINITIONS, basis=basis)]
 
 
 def stops(results: Results) -> pd.DataFrame:
