@@ -172,7 +172,8 @@ def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
     selected: dict[Cell, dict[str, str]] = {}
     for (problem, method), group in grouped(cells, PROBLEM_AND_METHOD).items():
         known = set[str]().union(*(cell.settings for cell in group))
-        names = sorted(known, key=lambda name: (name not in SIGNS, name))
+        shared = known.intersection(*(cell.settings for cell in group))
+        names = sorted(known, key=lambda name: (name not in shared, name not in SIGNS, name))
         settings = [dict.fromkeys(names) | cell.settings for cell in group]
         for cell, distinct in zip(group, distinguish(settings, names), strict=True):
             texts = {name: written(value) for name, value in distinct.items()}
