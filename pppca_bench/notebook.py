@@ -15,7 +15,6 @@ from pppca_bench.experiments.executors import check_main_guard
 from pppca_bench.experiments.given_data import GivenData, saved, with_given
 from pppca_bench.experiments.request import Request, read_request
 from pppca_bench.store import DATABASE, RESULTS
-from pppca_bench.store.choices import score_to_choose_by
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import load_results
 from pppca_bench.yaml_files.source import read_yaml, to_source
@@ -171,9 +170,8 @@ def _in_pairs(snapshot: Snapshot) -> list[str]:
     from pppca_bench.reporting.pairs import compare_pairs, render_pairs
 
     cells, texts = snapshot.results.cells, list[str]()
-    score = score_to_choose_by(cells)
     for problem in dict.fromkeys(cell.problem for cell in cells):
         with suppress(StoreError):
-            pairs = compare_pairs(cells, snapshot.facts, problem, quantity=score)
+            pairs = compare_pairs(cells, snapshot.facts, problem)
             texts.append(render_pairs(pairs))
     return texts

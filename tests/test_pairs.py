@@ -1,6 +1,7 @@
 """Pairwise comparisons on a problem: statistics, choice of pairs, and rendering."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,6 +71,35 @@ def test_a_sentence_gives_the_ranges_and_names_the_pairs_that_differ():
         " (PCA, τ = 10 − GHA, τ = 10: −4.00)."
     )
     assert [row[-1] for row in pairs_document(found).rows] == ["τ", "τ and features", "τ"]
+
+
+def test_a_sentence_leaves_out_the_pairs_with_a_setting_without_features():
+    low, high = [[mean + n / 10 for n in range(10)] for mean in (1.0, 5.0)]
+    without = runs("majority_class", high, ABSENT, size=0.0)
+    alone = compared(runs("dgha", low), without)
+    assert len(alone.comparisons) == 1
+    assert pairs_sentence(alone) == (
+        "own: no two settings with features at equal τ or dimensionality."
+    )
+    found = compared(runs("dgha", low), runs("pca", low), without)
+    assert pairs_sentence(found) == (
+        "own: error from 1.45 to 1.45 % with 3.0 to 3.0 features; 0 of 1 pairs of settings differ significantly, 1 of"
+        " 1 are alike within 1."
+    )
+
+
+def test_settings_are_compared_by_the_score_that_runs_choose_by():
+    by = {"choose.by": "macro_f1", "choose.tau": (5.0, 10.0)}
+    found = [
+        [
+            (spec, replace(result, values=result.values | {"macro_f1_percent": 10.0 * repeat}))
+            for repeat, (spec, result) in enumerate(own)
+            if result
+        ]
+        for own in (runs("dgha", [1.0, 2.0], "auto", **by), runs("pca", [1.0, 2.0]))
+    ]
+    assert compared(*found).quantity == "macro_f1_percent"
+    assert compared(*found, quantity="accuracy_percent").quantity == "accuracy_percent"
 
 
 def test_only_repeats_of_both_methods_count():

@@ -142,7 +142,8 @@ def compare(
 @click.option(
     "--quantity",
     type=click.Choice((*ERRORS, *SCORES)),
-    help="Error or score to compare [default: the error of the problems' task].",
+    help="Error or score to compare [default: the error of the problems' task or, on one problem, the score that runs"
+    " choose by].",
 )
 @click.option(
     "--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`."

@@ -25,6 +25,7 @@ from pppca_bench.cli.filling import check_filled, configs_filling, read_named
 from pppca_bench.config.shipped import shipped_experiments
 from pppca_bench.files import atomic_write, remove_stale
 from pppca_bench.runs import Names
+from pppca_bench.store import BY_CONFIG
 
 if TYPE_CHECKING:
     from pppca_bench.references.layout import RankingSpec
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from pppca_bench.reporting.report_card import CardFormat
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
-
-BY_CONFIG = "by_config"
-"""Subfolder of the results with a folder of tables for each config."""
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from pppca_bench.errors import StoreError
 from pppca_bench.methods.lookup import title_of
+from pppca_bench.references.layout import RankingSpec
 from pppca_bench.references.reference import Reference, own_references
 from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, score_rows, scores
 from pppca_bench.reporting.document import Document, environment, listed
@@ -22,10 +23,12 @@ from pppca_bench.reporting.own_tables import SCORED
 from pppca_bench.reporting.page_tables import TableView, anchor, table_view, text_view
 from pppca_bench.reporting.pairs import compare_pairs, pairs_document, pairs_sentence
 from pppca_bench.reporting.ranking import ranking_remarks, ranking_rows
+from pppca_bench.reporting.recommendation import recommendations
 from pppca_bench.reporting.report_card import build_card, software
-from pppca_bench.reporting.snapshot import Snapshot
+from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.table_text import SIGNS
+from pppca_bench.store import BY_CONFIG
 from pppca_bench.store.database import Store
 from pppca_bench.version import __version__
 
@@ -70,9 +73,11 @@ def render_report(
     addresses : mapping of str to str
         Sources of the problems' data.
     folder : Path
-        Folder of the page. A table whose CSV is in its subfolder ``tables`` has a link to it.
+        Folder of the page. A table whose CSV is in its subfolder ``tables``, or that of a single config, has a link to
+        it.
     """
-    cells = snapshot.results.cells
+    cells, texts = snapshot.results.cells, store.config_texts()
+    names = list(texts)
     figures = [figure for figure in snapshot.figures(store) if figure.panels]
     answers = snapshot.answers(figures)
     claims = [
@@ -83,30 +88,19 @@ def render_report(
     shipped = {reference.title for reference in own_references()}
     is_own = snapshot.run_sources.isdisjoint(shipped)
     comparisons = sorted(snapshot.comparisons, key=lambda item: item.source in shipped)
-    shown, files = _chosen(snapshot, folder, all_own=is_own)
+    shown, files = _chosen(snapshot, folder, names, all_own=is_own)
     own, sources = _sources(snapshot, shown, shipped)
+    advice = _recommended(store, snapshot.references, names) if is_own else []
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     drawn = [(figure, _image(figure)) for figure in figures]
     portraits = {layout.id for reference in snapshot.references for layout in reference.portraits}
-    rankings = []
-    for spec, ranking in snapshot.rankings():
-        rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
-        ranks = Document(f"{spec.id}-ranks", spec.title, "", ranking.headers, rows, remarks)
-        # A bar over all methods shows no more than the table says.
-        images = to_images(draw_ranking, spec, ranking, for_page=True) if ranking.differs else {}
-        rankings.append((spec, images, text_view(ranks)))
-    configs = [
-        _config(name, text, snapshot, store, addresses)
-        for name, text in store.config_texts().items()
-    ]
-    names = [config["name"] for config in configs]
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
     return templates.get_template("report.html").render(
         title=answers.title
         if answers.title and len(names) > MAX_NAMES
         else f"Results of {listed(names) if len(names) <= MAX_NAMES else f'{len(names)} configs'}",
-        headline=[*headline(comparisons, answers, snapshot.all_shares), *sentences],
+        headline=[*advice, *headline(comparisons, answers, snapshot.all_shares), *sentences],
         nearness=text_view(sources_document(comparisons, snapshot.all_shares)),
         n_runs=sum(runs.n_done for runs in cells.values()),
         answers=answers,
@@ -120,8 +114,10 @@ def render_report(
         ],
         figures=[pair for pair in drawn if pair[0].figure not in portraits],
         portraits=[pair for pair in drawn if pair[0].figure in portraits],
-        rankings=rankings,
-        configs=configs,
+        rankings=_rankings(snapshot),
+        configs=[
+            _config(name, text, snapshot, store, addresses) for name, text in texts.items()
+        ],
         gaps=not_run(shown, figures),
         software=software(store.origins(), {item for cell in cells for item in cell.algorithms}),
         version=__version__,
@@ -129,12 +125,23 @@ def render_report(
     )
 
 
+def _rankings(snapshot: Snapshot) -> list[tuple[RankingSpec, Mapping[str, bytes], TableView]]:
+    """Return the rankings with their figures and tables; a figure only if two mean ranks differ."""
+    rankings = []
+    for spec, ranking in snapshot.rankings():
+        rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
+        ranks = Document(f"{spec.id}-ranks", spec.title, "", ranking.headers, rows, remarks)
+        images = to_images(draw_ranking, spec, ranking, for_page=True) if ranking.differs else {}
+        rankings.append((spec, images, text_view(ranks)))
+    return rankings
+
+
 def _image(figure: Figure) -> Mapping[str, bytes]:
     return to_images(draw, figure, for_page=True)
 
 
 def _chosen(
-    snapshot: Snapshot, folder: Path, *, all_own: bool
+    snapshot: Snapshot, folder: Path, configs: Sequence[str], *, all_own: bool
 ) -> tuple[list[Table | Document], list[Listed]]:
     """Return the tables of the page, with their shares, and the tables that are files beside it."""
     shown, files = [], []
@@ -149,14 +156,18 @@ def _chosen(
         if is_whole or is_short or (reference and table.place):
             shown.append(kept)
         else:
-            files.append(Listed(table.id, table.title, n_rows, csv_of(table.id, folder)))
+            files.append(Listed(table.id, table.title, n_rows, csv_of(table.id, folder, configs)))
     return shown, files
 
 
-def csv_of(table: str, folder: Path) -> str:
-    """Return the address of a table's CSV relative to the page in a folder; "" without the file."""
-    file = Path("tables") / f"{table}.csv"
-    return quote(file.as_posix()) if (folder / file).is_file() else ""
+def csv_of(table: str, folder: Path, configs: Sequence[str]) -> str:
+    """Return the address of a table's CSV relative to the page in a folder; "" without the file.
+
+    The tables of a single config are all tables of the results.
+    """
+    folders = ["tables", *(f"{BY_CONFIG}/{name}" for name in configs if len(configs) == 1)]
+    files = (f"{name}/{table}.csv" for name in folders)
+    return next((quote(file) for file in files if (folder / file).is_file()), "")
 
 
 def _sources(
@@ -195,6 +206,19 @@ def _scores(snapshot: Snapshot, reference: Reference) -> TableView | None:
         if rows
         else None
     )
+
+
+def _recommended(
+    store: Store, references: Sequence[Reference], configs: Sequence[str]
+) -> list[str]:
+    """Return the recommendations that `pppca run` prints for each config."""
+    sentences = []
+    for name in configs:
+        table = take_snapshot(store, references, [name])["X"]
+        if isinstance(table, Table):
+            config = f"{name}: " if len(configs) > 1 else ""
+            sentences += [f"{config}{sentence}" for sentence in recommendations(table)]
+    return sentences
 
 
 def _compared_pairs(snapshot: Snapshot) -> tuple[list[str], list[TableView]]:

@@ -30,7 +30,7 @@ from pppca_bench.runs import (
     Selector,
     grouped,
 )
-from pppca_bench.store.choices import recommended
+from pppca_bench.store.choices import recommended, score_to_choose_by
 
 SCORED = "class_scores"
 """Identifier of the table of scores."""
@@ -359,22 +359,27 @@ def choices_document(results: Results) -> Document:
             **{name: runs.mean(name) for name in (error_of(runs.quantities), "dimensionality")},
             "n": runs.n_done,
         }
+        if score := score_to_choose_by([cell]):
+            record[score] = runs.mean(score)
         records.append(record)
-    errors = [name for name in ERRORS if any(name in record for record in records)]
+    tested = (*ERRORS, *BALANCED_SCORES)
+    shown = [name for name in tested if any(name in record for record in records)]
     for record in records:
-        record.update((name, record.get(name)) for name in errors)
+        record.update((name, record.get(name)) for name in shown)
     columns = (
         ("Problem, method", "{row}"),
         ("by", "{by}"),
         ("chosen (runs)", "{chosen}"),
         ("recommended", "{recommended}"),
-        *((described(name).title, f"{{{name}:.2f}}") for name in errors),
+        *((described(name).title, f"{{{name}:.2f}}") for name in shown),
         ("Features", "{dimensionality:.1f}"),
         ("n", "{n}"),
     )
     note = (
         "Each run chose a setting by its own training and validation split; only the chosen setting was tested."
-        " Means over the runs. The recommended setting is the best by the mean over the runs."
+        " Errors, scores and features are means over these runs, each with the setting that it chose: they estimate the"
+        " procedure that chooses. The recommended setting is the best by the mean over the runs; it was not tested by"
+        " itself."
     )
     title = "Settings chosen by the runs themselves"
     return Document.of_records("C", title, columns, records, notes=(note,), n_missing=n_missing)

@@ -17,6 +17,7 @@ from pppca_bench.reporting.labels import setting_labels, settings_of
 from pppca_bench.reporting.statistics import PairedTest, corrected_t, holm, signed_rank
 from pppca_bench.reporting.summary import CellRuns
 from pppca_bench.runs import AUTO, CHOOSE, THRESHOLD, Cell, Facts, Names, grouped
+from pppca_bench.store.choices import score_to_choose_by
 
 ALPHA = 0.05
 MAX_PAIRS = 500
@@ -78,8 +79,8 @@ def compare_pairs(
 ) -> Pairs:
     """Compare settings of equal threshold, and settings of equal dimensionality, on a problem; see `Pairs`.
 
-    Cells of other problems do not count; the quantity is, by default, the error of the problem's task, and
-    ``matters`` the difference that matters of the quantity. Choice: settings
+    Cells of other problems do not count; the quantity is, by default, the score that runs of the problem choose by or,
+    without such runs, the error of its task, and ``matters`` the difference that matters of the quantity. Choice: settings
     with the same tau have equal thresholds. A setting that chooses tau, or whose method has no tau, is compared with
     all settings; a setting with a given number of features instead of tau is not compared at equal tau. Settings of two
     methods (or of a method with other parameters) have equal dimensionality if their mean dimensionalities are mutually
@@ -100,7 +101,11 @@ def compare_pairs(
             f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."
             " Name a single config, or run it again."
         )
-    quantity = quantity or error_of({name for runs in own.values() for name in runs.quantities})
+    quantity = (
+        quantity
+        or score_to_choose_by(own)
+        or error_of({name for runs in own.values() for name in runs.quantities})
+    )
     matters = described(quantity).matters if matters is None else matters
     settings = settings_of(own)
     runs = {
@@ -255,20 +260,25 @@ _MOST_NAMED = 3
 
 
 def pairs_sentence(pairs: Pairs) -> str:
-    """Return the ranges of the compared means, and the pairs that differ, those of the least p by name."""
+    """Return the ranges of the compared means, and the pairs that differ, those of the least p by name.
+
+    Pairs with a setting without features, which always gives the same answer, are left out.
+    """
     name, _, unit = described(pairs.quantity).title.partition(", ")
-    means = [mean for pair in pairs.comparisons for mean in pair.means if not math.isnan(mean)]
-    sizes = [size for pair in pairs.comparisons for size in pair.dimensionalities if size]
+    compared = [pair for pair in pairs.comparisons if 0.0 not in pair.dimensionalities]
+    if not compared:
+        return f"{pairs.problem}: no two settings with features at equal τ or dimensionality."
+    means = [mean for pair in compared for mean in pair.means if not math.isnan(mean)]
+    sizes = [size for pair in compared for size in pair.dimensionalities if size is not None]
     text = f"{pairs.problem}: {name[0].lower()}{name[1:]}"
     text += f" from {min(means):.2f} to {max(means):.2f} {unit}".rstrip() if means else ""
     text += f" with {min(sizes):.1f} to {max(sizes):.1f} features" if sizes else ""
     differing = sorted(
-        (pair for pair in pairs.comparisons if pair.p_holm < ALPHA), key=lambda pair: pair.p_holm
+        (pair for pair in compared if pair.p_holm < ALPHA), key=lambda pair: pair.p_holm
     )
-    n_alike = sum(pair.verdict.startswith("alike") for pair in pairs.comparisons)
-    n_pairs = len(pairs.comparisons)
-    text += f"; {len(differing)} of {n_pairs} pairs of settings differ significantly"
-    text += f", {n_alike} of {n_pairs} are alike within {pairs.matters:g}"
+    n_alike = sum(pair.verdict.startswith("alike") for pair in compared)
+    text += f"; {len(differing)} of {len(compared)} pairs of settings differ significantly"
+    text += f", {n_alike} of {len(compared)} are alike within {pairs.matters:g}"
     named = [
         f"{pair.verdict} ({pair.first} − {pair.second}: {printed(pair.test.difference, SIGNED)})"
         for pair in differing[:_MOST_NAMED]

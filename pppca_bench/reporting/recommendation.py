@@ -73,8 +73,12 @@ def _text(table: Table, item: _Validated, quantity: str) -> str:
         facts.append(f"chosen in {sum(won)} of {len(won)} runs")
     score = quantity.removeprefix("validation_")
     tested = score if score in BALANCED_SCORES else error_of(runs.quantities)
-    numbers = {quantity: item.value, "dimensionality": item.size, tested: runs.mean(tested)}
-    facts += [_measured(name, value) for name, value in numbers.items() if value is not None]
+    numbers = {quantity: item.value, "dimensionality": item.size}
+    facts += [_measured(name, value) for name, value in numbers.items()]
+    names = (tested, "dimensionality") if item.setting else (tested,)
+    of_test = [_measured(name, value) for name in names if (value := runs.mean(name)) is not None]
+    whose = "of the runs, each with the setting that it chose: " if item.setting else ""
+    facts.append(whose + ", ".join(of_test))
     place = f"{table.row_labels[item.cell.row]}, {table.column_labels[item.cell.column]}"
     setting = f" → {settings_text(item.setting)}" if item.setting else ""
     return f"{place}{setting} ({'; '.join(facts)})"
