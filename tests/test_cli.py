@@ -380,7 +380,7 @@ class TestData:
         assert [name for name in names if not name.startswith("uci:")] == known_problems()
         (cancer1,) = [line for line in lines if line.startswith("cancer1 ")]
         assert " ".join(cancer1.split()) == "cancer1 classification 9 2 350 / 175 / 174 packaged"
-        assert sum(line.endswith("scikit-learn") for line in lines) == 7
+        assert sum(line.endswith("scikit-learn") for line in lines) == 8
 
     def test_the_path_is_where_downloads_go(self, tmp_path):
         assert pppca("data", "path").stdout == f"{tmp_path / 'cache' / 'pppca'}\n"

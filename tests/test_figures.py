@@ -158,7 +158,7 @@ class TestMissingRuns:
         runs.add("cancer1", "dgha", 25.0, tau=5.0, variances=[[1.0]])
         figures = runs.figures()
         assert figures["F8"].missing[0] == "cancer1", "a panel without any curve"
-        names = ["F1", "F2", "F3", "F4", "F8", "F9", "F5", "E1", "E2", "E3"]
+        names = ["F1", "F2", "F3", "F4", "F8", "F9", "F5", "E1", "E2", "E3", "E4"]
         assert list(figures) == names
         assert figures["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
         assert figures["F2"].missing == ("cancer1",)

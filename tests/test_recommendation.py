@@ -67,6 +67,6 @@ def test_of_runs_that_choose_the_setting_with_the_best_mean_score_is_recommended
     )
     assert text.startswith(
         "Recommended by the validation balanced accuracy: wine, PCA, τ = auto → τ = 10 (chosen in 1 of 3 runs;"
-        " validation balanced accuracy 70.00 %; dimensionality 7.0; of the runs, each with the setting that it chose: test"
-        " balanced accuracy 59.00 %, dimensionality 5.0)."
+        " validation balanced accuracy 70.00 %; dimensionality 7.0; of the runs, each with the setting that it chose:"
+        " test balanced accuracy 59.00 %, dimensionality 5.0)."
     )

@@ -115,9 +115,7 @@ def render_report(
         figures=[pair for pair in drawn if pair[0].figure not in portraits],
         portraits=[pair for pair in drawn if pair[0].figure in portraits],
         rankings=_rankings(snapshot),
-        configs=[
-            _config(name, text, snapshot, store, addresses) for name, text in texts.items()
-        ],
+        configs=[_config(name, text, snapshot, store, addresses) for name, text in texts.items()],
         gaps=not_run(shown, figures),
         software=software(store.origins(), {item for cell in cells for item in cell.algorithms}),
         version=__version__,
@@ -127,7 +125,7 @@ def render_report(
 
 def _rankings(snapshot: Snapshot) -> list[tuple[RankingSpec, Mapping[str, bytes], TableView]]:
     """Return the rankings with their figures and tables; a figure only if two mean ranks differ."""
-    rankings = []
+    rankings: list[tuple[RankingSpec, Mapping[str, bytes], TableView]] = []
     for spec, ranking in snapshot.rankings():
         rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
         ranks = Document(f"{spec.id}-ranks", spec.title, "", ranking.headers, rows, remarks)
