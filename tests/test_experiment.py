@@ -214,6 +214,8 @@ def test_the_matrix_has_a_grid_for_each_group_and_is_drawn():
     drawing = draw(figure)
     assert len(drawing.axes) == 4
     assert {text.get_text() for text in drawing.axes[0].texts} == {"+2.0", "0.0"}
+    for mark in drawing.legends[0].get_lines():
+        assert mark.get_markeredgecolor() == "black", "light marks need an edge"
 
 
 def test_tests_and_matrix_are_read_back_from_the_tables_of_an_experiment(tmp_path):

@@ -171,7 +171,8 @@ class TestComparison:
     def test_a_point_has_the_published_number_and_our_mean(self, runs):
         runs.add("cancer1", "ne_ppca", tau=5.0, error=2.0, n_nodes=1)
         figure = runs.add("cancer1", "ne_ppca", tau=5.0, error=3.0, n_nodes=2).figures()["F5"]
-        assert [panel.title for panel in figure.panels] == ["a) test error", "b) nodes left"]
+        titles = [panel.title for panel in figure.panels]
+        assert titles == ["a) test error: 1 of 1", "b) nodes left: 1 of 1"]
         # The slide prints 2.30 (1).
         assert [(row["published"], row["mean"], row["n"]) for row in rows(figure)] == [
             ("2.3", "2.5", "2"),
@@ -180,13 +181,20 @@ class TestComparison:
         # The margin is a standard deviation: ours, since the slide prints none.
         assert column(figure, "margin_low") == pytest.approx([2.3 - 0.5**0.5, 1.0 - 0.5**0.5])
         assert column(figure, "margin_high") == pytest.approx([2.3 + 0.5**0.5, 1.0 + 0.5**0.5])
-        assert figure.title.startswith("2 of 2 of our means are within the margin")
 
     def test_the_outermost_means_beyond_the_margin_are_named(self, runs):
         for error in (8.9, 9.1):
             runs.add("cancer1", "ne_ppca", tau=5.0, error=error)
-        axes = draw(runs.figures()["F5"]).axes
-        assert [text.get_text() for text in axes[0].texts] == ["cancer1 (9), τ = 5"]
+            for tau in (10.0, 15.0):
+                runs.add("cancer1", "ne_ppca", tau=tau, error=error)
+        figure = runs.figures()["F5"]
+        assert figure.panels[0].title == "a) test error: 0 of 3"
+        ax = draw(figure).axes[0]
+        named = {text.get_text(): text.xy for text in ax.texts}
+        assert len(named) == 2
+        assert named.keys() < {f"cancer1 (9), τ = {tau}" for tau in (5, 10, 15)}
+        points = [line for line in ax.get_lines() if line.get_marker() == STYLES[0]["marker"]]
+        assert {*named.values()} < {tuple(point) for line in points for point in line.get_xydata()}
 
     def test_a_run_that_three_tables_show_is_one_point(self, runs):
         figure = runs.add("heart1", "ne_ppca", tau=15.0).figures()["F5"]
@@ -209,7 +217,7 @@ class TestDrawing:
             runs.add("cancer1", "dgha", fraction, variances=variances)
         return runs.figures()["F3"]
 
-    def test_the_csv_holds_exactly_the_drawn_curves_and_bands(self, figure):
+    def test_the_csv_holds_the_drawn_curves_and_the_bands_of_the_first_curves(self, figure):
         (ax,) = draw(figure).axes
         drawn = [
             (line.get_label(), int(x), np.float32(y))
@@ -220,8 +228,42 @@ class TestDrawing:
         written = [
             (row["curve"], int(row["step"]), np.float32(row["mean"])) for row in rows(figure)
         ]
-        assert drawn == written
-        assert {*np.float32(bands)} == {*np.float32(column(figure, "low") + column(figure, "high"))}
+        hidden = [was != wanted for was, wanted in zip(drawn, written, strict=True)]
+        assert 0 < sum(hidden) < 0.1 * len(hidden), "random curves rarely coincide"
+        assert all(
+            np.isnan(y) for (*_, y), is_hidden in zip(drawn, hidden, strict=True) if is_hidden
+        )
+        ends = [column(figure, name, curve="100 %") for name in ("low", "high")]
+        assert {*np.float32(bands)} == {*np.float32(ends).flat}
+
+    def test_curves_of_a_component_are_drawn_once_where_they_coincide(self, runs):
+        first = np.array([0.4, 0.4, 0.4, 0.4, 0.2, 0.2])
+        runs.add("cancer1", "dgha", 100.0, variances=first[:, None])
+        other = first * [1.0, 1.0, 1.01, 1.0, 1.5, 1.0]
+        runs.add("cancer1", "dgha", 50.0, variances=np.append(other, 0.2)[:, None])
+        (ax,) = draw(runs.figures()["F3"]).axes
+        curves = {line.get_label(): line.get_ydata() for line in ax.get_lines()}
+        assert curves["100 %"] == pytest.approx(first)
+        drawn = np.isfinite(curves["50 %"])
+        # from the step before a difference to the step after it, and on from the end of the first curve
+        assert drawn.tolist() == [False, False, False, True, True, True, True]
+
+    def test_titles_name_the_source_of_a_data_set_where_its_name_alone_does_not_differ(self, runs):
+        three = {"n_components": 3, "track_optimality": True}
+        history = {"optimality": [0.5, 0.9], "dimensionality": [3, 3], "samples": [1, 200_000]}
+        settings = {**three, "n_samples": 8}
+        runs.add("proben1:heart", "ccipca", tau=None, settings=settings, **history)
+        figure = runs.figures()["F9"]
+        for titles, printed in (
+            (["uci:heart", "proben1:heart"], ["uci:heart", "proben1:heart"]),
+            (["uci:heart", "proben1:card"], ["heart", "card"]),
+            (["a: heart", "b: card"], ["a: heart", "b: card"]),
+        ):
+            panels = [figure.panels[0]._replace(title=title) for title in titles]
+            axes = draw(figure._replace(panels=panels)).axes
+            assert [ax.get_title("left") for ax in axes] == printed
+        ticks = [label.get_text() for label in axes[0].get_xticklabels()]
+        assert ticks == ["1", "100", "10⁴"]
 
     def test_texts_have_at_least_7_points_and_labels_of_near_curves_do_not_overlap(self, runs):
         for problem in ("cancer1", "diabetes1", "glass1", "heart1"):

@@ -145,6 +145,23 @@ def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, e
     assert said.count("\n") == 1
 
 
+def test_figures_name_the_missing_runs_of_the_given_reference_alone(results, mine, tmp_path):
+    lacking = """figures:
+  - id: U9
+    title: Nodes left
+    place: nowhere
+    step: epoch
+    y_label: nodes
+    quantity: dimensionality
+    runs: {problem: wine, method: dgha}
+configs:"""
+    change(mine, "configs:", lacking)
+    options = ("--results", results, "--out", tmp_path)
+    assert "F1: not run: " in printed("figures", *options)
+    said = printed("figures", *options, "--reference", mine)
+    assert [line for line in said.splitlines() if "not run" in line] == ["U9: not run: wine."]
+
+
 def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results, tmp_path):
     options = ("--results", results, "--reference", REFERENCE)
     assert "U1              3 " in printed("tables", "--table", "U3", *options)

@@ -233,8 +233,8 @@ _COMPARED = {
 def _published_against_ours(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
     """Return F5: our means as ratios to the published numbers, in their order, with a panel for each quantity.
 
-    Cells with the same runs are drawn once, for the first table. The title counts the means within the margins of the
-    verdicts.
+    Cells with the same runs are drawn once, for the first table. A panel's title counts the means within the margins of
+    the verdicts.
     """
     labels = {table: label for reference in references for table, label in reference.series.items()}
     by_id = {table.id: table for table in tables}
@@ -260,17 +260,13 @@ def _published_against_ours(tables: Sequence[Table], references: Sequence[Refere
     panels: list[Panel] = []
     for quantity, rows in points.items():
         if rows:
-            title = f"{'abc'[len(panels)]}) {_COMPARED[quantity]}"
-            panels.append(Panel("points", title, pd.DataFrame(rows)))
+            data = pd.DataFrame(rows)
+            n_within = data["mean"].between(data["margin_low"], data["margin_high"]).sum()
+            title = f"{'abc'[len(panels)]}) {_COMPARED[quantity]}: {n_within} of {len(data)}"
+            panels.append(Panel("points", title, data))
     shown = {label for panel in panels for label in panel.series}
     missing = tuple(label for label in dict.fromkeys(labels.values()) if label not in shown)
-    title = "Published against ours"
-    if panels:
-        data = pd.concat([panel.data for panel in panels])
-        n_within = int(data["mean"].between(data["margin_low"], data["margin_high"]).sum())
-        title = (
-            f"{n_within} of {len(data)} of our means are within the margin of the published number"
-        )
+    title = "Published against ours, with the number of our means within the margin"
     note = (
         "Each point is a cell of a table, and each run is drawn once; at 1, both numbers are equal. Grey: the margin of"
         " the verdicts. Named: means outside of it, the farthest at both ends."

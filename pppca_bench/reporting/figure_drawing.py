@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
@@ -17,7 +18,6 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 from matplotlib.ticker import (
-    FixedLocator,
     FuncFormatter,
     LogLocator,
     MaxNLocator,
@@ -52,8 +52,13 @@ _METADATA: Mapping[str, Mapping[str, None]] = {
 }
 """Metadata that are left out, by format: without date and version, equal drawings give equal bytes."""
 
-N_NAMED = 3
+N_NAMED = 2
 """Largest number of points that are named at each end of their order."""
+
+ONE_CURVE = 0.02
+"""Largest relative difference of curves of a component that are drawn as one, less than the width of a line."""
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 COLUMNS_PER_BAND = 20
 """Largest number of columns of grids side by side."""
@@ -132,6 +137,8 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     basis = "One run of each method and setting."
     if spread := {"curves": "Bands", "points": "Bars"}.get(kind):
         basis = f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean."
+    if "component" in figure.panels[0].data and len(labels) > 1:
+        basis = f"{basis[:-1]} of the first curve; the others are drawn where they differ from it."
     width, height = _panel_size(figure, n_rows, n_columns)
     drawing = Drawing(figsize=(width * n_columns, height * n_rows), layout="constrained")
     if kind == "grid":
@@ -139,8 +146,8 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     else:
         shared = kind in ("curves", "points")
         axes = list(drawing.subplots(n_rows, n_columns, squeeze=False, sharey=shared).flat)
-    for panel, ax in zip(figure.panels, axes, strict=False):
-        ax.set_title("\n".join(_lines(panel.title, width - 0.4)))
+    for panel, title, ax in zip(figure.panels, _titles(figure.panels), axes, strict=False):
+        ax.set_title("\n".join(_lines(title, width - 0.4)))
         _DRAW[kind](panel, ax, styles, figure)
     for ax in drawing.axes[n_panels:]:
         ax.remove()
@@ -151,9 +158,17 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     # The layout takes most of the time: compute it once for all formats.
     drawing.draw_without_rendering()
     drawing.set_layout_engine(None)
-    for ax in drawing.axes:
-        _separate_labels(ax)
+    if kind == "curves":
+        for ax in drawing.axes:
+            _separate_labels(ax)
     return drawing
+
+
+def _titles(panels: Sequence[Panel]) -> list[str]:
+    """Return the titles of panels, data sets without their source where their names alone differ."""
+    titles = [panel.title for panel in panels]
+    names = [re.sub(r"^\w+:\b", "", title) for title in titles]
+    return names if len(set(names)) == len(set(titles)) else titles
 
 
 def _lines(text: str, width: float) -> list[str]:
@@ -177,16 +192,15 @@ def _panel_size(figure: Figure, n_rows: int, n_columns: int) -> tuple[float, flo
     is_small = n_columns == 1 or (kind, n_columns) == ("scatter", 2)
     width = (COLUMN if is_small else PAGE) / n_columns
     if kind == "curves":
-        return width, 1.3 if n_rows > 1 else 2.2 if figure.y_linear_to is None else 3.2
+        alone = 2.2 if figure.y_linear_to is None else 3.2
+        return width, {1: alone, 2: 1.3}.get(n_rows, 1.1)
     return width, {"images": 0.5, "scatter": 0.9 * width}.get(kind, 2.4)
 
 
-def _label(
-    ax: Axes, text: str, x: float, y: float, *, left: bool = False, rise: float = 0.0, **style: Any
-) -> None:
-    """Write a text to the right or left of a point, ``rise`` points above it; see `_separate_labels`."""
+def _label(ax: Axes, text: str, x: float, y: float, *, left: bool = False, **style: Any) -> None:
+    """Write a text to the right or left of a point; see `_separate_labels`."""
     side = "right" if left else "left"
-    offset = -4.0 if left else 4.0, rise
+    offset = -4.0 if left else 4.0, 0.0
     style |= {"ha": side, "va": "center", "annotation_clip": False}
     ax.annotate(text, (x, y), offset, textcoords="offset points", **style)
 
@@ -211,17 +225,23 @@ def _separate_labels(ax: Axes) -> None:
 def _draw_curves(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None:
     is_numbered, is_alone = "component" in panel.data, len(figure.panels) == 1
     first, last = panel.data["step"].min(), panel.data["step"].max()
-    for position, (label, curves) in enumerate(panel.series.items()):
+    of_first: dict[object, pd.Series] = {}
+    for label, curves in panel.series.items():
         style = {**styles[label], "marker": ""}
         color = style["color"]
-        for _, curve in curves.groupby("component" if is_numbered else "curve"):
-            step, start, end = curve["step"], curve["mean"].iloc[0], curve["mean"].iloc[-1]
+        for component, curve in curves.groupby("component" if is_numbered else "curve"):
+            step, mean = curve["step"], curve.set_index("step")["mean"]
+            if component in of_first:
+                apart = _apart(mean, of_first[component], figure.y_linear_to)
+                ax.plot(step, mean.where(apart), label=label, **style)
+                continue
             ax.fill_between(step, curve["low"], curve["high"], color=color, alpha=0.15, lw=0.0)
-            ax.plot(step, curve["mean"], label=label, **style)
-            if is_numbered and position == 0:
-                _label(ax, str(curve["component"].iloc[0]), first, start, left=True)
-            elif is_alone and not is_numbered:
-                _label(ax, label, last, end, color=color)
+            ax.plot(step, mean, label=label, **style)
+            if is_numbered:
+                of_first[component] = mean
+                _label(ax, str(component), first, mean.iloc[0], left=True)
+            elif is_alone:
+                _label(ax, label, last, mean.iloc[-1], color=color)
     ax.set_xlabel(figure.x_label)
     if figure.x_linear_to is None:
         ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -230,11 +250,25 @@ def _draw_curves(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
         base = 2 if last < 1000 else 10
         ticks = [base**power for power in range(24) if first <= base**power <= last]
         ax.set_xscale("symlog", linthresh=figure.x_linear_to, linscale=1.2, base=2)
-        ax.xaxis.set_major_locator(FixedLocator([first, *ticks] if is_numbered else ticks[::2]))
+        shown = [first, *ticks] if is_numbered else ticks[::2]
+        ax.set_xticks(shown, [_power(tick) for tick in shown])
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_major_formatter(PLAIN)
         room = 0.8
     ax.set_xlim(first - room * is_numbered, max(first + 1, last))
+
+
+def _apart(mean: pd.Series, other: pd.Series, linear_to: float | None) -> pd.Series:
+    """Return at which steps a curve differs visibly from another curve, or does so at the next or last step."""
+    least = max(mean.max(), other.max()) if linear_to is None else linear_to
+    other = other.reindex(mean.index)
+    # the other curve has no number after its end
+    apart = ~((mean - other).abs() <= ONE_CURVE * other.abs().clip(lower=least))
+    return apart | apart.shift(1, fill_value=False) | apart.shift(-1, fill_value=False)
+
+
+def _power(tick: int) -> str:
+    """Return the label of a tick: from 1,000 on, ticks are powers of ten."""
+    return str(tick) if tick < 1000 else f"10{str(len(str(tick)) - 1).translate(_SUPERSCRIPTS)}"
 
 
 def _draw_points(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None:
@@ -254,10 +288,24 @@ def _draw_points(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
     # A ratio of 0 has no place on a logarithmic axis.
     low = data[(data["mean"] > 0.0) & (data["mean"] < margin[0])]
     high = data[(data["mean"] < np.inf) & (data["mean"] > margin[1])]
-    for points, is_left, rise in ((low[:N_NAMED], False, -7.0), (high[-N_NAMED:], True, 7.0)):
-        for point in points.to_dict("records"):
-            place, color = (point["rank"], point["mean"]), styles[point[series]]["color"]
-            _label(ax, point["label"], *place, left=is_left, rise=rise, color=color)
+    # in the free corners below the first and above the last points
+    for points, side, x, y, rise in (
+        (low[:N_NAMED], "left", 0.12, 0.04, 0.06),
+        (high[: -N_NAMED - 1 : -1], "right", 0.88, 0.96, -0.06),
+    ):
+        for place, point in enumerate(points.to_dict("records")):
+            color = styles[point[series]]["color"]
+            leader = {"arrowstyle": "-", "color": color, "lw": 0.4, "relpos": (x > 0.5, 0.5)}
+            ax.annotate(
+                point["label"],
+                (point["rank"], point["mean"]),
+                (x, y + place * rise),
+                textcoords="axes fraction",
+                arrowprops={**leader, "shrinkA": 0.0, "shrinkB": 2.5},
+                color=color,
+                ha=side,
+                va="center",
+            )
     ax.set_xlabel(figure.x_label)
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -321,7 +369,8 @@ def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
             va="center",
         )
     for verdict, shade in SHADES.items():
-        ax.plot([], [], "s", mfc=shade[0], mec="0.5", fillstyle="full", label=verdict)
+        face = {"mfc": shade[0], "mec": "black", "mew": 0.5, "ms": 5.0, "fillstyle": "full"}
+        ax.plot([], [], "s", **face, label=verdict)
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     ax.set_xticks(range(len(columns)), [textwrap.fill(name, 34) for name in columns], rotation=90)
     ax.set_yticks(range(len(rows)), rows)
@@ -362,9 +411,11 @@ def _align(figure: Figure, drawing: Drawing, n_columns: int) -> None:
     axes[0].set_ylim(low, high)
     for place, ax in enumerate(axes):
         ax.tick_params(labelleft=place % n_columns == 0)
+        # a label above a free place would push the last row down
+        if place // n_columns < (len(axes) - 1) // n_columns:
+            ax.set_xlabel("")
         if place < len(axes) - n_columns:
             ax.tick_params(labelbottom=False)
-            ax.set_xlabel("")
     if len(axes) > n_columns:
         drawing.supylabel(figure.y_label, fontsize=matplotlib.rcParams["axes.labelsize"])
     else:
