@@ -79,12 +79,13 @@ def compare_pairs(
 ) -> Pairs:
     """Compare settings of equal threshold, and settings of equal dimensionality, on a problem; see `Pairs`.
 
-    Cells of other problems do not count; the quantity is, by default, the score that runs of the problem choose by or,
-    without such runs, the error of its task, and ``matters`` the difference that matters of the quantity. Choice:
-    settings with the same tau have equal thresholds. A setting that chooses tau, or whose method has no tau, is compared with
-    all settings; a setting with a given number of features instead of tau is not compared at equal tau. Settings of two
-    methods (or of a method with other parameters) have equal dimensionality if their mean dimensionalities are mutually
-    nearest and differ by at most 0.5 features or 5 %. Holm's correction is over all pairs, each counted once.
+    Cells of other problems do not count; the quantity is, by default, the score that runs of the problem choose by
+    or, without such runs, the error of its task, and ``matters`` the difference that matters of the quantity. Choice:
+    settings with the same tau have equal thresholds. A setting that chooses tau, or whose method has no tau, is
+    compared with all settings; a setting with a given number of features instead of tau is not compared at equal tau.
+    Settings of two methods (or of a method with other parameters) have equal dimensionality if their mean
+    dimensionalities are mutually nearest and differ by at most 0.5 features or 5 %. Holm's correction is over all
+    pairs, each counted once.
 
     Raises
     ------
