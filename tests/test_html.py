@@ -200,6 +200,7 @@ def test_the_report_of_own_results_compares_their_methods_and_has_no_section_tha
             cell_of("flowers", method, {"tau": 10.0}, {"hidden": (4,)}),
             repeat,
             test_error_percent=error,
+            validation_error_percent=error,
             dimensionality=2.0,
             retained_variance_percent=90.0,
         )
@@ -211,8 +212,8 @@ def test_the_report_of_own_results_compares_their_methods_and_has_no_section_tha
             [ProblemFacts("flowers", "a", "classification", "flowers", 4, 3, 75, 37, 38)]
         )
         store_runs(store, {"mine": runs})
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "R.csv").write_text("", encoding="utf-8")
+    (file := tmp_path / "by_config" / "mine" / "R.csv").parent.mkdir(parents=True)
+    file.write_text("", encoding="utf-8")
     printed("report", "--results", tmp_path)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<title>Results of mine</title>" in text
@@ -223,5 +224,9 @@ def test_the_report_of_own_results_compares_their_methods_and_has_no_section_tha
     ]
     assert "flowers: error from 1.05 to 4.15\u00a0% with 2.0 to 2.0 features; 0 of 1 pairs" in text
     assert "−3.10" in text
-    assert 'href="tables/R.csv"' in text
+    assert 'href="by_config/mine/R.csv"' in text
+    (first, second) = re.findall("<li>(.*?)</li>", text.partition("</ul>\n<div")[0])[-2:]
+    assert first.startswith("Recommended by the validation error: flowers (4), PCA, τ = 10 ")
+    assert "<code>pppca_bench.pipeline(" in first
+    assert second.startswith("flowers: error from ")
     assert "claim" not in text.partition("<script>")[0].partition("</style>")[2].lower()

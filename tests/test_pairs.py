@@ -70,7 +70,11 @@ def test_a_sentence_gives_the_ranges_and_names_the_pairs_that_differ():
         " 3 are alike within 1; DGHA, τ = 10 is better (DGHA, τ = 10 − GHA, τ = 10: −4.00); PCA, τ = 10 is better"
         " (PCA, τ = 10 − GHA, τ = 10: −4.00)."
     )
-    assert [row[-1] for row in pairs_document(found).rows] == ["τ", "τ and features", "τ"]
+    assert [row[-2:] for row in pairs_document(found).rows] == [
+        ("alike within 1", "τ"),
+        ("first is better", "τ and features"),
+        ("first is better", "τ"),
+    ]
 
 
 def test_a_sentence_leaves_out_the_pairs_with_a_setting_without_features():

@@ -2,7 +2,7 @@
 
 from stored_runs import cell_of, results_by_config, run_of
 
-from pppca_bench.reporting.own_tables import OwnTables
+from pppca_bench.reporting.own_tables import OwnTables, choices_document
 from pppca_bench.reporting.recommendation import recommendations
 from pppca_bench.runs import StoredRun
 
@@ -65,6 +65,12 @@ def test_of_runs_that_choose_the_setting_with_the_best_mean_score_is_recommended
     (text,) = recommended(
         *runs, run_of(plain, **{score(): 65.0}, test_error_percent=1.0, dimensionality=13.0)
     )
+    table = choices_document(results_by_config({"small": runs}))
+    assert dict(zip(table.headers, table.rows[0], strict=True)) | {
+        "recommended": "τ = 10",
+        "Balanced accuracy, %": "59.00",
+        "Features": "5.0",
+    } == dict(zip(table.headers, table.rows[0], strict=True))
     assert text.startswith(
         "Recommended by the validation balanced accuracy: wine, PCA, τ = auto → τ = 10 (chosen in 1 of 3 runs;"
         " validation balanced accuracy 70.00 %; dimensionality 7.0; of the runs, each with the setting that it chose:"

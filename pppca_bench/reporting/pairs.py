@@ -247,13 +247,19 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
 
 
 def pairs_document(pairs: Pairs) -> Document:
-    """Return the comparisons on a problem as a document, each once."""
+    """Return the comparisons on a problem as a document, each once; verdicts call the settings first and second."""
     title = f"Pairs of settings on {pairs.problem}: {described(pairs.quantity).title}"
     rows = [
-        (*_row(pair), " and ".join(map(_EQUAL.__getitem__, pair.at))) for pair in pairs.comparisons
+        (*_row(pair)[:-1], _short(pair), " and ".join(map(_EQUAL.__getitem__, pair.at)))
+        for pair in pairs.comparisons
     ]
     headers = (*HEADERS, "Equal")
     return Document(f"pairs_{pairs.problem}", title, "", headers, rows, _remarks(pairs))
+
+
+def _short(pair: Pair) -> str:
+    better, *rest = pair.verdict.partition(" is better")
+    return "".join([{pair.first: "first", pair.second: "second"}.get(better, better), *rest])
 
 
 _EQUAL = {"tau": "τ", "dimensionality": "features"}
