@@ -261,7 +261,7 @@ class TestDrawing:
         ):
             panels = [figure.panels[0]._replace(title=title) for title in titles]
             axes = draw(figure._replace(panels=panels)).axes
-            assert [ax.get_title("left") for ax in axes] == printed
+            assert [ax.get_title() for ax in axes] == printed
         ticks = [label.get_text() for label in axes[0].get_xticklabels()]
         assert ticks == ["1", "100", "10⁴"]
 

@@ -144,11 +144,12 @@ def _packaged_figures() -> set[str]:
     """Return the identifiers of the figures of the package's references, and F5, which compares all references."""
     from pppca_bench.references.reference import own_references
 
-    return {"F5"} | {
-        figure.id
-        for reference in own_references()
-        for figure in (*reference.figures, *reference.portraits, *reference.rankings)
-    }
+    identifiers = {"F5"}
+    for reference in own_references():
+        identifiers |= {figure.id for figure in reference.figures}
+        identifiers |= {portrait.id for portrait in reference.portraits}
+        identifiers |= {spec.id for spec in reference.rankings}
+    return identifiers
 
 
 @click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))

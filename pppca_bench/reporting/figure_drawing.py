@@ -369,8 +369,9 @@ def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
             va="center",
         )
     for verdict, shade in SHADES.items():
-        face = {"mfc": shade[0], "mec": "black", "mew": 0.5, "ms": 5.0, "fillstyle": "full"}
-        ax.plot([], [], "s", **face, label=verdict)
+        ax.plot(
+            [], [], "s", mfc=shade[0], mec="black", mew=0.5, ms=5.0, fillstyle="full", label=verdict
+        )
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     ax.set_xticks(range(len(columns)), [textwrap.fill(name, 34) for name in columns], rotation=90)
     ax.set_yticks(range(len(rows)), rows)
