@@ -83,6 +83,10 @@ def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
         " looked at are reproduced.",
         "B: 1 of 1 published numbers are reproduced (100 %).",
     ]
+    third = others[-1]._replace(row="e", source="C")
+    assert headline([others[-1], third], Answers()) == [
+        "All published numbers are reproduced: B (1 numbers) and C (1 numbers)."
+    ]
     assert headline([], Answers()) == []
 
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.reporting.comparison import Comparison, render_differing, render_scores, tally
-from pppca_bench.reporting.document import EMPTY, Document, count_in_words, environment
+from pppca_bench.reporting.document import EMPTY, Document, count_in_words, environment, listed
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import NO_ANSWERS, Answers
 from pppca_bench.reporting.ranking import Ranking
@@ -94,10 +94,18 @@ def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares
     """Return the main results: those of the paper, and the reproduced numbers of each source.
 
     Repeated numbers in the sources are not counted. The shares of right and wrong programs, where known, are over all
-    tables of a source.
+    tables of a source. Sources without them whose numbers are all reproduced share a sentence.
     """
-    sentences = list(answers.results)
-    for source, results in _run_results(comparisons).items():
+    sentences, sources = list(answers.results), _run_results(comparisons)
+    whole = [
+        source
+        for source, results in sources.items()
+        if not by_source(shares).get(source) and _count(results, "reproduced") == len(results)
+    ]
+    joined = whole if len(whole) > 1 else []
+    for source, results in sources.items():
+        if source in joined:
+            continue
         n_reproduced, n_differing = _count(results, "reproduced"), _count(results, "differs")
         programs = by_source(shares).get(source, {})
         percent = f"{100.0 * n_reproduced / len(results):.0f} %"
@@ -111,6 +119,9 @@ def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares
                 f"; {n} of the {len(unseen)} that no search for settings looked at are reproduced"
             )
         sentences.append(f"{text}.")
+    if joined:
+        texts = [f"{source} ({len(sources[source]):,} numbers)" for source in joined]
+        sentences.append(f"All published numbers are reproduced: {listed(texts)}.")
     return sentences
 
 
