@@ -369,7 +369,7 @@ def test_render_writes_valid_links_and_the_verdicts_between_the_marks_of_a_page(
         f"page.md: expected two lines {mark.strip()}, got 1 of them. The table goes between them."
     )
     assert said in printed("render", "--results", folder, "--verdicts", page, code=2)
-    no_figure = "Error: no figure 'F55' in these results: expected one of F5, F6, F7.\n"
+    no_figure = "Error: no figure 'F55' in these results: expected one of F5, F6, F7 (did you mean 'F5'?).\n"
     assert printed("figures", "F55", "--results", recorded, code=2) == no_figure
 
 
