@@ -97,19 +97,19 @@ def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares
     tables of a source. Sources without them whose numbers are all reproduced share a sentence.
     """
     sentences, sources = list(answers.results), _run_results(comparisons)
+    programs = by_source(shares)
     whole = [
         source
         for source, results in sources.items()
-        if not by_source(shares).get(source) and _count(results, "reproduced") == len(results)
+        if not programs.get(source) and _count(results, "reproduced") == len(results)
     ]
     joined = whole if len(whole) > 1 else []
     for source, results in sources.items():
         if source in joined:
             continue
         n_reproduced, n_differing = _count(results, "reproduced"), _count(results, "differs")
-        programs = by_source(shares).get(source, {})
         percent = f"{100.0 * n_reproduced / len(results):.0f} %"
-        share = "; ".join([percent, *_program_texts(programs)])
+        share = "; ".join([percent, *_program_texts(programs.get(source, {}))])
         text = f"{source}: {n_reproduced:,} of {len(results):,} published numbers are reproduced ({share})"
         text += f" and {n_differing:,} differ" if n_differing else ""
         unseen = [item for item in results if not item.searched]
@@ -142,9 +142,9 @@ def _count(results: Sequence[Comparison], verdict: Verdict) -> int:
 
 def sources_document(comparisons: Sequence[Comparison], shares: Shares = ()) -> Document:
     """Return how near our numbers are to each source, and what right and wrong programs would get."""
-    rows = []
+    rows, of_sources = [], by_source(shares)
     for source, results in _run_results(comparisons).items():
-        programs = dict(by_source(shares).get(source, {}))
+        programs = dict(of_sources.get(source, {}))
         right = programs.pop(RIGHT, None)
         rows.append(
             [
