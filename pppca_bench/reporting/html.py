@@ -90,7 +90,7 @@ def render_report(
     comparisons = sorted(snapshot.comparisons, key=lambda item: item.source in shipped)
     shown, files = _chosen(snapshot, folder, names, all_own=is_own)
     own, sources = _sources(snapshot, shown, shipped)
-    advice = _recommended(store, snapshot.references, names) if is_own else []
+    advice = _recommended(store, snapshot, names) if is_own else []
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     drawn = [(figure, _image(figure)) for figure in figures]
     portraits = {layout.id for reference in snapshot.references for layout in reference.portraits}
@@ -206,13 +206,13 @@ def _scores(snapshot: Snapshot, reference: Reference) -> TableView | None:
     )
 
 
-def _recommended(
-    store: Store, references: Sequence[Reference], configs: Sequence[str]
-) -> list[str]:
-    """Return the recommendations that `pppca run` prints for each config."""
+def _recommended(store: Store, snapshot: Snapshot, configs: Sequence[str]) -> list[str]:
+    """Return the recommendations that `pppca run` prints for each config; a single config's runs are read already."""
     sentences = []
     for name in configs:
-        table = take_snapshot(store, references, [name])["X"]
+        is_read = len(configs) == 1
+        of_config = snapshot if is_read else take_snapshot(store, snapshot.references, [name])
+        table = of_config["X"]
         if isinstance(table, Table):
             config = f"{name}: " if len(configs) > 1 else ""
             sentences += [f"{config}{sentence}" for sentence in recommendations(table)]
