@@ -449,7 +449,7 @@ class TestProcess:
         # No run is done, and so no progress shown, however late the signal comes.
         (tmp_path / "long.yaml").write_text(LONG.replace("n_epochs: 1}", "n_epochs: 999999}"))
         running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path, start_new_session=True)
-        while not (tmp_path / "results" / "results.sqlite").exists():
+        while not (tmp_path / "pppca-results" / "results.sqlite").exists():
             # the workers are asked for right after it
             assert running.poll() is None
             time.sleep(0.01)

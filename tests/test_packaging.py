@@ -102,7 +102,13 @@ def test_the_wheel_has_only_the_package_the_configs_and_the_data(built):
         for path in (ROOT / "pppca_bench").rglob("*")
         if path.is_file()
     }
-    outside = ("configs/*.yaml", "data/*.tar.xz", "data/uci/*.csv.xz", "data/README.md")
+    outside = (
+        "configs/*.yaml",
+        "data/*.tar.xz",
+        "data/uci/*.csv.xz",
+        "data/README.md",
+        "CITATION.cff",
+    )
     expected = {name for name in sources if "__pycache__" not in name}
     expected |= {
         f"pppca_bench/{path.relative_to(ROOT).as_posix()}"
