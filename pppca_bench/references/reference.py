@@ -226,11 +226,15 @@ def _check_selector(
 
 
 def _check_quantities(names: Iterable[str], measured: Collection[str], where: str) -> None:
-    """Raise OwnDataError for a quantity that neither the package nor any of the done runs measures."""
+    """Raise OwnDataError for a quantity that neither the package nor any of the done runs measures.
+
+    Choice: a cell without done runs may show a measure of its own, unless its name is nearly that of a known quantity.
+    """
     known = {*QUANTITIES, *MEASURES, *SIZES, *measured}
-    for name in names if measured else ():
-        if name not in known:
-            hint = nearest(name, known) or f": they have {', '.join(sorted(measured))}"
+    for name in names:
+        hint = nearest(name, known)
+        if name not in known and (measured or hint):
+            hint = hint or f": they have {', '.join(sorted(measured))}"
             raise OwnDataError(
                 f"{where}: expected quantities that its runs measure, got {name!r}{hint}."
             )

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
@@ -123,7 +124,15 @@ def _curve_figure(
         curves, absent = list[pd.DataFrame](), list[str]()
         for label, selector in selectors.items():
             stored = _histories(results, store, selector, layout.configs or reference.configs)
-            if histories := [history for history in stored if layout.quantity in history]:
+            histories = [history for history in stored if layout.quantity in history]
+            if stored and not histories:
+                where = ", ".join(filter(None, (f"figure {layout.id}", title, label)))
+                known = sorted(set().union(*stored))
+                raise OwnDataError(
+                    f"{reference.name}/reference.yaml: {where}: expected learning curves that its runs have"
+                    f" ({', '.join(known)}), got {layout.quantity!r}{nearest(layout.quantity, known)}."
+                )
+            if histories:
                 name = title_of(selector.method) if label == selector.method else label
                 curves += _curves(layout, name, histories, facts[selector.problem])
             else:
