@@ -50,10 +50,11 @@ def test_slowness_and_badness_are_relative_to_the_best_criterion_of_each_run():
     ]
 
 
-def test_the_interval_of_the_badness_is_1_96_standard_errors():
+def test_the_interval_of_the_badness_is_by_students_t():
     own = criteria(stops(results_of_criteria()))
-    # The standard deviation of 2 and 1 is √½, so that the standard error of their mean is ½.
-    assert own.loc["GL_1", "high"] == pytest.approx(1.5 + 0.98)
+    # The standard deviation of 2 and 1 is √½, so that the standard error of their mean is ½;
+    # the quantile of Student's t with one degree of freedom is 12.706.
+    assert own.loc["GL_1", "high"] == pytest.approx(1.5 + 12.7062 / 2.0, abs=1e-4)
     assert own.loc["GL_1", "low"] == pytest.approx(1.5 - 0.98)
 
 

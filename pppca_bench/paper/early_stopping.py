@@ -12,6 +12,7 @@ import pandas as pd
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.snapshot import Snapshot
+from pppca_bench.reporting.statistics import summarise
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell
 from pppca_bench.store.database import Store
@@ -87,9 +88,9 @@ def criteria(frame: pd.DataFrame) -> pd.DataFrame:
     ``best_for_its_time``: whether no criterion that is as fast has less badness.
     """
     groups = frame.assign(good=frame["badness"] == 1.0).groupby("criterion", sort=False)
-    own = groups[["slowness", "badness", "good"]].mean().assign(n=groups.size())
-    reach = 1.96 * groups["badness"].std() / np.sqrt(own["n"])
-    own["low"], own["high"] = own["badness"] - reach, own["badness"] + reach
+    own = groups[["slowness", "good"]].mean()
+    badness = {name: summarise(values.to_list())._asdict() for name, values in groups["badness"]}
+    own = own.join(pd.DataFrame.from_dict(badness, "index").rename(columns={"mean": "badness"}))
     own["good"] *= 100.0
     own["best_for_its_time"] = [
         bool(own.loc[own["slowness"] <= row["slowness"], "badness"].min() >= row["badness"])

@@ -390,9 +390,10 @@ _DRAW: Mapping[str, Callable[[Panel, Axes, Styles, Figure], None]] = {
 
 
 def _align(figure: Figure, drawing: Drawing, n_columns: int) -> None:
-    """Give panels the scale of all means, with labels at the outer axes alone."""
+    """Give panels the scale of all means, a single panel that of its bands, with labels at the outer axes alone."""
     axes, data = drawing.axes, pd.concat([panel.data for panel in figure.panels])
-    low, high = data["mean"].min(), data["mean"].max()
+    ends = ["mean", "low", "high"] if len(axes) == 1 else ["mean"]
+    low, high = data[ends].min().min(), data[ends].max().max()
     if figure.panels[0].kind == "points":
         ratios = data["mean"] / data["published"]
         known = [1.0, *ratios[(ratios > 0.0) & (data["published"] > 0.0)]]
