@@ -38,7 +38,7 @@ def init(folder: Path, force: bool) -> None:
             n_kept += 1
     kept = f", {n_kept} existing files kept (--force overwrites them)" if n_kept else ""
     click.echo(f"{folder}: {n_written} files written{kept}.")
-    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (about a minute).")
+    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (10 to 60 seconds).")
     click.echo(
         "Or copy a config, change its `name`, edit it and run it. Results go to ./pppca-results (--results)."
     )
