@@ -14,7 +14,7 @@ from stored_runs import cell_of, results_of, run_of
 from pppca_bench.references.reference import read_reference
 from pppca_bench.references.selection import Formula
 from pppca_bench.reporting.comparison import compare
-from pppca_bench.reporting.statistics import summarise, summary_by
+from pppca_bench.reporting.statistics import summarise
 from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.runs import Selector, StoredRun
 
@@ -52,14 +52,14 @@ def test_a_ratio_to_0_is_undefined():
 
 def test_the_median_has_the_standard_error_of_normal_values():
     values = norm.ppf((np.arange(1000) + 0.5) / 1000).tolist()
-    own = summary_by("median", values)
+    own = summarise(values, "median")
     assert own.mean == statistics.median(values)
     assert own.sd == pytest.approx(math.sqrt(math.pi / 2.0), rel=0.02)
     assert own.high - own.mean == pytest.approx(own.mean - own.low)
 
 
 def test_a_share_of_all_repeats_has_an_error():
-    own = summary_by("share", [100.0] * 16)
+    own = summarise([100.0] * 16, "share")
     assert (own.mean, own.n) == (100.0, 16)
     assert own.sd == pytest.approx(100.0 * math.sqrt(0.9 * 0.1))
 
@@ -67,11 +67,11 @@ def test_a_share_of_all_repeats_has_an_error():
 @pytest.mark.parametrize("more", [False, True])
 def test_the_best_is_that_of_all_subsets(more):
     values, best = [3.0, 1.0, 4.0, 1.5], max if more else min
-    own = summary_by("best", values, best_of=2, more_is_better=more)
+    own = summarise(values, "best", best_of=2, more_is_better=more)
     assert own.mean == pytest.approx(statistics.fmean(map(best, itertools.combinations(values, 2))))
     draws = [best(pair) for pair in itertools.product(values, repeat=2)]
     assert own.sd == pytest.approx(math.sqrt(2.0) * statistics.pstdev(draws))
-    assert summary_by("best", values, best_of=9, more_is_better=more).mean == best(values)
+    assert summarise(values, "best", best_of=9, more_is_better=more).mean == best(values)
 
 
 ROW = {"key": "errors", "runs": {"method": "pca"}}

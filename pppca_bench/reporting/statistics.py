@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from pppca_bench.quantities import DECIMALS
 from pppca_bench.runs import Names
@@ -35,21 +35,12 @@ class Summary(NamedTuple):
     high: float
 
 
-def summarise(values: Sequence[float]) -> Summary:
-    """Summarise the values of a quantity in at least one repeat."""
-    n = len(values)
-    mean = math.fsum(values) / n
-    if n == 1:
-        return Summary(mean, math.nan, 1, math.nan, math.nan)
-    sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    if largest := max(map(abs, values)):
-        sd = round(sd, _DIGITS - math.ceil(math.log10(largest)))
-    half = student_t(0.975, n - 1) * sd / math.sqrt(n)
-    return Summary(mean, sd, n, mean - half, mean + half)
-
-
-def summary_by(
-    statistic: str, values: Sequence[float], *, best_of: int = 1, more_is_better: bool = False
+def summarise(
+    values: Sequence[float],
+    statistic: str = "mean",
+    *,
+    best_of: int = 1,
+    more_is_better: bool = False,
 ) -> Summary:
     """Summarise at least one value by their mean, median, share of 100 among 0 and 100, or best.
 
@@ -60,9 +51,13 @@ def summary_by(
     replacement has a deviation s, as a single published best has; our mean has the standard error s √(best_of / n).
     """
     n, mean = len(values), math.fsum(values) / len(values)
-    if n == 1 or statistic == "mean":
-        return summarise(values)
-    if statistic == "median":
+    if n == 1:
+        return Summary(mean, math.nan, 1, math.nan, math.nan)
+    if statistic == "mean":
+        sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+        if largest := max(map(abs, values)):
+            sd = round(sd, _DIGITS - math.ceil(math.log10(largest)))
+    elif statistic == "median":
         mean = statistics.median(values)
         low, high = np.quantile(values, [0.5 - 0.5 / math.sqrt(n), 0.5 + 0.5 / math.sqrt(n)])
         sd = 0.5 * float(high - low) * math.sqrt(n)
@@ -213,25 +208,17 @@ def signed_rank(differences: Sequence[float]) -> PairedTest:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p values with Holm's correction (1979); nan stays nan and does not count."""
-    p, order, adjusted = _sorted_p(p_values)
-    adjusted[order] = np.minimum(
-        1.0, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
-    )
-    return list(adjusted.tolist())
+    p = pd.Series(p_values, dtype=float)
+    known = p.dropna().sort_values()
+    adjusted = (known * np.arange(len(known), 0, -1)).cummax().clip(upper=1.0)
+    return adjusted.reindex(p.index).tolist()
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Return p values with the correction of Benjamini and Hochberg; nan stays nan and does not count."""
-    p, order, adjusted = _sorted_p(p_values)
-    order = order[::-1]
-    adjusted[order] = np.minimum.accumulate(p[order] * len(order) / np.arange(len(order), 0, -1))
-    return list(adjusted.tolist())
+    from scipy.stats import false_discovery_control
 
-
-def _sorted_p(
-    p_values: Sequence[float],
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return p values, the order of those that are known, and an array of nan for the corrected values."""
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]
-    return p, order, np.full(len(p), math.nan)
+    p = pd.Series(p_values, dtype=float)
+    known = p.dropna()
+    adjusted = pd.Series(false_discovery_control(known), known.index)
+    return adjusted.reindex(p.index).tolist()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.quantities import QUANTITIES, described
 from pppca_bench.references.selection import Formula
-from pppca_bench.reporting.statistics import Summary, summarise_values, summary_by
+from pppca_bench.reporting.statistics import Summary, summarise, summarise_values
 from pppca_bench.runs import PROBLEM_AND_METHOD, Cell, Names, Selector, grouped, selections
 from pppca_bench.store.columns import DONE, FAILED, RUN_COLUMNS, CellRow, read_measures
 
@@ -165,9 +165,9 @@ class CombinedRuns(CellRuns):
     def summarise(self, values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
         """Summarise quantities by the statistic of the formula, given their values by repeat."""
         return {
-            name: summary_by(
-                self.formula.statistic,
+            name: summarise(
                 list(own.values()),
+                self.formula.statistic,
                 best_of=self.formula.best_of,
                 more_is_better=described(name).more_is_better,
             )
