@@ -30,11 +30,11 @@ def runs(*errors: float | str | None, of: Cell | None = None) -> list[StoredRun]
 
 
 def mean_error(results: Results, selector: Selector = CENTRED, configs: Names = ()) -> float | None:
-    return results.summary(selector, configs).mean(ERROR)
+    return results.repeats(selector, configs).mean(ERROR)
 
 
 def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
-    found = results_of(runs(1.0, 2.0, "Traceback", None)).summary(CENTRED)
+    found = results_of(runs(1.0, 2.0, "Traceback", None)).repeats(CENTRED)
     assert {name: (own.mean, own.n) for name, own in found.quantities.items()} == {
         ERROR: (1.5, 2),
         "dimensionality": (3.5, 2),
@@ -45,7 +45,7 @@ def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
 
 def test_a_cell_without_completed_runs_has_no_quantities():
     for planned, counts in ((runs("Traceback", None), (2, 1)), ([], (0, 0))):
-        found = results_of(planned).summary(CENTRED)
+        found = results_of(planned).repeats(CENTRED)
         assert (found.quantities, found.settings, found.n_planned, found.n_failed) == (
             {},
             "",
@@ -86,7 +86,7 @@ class TestSelection:
     def test_settings_are_never_mixed_whatever_the_order_of_plans(self):
         plans = {"a": self.OURS, "b": self.OTHER}
         for results in (results_by_config(plans), results_by_config(dict(reversed(plans.items())))):
-            assert results.summary(CENTRED) is NO_RUNS
+            assert results.repeats(CENTRED) is NO_RUNS
             assert set(results.matching(CENTRED)) == {cell(), SLOW}
             errors = [
                 mean_error(results, configs=configs)
@@ -97,7 +97,7 @@ class TestSelection:
     def test_a_config_has_the_repeats_alone_that_it_asks_for(self):
         results = results_by_config({"a": self.OURS[:2], "b": self.OURS})
         assert [
-            results.summary(CENTRED, configs).n_planned for configs in (("a",), ("b",), ())
+            results.repeats(CENTRED, configs).n_planned for configs in (("a",), ("b",), ())
         ] == [2, 3, 3]
         assert results.cells[cell()].configs == {"a", "b"}
 
@@ -106,7 +106,7 @@ class TestSelection:
     )
     def test_runs_on_other_data_and_of_other_versions_are_settings_of_their_own(self, other):
         assert (
-            results_by_config({"a": self.OURS, "b": runs(9.0, of=other)}).summary(CENTRED)
+            results_by_config({"a": self.OURS, "b": runs(9.0, of=other)}).repeats(CENTRED)
             is NO_RUNS
         )
 
@@ -154,8 +154,8 @@ def test_the_selection_of_a_cell_takes_its_runs_alone():
     results = results_by_config({"a": planned, "b": planned[:1]})
     for own in cells:
         source = results.source(own, ("a",))
-        taken = parse_filter([source.selection])
+        taken = parse_filter([source.only])
         assert [other for other in cells if taken.matches(other)] == [own]
         assert (source.config, source.versions) == ("a", f"{own.method} 1")
     alone = results.source(cells[0], ("none", "b"))
-    assert (alone.config, alone.only) == ("b", {"problem": "iris", "method": "dgha"})
+    assert (alone.config, alone.only) == ("b", "problem=iris,method=dgha")

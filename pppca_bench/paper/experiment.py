@@ -197,7 +197,7 @@ def runs_of_method(
     method = settings.pop("method", None)
     of_method = (cell for cell in results.cells if cell.method == method)
     runs = {
-        name: results.summary(Selector(name, str(method), tuple(settings.items())), configs)
+        name: results.repeats(Selector(name, str(method), tuple(settings.items())), configs)
         for name in dict.fromkeys(cell.problem for cell in of_method)
     }
     return {name: own for name, own in runs.items() if own.n_planned}

@@ -193,7 +193,7 @@ def _histories(
     results: Results, store: Store, selector: Selector, configs: Names, *, first_alone: bool = False
 ) -> list[Mapping[str, NDArray[Any]]]:
     """Return the histories of the completed runs of a cell, or only of its first completed run."""
-    done = results.summary(selector, configs).of_done("key").tolist()
+    done = results.repeats(selector, configs).of_done("key").tolist()
     return list(store.histories(done[:1] if first_alone else done).values())
 
 

@@ -157,7 +157,7 @@ def _differences(
 
 
 def _origin(source: CellSource) -> Origin:
-    command = ["pppca", "run", source.config, "--only", source.selection, "--fresh"]
+    command = ["pppca", "run", source.config, "--only", source.only, "--fresh"]
     versions = f"{source.versions}; " if source.versions else ""
     return Origin(source.config, shlex.join(command), f"{versions}data {source.data_sha256[:12]}")
 

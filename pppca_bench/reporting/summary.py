@@ -209,19 +209,14 @@ def split_by_cell(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> dict[Cel
 class CellSource(NamedTuple):
     """Provenance of a table cell.
 
-    Name of a config that plans its runs, settings that select them as in ``pppca run --only``, versions of the
-    algorithms, such as ``"dgha 3, rprop 2"``, and digest of the problem's data.
+    Name of a config that plans its runs, settings that select them, as ``pppca run --only`` takes them, versions of
+    the algorithms, such as ``"dgha 3, rprop 2"``, and digest of the problem's data.
     """
 
     config: str
-    only: Mapping[str, str]
+    only: str
     versions: str
     data_sha256: str
-
-    @property
-    def selection(self) -> str:
-        """Return the settings as ``pppca run --only`` takes them."""
-        return ",".join(f"{name}={value}" for name, value in self.only.items())
 
 
 class Results:
@@ -233,15 +228,16 @@ class Results:
         In the order of the tables.
     matching : function of a Selector and, optionally, a tuple of configs
         The cells that the selector matches and that some of the configs (all by default) ask for.
-    summary : function of the same arguments
-        The runs of the only cell that matches, as far as the configs ask for them; `NO_RUNS` for none or several cells.
-        These functions are cached, since several tables call them.
+    repeats : function of a Selector or Formula and, optionally, a tuple of configs
+        The runs of the only cell that matches, as far as the configs ask for them, combined by a formula; `NO_RUNS` if
+        a part of the selection matches none or several cells. These functions are cached, since several tables call
+        them.
     """
 
     def __init__(self, cells: Mapping[Cell, CellRuns]) -> None:
         self.cells = cells
         self._by_method = grouped(cells, PROBLEM_AND_METHOD)
-        self.matching, self.summary = cache(self._matching), cache(self._summary)
+        self.matching, self.repeats = cache(self._matching), cache(self._repeats)
         self._selections = cache(lambda config: selections(self.of_config(config)))
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
@@ -259,23 +255,20 @@ class Results:
             and (not configs or not self.cells[cell].configs.isdisjoint(configs))
         ]
 
-    def _summary(self, selector: Selector, configs: Names = ()) -> CellRuns:
-        cells = self.matching(selector, configs)
+    def _repeats(self, selection: Selector | Formula, configs: Names = ()) -> CellRuns:
+        if isinstance(selection, Formula):
+            parts = [self.repeats(selector, configs) for selector in selection.parts]
+            return NO_RUNS if NO_RUNS in parts else CombinedRuns(selection, parts)
+        cells = self.matching(selection, configs)
         if len(cells) != 1:
             return NO_RUNS
         runs = self.cells[cells[0]]
         return runs.asked_by(configs) if configs else runs
 
-    def repeats(self, selection: Selector | Formula, configs: Names = ()) -> CellRuns:
-        """Return the runs of a selection; `NO_RUNS` if a part of it matches none or several cells."""
-        parts = [self.summary(selector, configs) for selector in selection.parts]
-        if isinstance(selection, Selector) or NO_RUNS in parts:
-            return parts[0] if len(parts) == 1 else NO_RUNS
-        return CombinedRuns(selection, parts)
-
     def source(self, cell: Cell, configs: Names = ()) -> CellSource:
         """Return the provenance of the runs of a cell; of several configs that plan them, the first given config."""
         planning = self.cells[cell].configs
         config = next(name for name in (*configs, *sorted(planning)) if name in planning)
+        only = ",".join(f"{name}={value}" for name, value in self._selections(config)[cell].items())
         versions = ", ".join(f"{name} {version}" for name, version in cell.algorithms)
-        return CellSource(config, self._selections(config)[cell], versions, cell.data_sha256)
+        return CellSource(config, only, versions, cell.data_sha256)

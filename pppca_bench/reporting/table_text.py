@@ -94,7 +94,7 @@ def records(table: Table) -> list[dict[str, object]]:
     """Return a record for each number of a table; None for missing values."""
     listed, unknown = [], dict.fromkeys(CellSource._fields)
     for cell in table.cells.values():
-        source = cell.source._asdict() | {"only": cell.source.selection} if cell.source else unknown
+        source = cell.source._asdict() if cell.source else unknown
         for quantity in (*cell.shows, *table.also, *table.notes):
             ours, published = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
             if ours.n or published or cell.runs.n_planned:
