@@ -8,43 +8,56 @@ as *not compared*.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
 from pppca_bench.quantities import SIZES
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Rule
-from pppca_bench.reporting.document import EMPTY, SIGNED, Document, none_if_nan, printed
+from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.document import Document, in_json, none_if_nan, record_text
 from pppca_bench.reporting.escapes import in_markdown
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdicts import VERDICTS, Contrast, Verdict, contrast, verdicts
-from pppca_bench.runs import Names, grouped
+from pppca_bench.runs import grouped
 
 Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""
 
-SCORE_HEADERS = (
-    "score",
-    "cells",
-    "run",
-    "mean",
-    "worst",
-    "unit",
-    "target",
-    "within",
-    "target",
-    "met",
+_COLUMNS = {
+    "table": "{table}",
+    "row": "{row}",
+    "column": "{column}",
+    "quantity": "{quantity}",
+    "published": "{published}",
+    "ours": "{mean:.2f}",
+    "sd": "{sd:.2f}",
+    "n": "{n}",
+    "diff": "{difference:+.2f}",
+    "95 % interval": "{low:+.2f} to {high:+.2f}",
+    "margin": "{margin:.2f}",
+    "relative": "{relative:+.0f} %",
+    "verdict": "{verdict}",
+    "note": "{note}",
+}
+SCORE_COLUMNS = (
+    ("score", "{name}"),
+    ("cells", "{n_cells}"),
+    ("run", "{n_run}"),
+    ("mean", "{score:.3f}"),
+    ("worst", "{worst:.3f}"),
+    ("unit", "{unit}"),
+    ("target", "{target:.3f}"),
+    ("within", "{share:.0f} %"),
+    ("target", "{share_target:.0f} %"),
+    ("met", "{met}"),
 )
-COMPARISON_HEADERS = (
-    *("table", "row", "column", "quantity", "published"),
-    *("ours", "sd", "n", "diff", "95 % interval", "margin", "relative", "verdict", "note"),
-)
+"""Columns of grids, as in `Document.of_records`."""
 
 
 class Comparison(NamedTuple):
@@ -73,15 +86,6 @@ class Comparison(NamedTuple):
     source: str = ""  # title of the reference
 
     @property
-    def relative(self) -> float | None:
-        """Return the difference as a share of the published number; None without a difference, or for 0."""
-        return (
-            None
-            if self.difference is None or not self.published
-            else self.difference / abs(self.published)
-        )
-
-    @property
     def is_result(self) -> bool:
         """Return whether the number counts as a result: neither a repetition, nor a data set's size, nor only cited."""
         return not self.same_as and self.quantity not in SIZES and self.verdict != "not compared"
@@ -89,7 +93,7 @@ class Comparison(NamedTuple):
     @property
     def first_place(self) -> str:
         """Return the place of the first number for the same runs."""
-        return self.same_as or f"{self.table}, {self.row}, {self.column}"
+        return self.same_as or ", ".join(self.place[:3])
 
     @property
     def place(self) -> Place:
@@ -99,67 +103,56 @@ class Comparison(NamedTuple):
 
 def compare(tables: Iterable[Table]) -> list[Comparison]:
     """Compare every published number of the tables, in their order."""
-    first = dict[tuple[object, ...], str]()
-    comparisons = [item for table in tables for item in (*_compared(table, first), *_noted(table))]
+    first, comparisons = dict[tuple[object, ...], str](), list[Comparison]()
+    for table in tables:
+        if table.reference:
+            comparisons += _compared(table, table.reference, first)
     seen = {(item.first_place, item.quantity) for item in comparisons if item.searched}
     return [
         item._replace(searched=(item.first_place, item.quantity) in seen) for item in comparisons
     ]
 
 
-def _compared(table: Table, first: dict[tuple[object, ...], str]) -> list[Comparison]:
-    """Compare the published numbers in the cells of a table; ``first`` collects the first place of each number."""
-    reference = table.reference
-    contrasts, items = dict[Place, Contrast](), list[Comparison]()
+def _compared(
+    table: Table, reference: Reference, first: dict[tuple[object, ...], str]
+) -> list[Comparison]:
+    """Compare the published numbers in the cells of a table; ``first`` collects the first place of each number.
+
+    The numbers of its notes, which belong to no single cell, come last.
+    """
+    contrasts, items = list[Contrast](), list[Comparison]()
     for cell in table.cells.values():
-        label = f"{table.id}, {cell.row}, {cell.column}"
+        place = table.id, cell.row, cell.column
+        label = ", ".join(place)
         runs = cell.runs.settings or cell.selector or label
         problems = [part.problem for part in cell.selector.parts] if cell.selector else []
         for quantity, theirs in cell.published.items():
             ours, rule = cell.ours.get(quantity), rule_of(table, cell, quantity)
             earlier = first.setdefault((*problems, runs, quantity), label)
             item = Comparison(
-                *(table.id, cell.row, cell.column, quantity, theirs.value),
+                *(*place, quantity, theirs.value),
                 verdict="not run" if rule else "not compared",
                 same_as="" if earlier == label else earlier,
                 searched=any(
-                    seen.includes(table.id, cell.row, cell.column) and quantity in seen.quantities
-                    for seen in (reference.searched if reference else ())
+                    seen.includes(*place) and quantity in seen.quantities
+                    for seen in reference.searched
                 ),
-                source=reference.title if reference else "",
+                source=reference.title,
             )
             if rule and ours:
-                against = contrasts[item.place] = contrast(theirs, ours, rule)
-                low, high, margin, p = map(none_if_nan, against[1:5])
-                item = item._replace(
-                    mean=ours.mean,
-                    sd=none_if_nan(ours.sd),
-                    n=ours.n,
-                    difference=against.difference,
-                    low=low,
-                    high=high,
-                    margin=margin,
-                    p=p,
-                )
+                contrasts.append(contrast(theirs, ours, rule))
+                names = ("mean", "sd", "n", "difference", "low", "high", "margin", "p")
+                values: Any = map(none_if_nan, (*ours[:3], *contrasts[-1][:5]))
+                item = item._replace(**dict(zip(names, values, strict=True)))
             items.append(item)
-    judged = dict(zip(contrasts, verdicts(list(contrasts.values())), strict=True))
-    return [item._replace(verdict=judged.get(item.place, item.verdict)) for item in items]
-
-
-def _noted(table: Table) -> Iterator[Comparison]:
-    """Yield the numbers of the notes of a table, which belong to no single cell."""
-    if table.reference:
-        for place, numbers in table.reference.numbers.items():
-            for quantity in (
-                name for name in numbers if place[0] == table.id and name in table.notes
-            ):
-                yield Comparison(
-                    *place,
-                    quantity,
-                    numbers[quantity].value,
-                    verdict="not compared",
-                    source=table.reference.title,
-                )
+    judged = iter(verdicts(contrasts))
+    cited = [
+        Comparison(*place, name, number.value, verdict="not compared", source=reference.title)
+        for place, published in reference.numbers.items()
+        for name, number in published.items()
+        if place[0] == table.id and name in table.notes
+    ]
+    return [*(item._replace(verdict=next(judged)) if item.n else item for item in items), *cited]
 
 
 def rule_of(table: Table, cell: TableCell, quantity: str) -> Rule | None:
@@ -273,7 +266,7 @@ def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = Tru
     Without ``show_all`` a last line counts the numbers without runs; JSON has them in any case.
     """
     if form == "json":
-        return in_json(item._asdict() for item in comparisons)
+        return in_json([item._asdict() for item in comparisons])
     shown = [item for item in comparisons if show_all or item.n]
     text = f"{_comparison_grid(shown, form)}\n\n{tally(comparisons)}"
     n_left = len(comparisons) - len(shown)
@@ -336,51 +329,29 @@ def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Docume
     """Render the results of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
     scored = scores(tables, documents)
     if form == "json":
-        return in_json(score._asdict() for score in scored)
-    return text_grid(score_rows(scored), SCORE_HEADERS, form)
+        return in_json([score._asdict() for score in scored])
+    return text_grid(SCORE_COLUMNS, score_records(scored), form)
 
 
-def score_rows(scored: Sequence[Score]) -> list[Names]:
-    """Return scores as rows below `SCORE_HEADERS`, as printed."""
-    rows = []
-    for score in scored:
-        shares = [
-            EMPTY if share is None else f"{100.0 * share:.0f} %"
-            for share in (score.share, score.share_target)
-        ]
-        distances = (
-            printed(score.score, ".3f"),
-            printed(score.worst, ".3f"),
-            score.unit,
-            printed(score.target, ".3f"),
-        )
-        met = {True: "yes", False: "no", None: EMPTY}[score.met]
-        rows.append((score.name, str(score.n_cells), str(score.n_run), *distances, *shares, met))
-    return rows
+def score_records(scored: Sequence[Score]) -> list[dict[str, Any]]:
+    """Return scores as records of `SCORE_COLUMNS`, with shares in percent."""
+    met = {True: "yes", False: "no", None: None}
+    records = [score._asdict() | {"met": met[score.met]} for score in scored]
+    for record in records:
+        for name in ("share", "share_target"):
+            record[name] = None if record[name] is None else 100.0 * record[name]
+    return records
 
 
 def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
-    rows = []
+    records = []
     for item in comparisons:
-        interval = (
-            EMPTY
-            if item.low is None
-            else f"{printed(item.low, SIGNED)} to {printed(item.high, SIGNED)}"
-        )
-        difference = printed(item.difference, SIGNED)
-        relative = EMPTY if item.relative is None else f"{printed(100.0 * item.relative, '+.0f')} %"
-        margin = printed(item.margin, ".2f")
-        ours = (
-            printed(item.mean, ".2f"),
-            printed(item.sd, ".2f"),
-            str(item.n),
-            difference,
-            interval,
-            margin,
-            relative,
-        )
-        rows.append((*item.place, f"{item.published:g}", *ours, item.verdict, _note(item)))
-    return text_grid(rows, COMPARISON_HEADERS, form)
+        relative = None
+        if item.difference is not None and item.published:
+            relative = 100.0 * (item.difference / abs(item.published))
+        more = {"published": f"{item.published:g}", "relative": relative, "note": _note(item)}
+        records.append(item._asdict() | more)
+    return text_grid(_COLUMNS.items(), records, form)
 
 
 def _note(item: Comparison) -> str:
@@ -394,19 +365,13 @@ def _note(item: Comparison) -> str:
     return "; ".join(note for note, applies in notes.items() if applies)
 
 
-def text_grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) -> str:
-    """Return rows of texts below their headers as ``terminal`` or ``markdown`` text."""
+def text_grid(
+    columns: Collection[tuple[str, str]], records: Iterable[Mapping[str, object]], form: str
+) -> str:
+    """Return records below headers as ``terminal`` or ``markdown`` text; columns are as in `Document.of_records`."""
+    rows = [[record_text(template, record) for _, template in columns] for record in records]
     if form == "markdown":
         rows = [list(map(in_markdown, row)) for row in rows]
-    return tabulate(
-        rows, headers, tablefmt="github" if form == "markdown" else "simple", disable_numparse=True
-    )
-
-
-def in_json(records: Iterable[Mapping[str, object]]) -> str:
-    """Return records as JSON, with null for an infinite number."""
-    finite = [
-        {name: None if value == math.inf else value for name, value in record.items()}
-        for record in records
-    ]
-    return json.dumps(finite, indent=1, ensure_ascii=False)
+    layout = "github" if form == "markdown" else "simple"
+    headers = [header for header, _ in columns]
+    return tabulate(rows, headers, tablefmt=layout, disable_numparse=True)

@@ -221,7 +221,7 @@ def render_documents(documents: Sequence[Document], form: Format) -> str:
     if form == "csv":
         return _csv(records)
     if form == "json":
-        return f"{json.dumps(records, indent=1, ensure_ascii=False)}\n"
+        return f"{in_json(records)}\n"
     return "\n\n".join(_render(document, form) for document in documents)
 
 
@@ -283,6 +283,12 @@ def environment(*, autoescape: bool = False) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def in_json(value: object) -> str:
+    """Return a value as JSON, with null for numbers that are infinite or nan."""
+    finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    return json.dumps(finite, indent=1, ensure_ascii=False)
 
 
 def ten_digits(value: object) -> object:

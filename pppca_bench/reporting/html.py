@@ -14,7 +14,7 @@ from pppca_bench.errors import StoreError
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.references.reference import Reference, own_references
-from pppca_bench.reporting.comparison import SCORE_HEADERS, Comparison, Place, score_rows, scores
+from pppca_bench.reporting.comparison import SCORE_COLUMNS, Comparison, Place, score_records, scores
 from pppca_bench.reporting.document import Document, environment, listed
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, to_images
@@ -197,13 +197,10 @@ def _scores(snapshot: Snapshot, reference: Reference) -> TableView | None:
     """Return the scores of a source that were run; None without any."""
     means = [table for table in snapshot.of_means if table.reference is reference]
     texts = [table for table in snapshot.of_texts if snapshot.sources.get(table.id) is reference]
-    rows = score_rows([score for score in scores(means, texts) if score.n_run])
+    records = score_records([score for score in scores(means, texts) if score.n_run])
     title = "Distance from the published numbers, by group of cells"
-    return (
-        text_view(Document(f"{reference.name}-scores", title, "", SCORE_HEADERS, rows))
-        if rows
-        else None
-    )
+    document = Document.of_records(f"{reference.name}-scores", title, SCORE_COLUMNS, records)
+    return text_view(document) if records else None
 
 
 def _recommended(store: Store, snapshot: Snapshot, configs: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.quantities import ERRORS, described, error_of
-from pppca_bench.reporting.document import EMPTY, SIGNED, Document, printed, text_table
+from pppca_bench.reporting.document import EMPTY, SIGNED, Document, in_json, printed, text_table
 from pppca_bench.reporting.labels import setting_labels, settings_of
 from pppca_bench.reporting.statistics import PairedTest, corrected_t, holm, signed_rank
 from pppca_bench.reporting.summary import CellRuns
@@ -233,9 +232,7 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
     """Render comparisons as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
         compared = [pair._asdict() | {"test": pair.test._asdict()} for pair in pairs.comparisons]
-        text = json.dumps(pairs._asdict() | {"comparisons": compared})
-        record = json.loads(text, parse_constant=lambda _: None)  # JSON has no nan
-        return json.dumps(record, indent=1, ensure_ascii=False)
+        return in_json(pairs._asdict() | {"comparisons": compared})
     title = f"{described(pairs.quantity).title} on {pairs.problem}"
     parts = [f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"]
     for at, heading in TITLES.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -14,7 +13,7 @@ import pandas as pd
 
 from pppca_bench.errors import StoreError
 from pppca_bench.quantities import DECIMALS, ERRORS, described, error_of
-from pppca_bench.reporting.document import Format, text_table
+from pppca_bench.reporting.document import Format, in_json, text_table
 from pppca_bench.reporting.labels import Setting, setting_labels, settings_of
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.statistics import holm
@@ -216,7 +215,7 @@ def _pairwise_tests(
 def render(ranking: Ranking, form: Format = "terminal") -> str:
     """Render a ranking as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
-        return json.dumps(_plain(ranking), indent=1, ensure_ascii=False)
+        return in_json(_plain(ranking))
     return "\n\n".join(
         [text_table(ranking.headers, ranking_rows(ranking), form), *ranking_remarks(ranking)]
     )
