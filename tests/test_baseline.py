@@ -15,13 +15,15 @@ from pppca_bench.config.experiment import parse_config
 from pppca_bench.errors import StoreError
 from pppca_bench.quantities import SIZES, described
 from pppca_bench.reporting.baseline import (
+    Change,
     RecordedCell,
+    changes,
     differences,
     read_baseline,
     record,
+    render_changes,
     write_baseline,
 )
-from pppca_bench.reporting.changes import Change, changes, render_changes
 from pppca_bench.reporting.comparison import Place, compare
 from pppca_bench.runs import PROBLEM_AND_METHOD, RunSpec, Selector, StoredRun, grouped
 from pppca_bench.yaml_files.source import read_yaml

@@ -83,7 +83,6 @@ def compare(
     """
     from pppca_bench.reporting import baseline as recorded
     from pppca_bench.reporting import comparison
-    from pppca_bench.reporting.changes import changes, render_changes
 
     configs, tables = read_named(results, named)
     with read_store(results) as store:
@@ -100,7 +99,11 @@ def compare(
     # A number of an added reference counts, although the package's print it for the same runs.
     compared = comparison.compare(own) + comparison.compare(added)
     if against:
-        click.echo(render_changes(changes(built, recorded.read_baseline(against), repeats), form))
+        click.echo(
+            recorded.render_changes(
+                recorded.changes(built, recorded.read_baseline(against), repeats), form
+            )
+        )
     elif scores:
         counts = "" if form == "json" else f"\n\n{comparison.tally(compared)}"
         click.echo(comparison.render_scores(built, form, snapshot.of_texts) + counts)

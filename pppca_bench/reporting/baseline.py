@@ -1,4 +1,4 @@
-"""Baseline: recorded results of a full run, and the cells that differ from it.
+"""Baseline: recorded results of a full run, the cells that differ from it, and the verdicts that another seed changes.
 
 The same seeds give the same numbers on every processor, so each repeat is compared with the recorded repeat: another
 number is changed code. A cell differs, too, if it was not run, has other repeats than recorded, failed runs, other
@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
 from pppca_bench.quantities import SIZES, described
-from pppca_bench.reporting.comparison import Place
+from pppca_bench.reporting.comparison import Comparison, Place, compare, mean_difference, text_grid
+from pppca_bench.reporting.document import in_json
 from pppca_bench.reporting.summary import NO_RUNS
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.verdicts import VERDICTS
+from pppca_bench.runs import grouped
 
 FORMAT = 4
 TOLERANCE = 1e-9
@@ -28,6 +33,29 @@ _PLACE = ("table", "row", "column", "quantity")
 _FEATURES = "dimensionality"
 RECORDED_AS = {"speedup": "speedup_operations"}
 """Timings depend on the machine: the baseline records the operation count of the same runs instead."""
+
+_CHANGED = {
+    "table": "{table}",
+    "row": "{row}",
+    "column": "{column}",
+    "quantity": "{quantity}",
+    "published": "{published}",
+    "recorded": "{recorded_mean:.2f}",
+    "ours": "{mean:.2f}",
+    "verdict": "{recorded_verdict}",
+    "verdict now": "{verdict}",
+}
+_COUNTED = {
+    "table": "{table}",
+    "quantity": "{quantity}",
+    "numbers": "{n}",
+    "fell": "{fell}",
+    "rose": "{rose}",
+    "unchanged": "{unchanged}",
+    "mean of ours − published": "{mean:+.2f}",
+    "ours below": "{n_below}",
+}
+"""Columns of grids, as in `comparison.text_grid`."""
 
 
 class RecordedCell(NamedTuple):
@@ -186,3 +214,101 @@ def _recorded(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:
     if not is_named or not values or not all(map(math.isfinite, values.values())):
         raise ValueError(f"cell {cell!r}")
     return place, RecordedCell(values, cell["settings"])
+
+
+class Change(NamedTuple):
+    """Comparisons of a published number with the recorded results and with ours."""
+
+    before: Comparison
+    now: Comparison
+
+    @property
+    def direction(self) -> str:
+        """Return whether the verdict fell (from reproduced to consistent to differs), rose or is unchanged."""
+        steps = VERDICTS.index(self.now.verdict) - VERDICTS.index(self.before.verdict)
+        return "fell" if steps > 0 else "rose" if steps < 0 else "unchanged"
+
+    @property
+    def record(self) -> dict[str, object]:
+        """Return our comparison with the recorded mean and verdict."""
+        recorded = {"recorded_mean": self.before.mean, "recorded_verdict": self.before.verdict}
+        return self.now._asdict() | recorded
+
+    @property
+    def obstacle(self) -> str:
+        """Return why the comparisons cannot be compared, or ""."""
+        if not self.now.n:
+            return "without runs, or with too few"
+        if not self.before.n:
+            return "recorded with other settings, on other data, or not at all"
+        other = "recorded with another number of repeats (`--repeats N` takes the first N of them)"
+        return other if self.before.n != self.now.n else ""
+
+
+def changes(
+    tables: Sequence[Table], baseline: Mapping[Place, RecordedCell], n_repeats: int | None = None
+) -> list[Change]:
+    """Return the changes of all published results, given the first ``n_repeats`` of the baseline (all by default).
+
+    Choice: speed-ups are compared by their operation counts, as the baseline records them. Times would change verdicts
+    without another seed.
+    """
+    cells, recorded = cells_of(tables), dict[object, dict[str, Mapping[int, float]]]()
+    for place in baseline.keys() & cells.keys():
+        # a correlation needs quantities in other columns with the same runs
+        runs = place[0], cells[place].selector, baseline[place].settings
+        recorded.setdefault(runs, {})[place[3]] = first_repeats(baseline[place].values, n_repeats)
+    before, now = list[Table](), list[Table]()
+    for table in tables:
+        theirs, ours = {}, {}
+        for key, cell in table.cells.items():
+            values = recorded.get((table.id, cell.selector, cell.runs.settings), {})
+            theirs[key] = cell._replace(ours=cell.runs.summarise(values))
+            measured = {name: cell.ours[of] for name, of in RECORDED_AS.items() if of in cell.ours}
+            ours[key] = cell._replace(ours={**cell.ours, **measured})
+        before.append(table._replace(cells=theirs))
+        now.append(table._replace(cells=ours))
+    pairs = zip(compare(before), compare(now), strict=True)
+    return [Change(*pair) for pair in pairs if pair[0].is_result]
+
+
+def render_changes(every: Sequence[Change], form: str) -> str:
+    """Render the changed verdicts, and counts by table and quantity, as ``terminal`` or ``markdown`` text.
+
+    ``json`` has every number that can be compared. Raise StoreError if there is none.
+    """
+    left = grouped(every, attrgetter("obstacle"))
+    found = left.pop("", [])
+    others = [
+        f"Not compared: {len(own)} numbers {why}, such as {', '.join(own[0].now.place)}."
+        for why, own in left.items()
+    ]
+    if not found:
+        raise StoreError(
+            f"baseline: expected recorded numbers of our runs, got none. {' '.join(others)}"
+        )
+    if form == "json":
+        return in_json([change.record for change in found])
+    changed = [
+        change.record | {"published": f"{change.now.published:g}"}
+        for change in found
+        if change.direction != "unchanged"
+    ]
+    counts = []
+    for (table, quantity), own in grouped(
+        found, lambda change: itemgetter(0, 3)(change.now.place)
+    ).items():
+        mean, n_below = mean_difference([change.now for change in own])
+        count = {"table": table, "quantity": quantity, "n": len(own)}
+        counts.append(count | _directions(own) | {"mean": mean, "n_below": n_below})
+    totals = _directions(found)
+    n_changed = f"{totals['fell'] + totals['rose']} of {len(found)} verdicts change"
+    said = f"{n_changed}: {totals['fell']} fell, {totals['rose']} rose."
+    said += " Speed-ups are compared by their operation counts."
+    grids = (text_grid(_CHANGED.items(), changed, form), text_grid(_COUNTED.items(), counts, form))
+    return "\n\n".join((*grids, "\n".join((said, *others))))
+
+
+def _directions(every: Iterable[Change]) -> dict[str, int]:
+    counts = Counter(change.direction for change in every)
+    return {name: counts[name] for name in ("fell", "rose", "unchanged")}
