@@ -70,10 +70,10 @@ def verdict_shares(table: Table, other: Callable[[str], object], results: Result
     for right, off in _draws(table):
         programs[RIGHT].append(right)
         programs[OFF].append(off)
-    for placebo in (placebo for placebo in table.reference.placebos if table.id in placebo.tables):
-        programs[placebo.name] = [
-            _with_placebo(table, placebo, other, results, table.reference.configs)
-        ]
+    for placebo in table.reference.placebos:
+        if table.id in placebo.tables:
+            replaced = _with_placebo(table, placebo, other, results, table.reference.configs)
+            programs[placebo.name] = [replaced]
     judged: dict[str, _Judged] = {
         name: grouped(
             (item for each in variants for item in compare([each]) if item.is_result and item.n),
@@ -87,11 +87,10 @@ def verdict_shares(table: Table, other: Callable[[str], object], results: Result
     ).items():
         for program, own in judged.items():
             if places := [place for place in of_ours if place in own]:
-                name = described(quantity).title.partition(",")[0] if quantity else ALL
                 record = {
                     "source": table.reference.title,
                     "row": table.id,
-                    "quantity": name,
+                    "quantity": described(quantity).title.partition(",")[0] if quantity else ALL,
                     "program": program,
                 }
                 records.append(record | _shares(judged, program, places))
@@ -100,20 +99,17 @@ def verdict_shares(table: Table, other: Callable[[str], object], results: Result
 
 def _shares(judged: Mapping[str, _Judged], program: str, places: Sequence[Place]) -> dict[str, Any]:
     """Return the shares of a program's numbers in some places, ours and those of a right program."""
-    shares: dict[str, Any] = {
-        verdict: _share(judged[program], places, verdict) for verdict in _SHOWN
-    }
-    ours, right, tells = _share(judged[OURS], places), _share(judged[RIGHT], places), None
+
+    def share(of: str, verdict: Verdict = "reproduced") -> Any:
+        verdicts = [item.verdict for place in places for item in judged[of].get(place, ())]
+        return 100.0 * verdicts.count(verdict) / len(verdicts) if verdicts else None
+
+    right, tells = share(RIGHT), None
     if program not in (OURS, RIGHT, OFF) and right is not None:
-        tells = "yes" if 2.0 * shares["reproduced"] <= right and right > 0.0 else "no"
-    ours = round(ours * len(places) / 100.0)
+        tells = "yes" if 2.0 * share(program) <= right and right > 0.0 else "no"
+    shares: dict[str, Any] = {verdict: share(program, verdict) for verdict in _SHOWN}
+    ours = round(share(OURS) * len(places) / 100.0)
     return {"n": len(places), **shares, "ours": ours, "right": right, "tells": tells}
-
-
-def _share(judged: _Judged, places: Sequence[Place], verdict: Verdict = "reproduced") -> Any:
-    """Return the share of a verdict in percent, None without numbers."""
-    verdicts = [item.verdict for place in places for item in judged.get(place, ())]
-    return 100.0 * verdicts.count(verdict) / len(verdicts) if verdicts else None
 
 
 def _draws(table: Table) -> Iterator[tuple[Table, Table]]:
@@ -128,8 +124,8 @@ def _draws(table: Table) -> Iterator[tuple[Table, Table]]:
 
 def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[TableCell]:
     """Return the cell of a right program for each draw, with the numbers of which we have enough runs."""
-    published: list[dict[str, Number]] = [{} for _ in range(N_DRAWS)]
-    ours: list[dict[str, Summary]] = [{} for _ in range(N_DRAWS)]
+    draws: list[tuple[dict[str, Number], dict[str, Summary]]]
+    draws = [({}, {}) for _ in range(N_DRAWS)]
     for quantity, number in cell.published.items():
         rule = rule_of(table, cell, quantity)
         values = {name: cell.runs.values(name) for name in measured(quantity)}
@@ -137,7 +133,7 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
         if rule is None or rule.runs is None or len(repeats) < 2 * rule.runs:
             continue
         digits = len(number.text.partition(".")[2])
-        for draw in range(N_DRAWS):
+        for published, ours in draws:
             order = rng.permutation(repeats).tolist()
             theirs, rest = (
                 cell.runs.summarise(_of_repeats(values, chosen)).get(quantity)
@@ -145,11 +141,9 @@ def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[Tabl
             )
             if theirs and rest:
                 sd = None if number.sd is None else round(theirs.sd, digits)
-                published[draw][quantity] = Number(f"{theirs.mean:.{digits}f}", sd)
-                ours[draw][quantity] = rest
-    return [
-        cell._replace(published=own, ours=rest) for own, rest in zip(published, ours, strict=True)
-    ]
+                published[quantity] = Number(f"{theirs.mean:.{digits}f}", sd)
+                ours[quantity] = rest
+    return [cell._replace(published=published, ours=ours) for published, ours in draws]
 
 
 def _of_repeats(
@@ -184,11 +178,12 @@ def _with_placebo(
     cells = {}
     for (row, column), cell in table.cells.items():
         ours: Mapping[str, Summary] = {}
-        if placebo.includes(table.id, row, column) and cell.selector and placebo.runs:
-            ours = results.repeats(
-                _in_place(cell.selector, placebo, results, configs), configs
-            ).quantities
-        elif placebo.includes(table.id, row, column) and isinstance(source, Table):
+        if not placebo.includes(table.id, row, column):
+            pass
+        elif cell.selector and placebo.runs:
+            selection = _in_place(cell.selector, placebo, results, configs)
+            ours = results.repeats(selection, configs).quantities
+        elif isinstance(source, Table):
             place = (after.get(row, "") if after else row, column)
             ours = source.cells[place].ours if place in source.cells else {}
         cells[row, column] = cell._replace(ours=ours)
@@ -221,42 +216,34 @@ def with_shares(table: Table, shares: Shares) -> Table:
         lines.append(
             f"{start}{own['ours']} of {n} numbers are reproduced ({own['reproduced']:.0f} %)."
         )
-        if others:
-            texts = [
-                f"{each['program']} {each['reproduced']:.0f} %{_of(each['n'], n)}"
-                for each in others
-            ]
-            lines.append(f"Other programs would get: {', '.join(texts)}.")
         selections = [cell.selector for cell in table.cells.values() if cell.selector]
         methods = {part.method for selection in selections for part in selection.parts}
         program = title_of(methods.pop()) if start and len(methods) == 1 else "our program"
-        for each in (each for each in others if each["tells"] == "no"):
-            counts = f"{each['ours']} against {each['reproduced'] * each['n'] / 100.0:.0f} of {each['n']} numbers"
-            verb = f"does not tell {program} from {each['program']}"
-            lead.append(
-                f"{start}{'this' if start else 'This'} table {verb}, since {counts} are reproduced."
-            )
+        texts = []
+        for each in others:
+            name, n_own, share = each["program"], each["n"], each["reproduced"]
+            texts.append(f"{name} {share:.0f} %" + (f" of {n_own}" if n_own < n else ""))
+            if each["tells"] == "no":
+                counts = f"{each['ours']} against {share * n_own / 100.0:.0f} of {n_own} numbers"
+                verb = f"does not tell {program} from {name}, since {counts} are reproduced"
+                lead.append(f"{start}{'this' if start else 'This'} table {verb}.")
+        if texts:
+            lines.append(f"Other programs would get: {', '.join(texts)}.")
     return table._replace(lead=" ".join(lead), shares=" ".join(lines))
-
-
-def _of(n: int, n_all: int) -> str:
-    return f" of {n}" if n < n_all else ""
 
 
 def shares_document(shares: Shares) -> Document:
     """Return the shares of the verdicts in all published tables as a document."""
-    columns = [
+    columns = (
         ("table", "{row}"),
         ("quantity", "{quantity}"),
         ("program", "{program}"),
         ("numbers", "{n}"),
-    ]
-    columns += [(verdict, f"{{{verdict}:.0f}} %") for verdict in _SHOWN] + [
-        ("told apart", "{tells}")
-    ]
-    return Document.of_records(
-        SHARES, "Shares of the verdicts of right and wrong programs", columns, shares
+        *((verdict, f"{{{verdict}:.0f}} %") for verdict in _SHOWN),
+        ("told apart", "{tells}"),
     )
+    title = "Shares of the verdicts of right and wrong programs"
+    return Document.of_records(SHARES, title, columns, shares)
 
 
 def by_source(
