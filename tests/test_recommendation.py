@@ -2,8 +2,8 @@
 
 from stored_runs import cell_of, results_by_config, run_of
 
-from pppca_bench.reporting.own_tables import OwnTables, choices_document
-from pppca_bench.reporting.recommendation import recommendations
+from pppca_bench.reporting.own_tables import OwnTables
+from pppca_bench.reporting.recommendation import choices_document, recommendations
 from pppca_bench.runs import StoredRun
 
 

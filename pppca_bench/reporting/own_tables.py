@@ -1,36 +1,29 @@
-"""Our own tables: other runs, retained variance, settings that a config compares, chosen settings."""
+"""Our own tables: other runs, retained variance, settings that a config compares, scores, times."""
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.quantities import BALANCED_SCORES, ERRORS, RECALL, described, error_of
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.document import EMPTY, Document
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
 from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import Table, TableCell, filling_configs
 from pppca_bench.runs import (
     AUTO,
-    CHOOSE,
-    CHOOSE_BY,
-    CHOOSE_RETAIN,
-    CHOSEN,
     DATA_FRACTION,
     SIGNS,
     THRESHOLD,
     Cell,
     Facts,
     Names,
-    Scalar,
     Selector,
     grouped,
 )
-from pppca_bench.store.choices import recommended, score_to_choose_by
 
 SCORED = "class_scores"
 """Identifier of the table of scores."""
@@ -83,33 +76,34 @@ class OwnTables:
         in_documents: Mapping[Cell, str],
     ) -> None:
         self._results, self._facts, self._in_documents = results, facts, in_documents
-        self._layouts = [
-            (reference, layout) for reference in references for layout in reference.layouts
+        self._printed = [
+            (reference, layout, row, column)
+            for reference in references
+            for layout in reference.layouts
+            for row, column in itertools.product(layout.rows, layout.columns)
         ]
         configs = sorted(set[str]().union(*(runs.configs for runs in results.cells.values())))
         self._config = configs[0] if len(configs) == 1 else ""
-        # by config, cells that differ in other settings than `_place`
+        # cells that differ in other settings than `_place`, by the table that compares them
         self._variants: dict[str, list[list[Cell]]] = {}
         for name in configs:
-            places = grouped(
-                (cell for cell, runs in results.cells.items() if name in runs.configs), _place
-            )
-            if several := [group for group in places.values() if len(group) > 1]:
-                self._variants[name] = several
+            planned = (cell for cell, runs in results.cells.items() if name in runs.configs)
+            places = grouped(planned, _place).values()
+            if several := [group for group in places if len(group) > 1]:
+                self._variants[f"{VARIANTS}{name}"] = several
 
     def builders(self) -> dict[str, Callable[[], Table]]:
         """Return the builder of each table by its identifier."""
-        variants = {
-            f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._variants
+        titles = {"M": "Other measures"} | {
+            table: f"Settings that {table.removeprefix(VARIANTS)} compares"
+            for table in self._variants
         }
-        retained = "Test error and retained variance"
         return {
             "X": self._other_runs,
-            RETAINED: lambda: self._list(RETAINED, retained, self._retaining),
-            **{
-                table: partial(self._list, table, title)
-                for table, title in {"M": "Other measures", **variants}.items()
-            },
+            RETAINED: lambda: self._list(
+                RETAINED, "Test error and retained variance", self._retaining
+            ),
+            **{table: partial(self._list, table, title) for table, title in titles.items()},
             SCORED: self._scores,
             **({} if self._config else {FIT_TIMES: self._fit_times}),
         }
@@ -117,9 +111,7 @@ class OwnTables:
     @cached_property
     def shown_in(self) -> dict[Cell, list[str]]:
         """Return the tables that show each cell."""
-        tables = {
-            cell: [table] for cell, table in {**self._in_documents, **self._published}.items()
-        }
+        tables = {cell: [table] for cell, table in self._elsewhere.items()}
         for table, cells in self._lists.items():
             for cell in cells:
                 tables.setdefault(cell, []).append(table)
@@ -129,36 +121,37 @@ class OwnTables:
     def _published(self) -> dict[Cell, str]:
         """Return the cells that a published table shows, with the last such table."""
         shown = {}
-        for reference, layout in self._layouts:
-            configs = filling_configs(layout, reference)
-            for row, column in itertools.product(layout.rows, layout.columns):
-                selector = layout.selector(row, column)
-                if not isinstance(selector, Selector):
-                    continue  # a formula shows no run by itself
-                matching = self._results.matching(selector, configs)
-                if len(matching) == 1:
-                    shown[matching[0]] = layout.id
+        for reference, layout, row, column in self._printed:
+            selector = layout.selector(row, column)
+            if not isinstance(selector, Selector):
+                continue  # a formula shows no run by itself
+            matching = self._results.matching(selector, filling_configs(layout, reference))
+            if len(matching) == 1:
+                shown[matching[0]] = layout.id
         return shown
 
     @cached_property
+    def _elsewhere(self) -> dict[Cell, str]:
+        """Return the cells that a table of texts or a published table shows."""
+        return {**self._in_documents, **self._published}
+
+    @cached_property
     def _lists(self) -> dict[str, list[Cell]]:
-        """Return the cells of each list but R; no other table shows the cells of X and M, unless X has all cells."""
-        shown = self._in_documents.keys() | self._published.keys()
+        """Return the cells of X, M and variants; no other table shows the cells of X and M, unless X has all cells."""
+        shown = self._elsewhere.keys()
         variants = {
-            f"{VARIANTS}{name}": [
-                cell for group in groups if not shown >= set(group) for cell in group
-            ]
-            for name, groups in self._variants.items()
+            table: [cell for group in groups if not shown >= set(group) for cell in group]
+            for table, groups in self._variants.items()
         }
         others = [
             cell
             for cell in self._results.cells
             if cell not in shown and self._is_single(cell, variants)
         ]
-        measures = [cell for cell in others if only_measures(cell)]
+        measures = list(filter(only_measures, others))
+        if self._config and not self._in_documents and len(measures) < len(others):
+            others, variants = list(self._results.cells), {}
         others = [cell for cell in others if not only_measures(cell)]
-        if others and self._config and not self._in_documents:
-            others, variants = [cell for cell in self._results.cells if not only_measures(cell)], {}
         return {"X": others, "M": measures, **variants}
 
     def _is_single(self, cell: Cell, lists: Mapping[str, Sequence[Cell]]) -> bool:
@@ -168,47 +161,64 @@ class OwnTables:
             for name in self._results.cells[cell].configs
         )
 
-    def _sorted(self, cells: Collection[Cell]) -> list[Cell]:
-        """Sort cells by their problems, in the order of the published tables, then of the results."""
-        asked = [
-            layout.problem(row, column)
-            for _, layout in self._layouts
-            for row, column in itertools.product(layout.rows, layout.columns)
-        ]
-        names = [*filter(None, asked), *(cell.problem for cell in self._results.cells)]
+    def _sorted(self, cells: Iterable[Cell]) -> dict[Cell, CellRuns]:
+        """Return the runs of cells, sorted by problem: those of published tables, then the order of the results."""
+        every = self._results.cells
+        asked = [layout.problem(row, column) for _, layout, row, column in self._printed]
+        names = [*filter(None, asked), *(cell.problem for cell in every)]
         order = {name: index for index, name in enumerate(dict.fromkeys(names))}
-        return sorted(cells, key=lambda cell: order[cell.problem])
+        return {cell: every[cell] for cell in sorted(cells, key=lambda cell: order[cell.problem])}
 
-    def _names(self, *, with_tau: bool) -> dict[Cell, str]:
-        """Return a name for each cell of the results."""
+    def _rows(
+        self, cells: Iterable[Cell], *, with_tau: bool, alone: bool = False
+    ) -> tuple[dict[Cell, str], dict[str, str], str]:
+        """Return the row of each cell, the labels of the rows, and the meaning of the numbered settings in them.
+
+        Cells are named among all cells of the results or, ``alone``, among themselves, without sizes of problems.
+        """
         changed = {cell: runs.changed for cell, runs in self._results.cells.items()}
-        return distinct_labels(self._results.cells, with_tau=with_tau, changed=changed)
+        names = (
+            distinct_labels(cells, with_tau=with_tau)
+            if alone
+            else distinct_labels(changed, with_tau=with_tau, changed=changed)
+        )
+        rows, labels, numbers = dict[Cell, str](), dict[str, str](), dict[str, int]()
+        for cell in cells:
+            problem, known = cell.problem, self._facts.get(cell.problem)
+            if known and known.data_sha256 == cell.data_sha256 and not alone:
+                problem += f" ({known.n_features})"
+            row = rows[cell] = f"{problem}, {names[cell]}"
+            labels[row] = row
+            method = method_label(cell, with_tau=with_tau)
+            settings = names[cell].removeprefix(method).removeprefix(", ")
+            if len(row) > LONGEST_LABEL and settings:
+                number = numbers.setdefault(settings, len(numbers) + 1)
+                labels[row] = f"{problem}, {method}, setting {number}"
+        remark = " ".join(f"Setting {number}: {text}." for text, number in numbers.items())
+        return rows, labels, remark
 
     def _other_runs(self) -> Table:
         """Return X: a row for each method and problem, a column for each threshold."""
         cells = self._sorted(self._lists["X"])
-        rows, labels, remark = _rows(
-            cells, self._names(with_tau=False), self._facts, with_tau=False
-        )
-        taus = {cell: dict(cell.parameters).get(THRESHOLD) for cell in cells}
-        given = sorted(set(taus.values()) - {None}, key=lambda tau: (isinstance(tau, str), tau))
-        at = {"no tau": "no τ"} if None in taus.values() else {}
-        at |= {f"tau={value_text(tau)}": SIGNS[THRESHOLD].format(value_text(tau)) for tau in given}
-        squared = {
-            f"{key}, squared error": f"{label}, squared error, %" for key, label in at.items()
-        }
-        table: dict[tuple[str, str], TableCell] = {}
-        for cell, tau in taus.items():
-            runs, source = self._results.cells[cell], self._results.source(cell)
-            shows = error_of(runs.quantities), "dimensionality"
-            column = "no tau" if tau is None else f"tau={value_text(tau)}"
-            place = rows[cell], column if shows[0] == ERRORS[0] else f"{column}, squared error"
-            table[place] = TableCell(*place, shows, "{} ({})").filled(runs, shows, source)
-        filled = {column for _, column in table}
-        columns = {key: label for key, label in (at | squared).items() if key in filled}
-        has_all = self._config and set(cells) == set(self._results.cells)
+        rows, labels, remark = self._rows(cells, with_tau=False)
+        table = dict[tuple[str, str], TableCell]()
+        columns = dict[str, tuple[Any, str]]()  # place in the order of print, and label
+        for cell, runs in cells.items():
+            tau, error = dict(cell.parameters).get(THRESHOLD), error_of(runs.quantities)
+            text = value_text(tau)
+            key, label = f"tau={text}", SIGNS[THRESHOLD].format(text)
+            if tau is None:
+                key, label = "no tau", "no τ"
+            if is_squared := error != ERRORS[0]:
+                key, label = f"{key}, squared error", f"{label}, squared error, %"
+            columns[key] = (is_squared, tau is not None, isinstance(tau, str), tau), label
+            empty = TableCell(rows[cell], key, (error, "dimensionality"), "{} ({})")
+            source = self._results.source(cell)
+            table[rows[cell], key] = empty.filled(runs, empty.shows, source)
+        printed = {key: columns[key][1] for key in sorted(columns, key=columns.__getitem__)}
+        has_all = self._config and cells.keys() == self._results.cells.keys()
         title = f"Results of {self._config}" if has_all else "Runs beyond the published tables"
-        return Table("X", title, "", "Problem, method", labels, columns, table, remark=remark)
+        return Table("X", title, "", "Problem, method", labels, printed, table, remark=remark)
 
     @cached_property
     def _retaining(self) -> list[Cell]:
@@ -227,7 +237,7 @@ class OwnTables:
             if parameters.get(THRESHOLD) == REFERENCE_TAU
         }
         measures = {"retained_variance_percent", "optimality_percent"}
-        complete = {layout.id for _, layout in self._layouts if measures & {*layout.also}}
+        complete = {layout.id for _, layout, *_ in self._printed if measures & {*layout.also}}
         return [
             cell
             for cell, parameters in single.items()
@@ -267,39 +277,32 @@ class OwnTables:
         return table._replace(remark=f"{SHARED_CORES} {table.remark}".strip())
 
     def _list(
-        self, table: str, title: str, listed: Collection[Cell] | None = None, quantities: Names = ()
+        self, table: str, title: str, listed: Iterable[Cell] | None = None, quantities: Names = ()
     ) -> Table:
         """Return a table with a row for each cell (by default those of `_lists`) and a column for each quantity."""
         cells = self._sorted(self._lists.get(table, ()) if listed is None else listed)
-        alone = table.startswith(VARIANTS)
-        names = distinct_labels(cells, with_tau=True) if alone else self._names(with_tau=True)
-        runs = {cell: self._results.cells[cell] for cell in cells}
-        measures = dict.fromkeys(
-            name for cell in cells if only_measures(cell) for name in runs[cell].quantities
-        )
+        rows, labels, remark = self._rows(cells, with_tau=True, alone=table.startswith(VARIANTS))
         errors = {
-            cell: error_of(runs[cell].quantities) for cell in cells if not only_measures(cell)
+            cell: error_of(runs.quantities)
+            for cell, runs in cells.items()
+            if not only_measures(cell)
         }
-        known = [
-            name
-            for name in ERRORS
-            if name in {errors[cell] for cell in errors if runs[cell].n_done}
-        ]
-        usual = quantities or (*(known or ERRORS[:1]), *LISTED)
-        columns = [*(() if all(map(only_measures, cells)) else usual), *measures]
-        rows, labels, remark = _rows(cells, names, {} if alone else self._facts, with_tau=True)
+        known = {error for cell, error in errors.items() if cells[cell].n_done} or {ERRORS[0]}
+        usual = quantities or (*(name for name in ERRORS if name in known), *LISTED)
+        measures = dict.fromkeys(
+            name for cell in cells if cell not in errors for name in cells[cell].quantities
+        )
+        columns = (*(usual if errors else ()), *measures)
         filled = {}
-        for cell in cells:
-            row, source = rows[cell], self._results.source(cell)
+        for cell, runs in cells.items():
             # Without a completed run, cells of methods that only measure have no columns.
             first = errors[cell] if errors.get(cell) in columns else next(iter(columns), "")
             for name in columns:
-                is_own = name in runs[cell].quantities and (
-                    name not in ERRORS or cell not in errors
-                )
+                is_own = name in runs.quantities and (name not in ERRORS or cell not in errors)
+                row, source = rows[cell], self._results.source(cell)
                 table_cell = TableCell(row, name, (name,), "{}", source=source)
                 if name == first or is_own:
-                    table_cell = table_cell.filled(runs[cell], (name,), source)
+                    table_cell = table_cell.filled(runs, (name,), source)
                 filled[row, name] = table_cell
         titles = {name: described(name).title for name in columns}
         return Table(
@@ -312,95 +315,3 @@ def _place(cell: Cell) -> tuple[object, ...]:
     entry = stored_method(cell.method)
     labelled = {*SIGNS, *(name for name, _ in (entry.labels if entry else ()))}
     return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in labelled))
-
-
-def _rows(
-    cells: Iterable[Cell], names: Mapping[Cell, str], facts: Facts, *, with_tau: bool
-) -> tuple[dict[Cell, str], dict[str, str], str]:
-    """Return the row of each cell, the labels of the rows, and the meaning of the numbered settings in them."""
-    rows, labels, numbers = dict[Cell, str](), dict[str, str](), dict[str, int]()
-    for cell in cells:
-        known = facts.get(cell.problem)
-        of_these_data = known is not None and known.data_sha256 == cell.data_sha256
-        problem = (
-            f"{cell.problem} ({known.n_features})" if known and of_these_data else cell.problem
-        )
-        row = f"{problem}, {names[cell]}"
-        rows[cell], labels[row] = row, row
-        method = method_label(cell, with_tau=with_tau)
-        settings = names[cell].removeprefix(method).removeprefix(", ")
-        if len(row) > LONGEST_LABEL and settings:
-            number = numbers.setdefault(settings, len(numbers) + 1)
-            labels[row] = f"{problem}, {method}, setting {number}"
-    return (
-        rows,
-        labels,
-        " ".join(f"Setting {number}: {settings}." for settings, number in numbers.items()),
-    )
-
-
-def choices_document(results: Results) -> Document:
-    """Return C: a row for each cell whose runs choose their settings."""
-    labels = distinct_labels(results.cells, with_tau=True)
-    records, n_missing = [], 0
-    for cell, runs in results.cells.items():
-        parameters = dict(cell.parameters)
-        if CHOOSE_BY not in parameters:
-            continue
-        retain = parameters.get(CHOOSE_RETAIN)
-        by = str(parameters[CHOOSE_BY]).replace("_", " ")
-        n_missing += runs.n_planned - runs.n_done
-        best = recommended(cell, runs.records)
-        record = {
-            "row": f"{cell.problem}, {labels[cell]}",
-            "by": by if retain is None else f"{by}, {value_text(retain)} %",
-            "chosen": _chosen(runs) or EMPTY,
-            "recommended": best and settings_text(best[0]),
-            **{name: runs.mean(name) for name in (error_of(runs.quantities), "dimensionality")},
-            "n": runs.n_done,
-        }
-        if score := score_to_choose_by([cell]):
-            record[score] = runs.mean(score)
-        records.append(record)
-    tested = (*ERRORS, *BALANCED_SCORES)
-    shown = [name for name in tested if any(name in record for record in records)]
-    for record in records:
-        record.update((name, record.get(name)) for name in shown)
-    columns = (
-        ("Problem, method", "{row}"),
-        ("by", "{by}"),
-        ("chosen (runs)", "{chosen}"),
-        ("recommended", "{recommended}"),
-        *((described(name).title, f"{{{name}:.2f}}") for name in shown),
-        ("Features", "{dimensionality:.1f}"),
-        ("n", "{n}"),
-    )
-    note = (
-        "Each run chose a setting by its own training and validation split; only the chosen setting was tested."
-        " Errors, scores and features are means over these runs, each with the setting that it chose: they estimate the"
-        " procedure that chooses. The recommended setting is the best by the mean over the runs; it was not tested by"
-        " itself."
-    )
-    title = "Settings chosen by the runs themselves"
-    return Document.of_records("C", title, columns, records, notes=(note,), n_missing=n_missing)
-
-
-def _chosen(runs: CellRuns) -> str:
-    """Return the number of runs that chose each combination, in the order of the candidates."""
-    names = [
-        name.removeprefix(CHOOSE)
-        for name, _ in runs.cell.parameters
-        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
-    ]
-    texts = []
-    chosen = [runs.values(f"{CHOSEN}{name}").values() for name in names]
-    for values, n in sorted(Counter(zip(*chosen, strict=True)).items()):
-        texts.append(f"{settings_text(zip(names, values, strict=True))} ({n})")
-    return ", ".join(texts)
-
-
-def settings_text(settings: Iterable[tuple[str, Scalar]]) -> str:
-    """Return a text such as ``"τ = 10, 25%"``."""
-    return ", ".join(
-        SIGNS.get(name, f"{name} = {{}}").format(value_text(value)) for name, value in settings
-    )

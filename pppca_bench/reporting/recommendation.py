@@ -1,16 +1,27 @@
-"""Recommended settings of a config, by its validation splits."""
+"""Settings that runs choose, and recommended settings of a config, by its validation splits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from pppca_bench.quantities import BALANCED_SCORES, ERRORS, described, error_of
-from pppca_bench.reporting.document import number_text
-from pppca_bench.reporting.own_tables import settings_text
+from pppca_bench.reporting.document import EMPTY, Document, number_text
+from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.pairs import MARGIN
+from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import CHOSEN, Parameters, grouped
+from pppca_bench.runs import (
+    CHOOSE,
+    CHOOSE_BY,
+    CHOOSE_RETAIN,
+    CHOSEN,
+    SIGNS,
+    Parameters,
+    Scalar,
+    grouped,
+)
 from pppca_bench.store.choices import recommended, score_to_choose_by
 
 _KEY_LENGTH = 10
@@ -90,3 +101,70 @@ def _measured(quantity: str, value: float | None = None) -> str:
     split = "test " if quantity in (*ERRORS, *BALANCED_SCORES) else ""
     number = "" if value is None else f" {number_text(quantity, value)} {unit}".rstrip()
     return f"{split}{title[:1].lower()}{title[1:]}{number}"
+
+
+def choices_document(results: Results) -> Document:
+    """Return C: a row for each cell whose runs choose their settings."""
+    labels = distinct_labels(results.cells, with_tau=True)
+    records, n_missing = [], 0
+    for cell, runs in results.cells.items():
+        parameters = dict(cell.parameters)
+        if CHOOSE_BY not in parameters:
+            continue
+        retain = parameters.get(CHOOSE_RETAIN)
+        by = str(parameters[CHOOSE_BY]).replace("_", " ")
+        n_missing += runs.n_planned - runs.n_done
+        best = recommended(cell, runs.records)
+        record = {
+            "row": f"{cell.problem}, {labels[cell]}",
+            "by": by if retain is None else f"{by}, {value_text(retain)} %",
+            "chosen": _chosen(runs) or EMPTY,
+            "recommended": best and settings_text(best[0]),
+            **{name: runs.mean(name) for name in (error_of(runs.quantities), "dimensionality")},
+            "n": runs.n_done,
+        }
+        if score := score_to_choose_by([cell]):
+            record[score] = runs.mean(score)
+        records.append(record)
+    tested = (*ERRORS, *BALANCED_SCORES)
+    shown = [name for name in tested if any(name in record for record in records)]
+    for record in records:
+        record.update((name, record.get(name)) for name in shown)
+    columns = (
+        ("Problem, method", "{row}"),
+        ("by", "{by}"),
+        ("chosen (runs)", "{chosen}"),
+        ("recommended", "{recommended}"),
+        *((described(name).title, f"{{{name}:.2f}}") for name in shown),
+        ("Features", "{dimensionality:.1f}"),
+        ("n", "{n}"),
+    )
+    note = (
+        "Each run chose a setting by its own training and validation split; only the chosen setting was tested."
+        " Errors, scores and features are means over these runs, each with the setting that it chose: they estimate the"
+        " procedure that chooses. The recommended setting is the best by the mean over the runs; it was not tested by"
+        " itself."
+    )
+    title = "Settings chosen by the runs themselves"
+    return Document.of_records("C", title, columns, records, notes=(note,), n_missing=n_missing)
+
+
+def _chosen(runs: CellRuns) -> str:
+    """Return the number of runs that chose each combination, in the order of the candidates."""
+    names = [
+        name.removeprefix(CHOOSE)
+        for name, _ in runs.cell.parameters
+        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
+    ]
+    texts = []
+    chosen = [runs.values(f"{CHOSEN}{name}").values() for name in names]
+    for values, n in sorted(Counter(zip(*chosen, strict=True)).items()):
+        texts.append(f"{settings_text(zip(names, values, strict=True))} ({n})")
+    return ", ".join(texts)
+
+
+def settings_text(settings: Iterable[tuple[str, Scalar]]) -> str:
+    """Return a text such as ``"τ = 10, 25%"``."""
+    return ", ".join(
+        SIGNS.get(name, f"{name} = {{}}").format(value_text(value)) for name, value in settings
+    )

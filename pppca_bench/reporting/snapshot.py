@@ -16,9 +16,10 @@ from pppca_bench.reporting.comparison import Comparison, compare
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.findings import Answers, joined
-from pppca_bench.reporting.own_tables import OwnTables, choices_document
+from pppca_bench.reporting.own_tables import OwnTables
 from pppca_bench.reporting.plug_in import attempted, checked, from_module
 from pppca_bench.reporting.ranking import Ranking, rank
+from pppca_bench.reporting.recommendation import choices_document
 from pppca_bench.reporting.summary import Results, split_by_cell
 from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.reporting.verdict_shares import (
