@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from full_results import PROBLEMS, full_runs, plans_of, published_sizes
+from full_results import full_runs, plans_of, published_sizes
 from stored_runs import store_runs
 
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
@@ -30,7 +30,10 @@ def write_store(folder: Path) -> Path:
     own = Cell(ODD, "a", "pca", (("tau", 15.0),), (("hidden", (4,)), ("rule", "rprop")))
     odd = [RunSpec(f"odd{n}", own, n, n) for n in range(2)]
     with Store(folder / "results.sqlite") as store:
-        store.describe_problems([published_sizes(problem) for problem in PROBLEMS])
+        sizes = [
+            published_sizes(problem) for problem in dict.fromkeys(s.cell.problem for s, _ in runs)
+        ]
+        store.describe_problems([*sizes, replace(sizes[0], name=ODD)])
         store_runs(store, plans_of(runs))
         store.plan(Plan("my & own", "", "name: my & own  # <b>", tuple(odd)))
         store.record(

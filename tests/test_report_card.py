@@ -25,13 +25,14 @@ from pppca_bench.runs import Cell, RunResult
 
 PROVENANCE = '{"pppca": "0.1.0", "python": "3.11.7", "numpy": "2.0", "processor": "a processor", "system": "Linux"}'
 ADDRESSES = dict.fromkeys(FACTS, "Proben1 (an address)")
+KNOWN = {**FACTS, "iris": replace(FACTS["cancer1"], name="iris")}
 CHECKLIST = ["Problem", "Data sets", *POINTS.values(), "Runs", "Software"]
 
 
 def card_of(config: str, runs: list) -> str:
     origins = [("all_features", "done", PROVENANCE, len(runs))]
     return render_card(
-        build_card(config, results_by_config({config: runs}), FACTS, ADDRESSES, origins), "markdown"
+        build_card(config, results_by_config({config: runs}), KNOWN, ADDRESSES, origins), "markdown"
     )
 
 
@@ -119,7 +120,7 @@ def test_splits_of_the_repeats_and_a_network_by_the_rule_of_size_are_described(m
         (replace(spec, cell=replace(spec.cell, problem="own.csv")), result) for spec, result in runs
     ]
     facts = replace(FACTS["cancer1"], name="own.csv", n_outputs=10, n_splits=5)
-    monkeypatch.setitem(FACTS, "own.csv", facts)
+    monkeypatch.setitem(KNOWN, "own.csv", facts)
     text = card_of("proben1_pivot", runs + own)
     assert (
         "The examples of own.csv are split in 5 ways into a training, a validation and a test set"

@@ -16,7 +16,8 @@ import yaml
 
 from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.lookup import stored_classifier, stored_method, title_of
-from pppca_bench.methods.networks import Network, rule_named
+from pppca_bench.methods.networks import rule_named
+from pppca_bench.quantities import SIZES
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
 from pppca_bench.reporting.summary import CellRuns, Results
@@ -25,6 +26,11 @@ from pppca_bench.runs import CHOOSE, Cell, Facts, ProblemFacts, Scalar, grouped
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
+
+_SOFTWARE = {"pppca": "pppca", "python": "Python"} | {
+    name: name for name in ("numpy", "scipy", "numba", "scikit-learn")
+}
+"""Facts of a provenance that the card names, with their titles."""
 
 _ROLES = {"": "method", "classifier.": "classifier", "classifier.base.": "member"}
 """Learners of a run, by the prefix of their settings."""
@@ -202,19 +208,19 @@ def build_card(
     origins : sequence of (method, status, provenance or None, count)
         Numbers of the config's runs, as `Store.origins` returns them.
     """
-    run_groups = group_runs(results.of_config(config))
+    cells = results.of_config(config)
+    run_groups = group_runs(cells)
     groups = {ascii_uppercase[n : n + 1] or f"A{n}": group for n, group in enumerate(run_groups)}
     problems = list(dict.fromkeys(problem for group in run_groups for problem in group.problems))
-    own = {problem: facts[problem] for problem in problems if problem in facts}
     by_address = grouped(problems, lambda problem: addresses.get(problem, ""))
-    n_splits = {problem: own[problem].n_splits if problem in own else 1 for problem in problems}
-    runs = [own for group in run_groups for own in group.cells.values()]
-    counts = [sum(map(attrgetter(name), runs)) for name in ("n_planned", "n_done", "n_failed")]
+    n_splits = {problem: facts[problem].n_splits for problem in problems}
+    counts = [
+        sum(map(attrgetter(name), cells.values())) for name in ("n_planned", "n_done", "n_failed")
+    ]
     sentences: Any = _environment().get_template("rules.txt").module
     text = sentences.of_config(groups, by_address, n_splits, *counts)
     before, after = _parse_points(("Problem", "Data sets"), text), _parse_points(("Runs",), text)
-    algorithms = {item for group in run_groups for cell in group.cells for item in cell.algorithms}
-    after["Software"] = software(origins, algorithms)
+    after["Software"] = software(origins, {item for cell in cells for item in cell.algorithms})
     first: dict[str, str] = {}
     described = {
         name: _describe_group(name, group, problems, first) for name, group in groups.items()
@@ -227,7 +233,7 @@ def build_card(
             for name, points in described.items()
         ]
         sections = [("", 1, before), *sections, ("All settings", 3 + len(POINTS), after)]
-    return Card(f"How {config} was run", sections, *_problem_table(problems, own, groups))
+    return Card(f"How {config} was run", sections, *_problem_table(problems, facts, groups))
 
 
 def render_card(card: Card, form: CardFormat) -> str:
@@ -273,33 +279,16 @@ def software(
     algorithms: Collection[tuple[str, int | str]],
 ) -> list[str]:
     """Describe versions of code, libraries and algorithms, and the machines; see `build_card`."""
-    counts = Counter[tuple[str, str]]()
+    counts = Counter[str]()
     for _, status, text, n in origins:
         if status == "done" and text:
-            facts: Mapping[str, Any] = json.loads(text)
-            libraries = [
-                f"{name} {facts[name]}"
-                for name in ("numpy", "scipy", "numba", "scikit-learn")
-                if name in facts
-            ]
-            code = ", ".join(
-                [
-                    f"pppca {facts.get('pppca', '?')}",
-                    f"Python {facts.get('python', '?')}",
-                    *libraries,
-                ]
-            )
-            counts[
-                code,
-                ", ".join(str(facts[name]) for name in ("processor", "system") if name in facts),
-            ] += n
+            known: Mapping[str, Any] = {"pppca": "?", "python": "?"} | json.loads(text)
+            code = [f"{title} {known[name]}" for name, title in _SOFTWARE.items() if name in known]
+            machine = [str(known[name]) for name in ("processor", "system") if name in known]
+            counts[f"{', '.join(code)}; on {', '.join(machine) or 'an unknown machine'}"] += n
     sentences = [
-        f"{code}; on {machine or 'an unknown machine'}"
-        + (f" ({n} runs)." if len(counts) > 1 else ".")
-        for (code, machine), n in counts.most_common()
-    ]
-    if not sentences:
-        sentences = ["No provenance was recorded."]
+        f"{text} ({n} runs)." if len(counts) > 1 else f"{text}." for text, n in counts.most_common()
+    ] or ["No provenance was recorded."]
     titles = [f"{name} {version}" for name, version in sorted(algorithms)]
     return [*sentences, f"Versions of the algorithms: {listed(titles)}."] if titles else sentences
 
@@ -382,60 +371,35 @@ def _group_title(group: RunGroup) -> str:
 def _problem_table(
     problems: Sequence[str], facts: Facts, groups: Mapping[str, RunGroup]
 ) -> tuple[list[str], list[list[str]]]:
-    """Return headers and rows: sizes, then the connections of each group whose networks read the inputs."""
+    """Return headers and rows: sizes, then networks and connections of the groups whose networks read the inputs."""
     counted = {
         name: group
         for name, group in groups.items()
         if group.reads_inputs and group.of_network("hidden") is not None
     }
-    named = [
-        name
-        for name in dict.fromkeys(own.of_network("hidden") for own in counted.values())
-        if rule_named(name)
-    ]
-    headers = ["Problem", "inputs", "outputs", "training", "validation", "test", "SHA-256"]
-    headers += map(str, named)
+    hidden = dict.fromkeys(own.of_network("hidden") for own in counted.values())
+    named = {str(name): rule for name in hidden if (rule := rule_named(name))}
+    headers = ["Problem", "inputs", "outputs", "training", "validation", "test", "SHA-256", *named]
     headers += [f"connections, {name}" if len(groups) > 1 else "connections" for name in counted]
     rows = []
     for problem in problems:
-        row, known = [problem, *[EMPTY] * 6], facts.get(problem)
-        if known:
-            sizes = (
-                known.n_features,
-                known.n_outputs,
-                known.n_train,
-                known.n_validation,
-                known.n_test,
-            )
-            row[1:] = [*map(str, sizes), known.data_sha256[:12]]
-        row += [str(_network(name, problem, known) or EMPTY) for name in named]
-        for group in counted.values():
-            row.append(
-                _connections(group, problem, known)
-                if known and problem in group.problems
-                else EMPTY
-            )
+        known = facts[problem]
+        row = [problem, *(str(getattr(known, name)) for name in SIZES), known.data_sha256[:12]]
+        row += [str(rule.network(problem, known.n_outputs)) for rule in named.values()]
+        row += [_connections(group, known) for group in counted.values()]
         rows.append(row)
     return headers, rows
 
 
-def _network(name: Scalar, problem: str, known: ProblemFacts | None) -> Network | None:
-    """Return the network behind a name; None if it depends on unknown sizes."""
-    rule = rule_named(name)
-    return rule and (rule.network(problem, known.n_outputs) if known else rule.published(problem))
-
-
-def _connections(group: RunGroup, problem: str, known: ProblemFacts) -> str:
+def _connections(group: RunGroup, known: ProblemFacts) -> str:
     layers, shortcuts = group.of_network("hidden"), group.of_network("shortcuts", default=False)
-    if network := _network(layers, problem, known):
-        layers = network.hidden
+    if rule := rule_named(layers):
+        layers = rule.network(known.name, known.n_outputs).hidden
     if not isinstance(layers, tuple) or not isinstance(shortcuts, bool):
         return EMPTY
-    return str(
-        n_connections(
-            known.n_features, list(map(int, layers)), known.n_outputs, shortcuts=shortcuts
-        )
-    )
+    nodes = list(map(int, layers))
+    n = n_connections(known.n_features, nodes, known.n_outputs, shortcuts=shortcuts)
+    return str(n) if known.name in group.problems else EMPTY
 
 
 def n_connections(
