@@ -51,9 +51,11 @@ class Pair(NamedTuple):
     means: tuple[float, ...]  # of the quantity, over the pairs of values
     dimensionalities: tuple[float | None, ...]  # mean numbers of features, None where unknown
     test: PairedTest
-    p_holm: float  # with Holm's correction over all pairs; nan without a test
-    verdict: str  # such as "PCA, τ = 10 is better, by more than 1", "alike within 1" or "undecided"
-    exceeds: bool  # whether the whole interval is beyond the difference that matters, and the difference significant
+    p_holm: float = math.nan  # with Holm's correction over all pairs; nan without a test
+    # such as "PCA, τ = 10 is better, by more than 1", "alike within 1" or "undecided"
+    verdict: str = ""
+    # whether the whole interval is beyond the difference that matters, and the difference significant
+    exceeds: bool = False
 
 
 class Pairs(NamedTuple):
@@ -95,8 +97,8 @@ def compare_pairs(
     """
     check_known("problem", [problem], list(dict.fromkeys(cell.problem for cell in cells)))
     own = {cell: runs for cell, runs in cells.items() if cell.problem == problem}
-    known = facts.get(problem)
-    if known is None or {cell.data_sha256 for cell in own} != {known.data_sha256}:
+    known = facts[problem]
+    if {cell.data_sha256 for cell in own} != {known.data_sha256}:
         raise StoreError(
             f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."
             " Name a single config, or run it again."
@@ -116,31 +118,25 @@ def compare_pairs(
     sizes = {name: runs[name].mean("dimensionality") for name in runs if len(values[name]) > 1}
     common = _comparable({name: runs[name].cell for name in sizes}, sizes)
     _check_sizes(problem, quantity, known.n_splits, len(sizes), len(common))
-    shared = {
-        pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common
-    }
-    tests = []
-    for (first, second), places in shared.items():
-        differences = [values[first][place] - values[second][place] for place in places]
-        tests.append(
-            corrected_t(differences, known.test_ratio)
-            if known.n_splits > 1
-            else signed_rank(differences)
-        )
-    better = -1.0 if described(quantity).more_is_better else 1.0
     compared = []
-    for pair, test, p in zip(common, tests, holm([test.p for test in tests]), strict=True):
-        means = tuple(
-            fmean(values[name][place] for place in shared[pair]) if test.n else math.nan
-            for name in pair
-        )
-        verdict = _verdict(pair[better * test.difference > 0.0], test, p, matters)
-        compared.append(
-            Pair(*pair, common[pair], means, (sizes[pair[0]], sizes[pair[1]]), test, p, *verdict)
-        )
+    for pair, at in common.items():
+        places = [place for place in values[pair[0]] if place in values[pair[1]]]
+        first, second = ([values[name][place] for place in places] for name in pair)
+        differences = [ours - theirs for ours, theirs in zip(first, second, strict=True)]
+        test = signed_rank(differences)
+        if known.n_splits > 1:
+            test = corrected_t(differences, known.test_ratio)
+        means = (fmean(first), fmean(second)) if places else (math.nan, math.nan)
+        compared.append(Pair(*pair, at, means, (sizes[pair[0]], sizes[pair[1]]), test))
+    p_values = holm([pair.test.p for pair in compared])
+    more_is_better = described(quantity).more_is_better
+    judged = [
+        _judged(pair, p, matters, more_is_better=more_is_better)
+        for pair, p in zip(compared, p_values, strict=True)
+    ]
     left_out = tuple(name for name in runs if name not in sizes)
     return Pairs(
-        problem, quantity, matters, known.n_splits, known.test_ratio, tuple(compared), left_out
+        problem, quantity, matters, known.n_splits, known.test_ratio, tuple(judged), left_out
     )
 
 
@@ -212,20 +208,18 @@ def _family(cell: Cell) -> Cell:
     return replace(cell, parameters=tuple(kept))
 
 
-def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tuple[str, bool]:
-    """Return the verdict, given the better setting, and whether the difference is larger than ``matters``."""
+def _judged(pair: Pair, p_holm: float, matters: float, *, more_is_better: bool) -> Pair:
+    """Return a comparison with its corrected p and its verdict, given the difference that matters."""
+    test, exceeds = pair.test, False
     within = -matters < test.low and test.high < matters
-    if not p_holm < ALPHA:
-        return f"alike within {matters:g}" if within else "undecided", False
-    exceeds = test.low > matters or test.high < -matters
-    size = (
-        f", by more than {matters:g}"
-        if exceeds
-        else f", by less than {matters:g}"
-        if within
-        else ""
-    )
-    return f"{better} is better{size}", exceeds
+    verdict = f"alike within {matters:g}" if within else "undecided"
+    if p_holm < ALPHA:
+        exceeds = test.low > matters or test.high < -matters
+        is_first_better = (test.difference > 0.0) == more_is_better
+        verdict = f"{pair.first if is_first_better else pair.second} is better"
+        if exceeds or within:
+            verdict += f", by {'more' if exceeds else 'less'} than {matters:g}"
+    return pair._replace(p_holm=p_holm, verdict=verdict, exceeds=exceeds)
 
 
 def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "terminal") -> str:
