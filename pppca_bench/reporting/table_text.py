@@ -139,9 +139,16 @@ def _grid(
 
 
 def _ours(sd: bool, cell: TableCell) -> tuple[str, str]:
-    """Return our numbers of a cell, and the standard deviation of its first quantity if this was run."""
-    first, ours = cell.shows[0], cell.ours.get(cell.shows[0])
-    return ours_text(cell, sd=sd), number_text(first, ours.sd) if ours else ""
+    """Return our numbers of a cell, with an asterisk if repeats are missing, and the deviation of the first if run."""
+    texts, deviations = [], []
+    for name in cell.shows:
+        ours = cell.ours.get(name, _NOT_RUN)
+        text, deviation = (
+            (number_text(name, ours.mean), number_text(name, ours.sd)) if ours.n else ("", "")
+        )
+        texts.append(f"{text} ± {deviation}" if sd and not math.isnan(ours.sd) else text)
+        deviations.append(deviation)
+    return filled(cell.form, texts) + ("*" if cell.incomplete else ""), deviations[0]
 
 
 def _published(cell: TableCell) -> tuple[str, str]:
@@ -154,12 +161,10 @@ def _difference(
     verdicts: Mapping[tuple[str, str, str], Verdict], cell: TableCell
 ) -> tuple[str, str]:
     """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
-    differences = {
-        name: cell.ours[name].mean - cell.published[name].value
-        for name in cell.ours.keys() & cell.published
-    }
     texts = [
-        number_text(name, differences[name], "+") if name in differences else ""
+        number_text(name, cell.ours[name].mean - cell.published[name].value, "+")
+        if name in cell.ours and name in cell.published
+        else ""
         for name in cell.shows
     ]
     verdict = verdicts.get((cell.row, cell.column, cell.shows[0]), "not compared")
@@ -168,18 +173,6 @@ def _difference(
 
 def _shown(quantity: str, cell: TableCell) -> tuple[str, str]:
     return number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY, ""
-
-
-def ours_text(cell: TableCell, *, sd: bool = False) -> str:
-    """Return our numbers of a cell as tables print them, with an asterisk if repeats are missing."""
-    texts = []
-    for name in cell.shows:
-        ours = cell.ours.get(name, _NOT_RUN)
-        text = number_text(name, ours.mean) if ours.n else ""
-        texts.append(
-            f"{text} ± {number_text(name, ours.sd)}" if sd and not math.isnan(ours.sd) else text
-        )
-    return filled(cell.form, texts) + ("*" if cell.incomplete else "")
 
 
 def published_texts(cell: TableCell) -> list[str]:
