@@ -131,9 +131,10 @@ def _complete(
     place: Callable[[Key], object],
     facts: Callable[[Sequence[Key]], Sequence[str]],
 ) -> None:
-    """Add facts, a text for each item, to the labels that are equal among the items of a place."""
+    """Add facts, a text for each item, to the labels that are equal among the items of a place, if the facts differ."""
     for group in grouped(labels, lambda item: (place(item), labels[item])).values():
-        for item, text in zip(group, facts(group), strict=True) if len(group) > 1 else ():
+        texts = facts(group)
+        for item, text in zip(group, texts, strict=True) if len(set(texts)) > 1 else ():
             labels[item] += f", {text}" if text else ""
 
 
@@ -151,11 +152,6 @@ def value_text(value: Scalar) -> str:
     )
 
 
-def _different(texts: Sequence[str]) -> Sequence[str]:
-    """Return the texts, or empty texts if all of them are equal."""
-    return texts if len(set(texts)) > 1 else [""] * len(texts)
-
-
 def _unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[str]:
     return [
         ", ".join(setting_text(*item) for item in unusual.items())
@@ -169,8 +165,8 @@ def _versions(algorithms: Iterable[tuple[str, int | str]]) -> dict[str, Scalar]:
 
 _FACTS: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
     # classes of the same name in different modules
-    lambda cells: _different([cell.method for cell in cells]),
-    lambda cells: _different([f"data {cell.data_sha256[:8]}" for cell in cells]),
+    lambda cells: [cell.method for cell in cells],
+    lambda cells: [f"data {cell.data_sha256[:8]}" for cell in cells],
     lambda cells: _unusual([_versions(cell.algorithms) for cell in cells]),
     # A threshold or a classifier that only some cells have.
     lambda cells: _unusual(

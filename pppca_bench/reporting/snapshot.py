@@ -82,19 +82,19 @@ class Snapshot(Mapping[str, Table | Document]):
             **own.builders(),
         }
         self.shares = cache(self._shares)
-        self._published, self._of_modules = (
-            [name for _, name, _ in own] for own in (published, of_modules)
-        )
-        self.builders: dict[str, Builder] = {}
         self.sources: dict[str, Reference] = {}
-        for reference, name, build in (*published, *of_modules):
-            if name in self.builders or name in others:
+        for reference, name, _ in (*published, *of_modules):
+            if name in self.sources or name in others:
                 raise OwnDataError(
                     f"{reference.name}/reference.yaml: expected identifiers that no other table has, got {name!r}. Give"
                     " the table another id."
                 )
-            self.builders[name], self.sources[name] = cache(build), reference
-        self.builders |= {name: cache(build) for name, build in others.items()}
+            self.sources[name] = reference
+        self._published, self._of_modules = (
+            {name: build for _, name, build in own} for own in (published, of_modules)
+        )
+        builders = self._published | self._of_modules | others
+        self.builders = {name: cache(build) for name, build in builders.items()}
 
     def _from_modules(self, function: str, *arguments: object) -> list[tuple[Reference, Any]]:
         """Return what a function of the references' modules returns, where it is not empty."""

@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, cached_property, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -188,21 +187,13 @@ class CombinedRuns(CellRuns):
 
 
 def split_by_cell(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> dict[Cell, CellRuns]:
-    """Return the runs of each cell, in the order of the frame; the frame's columns are removed, to save memory."""
-    import pandas as pd
-
+    """Return the runs of each cell, in the order of the frame."""
     first: dict[Cell, int] = {}  # rows that differ in 1 and 1.0 are equal cells
     same = {number: first.setdefault(cell, number) for number, (cell, _) in cells.items()}
-    places, _ = pd.factorize(frame["cell"].map(same))
-    order = np.argsort(places, kind="stable")
-    columns = {name: np.asarray(frame.pop(name))[order] for name in list(map(str, frame))}
-    starts = np.flatnonzero(np.diff(places[order], prepend=-1)).tolist()
     split = {}
-    for start, stop in pairwise([*starts, len(order)]):
-        cell, changed = cells[columns["cell"][stop - 1]]
-        split[cell] = CellRuns(
-            cell, changed, {name: column[start:stop] for name, column in columns.items()}
-        )
+    for _, runs in frame.groupby(frame["cell"].map(same), sort=False):
+        cell, changed = cells[runs["cell"].iloc[-1]]
+        split[cell] = CellRuns(cell, changed, {str(name): runs[name].to_numpy() for name in runs})
     return split
 
 
