@@ -198,17 +198,11 @@ def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[
     ]
     for agreement in (document.agreement for document in documents if document.agreement):
         run = [same for same in agreement.same if same is not None]
-        score = Score(
-            agreement.name,
-            len(agreement.same),
-            len(run),
-            score=None,
-            worst=None,
-            unit="same",
-            target=None,
-        )
         share = sum(run) / len(run) if run else None
-        groups.append(score._replace(share=share, share_target=agreement.target))
+        counts, target = (len(agreement.same), len(run)), agreement.target
+        groups.append(
+            Score(agreement.name, *counts, None, None, "same", None, share, share_target=target)
+        )
     return groups
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,9 +14,9 @@ from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
 from pppca_bench.references.selection import Formula
-from pppca_bench.reporting.statistics import Summary, summarise
+from pppca_bench.reporting.statistics import Summary
 from pppca_bench.reporting.summary import NO_RUNS, CellRuns, CellSource, Results
-from pppca_bench.runs import Cell, Facts, Names, Selector
+from pppca_bench.runs import Cell, Facts, Names, ProblemFacts, Selector
 
 
 class TableCell(NamedTuple):
@@ -116,15 +117,14 @@ class Table(NamedTuple):
         """
         if self.is_cited:
             return self
-        run = [place for place, cell in self.cells.items() if cell.has_runs]
-        if not run:
-            return None
-        rows, columns = {row for row, _ in run}, {column for _, column in run}
-        columns |= {
+        rows = {row for (row, _), cell in self.cells.items() if cell.has_runs}
+        columns = {
             column
             for (row, column), cell in self.cells.items()
-            if row in rows and cell.published and not cell.fillable
+            if cell.has_runs or (row in rows and cell.published and not cell.fillable)
         }
+        if not rows:
+            return None
         has_remark = not self.remark_on or not (rows | columns).isdisjoint(self.remark_on)
         return self._replace(
             row_labels={key: label for key, label in self.row_labels.items() if key in rows},
@@ -173,20 +173,11 @@ def fill_table(
         published = reference.published(layout.id, row.key, column.key)
         selector = layout.selector(row, column)
         cell = TableCell(row.key, column.key, shows, form, published=published, selector=selector)
-        if selector is None:
-            problem = layout.problem(row, column)
-            known, sizes = facts.get(problem or ""), [name for name in shows if name in SIZES]
-            values = {name: float(getattr(known, name)) for name in sizes} if known else {}
-            # The interval of a size is the size itself.
-            ours = {
-                name: summarise([value])._replace(low=value, high=value)
-                for name, value in values.items()
-            }
-            cell = cell._replace(ours=ours, fillable=problem is not None and bool(sizes))
-        else:
-            cell = _with_runs(
-                cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, shown_in
-            )
+        if selector:
+            quantities = {*shows, *layout.also, *layout.notes}
+            cell = _with_runs(cell, selector, quantities, results, configs, shown_in)
+        elif problem := layout.problem(row, column):
+            cell = _with_sizes(cell, facts.get(problem))
         cells[row.key, column.key] = cell
     return Table(
         layout.id,
@@ -210,6 +201,14 @@ def filling_configs(layout: Layout, reference: Reference) -> Names:
     return layout.configs if reference.configs and layout.configs else reference.configs
 
 
+def _with_sizes(cell: TableCell, known: ProblemFacts | None) -> TableCell:
+    """Return a cell with the sizes of a problem that it shows; the interval of a size is the size itself."""
+    shown = [name for name in cell.shows if name in SIZES]
+    sizes = {name: float(getattr(known, name)) for name in shown} if known else {}
+    ours = {name: Summary(size, math.nan, 1, size, size) for name, size in sizes.items()}
+    return cell._replace(ours=ours, fillable=bool(shown))
+
+
 def _with_runs(
     cell: TableCell,
     selector: Selector | Formula,
@@ -220,17 +219,16 @@ def _with_runs(
 ) -> TableCell:
     """Return a cell filled by the runs of its selector."""
     matching = [results.matching(part, configs) for part in selector.parts]
+    cell = cell._replace(fillable=True)
     if several := [match for matches in matching if len(matches) > 1 for match in matches]:
         listed_in = dict.fromkeys(table for match in several for table in shown_in().get(match, ()))
-        return cell._replace(fillable=True, listed_in=tuple(listed_in))
+        return cell._replace(listed_in=tuple(listed_in))
     methods = [stored_method(part.method) for part in selector.parts]
     if all(method is not None and not method.reduces for method in methods):
         quantities.discard("dimensionality")  # always the number of features
     is_single = isinstance(selector, Selector) and matching[0]
     source = results.source(matching[0][0], configs) if is_single else None
-    return cell.filled(results.repeats(selector, configs), quantities, source)._replace(
-        fillable=True
-    )
+    return cell.filled(results.repeats(selector, configs), quantities, source)
 
 
 def _label(line: Line, reference: Reference, facts: Facts) -> str:

@@ -98,18 +98,17 @@ def records(table: Table) -> list[dict[str, object]]:
         for quantity in (*cell.shows, *table.also, *table.notes):
             ours, published = cell.ours.get(quantity, _NOT_RUN), cell.published.get(quantity)
             if ours.n or published or cell.runs.n_planned:
-                record: dict[str, object] = {
+                record = {
                     "row": cell.row,
                     "column": cell.column,
                     "quantity": quantity,
+                    "published": published.value if published else None,
+                    **{name: none_if_nan(value) for name, value in ours._asdict().items()},
+                    "n_planned": cell.runs.n_planned,
+                    "n_failed": cell.runs.n_failed,
+                    **source,
                 }
-                record["published"] = published.value if published else None
-                record |= {name: none_if_nan(value) for name, value in ours._asdict().items()}
-                listed.append(
-                    record
-                    | {"n_planned": cell.runs.n_planned, "n_failed": cell.runs.n_failed}
-                    | source
-                )
+                listed.append(record)
     return listed
 
 
