@@ -13,13 +13,13 @@ from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.summary import CellRuns, Results
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import (
-    CHOOSE,
     CHOOSE_BY,
     CHOOSE_RETAIN,
     CHOSEN,
     SIGNS,
     Parameters,
     Scalar,
+    candidates,
     grouped,
 )
 from pppca_bench.store.choices import recommended, score_to_choose_by
@@ -151,16 +151,11 @@ def choices_document(results: Results) -> Document:
 
 def _chosen(runs: CellRuns) -> str:
     """Return the number of runs that chose each combination, in the order of the candidates."""
-    names = [
-        name.removeprefix(CHOOSE)
-        for name, _ in runs.cell.parameters
-        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
-    ]
-    texts = []
+    names = [name for name, _ in candidates(runs.cell)[0]]
     chosen = [runs.values(f"{CHOSEN}{name}").values() for name in names]
-    for values, n in sorted(Counter(zip(*chosen, strict=True)).items()):
-        texts.append(f"{settings_text(zip(names, values, strict=True))} ({n})")
-    return ", ".join(texts)
+    counts = sorted(Counter(zip(*chosen, strict=True)).items())
+    texts = [(settings_text(zip(names, values, strict=True)), n) for values, n in counts]
+    return ", ".join(f"{text} ({n})" for text, n in texts)
 
 
 def settings_text(settings: Iterable[tuple[str, Scalar]]) -> str:

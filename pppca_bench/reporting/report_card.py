@@ -339,15 +339,12 @@ def _describe_group(
     learners = []
     for learner in group.learners:
         described = describe_entry(learner.entry, learner.settings) if learner.entry else {}
-        key = json.dumps([learner.name, described, bool(learner.varied)])
-        if key in first and not learner.varied:
-            reference = f"For the {learner.role}: as in {first[key]}."
+        key = json.dumps([learner.name, described])
+        if not learner.varied and (earlier := first.setdefault(key, name)) != name:
+            reference = f"For the {learner.role}: as in {earlier}."
             described = {point: [reference] for point, sentences in described.items() if sentences}
-        first.setdefault(key, name)
         learners.append((learner, described))
-    choice = {
-        key[len(CHOOSE) :]: value for key, value in group.constant.items() if key.startswith(CHOOSE)
-    }
+    choice = _section(group.constant, CHOOSE)
     quantities = {name for runs in group.cells.values() for name in runs.numbers}
     sentences: Any = _environment().get_template("rules.txt").module
     points = _parse_points(
