@@ -202,16 +202,12 @@ def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
 
 def notes(table: Table) -> list[str]:
     """Return the paragraphs below a table."""
-    # Explain the numbers of cells with brackets.
-    shown = {
-        (cell.form, cell.shows)
+    in_brackets = {
+        filled(cell.form, [_lower(described(name).title) for name in cell.shows])
         for cell in table.cells.values()
         if len(cell.shows) > 1 and "(" in cell.form
     }
-    texts = sorted(
-        {filled(form, [_lower(described(name).title) for name in names]) for form, names in shown}
-    )
-    basis = [f"Each cell shows {' or '.join(texts)}."] if texts else []
+    basis = [f"Each cell shows {' or '.join(sorted(in_brackets))}."] if in_brackets else []
     # The cells of a row of a list have the same runs.
     places = {
         (cell.row, "" if table.is_list else cell.column): cell.runs.differing
