@@ -15,9 +15,9 @@ as many as a right program; without a draw of these numbers this is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,14 @@ import numpy as np
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.quantities import described
 from pppca_bench.references.layout import Placebo
-from pppca_bench.references.numbers import Number
+from pppca_bench.references.numbers import Number, Rule
 from pppca_bench.references.selection import Formula
-from pppca_bench.reporting.comparison import Comparison, Place, compare, rule_of
+from pppca_bench.reporting.comparison import Place, compare, rule_of
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.statistics import Summary, measured
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.verdicts import Verdict, off_by_margin
+from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.verdicts import Verdict, contrast, off_by_margin, verdicts
 from pppca_bench.runs import Names, Selector, grouped
 
 SHARES = "verdict_shares"
@@ -55,8 +55,8 @@ Among the numbers of a program, ``ours`` are reproduced by ours; ``right`` is th
 "yes" if the table tells our program from a placebo, "no" if not, None if unknown.
 """
 
-_Judged = Mapping[Place, Sequence[Comparison]]
-"""Comparisons of a program by place: of each draw."""
+_Numbers = dict[Place, tuple[Number, Summary, Rule]]
+"""Published numbers, the summaries that are compared with them, and the rules, by place."""
 
 
 def verdict_shares(table: Table, other: Callable[[str], object], results: Results) -> Shares:
@@ -64,45 +64,54 @@ def verdict_shares(table: Table, other: Callable[[str], object], results: Result
 
     ``other`` returns a table, given its identifier.
     """
-    if table.reference is None:
+    reference = table.reference
+    if reference is None:
         return []
-    programs = {OURS: [table], RIGHT: [], OFF: []}
-    for right, off in _draws(table):
-        programs[RIGHT].append(right)
-        programs[OFF].append(off)
-    for placebo in table.reference.placebos:
+    draws = _draws(table)
+    programs = {RIGHT: draws, OFF: list(map(_off, draws))}
+    for placebo in reference.placebos:
         if table.id in placebo.tables:
-            replaced = _with_placebo(table, placebo, other, results, table.reference.configs)
-            programs[placebo.name] = [replaced]
-    judged: dict[str, _Judged] = {
-        name: grouped(
-            (item for each in variants for item in compare([each]) if item.is_result and item.n),
-            attrgetter("place"),
-        )
-        for name, variants in programs.items()
-    }
+            replaced = _with_placebo(table, placebo, other, results, reference.configs)
+            programs[placebo.name] = [_numbers(replaced)]
+    ours = {item.place: item.verdict for item in compare([table]) if item.is_result and item.n}
+    judged = {OURS: [ours]}
+    for name, variants in programs.items():
+        judged[name] = [_judge(numbers) for numbers in variants]
     several, records = any(len(cell.shows) > 1 for cell in table.cells.values()), []
-    for quantity, of_ours in grouped(
-        judged[OURS], lambda place: place[3] if several else ""
-    ).items():
-        for program, own in judged.items():
-            if places := [place for place in of_ours if place in own]:
-                record = {
-                    "source": table.reference.title,
-                    "row": table.id,
-                    "quantity": described(quantity).title.partition(",")[0] if quantity else ALL,
-                    "program": program,
-                }
-                records.append(record | _shares(judged, program, places))
+    for quantity, counted in grouped(ours, lambda place: place[3] if several else "").items():
+        title = described(quantity).title.partition(",")[0] if quantity else ALL
+        for program, known in judged.items():
+            if places := [place for place in counted if any(place in own for own in known)]:
+                record = {"source": reference.title, "row": table.id, "quantity": title}
+                records.append(record | {"program": program} | _shares(judged, program, places))
     return records
 
 
-def _shares(judged: Mapping[str, _Judged], program: str, places: Sequence[Place]) -> dict[str, Any]:
-    """Return the shares of a program's numbers in some places, ours and those of a right program."""
+def _numbers(table: Table) -> _Numbers:
+    return {
+        (table.id, cell.row, cell.column, quantity): (number, cell.ours[quantity], rule)
+        for cell in table.cells.values()
+        for quantity, number in cell.published.items()
+        if quantity in cell.ours and (rule := rule_of(table, cell, quantity))
+    }
+
+
+def _judge(numbers: _Numbers) -> dict[Place, Verdict]:
+    judged = verdicts([contrast(*number) for number in numbers.values()])
+    return dict(zip(numbers, judged, strict=True))
+
+
+def _shares(
+    judged: Mapping[str, Sequence[Mapping[Place, Verdict]]], program: str, places: Sequence[Place]
+) -> dict[str, Any]:
+    """Return the shares of a program's numbers in some places, ours and those of a right program.
+
+    ``judged`` has the verdicts on the numbers of each program, for each draw.
+    """
 
     def share(of: str, verdict: Verdict = "reproduced") -> Any:
-        verdicts = [item.verdict for place in places for item in judged[of].get(place, ())]
-        return 100.0 * verdicts.count(verdict) / len(verdicts) if verdicts else None
+        found = [own[place] for own in judged[of] for place in places if place in own]
+        return 100.0 * found.count(verdict) / len(found) if found else None
 
     right, tells = share(RIGHT), None
     if program not in (OURS, RIGHT, OFF) and right is not None:
@@ -112,38 +121,28 @@ def _shares(judged: Mapping[str, _Judged], program: str, places: Sequence[Place]
     return {"n": len(places), **shares, "ours": ours, "right": right, "tells": tells}
 
 
-def _draws(table: Table) -> Iterator[tuple[Table, Table]]:
-    """Yield tables of a right program and of a program off by the margin, for each draw."""
-    rng = np.random.default_rng(_SEED)
-    cells = {place: _drawn(table, cell, rng) for place, cell in table.cells.items()}
-    for draw in range(N_DRAWS):
-        right = {place: draws[draw] for place, draws in cells.items()}
-        off = {place: _off(table, cell) for place, cell in right.items()}
-        yield table._replace(cells=right), table._replace(cells=off)
-
-
-def _drawn(table: Table, cell: TableCell, rng: np.random.Generator) -> list[TableCell]:
-    """Return the cell of a right program for each draw, with the numbers of which we have enough runs."""
-    draws: list[tuple[dict[str, Number], dict[str, Summary]]]
-    draws = [({}, {}) for _ in range(N_DRAWS)]
-    for quantity, number in cell.published.items():
-        rule = rule_of(table, cell, quantity)
-        values = {name: cell.runs.values(name) for name in measured(quantity)}
-        repeats = list(next(iter(values.values())))
-        if rule is None or rule.runs is None or len(repeats) < 2 * rule.runs:
-            continue
-        digits = len(number.text.partition(".")[2])
-        for published, ours in draws:
-            order = rng.permutation(repeats).tolist()
-            theirs, rest = (
-                cell.runs.summarise(_of_repeats(values, chosen)).get(quantity)
-                for chosen in (order[: rule.runs], order[rule.runs :])
-            )
-            if theirs and rest:
-                sd = None if number.sd is None else round(theirs.sd, digits)
-                published[quantity] = Number(f"{theirs.mean:.{digits}f}", sd)
-                ours[quantity] = rest
-    return [cell._replace(published=published, ours=ours) for published, ours in draws]
+def _draws(table: Table) -> list[_Numbers]:
+    """Return the numbers of a right program for each draw, where we have enough runs."""
+    rng, draws = np.random.default_rng(_SEED), [_Numbers() for _ in range(N_DRAWS)]
+    for cell in table.cells.values():
+        for quantity, number in cell.published.items():
+            rule = rule_of(table, cell, quantity)
+            values = {name: cell.runs.values(name) for name in measured(quantity)}
+            repeats = list(next(iter(values.values())))
+            if rule is None or rule.runs is None or len(repeats) < 2 * rule.runs:
+                continue
+            digits = len(number.text.partition(".")[2])
+            for draw in draws:
+                order = rng.permutation(repeats).tolist()
+                theirs, rest = (
+                    cell.runs.summarise(_of_repeats(values, chosen)).get(quantity)
+                    for chosen in (order[: rule.runs], order[rule.runs :])
+                )
+                if theirs and rest:
+                    sd = None if number.sd is None else round(theirs.sd, digits)
+                    printed = Number(f"{theirs.mean:.{digits}f}", sd)
+                    draw[table.id, cell.row, cell.column, quantity] = printed, rest, rule
+    return draws
 
 
 def _of_repeats(
@@ -155,14 +154,12 @@ def _of_repeats(
     }
 
 
-def _off(table: Table, cell: TableCell) -> TableCell:
-    rules = {quantity: rule_of(table, cell, quantity) for quantity in cell.ours}
-    shifted = {
-        name: off_by_margin(cell.published[name], cell.ours[name], rule)
-        for name, rule in rules.items()
-        if rule
+def _off(numbers: _Numbers) -> _Numbers:
+    """Return numbers that are off by the margin."""
+    return {
+        place: (number, off_by_margin(number, ours, rule), rule)
+        for place, (number, ours, rule) in numbers.items()
     }
-    return cell._replace(ours=shifted)
 
 
 def _with_placebo(
