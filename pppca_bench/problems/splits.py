@@ -109,11 +109,8 @@ def split_at_random(
         folds = StratifiedGroupKFold if stratified else GroupKFold
     made = folds(rule.n_parts, shuffle=True, random_state=_SEED + partition)
     parts = [part for _, part in made.split(np.zeros(len(y)), y if stratified else None, groups)]
-    validation = (test + 1) % rule.n_parts
-    train = np.concatenate(
-        [part for index, part in enumerate(parts) if index not in (test, validation)]
-    )
-    return _shuffled([train, parts[validation], parts[test]], _SEED + number)
+    tested, validated, *trained = parts[test:] + parts[:test]
+    return _shuffled([np.concatenate(trained), validated, tested], _SEED + number)
 
 
 def _shuffled(parts: Sequence[Indices], seed: int) -> Parts:
