@@ -2,12 +2,12 @@
 
 import csv
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from pppca_bench.errors import UnknownProblemError
 Task = Literal["classification", "approximation"]
 FloatArray = NDArray[np.float64]
 Targets = NDArray[np.float64] | NDArray[np.int64]
+Entry = TypeVar("Entry")
 
 PROBEN1_URL = "https://github.com/jeffheaton/proben1/tree/1c63a400c5811fdd924510e08ccdba631d118c96"
 
@@ -142,17 +143,22 @@ class ProblemInfo:
         return f"{self.name}.dt"
 
 
+def read_registry(file: str, kind: Callable[..., Entry]) -> MappingProxyType[str, Entry]:
+    """Return the entries of a CSV file of this folder by name; values are texts, but whole numbers under ``n_…``."""
+    text = resources.files(__package__).joinpath(file).read_text(encoding="ascii")
+    entries = {
+        row["name"]: kind(
+            **{key: int(row[key]) if key.startswith("n_") else row[key] for key in row}
+        )
+        for row in csv.DictReader(text.splitlines())
+    }
+    return MappingProxyType(entries)
+
+
 @cache
 def registered() -> MappingProxyType[str, ProblemInfo]:
     """Return all known problems by name, Proben1 first, then the bundled problems, as a read-only mapping."""
-    text = resources.files(__package__).joinpath("registry.csv").read_text(encoding="ascii")
-    infos = {}
-    for row in csv.DictReader(text.splitlines()):
-        values: dict[str, Any] = {
-            name: int(text) if name.startswith("n_") else text for name, text in row.items()
-        }
-        infos[row["name"]] = ProblemInfo(**values)
-    return MappingProxyType(infos)
+    return read_registry("registry.csv", ProblemInfo)
 
 
 def known_problems(source: Literal["proben1", "bundled"] | None = None) -> list[str]:

@@ -1,14 +1,14 @@
 """Packaged UCI data sets: registry, files and digests."""
 
-import csv
 import hashlib
+from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems.proben1 import packaged_file
+from pppca_bench.problems.problem import read_registry
 
 
 class UciInfo(NamedTuple):
@@ -22,11 +22,9 @@ class UciInfo(NamedTuple):
 
 
 @cache
-def uci_sets() -> dict[str, UciInfo]:
+def uci_sets() -> Mapping[str, UciInfo]:
     """Return the packaged UCI data sets by name."""
-    text = resources.files(__package__).joinpath("uci.csv").read_text(encoding="ascii")
-    rows = list(csv.reader(text.splitlines()))[1:]
-    return {name: UciInfo._make((name, *map(int, sizes), sha256)) for name, *sizes, sha256 in rows}
+    return read_registry("uci.csv", UciInfo)
 
 
 def find_uci(info: UciInfo) -> Path:
