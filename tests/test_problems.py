@@ -319,5 +319,5 @@ class TestSources:
     def test_deleted_data_are_refused(self, own):
         source, _ = open_problem(str(own))
         own.unlink()
-        with pytest.raises(DataError, match=r"own\.dt: expected a \.dt file, got none there"):
+        with pytest.raises(DataError, match=r"own\.dt: expected a file, got none there"):
             load_source(source)

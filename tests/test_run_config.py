@@ -210,7 +210,7 @@ def test_the_commands_of_the_worked_example_say_what_the_document_says():
     ("arguments", "said"),
     [
         (["none.csv"], "none.csv: expected a file, got none there"),
-        (["iriss"], "got 'iriss'. Did you mean 'iris'?"),
+        (["iriss"], "got 'iriss' (did you mean 'iris'?)."),
         (
             ["sklearn:iris", "--target", "targt"],
             "sepal width (cm), petal length (cm), petal width (cm), target (did you",

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, printable
+from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, nearest, printable
 from pppca_bench.files import atomic_write
 from pppca_bench.problems.columns import ColumnError
 from pppca_bench.problems.declaration import NAMED, Source
 from pppca_bench.problems.load import open_problem
 from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import find_user_file
-from pppca_bench.problems.problem import Problem, registered, suggest
+from pppca_bench.problems.problem import Problem, registered
 from pppca_bench.problems.read_table import OwnData, RawTable, format_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def own_data_of(text: str, /, **declared: Any) -> str | OwnData:
         return text
     raise UnknownProblemError(
         "problem: expected a name that `pppca data list` prints, a .csv, .parquet, .arff or .dt file, sklearn:NAME,"
-        f" proben1:FAMILY, uci:NAME, openml:NUMBER or a config, got {text!r}. {suggest(text)}"
+        f" proben1:FAMILY, uci:NAME, openml:NUMBER or a config, got {text!r}{nearest(text, registered())}."
     )
 
 

@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from pppca_bench.errors import DataError, OwnDataError
+from pppca_bench.errors import DataError, OwnDataError, nearest
 from pppca_bench.files import atomic_write
 from pppca_bench.problems.problem import (
     PROBEN1_URL,
@@ -18,7 +18,7 @@ from pppca_bench.problems.problem import (
     ProblemInfo,
     known_problems,
     problem_info,
-    suggest,
+    registered,
 )
 from pppca_bench.problems.read_dt import read_dt
 
@@ -115,12 +115,8 @@ def find_user_file(name: str, folder: str | Path = ".") -> Path:
     """Return the path of a user's file, absolute or relative to a folder; raise OwnDataError for a missing file."""
     path = Path(folder) / _expand_home(name)
     if not os.path.isfile(path):  # noqa: PTH113 as above
-        kind, remedy = (
-            (".dt file", suggest(path.name))
-            if path.suffix == ".dt"
-            else ("file", "Check the path.")
-        )
-        raise OwnDataError(f"{path}: expected a {kind}, got none there. {remedy}")
+        hint = nearest(path.stem, registered()) if path.suffix == ".dt" else ""
+        raise OwnDataError(f"{path}: expected a file, got none there{hint}. Check the path.")
     return path
 
 

@@ -1,7 +1,6 @@
 """Problems: inputs and targets in three splits, and the registry of known problems."""
 
 import csv
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -12,7 +11,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import UnknownProblemError
+from pppca_bench.errors import UnknownProblemError, nearest
 
 Task = Literal["classification", "approximation"]
 FloatArray = NDArray[np.float64]
@@ -183,12 +182,6 @@ def problem_info(name: str) -> ProblemInfo:
     if info is None:
         raise UnknownProblemError(
             "problem: expected a name that `pppca data list` prints, or the path of a .dt file, "
-            f"got {name!r}. {suggest(name)}"
+            f"got {name!r}{nearest(name, registered())}."
         )
     return info
-
-
-def suggest(name: str) -> str:
-    """Return a sentence that suggests the known name nearest to a wrong name."""
-    nearest = difflib.get_close_matches(name.lower().removesuffix(".dt"), known_problems(), n=1)
-    return f"Did you mean {nearest[0]!r}?" if nearest else "Run `pppca data list` to see all names."
