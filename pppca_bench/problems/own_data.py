@@ -142,20 +142,15 @@ class DataSet:
         ``parts`` are the split's training, validation and test rows, or its number, below ``own.rule.n_splits``.
         """
         parts = self.rows(parts) if isinstance(parts, int) else parts
-        encoder = self.encoder(parts[0])
-        n_features = len(self.feature_names)
-        # A split column may leave a split empty; the encoder rejects an empty split.
-        X = [
-            encoder.transform(self.frame.iloc[part]) if len(part) else np.empty((0, n_features))
-            for part in parts
-        ]
-        y: list[Targets] = [self.y[part] for part in parts]
-        if self.task == "approximation":
-            scaler = self.target_range(parts[0])
-            y = [scaler.transform(part.astype(np.float64)) if len(part) else part for part in y]
+        X = np.asarray(self.encoder(parts[0]).transform(self.frame))
+        y = (
+            self.y
+            if self.classes
+            else self.target_range(parts[0]).transform(self.y.astype(np.float64))
+        )
         return Problem.of_splits(
-            X,
-            y,
+            [X[part] for part in parts],
+            [y[part] for part in parts],
             name=self.own.label,
             task=self.task,
             n_classes=len(self.classes) or None,
