@@ -88,6 +88,7 @@ def make_encoder(
     DataError
         skrub is needed and not installed.
     """
+    import pandas as pd
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -120,15 +121,10 @@ def make_encoder(
         )
     steps: list[tuple[str, Any, list[str]]] = [
         ("numbers", make_pipeline(impute, TrainingRange()), numbers),
-        ("gaps", FunctionTransformer(is_missing), gaps),
+        ("gaps", FunctionTransformer(pd.isna), gaps),
         ("categories", one_hot, [column.name for column in categories]),
     ]
     return ColumnTransformer([step for step in steps if step[2]] + skrub_steps), tuple(names)
-
-
-def is_missing(X: pd.DataFrame) -> FloatArray:
-    """Return 1 for missing values and 0 for others, of the shape of X."""
-    return X.isna().to_numpy(dtype=np.float64)
 
 
 def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[str]]:
