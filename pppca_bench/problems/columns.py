@@ -23,28 +23,10 @@ ColumnKind = Literal["number", "boolean", "category", "text", "date"]
 Remedy = str | tuple[str, str, object]
 """Text, or text before a key of the declaration, the key, and its value."""
 
-NULLS = frozenset(
-    (
-        *(
-            "",
-            "?",
-            "NA",
-            "N/A",
-            "n/a",
-            "NULL",
-            "null",
-            "NaN",
-            "nan",
-            "-NaN",
-            "-nan",
-            "None",
-            "<NA>",
-            "#NA",
-            "#N/A",
-        ),
-        *("#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-    )
+_MARKERS = (
+    "? NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A 1.#IND -1.#IND 1.#QNAN -1.#QNAN"
 )
+NULLS = frozenset(["", "#N/A N/A", *_MARKERS.split()])
 """Texts that mark missing values: the markers of pandas, and ``?``, as in UCI files."""
 
 CLASS_NULLS = frozenset(("", "?"))
@@ -61,9 +43,8 @@ EXACT, LARGEST = 2**53, 1e150
 
 BOOLEANS = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _INTEGER = re.compile(r"[+-]?\d+")
-_READABLE = (
-    *("string", "empty", "boolean", "integer", "floating", "mixed-integer", "mixed-integer-float"),
-    *("decimal", "date", "datetime", "datetime64", "categorical"),
+_READABLE = re.compile(
+    "string|empty|boolean|integer|floating|mixed-integer(-float)?|decimal|date|datetime(64)?|categorical"
 )
 
 
@@ -210,7 +191,7 @@ def plain_values(series: Series, reading: Reading, kind: ColumnKind | None) -> S
         series = series.map(number_text, na_action="ignore").astype(object)
     elif is_number and not types.is_complex_dtype(series.dtype):
         return series.mask(series.isin(marked)) if len(marked) else series
-    if (inferred := types.infer_dtype(series, skipna=True)) not in _READABLE:
+    if not _READABLE.fullmatch(inferred := types.infer_dtype(series, skipna=True)):
         raise ColumnError("numbers, text, dates or true/false", inferred, "convert it")
     texts = series.astype(object)
     if inferred not in ("string", "empty"):
