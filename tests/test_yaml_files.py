@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field, model_validator
 
 from pppca_bench.errors import ConfigError
-from pppca_bench.yaml_files.section import Section, broken_rule, raise_errors
+from pppca_bench.yaml_files.section import Section, broken_rule, broken_rules
 from pppca_bench.yaml_files.source import (
     MAX_BYTES,
     MAX_DEPTH,
@@ -131,7 +131,7 @@ class Part(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.size == 9:
-            raise_errors(
+            raise broken_rules(
                 [(("size",), "expected less than 9 {really}, got 9"), ((), "expected another part")]
             )
         return self

@@ -23,7 +23,7 @@ from pppca_bench.references.selection import (
     selector_of,
 )
 from pppca_bench.runs import Names, Selector
-from pppca_bench.yaml_files.section import Section, broken_rule, raise_errors, yaml_text
+from pppca_bench.yaml_files.section import Section, broken_rule, yaml_text
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 NotNegative = Annotated[float, Ge(0), Lt(1e100)]
@@ -43,7 +43,7 @@ def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
     patterns = {name: value.get(name, default) for name, default in defaults.items()}
     for name, pattern in patterns.items():
         if not isinstance(pattern, str) or not pattern:
-            raise_errors([((name,), f"expected text, got {yaml_text(pattern)}")])
+            raise broken_rule(f"expected text, got {yaml_text(pattern)}", name)
     lines = []
     for setting in value[varied[0]]:
         texts: dict[str, str] = {}
@@ -155,11 +155,11 @@ class Layout(CellKeys):
         check_keys("columns", columns)
         for key in self.remark_on:
             if key not in (*rows, *columns):
-                raise_errors([(("remark_on",), f"expected keys of rows or columns, got {key!r}")])
+                raise broken_rule(f"expected keys of rows or columns, got {key!r}", "remark_on")
         for cell in self.cells:
             if cell.row not in rows or cell.column not in columns:
                 got = f"{cell.row}, {cell.column}"
-                raise_errors([(("cells",), f"expected a row and a column of the table, got {got}")])
+                raise broken_rule(f"expected a row and a column of the table, got {got}", "cells")
         for row, column in itertools.product(self.rows, self.columns):
             self._check_cell(row, column)
         return self
@@ -361,4 +361,4 @@ def check_keys(place: str, keys: list[str]) -> None:
     """Raise ValidationError if the list at ``place`` of a section contains a key twice."""
     key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)
     if n > 1:
-        raise_errors([((place,), f"expected each key once, got {key!r} again")])
+        raise broken_rule(f"expected each key once, got {key!r} again", place)

@@ -28,7 +28,7 @@ from pppca_bench.references.layout import (
 from pppca_bench.references.numbers import Number, Published, Rule, read_numbers
 from pppca_bench.references.selection import Text, Texts
 from pppca_bench.runs import Cell, Names, Scalar, Selector
-from pppca_bench.yaml_files.section import Section, raise_errors
+from pppca_bench.yaml_files.section import Section, broken_rule
 from pppca_bench.yaml_files.source import YamlSource, read_yaml
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
@@ -65,8 +65,8 @@ class _Document(Section):
         layouts = {layout.id: layout for layout in self.layouts}
         for table in self.series:
             if table not in layouts:
-                raise_errors(
-                    [(("series", table), f"expected one of {', '.join(layouts)}, got {table!r}")]
+                raise broken_rule(
+                    f"expected one of {', '.join(layouts)}, got {table!r}", "series", table
                 )
         for name, parts in {
             "verdicts": self.rules,
@@ -76,7 +76,7 @@ class _Document(Section):
         }.items():
             for index, part in enumerate(parts):
                 for key, text in part.unknown_names(layouts):
-                    raise_errors([((name, index, key), text)])
+                    raise broken_rule(text, name, index, key)
         return self
 
 

@@ -12,7 +12,7 @@ from annotated_types import Ge, Lt, MinLen
 from pydantic import AfterValidator, Field
 
 from pppca_bench.runs import Selector
-from pppca_bench.yaml_files.section import Section, broken_rule, raise_errors, yaml_text
+from pppca_bench.yaml_files.section import Section, broken_rule, yaml_text
 
 Text = Annotated[str, MinLen(1)]
 Texts = tuple[Text, ...]
@@ -28,14 +28,14 @@ def _setting(value: Any) -> Any:
 def _settings(settings: dict[str, Any]) -> dict[str, Any]:
     for key in ("problem", "method"):
         if key in settings and not isinstance(settings[key], str):
-            raise_errors([((key,), f"expected a {key}'s name, got {yaml_text(settings[key])}")])
+            raise broken_rule(f"expected a {key}'s name, got {yaml_text(settings[key])}", key)
     return settings
 
 
 def _lists(settings: dict[str, Any]) -> dict[str, Any]:
     for key, values in settings.items():
         if not isinstance(values, tuple) or not values:
-            raise_errors([((key,), f"expected a list of values, got {yaml_text(values)}")])
+            raise broken_rule(f"expected a list of values, got {yaml_text(values)}", key)
         for value in values:
             _settings({key: _setting(value)})
     return settings

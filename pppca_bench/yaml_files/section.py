@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn, Self, get_args, get_origin
+from typing import Any, Self, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -69,7 +69,7 @@ class Section(BaseModel):
             for detail in errors:
                 if detail["type"] != "too_short" or detail["loc"] not in lists:
                     first.setdefault(*cls._explained(value, dict(detail)))
-            raise_errors(first.items())
+            raise broken_rules(first.items()) from None
 
     @classmethod
     def _explained(cls, value: Any, error: Mapping[str, Any]) -> tuple[Location, str]:
@@ -112,15 +112,11 @@ def broken_rule(text: str, *location: str | int) -> ValidationError:
 
     ``location`` is that of the wrong value within the validated value.
     """
-    return _rule_errors([(location, text)])
+    return broken_rules([(location, text)])
 
 
-def raise_errors(errors: Iterable[tuple[Location, str]]) -> NoReturn:
-    """Raise a single ValidationError for all errors in a value, by location within the value."""
-    raise _rule_errors(errors)
-
-
-def _rule_errors(errors: Iterable[tuple[Location, str]]) -> ValidationError:
+def broken_rules(errors: Iterable[tuple[Location, str]]) -> ValidationError:
+    """Return a single error for several broken rules, by location within the value."""
     details: list[InitErrorDetails] = [
         {"type": PydanticCustomError(_RULE, text), "loc": location, "input": None}
         for location, text in errors
