@@ -270,23 +270,24 @@ class PartOfTables(Section):
     def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
         """Yield the key, and the error, of each name of a table, row, column or quantity that no layout has."""
         parts = [layouts[table] for table in self.tables or layouts if table in layouts]
+        rows = [line.key for layout in parts for line in layout.rows]
         shown = [name for layout in parts for name in layout.all_quantities]
-        for key, known in {
-            "tables": list(layouts),
-            "rows": [line.key for layout in parts for line in layout.rows],
+        for key, names in {
+            "tables": layouts,
+            "table": layouts,
+            "rows": rows,
+            "cycles": rows,
             "columns": [line.key for layout in parts for line in layout.columns],
             "quantities": shown,
             "quantity": shown,
         }.items():
-            value = getattr(self, key, ())
-            for name in (value,) if isinstance(value, str) else value:
+            value, known = getattr(self, key, ()), list(dict.fromkeys(names))
+            # cycles are lists of rows
+            named = itertools.chain(*value) if key == "cycles" else value
+            for name in filter(None, [value] if isinstance(value, str) else named):
                 if name not in known:
-                    yield key, _unknown(name, known)
-
-
-def _unknown(name: str, known: Iterable[str]) -> str:
-    names = list(dict.fromkeys(known))
-    return f"expected some of {'; '.join(names)}, got {name!r}{nearest(name, names)}"
+                    hint = nearest(name, known)
+                    yield key, f"expected some of {'; '.join(known)}, got {name!r}{hint}"
 
 
 class _Part(PartOfTables):
@@ -331,21 +332,6 @@ class Placebo(_Part):
     table: str = ""
     cycles: tuple[Texts, ...] = ()  # keys of rows; the first follows the last
     runs: Settings = Field(default_factory=dict)
-
-    def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
-        """Yield the key, and the error, of each name that no layout has."""
-        yield from super().unknown_names(layouts)
-        if self.table and self.table not in layouts:
-            yield "table", _unknown(self.table, layouts)
-        rows = [
-            line.key for table in self.tables if table in layouts for line in layouts[table].rows
-        ]
-        yield from (
-            ("cycles", _unknown(row, rows))
-            for cycle in self.cycles
-            for row in cycle
-            if row not in rows
-        )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
