@@ -39,7 +39,7 @@ from pppca_bench.problems import (
     load_source,
     registered,
 )
-from pppca_bench.problems.encode import FrozenEstimator, TrainingRange
+from pppca_bench.problems.encode import FrozenEstimator, RowEncoder, TrainingRange
 from pppca_bench.problems.splits import Indices, Parts
 from pppca_bench.quantities import error_of
 from pppca_bench.runs import RunResult, RunSpec
@@ -139,7 +139,7 @@ def pipeline(
         if data.classes
         else ScaledBack(classifier, data.target_range(rows[0]))
     )
-    encode = data.row_encoder(rows[0], unseen=unseen)
+    encode = RowEncoder(data.inputs, data.encoder(rows[0]), data.own.reading(), unseen=unseen)
     return Pipeline([("encode", encode), *steps, (name, named)])
 
 

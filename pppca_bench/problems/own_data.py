@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
 
     from pppca_bench.problems.columns import Series, Typed
-    from pppca_bench.problems.encode import RowEncoder, TrainingRange
+    from pppca_bench.problems.encode import TrainingRange
 
 
 _FILL = "take them out", "fill them in"
@@ -164,12 +164,6 @@ class DataSet:
         from sklearn.base import clone
 
         return clone(self._encoder).fit(self.frame.iloc[train])
-
-    def row_encoder(self, train: Indices, *, unseen: str = "refuse") -> RowEncoder:
-        """Return the encoder of raw rows by the statistics of training rows; `RowEncoder` describes ``unseen``."""
-        from pppca_bench.problems.encode import RowEncoder
-
-        return RowEncoder(self.inputs, self.encoder(train), self.own.reading(), unseen=unseen)
 
     def target_range(self, train: Indices) -> TrainingRange:
         """Return the scaler of the targets of an approximation, fitted on training rows."""
