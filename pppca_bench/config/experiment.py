@@ -91,7 +91,7 @@ class TableSection(Section):
     uci: _Text = optional_field()
     openml: Annotated[int, Ge(1), Le(10**9)] = optional_field()
     dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = optional_field()
-    read_section: ReadSection = optional_field(alias="read")
+    read_section: ReadSection = Field(ReadSection(), alias="read")
     target: _Text | _Columns = ()
     task: Task | None = None
     inputs: _Columns = ()
@@ -117,7 +117,7 @@ class TableSection(Section):
         if source == "dt" and len(given) > 1:
             rule = "expected dt alone, since a .dt file states its own targets and split"
             raise broken_rule(f"{rule}, got it beside {' and '.join(sorted(given - {'dt'}))}", "dt")
-        others = sorted(self._read_keys().keys() - VALUE_KEYS)
+        others = sorted(self.read_section.model_fields_set - {*VALUE_KEYS})
         if source != "csv" and others:
             expected = f"expected only {', '.join(VALUE_KEYS)} with {source}"
             raise broken_rule(
@@ -137,13 +137,6 @@ class TableSection(Section):
             )
         return self
 
-    def _read_keys(self) -> dict[str, Any]:
-        return (
-            self.read_section.model_dump(exclude_unset=True)
-            if "read_section" in self.model_fields_set
-            else {}
-        )
-
     def problem(self, shared: SplitRule) -> str | OwnData:
         """Return the problem; ``shared`` is the split rule of the config, for tables without a rule."""
         keys = self.model_dump(
@@ -158,9 +151,8 @@ class TableSection(Section):
             rule = SplitRule(column=self.split.column)
         elif self.model_fields_set & {"splits", "folds"}:
             rule = SplitRule(splits=self.splits, folds=self.folds)
-        return OwnData.declared(
-            cast("Any", source), place, rule=rule, read=self._read_keys(), **keys
-        )
+        read = self.read_section.model_dump(exclude_unset=True)
+        return OwnData.declared(cast("Any", source), place, rule=rule, read=read, **keys)
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
