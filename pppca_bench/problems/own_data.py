@@ -434,36 +434,21 @@ class DataSet:
                 is_varied = not self.classes or len(np.unique(self.y[train])) > 1
                 check(is_varied, "at least two classes to train on", "one", "split again")
             return
-        self._check_size(len(self.y), "rows", "add rows")
-        if self._groups is not None:
-            self._check_size(
-                len(np.unique(self._groups)), "groups", "take another column, or fewer folds"
-            )
+        least = "at least {} {}, one for each part of a split".format
+        with self.own.explained():
+            n = len(self.y)
+            check(n >= rule.n_parts, least(rule.n_parts, "rows"), f"{n}", "add rows")
+            if self._groups is not None:
+                n, remedy = len(np.unique(self._groups)), "take another column, or fewer folds"
+                check(n >= rule.n_parts, least(rule.n_parts, "groups"), f"{n}", remedy)
         if self.classes:
             counts = np.bincount(self.y.astype(np.int64), minlength=len(self.classes))
             ways: list[Remedy] = ["take its rows out", "join it to another class"]
             ways += [("set", "task", "approximation")] * (self.class_values.dtype.kind in "if")
-            rarest = self.classes[int(counts.argmin())]
-            self._check_size(
-                counts.min(),
-                "rows of each class",
-                *ways,
-                of=f" of {rarest!r}",
-                column=self.targets[0],
-            )
-
-    def _check_size(
-        self, n: int, kind: str, *remedies: Remedy, of: str = "", column: str = ""
-    ) -> None:
-        """Raise DataError if there are fewer members of a kind than parts of a split."""
-        n_parts = self.own.rule.n_parts
-        with self.own.explained(column):
-            check(
-                n >= n_parts,
-                f"at least {n_parts} {kind}, one for each part of a split",
-                f"{n}{of}",
-                *remedies,
-            )
+            got = f"{counts.min()} of {self.classes[int(counts.argmin())]!r}"
+            with self.own.explained(self.targets[0]):
+                expected = least(rule.n_parts, "rows of each class")
+                check(counts.min() >= rule.n_parts, expected, got, *ways)
 
 
 def _in_own_type(column: Column, series: Series, codes: Any, first: Indices) -> NDArray[Any]:
