@@ -67,24 +67,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Name and type of a column.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "boolean", "category", "text", "date"}
-    labels : tuple of str
-        Labels of a category, in the order of their codes; () for other kinds.
-    form : str
-        Format of texts of dates; "" for dates that are no texts.
-    has_gaps : bool
-        Whether values are missing.
-    """
+    """Name and type of a column."""
 
     name: str
     kind: ColumnKind
-    labels: tuple[str, ...] = ()
-    form: str = ""
+    labels: tuple[str, ...] = ()  # of a category, in the order of their codes
+    form: str = ""  # of texts of dates; "" for dates that are no texts
     has_gaps: bool = False
 
     def text(self, value: float) -> str:

@@ -43,55 +43,26 @@ _EXCLUSIVE = (
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """Declaration of a table, and of the problem from this table.
+    """Declaration of a table, and of the problem from this table: columns by their uses, and keys as in configs."""
 
-    Attributes
-    ----------
-    source : {"csv", "parquet", "arff", "sklearn", "proben1", "uci", "openml", "given"}
-        Kind of table; ``"given"`` is a data frame of the caller, saved in a file.
-    place : str
-        Path of the file, name of the scikit-learn or UCI set, Proben1 family, or number of the openml.org data set.
-    target : tuple of str
-        Target columns; () for the declared targets of the data set.
-    task : {"classification", "approximation"} or None
-        None infers the task from the target, see `DataSet`.
-    inputs : tuple of str
-        Input columns; () for all columns that have no other use.
-    categorical : tuple of str
-        Columns to treat as categories.
-    drop : tuple of str
-        Columns to leave out.
-    rule : SplitRule
-        Rule that splits the rows.
-    name : str
-        Name of the problem in tables; "" for the name of the file.
-    read_keys : tuple of (str, value)
-        Keys of `pandas.read_csv`, sorted by name; lists as tuples.
-    text : tuple of str
-        Columns of free text, encoded by their n-grams.
-    dates : tuple of (str, str)
-        Columns of dates, and their formats; "" infers the format.
-    duplicates : {"keep", "drop", "group"} or None
-        What to do with copies of rows: keep them, keep the first, or keep all copies of a row in the same part. None
-        keeps them with a notice.
-    group : str
-        Column whose values are kept in the same part; "" for none.
-    """
-
-    source: Source
+    source: Source  # "given" is a data frame of the caller, saved in a file
+    # path of the file, name of the scikit-learn or UCI set, Proben1 family, or number of the openml.org data set
     place: str
-    target: tuple[str, ...] = ()
-    task: Task | None = None
-    inputs: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()  # () for the declared targets of the data set
+    task: Task | None = None  # None infers it from the target, see `DataSet`
+    inputs: tuple[str, ...] = ()  # () for all columns that have no other use
     categorical: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     rule: SplitRule = field(default_factory=SplitRule)
-    name: str = ""
-    read_keys: tuple[tuple[str, Any], ...] = ()
-    text: tuple[str, ...] = ()
-    dates: tuple[tuple[str, str], ...] = ()
+    name: str = ""  # of the problem in tables; "" for the name of the file
+    read_keys: tuple[
+        tuple[str, Any], ...
+    ] = ()  # of `pandas.read_csv`, sorted by name; lists as tuples
+    text: tuple[str, ...] = ()  # columns of free text, encoded by their n-grams
+    dates: tuple[tuple[str, str], ...] = ()  # with their formats; "" infers the format
+    # of rows: keep them, drop all but the first, or group them in one part of a split; None keeps them with a notice
     duplicates: Duplicates | None = None
-    group: str = ""
+    group: str = ""  # column whose equal values stay in one part of a split; "" for none
 
     @classmethod
     def declared(

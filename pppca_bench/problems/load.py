@@ -51,30 +51,14 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class ProblemSource:
-    """Location and digest of a problem's data, with which worker processes load the same data.
+    """Location and digest of a problem's data, with which worker processes load the same data."""
 
-    Attributes
-    ----------
-    name : str
-        Name of a known problem, path of a user's .dt file, or name of a user-defined table.
-    data_dir : Path or None
-        First folder to look for Proben1 files.
-    sha256 : str
-        Digest of the data at planning time.
-    own : OwnData or None
-        Specification of a user-defined table.
-    split : int
-        Number of the split.
-    notices : tuple of str
-        Notices of `DataSet`, for the user.
-    """
-
-    name: str
-    data_dir: Path | None
-    sha256: str
-    own: OwnData | None = None
+    name: str  # of a known problem or a table, or path of a user's .dt file
+    data_dir: Path | None  # first folder to look for Proben1 files
+    sha256: str  # at planning time
+    own: OwnData | None = None  # declaration of a table
     split: int = 0
-    notices: tuple[str, ...] = field(default=(), compare=False)
+    notices: tuple[str, ...] = field(default=(), compare=False)  # of `DataSet`
 
     @property
     def is_own(self) -> bool:

@@ -46,12 +46,7 @@ class DataSet:
     A target of text, true/false or few whole numbers (at most 40, and at most half as many as rows) has classes; other
     numbers are approximated. A declared task decides.
 
-    Parameters
-    ----------
-    own : OwnData
-        Declaration.
-    table : RawTable, optional
-        Rows; read if not given.
+    ``table`` is read if not given.
 
     Attributes
     ----------
@@ -62,7 +57,7 @@ class DataSet:
         Names of the encoded inputs.
     task : {"classification", "approximation"}
     classes : tuple of str
-        Class names, in the order of the class indices; () for approximation.
+        In the order of the class indices; () for approximation.
     class_values : array of shape (n_classes,)
         Classes in the type of the table: text, number or boolean.
     y : int64 array of shape (n_rows,) or float64 array of shape (n_rows, n_outputs)

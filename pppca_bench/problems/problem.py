@@ -103,33 +103,17 @@ def are_imbalanced(counts: NDArray[np.int64]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ProblemInfo:
-    """Registry entry of a known problem.
+    """Registry entry of a known problem."""
 
-    Attributes
-    ----------
-    name : str
-        Name in configs and tables, such as ``"cancer1"``.
-    source : {"proben1", "bundled"}
-        Packaged Proben1 file, or data set bundled with scikit-learn or this package.
-    task : {"classification", "approximation"}
-        Kind of outputs: classes (``bool_out`` in the header of a file) or numbers (``real_out``).
-    n_features, n_outputs : int
-        Columns of the inputs and of the outputs (1-of-n coded for classes).
-    n_train, n_validation, n_test : int
-        Examples of each split.
-    sha256 : str
-        Digest of the file (Proben1) or of the arrays (bundled), 64 hexadecimal digits.
-    """
-
-    name: str
-    source: Literal["proben1", "bundled"]
+    name: str  # in configs and tables, such as "cancer1"
+    source: Literal["proben1", "bundled"]  # bundled with scikit-learn or this package
     task: Task
     n_features: int
-    n_outputs: int
+    n_outputs: int  # classes, or targets of an approximation
     n_train: int
     n_validation: int
     n_test: int
-    sha256: str
+    sha256: str  # of the file (Proben1) or of the arrays (bundled)
 
     @property
     def family(self) -> str:

@@ -56,21 +56,12 @@ _RETRIES, _PAUSE_S = 3, 1.0
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """Rows of a source, and the types of its columns.
-
-    Attributes
-    ----------
-    own : OwnData
-        Declaration.
-    frame : pandas DataFrame
-        Values as the source gives them, texts of a CSV file; the index numbers the lines of a file, or the rows.
-    targets : tuple of str
-        Target columns that the source declares.
-    """
+    """Rows of a source, and the types of its columns."""
 
     own: OwnData
+    # values as the source gives them, texts of a CSV file; the index numbers the lines of a file, or the rows
     frame: pd.DataFrame
-    targets: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()  # that the source declares
 
     @cached_property
     def columns(self) -> dict[str, Typed | ColumnError]:

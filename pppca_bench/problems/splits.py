@@ -25,21 +25,11 @@ _SEED = 1994
 
 @dataclass(frozen=True, slots=True)
 class SplitRule:
-    """Rule that splits the rows of a table.
+    """Rule that splits the rows of a table."""
 
-    Attributes
-    ----------
-    column : str
-        Column with ``train``, ``validation`` or ``test`` for each row; "" for random splits.
-    folds : int
-        Number of folds, at least 3, where each fold is the test split once; 0 for shares of 50, 25 and 25 percent.
-    splits : int
-        Number of random partitions.
-    """
-
-    column: str = ""
-    folds: int = 0
-    splits: int = 1
+    column: str = ""  # with train, validation or test for each row; "" for random splits
+    folds: int = 0  # at least 3, each the test split once; 0 for shares of 50, 25 and 25 percent
+    splits: int = 1  # number of random partitions
 
     @property
     def n_splits(self) -> int:
