@@ -11,12 +11,12 @@ from pppca_bench.version import __version__ as __version__
 if TYPE_CHECKING:
     from pppca_bench.base.genetic import GeneticAlgorithm
     from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
+    from pppca_bench.config.given import Table
     from pppca_bench.engines import DGHA, GHA, NEpPCA
     from pppca_bench.experiments.pipeline import pipeline
     from pppca_bench.methods.entry import Classifier, Method
     from pppca_bench.notebook import run
     from pppca_bench.problems import Problem, known_problems, load_problem
-    from pppca_bench.problems.given import Table
     from pppca_bench.problems.read_table import read_table
     from pppca_bench.store.export import load_predictions, load_results
 
@@ -43,12 +43,12 @@ __all__ = [
 _NAMES = {
     "base.genetic": ("GeneticAlgorithm",),
     "classifiers": ("BackpropMLPClassifier", "RpropMLPClassifier"),
+    "config.given": ("Table",),
     "engines": ("DGHA", "GHA", "NEpPCA"),
     "experiments.pipeline": ("pipeline",),
     "methods.entry": ("Classifier", "Method"),
     "notebook": ("run",),
     "problems": ("Problem", "known_problems", "load_problem"),
-    "problems.given": ("Table",),
     "problems.read_table": ("read_table",),
     "store.export": ("load_predictions", "load_results"),
 }

@@ -212,7 +212,7 @@ def test_matplotlib_is_imported_by_drawing_modules_alone():
 def test_no_module_executes_stored_data(path):
     # Tables of a caller go to workers as pickles in a private temporary folder of the process, which deletes it.
     of_own_process = (
-        {"pickle"} if name_of(path) in ("problems/given.py", "problems/read_table.py") else set()
+        {"pickle"} if name_of(path) in ("config/given.py", "problems/read_table.py") else set()
     )
     forbidden_modules = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
     assert third_party(path).isdisjoint(forbidden_modules - of_own_process)

@@ -37,7 +37,7 @@ from pppca_bench.config.sections import (
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
-from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, Source
+from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, Source, names_of
 from pppca_bench.runs import CHOOSE
 from pppca_bench.yaml_files.section import Section, broken_rule, optional_field, yaml_text
 from pppca_bench.yaml_files.source import YamlSource, parse_yaml
@@ -92,7 +92,7 @@ class TableSection(Section):
     openml: Annotated[int, Ge(1), Le(10**9)] = optional_field()
     dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = optional_field()
     read_section: ReadSection = Field(ReadSection(), alias="read")
-    target: _Text | _Columns = ()
+    target: Annotated[_Text | _Columns, AfterValidator(names_of)] = ()
     task: Task | None = None
     inputs: _Columns = ()
     categorical: _Columns = ()
@@ -119,10 +119,8 @@ class TableSection(Section):
             raise broken_rule(f"{rule}, got it beside {' and '.join(sorted(given - {'dt'}))}", "dt")
         others = sorted(self.read_section.model_fields_set - {*VALUE_KEYS})
         if source != "csv" and others:
-            expected = f"expected only {', '.join(VALUE_KEYS)} with {source}"
-            raise broken_rule(
-                f"{expected}, got {others[0]}, which is for CSV files", "read", others[0]
-            )
+            expected = f"expected only {', '.join(VALUE_KEYS)} for data that are no CSV file"
+            raise broken_rule(f"{expected}, got {others[0]}", "read", others[0])
         if self.group and self.duplicates == "group":
             raise broken_rule(
                 "expected duplicates: drop or keep with group, got group", "duplicates"
@@ -151,8 +149,11 @@ class TableSection(Section):
             rule = SplitRule(column=self.split.column)
         elif self.model_fields_set & {"splits", "folds"}:
             rule = SplitRule(splits=self.splits, folds=self.folds)
-        read = self.read_section.model_dump(exclude_unset=True)
-        return OwnData.declared(cast("Any", source), place, rule=rule, read=read, **keys)
+        read_keys = tuple(sorted(self.read_section.model_dump(exclude_unset=True).items()))
+        dates = keys.pop("dates", ())
+        forms = dates if isinstance(dates, dict) else dict.fromkeys(dates, "")
+        keys |= {"read_keys": read_keys, "dates": tuple(forms.items())}
+        return OwnData(cast("Any", source), place, rule=rule, **keys)
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:

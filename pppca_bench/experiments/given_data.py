@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pppca_bench.config.experiment import NAME
+from pppca_bench.config.given import Table
 from pppca_bench.errors import ConfigError
 from pppca_bench.problems import OwnData, registered
-from pppca_bench.problems.given import Table
 from pppca_bench.yaml_files.source import YamlSource
 
 if TYPE_CHECKING:

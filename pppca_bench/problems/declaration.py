@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import yaml
@@ -63,28 +63,6 @@ class Declaration:
     # of rows: keep them, drop all but the first, or group them in one part of a split; None keeps them with a notice
     duplicates: Duplicates | None = None
     group: str = ""  # column whose equal values stay in one part of a split; "" for none
-
-    @classmethod
-    def declared(
-        cls,
-        source: Source,
-        place: str,
-        *,
-        dates: Iterable[str] | Mapping[str, str] = (),
-        read: Mapping[str, Any] | None = None,
-        **keys: Any,
-    ) -> Self:
-        """Return the declaration of a table's keys, where names may be numbers, a single name, or None for none."""
-        keys |= {name: names_of(keys[name]) for name in _LISTS if name in keys}
-        forms = dates.values() if isinstance(dates, Mapping) else itertools.repeat("")
-        read_keys = tuple(sorted((read or {}).items()))
-        return cls(
-            source,
-            place,
-            read_keys=read_keys,
-            dates=tuple(zip(names_of(dates), forms, strict=False)),
-            **keys,
-        )
 
     @property
     def is_named(self) -> bool:

@@ -158,7 +158,8 @@ def read_table(path: str | Path, **read: Any) -> pd.DataFrame:
     OwnDataError
         If the file cannot be read, or the number of fields in a line differs from the header.
     """
-    return OwnData.declared(format_of(path) or "csv", str(path), read=read).read().frame
+    own = OwnData(format_of(path) or "csv", str(path), read_keys=tuple(read.items()))
+    return own.read().frame
 
 
 def read_parquet(path: str) -> Rows:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from pydantic import ValidationError
 
+from pppca_bench.config.experiment import TableSection
 from pppca_bench.errors import DataError
-from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, names_of
-from pppca_bench.problems.problem import Task
-from pppca_bench.problems.read_table import OwnData
+from pppca_bench.problems import OwnData, SplitRule, Task
+from pppca_bench.problems.declaration import Duplicates, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
+
+_LISTS = ("inputs", "categorical", "drop", "text")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +65,33 @@ class Table:
     read: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        known = {"task": (None, *get_args(Task)), "duplicates": (None, *get_args(Duplicates))}
-        given = [(name, getattr(self, name), values) for name, values in known.items()]
-        for name, value, values in [*given, *(("read", key, VALUE_KEYS) for key in self._read)]:
-            if value not in values:
-                raise _wrong(name, f"one of {', '.join(map(str, values))}", value)
-        for key in ("decimal", "thousands"):
-            if not isinstance(value := self._read.get(key, "."), str) or len(value) != 1:
-                raise _wrong("read", f"one character as {key}", value)
-        if isinstance(value := self._read.get("na_values"), Mapping):
-            raise _wrong("read", "na_values for all columns", value)
-        if np.iterable(self.group) and not isinstance(self.group, str):
-            raise _wrong("group", "the name of a column of X", type(self.group).__name__)
+        self._declared()
 
-    @property
-    def _read(self) -> dict[str, Any]:
-        """Return the keys of ``read`` that are set; None is the default of pandas."""
-        return {key: value for key, value in (self.read or {}).items() if value is not None}
+    def _declared(self) -> OwnData:
+        """Return the declaration, as if a file had the rows; raise DataError for values that no config may have."""
+        # None is the default of pandas.
+        read = {key: value for key, value in (self.read or {}).items() if value is not None}
+        if "na_values" in read and not isinstance(read["na_values"], Mapping):
+            read["na_values"] = names_of(read["na_values"])
+        dates, group = names_of(self.dates), names_of(self.group)
+        keys: dict[str, Any] = {
+            "task": self.task,
+            "dates": dict(zip(dates, self.dates.values(), strict=True))
+            if isinstance(self.dates, Mapping)
+            else dates,
+            "duplicates": self.duplicates,
+            "group": group[0] if len(group) == 1 else group,
+            "read": read,
+        }
+        keys |= {key: names_of(getattr(self, key)) for key in _LISTS}
+        given = {key: value for key, value in keys.items() if value}
+        try:
+            section = TableSection.model_validate({"parquet": "X", **given})
+        except ValidationError as error:
+            first = error.errors(include_context=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            raise DataError(f"{key} of Table: {first['msg']}. Correct it.") from None
+        return cast("OwnData", section.problem(SplitRule()))
 
     def save(self, name: str, path: Path) -> OwnData:
         """Save the rows for worker processes, and return the declaration.
@@ -117,20 +130,7 @@ class Table:
             )
         joined = pd.concat([part.reset_index(drop=True) for part in (inputs, targets)], axis=1)
         path.write_bytes(pickle.dumps((joined, tuple(targets.columns))))
-        keys = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if each.name not in ("X", "y")
-        }
-        read = self._read
-        if "na_values" in read:
-            read["na_values"] = names_of(read["na_values"])
-        keys |= {"read": read, "group": "".join(names_of(self.group))}
-        return OwnData.declared("given", str(path), name=name, **keys)
-
-
-def _wrong(name: str, expected: str, got: object) -> DataError:
-    return DataError(f"{name} of Table: expected {expected}, got {got!r}. Correct it.")
+        return replace(self._declared(), source="given", place=str(path), name=name)
 
 
 def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
@@ -143,8 +143,6 @@ def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
         part = part.to_frame(prefix if part.name is None else part.name)
     if isinstance(part, pd.DataFrame):
         return part.rename(columns=str)
-    if getattr(getattr(part, "dtype", None), "names", None):
-        return pd.DataFrame.from_records(part)
     if hasattr(part, "toarray"):  # of scipy
         part = part.toarray()
     array = np.asanyarray(part)  # pandas knows the gaps of masked arrays
@@ -152,9 +150,7 @@ def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
         raise DataError(
             f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it."
         )
-    names = (
-        [prefix]
-        if array.ndim == 1
-        else [f"{prefix}{number + 1}" for number in range(array.shape[1])]
-    )
-    return pd.DataFrame(array).set_axis(names, axis=1)
+    frame = pd.DataFrame(array)
+    if array.ndim == 1 and not array.dtype.names:
+        return frame.set_axis([prefix], axis=1)
+    return frame.rename(columns=lambda key: key if isinstance(key, str) else f"{prefix}{key + 1}")
