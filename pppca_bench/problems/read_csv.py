@@ -65,18 +65,16 @@ def read_csv(
             raise OwnDataError(
                 f"{path}: expected a single {key}, got {list(value)}. Name one of them."
             )
-    is_inferred = header == "infer" and not names
-    n_header = (
-        1 if is_inferred else 0 if header in ("infer", None) or header is False else header + 1
-    )
+    # False is no header, and 0 the first line.
+    is_inferred, has_row_names = header == "infer" and not names, type(index_col) in (int, str)
+    n_header = header + 1 if type(header) is int else int(is_inferred)
     text = text_of(path, encoding, compression)
     records = _records(path, text, sep, **lines)
     header_records = list(itertools.islice(records, n_header))
     line_numbers, counts, frame = _frame_of(records)
-    if n_header:
-        first = header_records[-1][1] if len(header_records) == n_header else []
-    else:
-        first = [f"x{index + 1}" for index in range(max(counts[:1], default=0))]
+    first = [f"x{index + 1}" for index in range(max(counts[:1], default=0))]
+    if header_records:
+        first = header_records[-1][1]
     if not first:
         raise OwnDataError(
             f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
@@ -84,24 +82,24 @@ def read_csv(
     if not (lines.get("skiprows") or lines.get("comment")):
         is_single = {*counts, *(len(fields) for _, fields in header_records)} == {1}
         _check_first_line(path, text.partition("\n")[0].strip(), sep, is_single=is_single)
-    names, has_row_names = list(names) or first, index_col is not None and index_col is not False
-    _check_fields(path, line_numbers, counts, len(names), n_header, has_row_names=has_row_names)
-    if counts and counts[0] > len(names):
-        names = ["", *names]  # row names, a column without a name
-    frame = frame.reindex(columns=range(len(names))).set_axis(
+    columns = list(names) or first
+    _check_fields(path, line_numbers, counts, len(columns), n_header, has_row_names=has_row_names)
+    if counts and counts[0] > len(columns):
+        columns = ["", *columns]  # row names, a column without a name
+    frame = frame.reindex(columns=range(len(columns))).set_axis(
         pd.Index(line_numbers, name="line"), axis=0
     )
     if has_row_names:
-        candidates = names if isinstance(index_col, str) else range(len(names))
-        if index_col not in candidates:
+        index = columns.index(index_col) if index_col in columns else index_col
+        if index not in frame.columns:
             raise OwnDataError(
                 f"{path}: expected a column {index_col!r} for index_col, got none. Correct the name."
             )
-        dropped = candidates.index(index_col)
-        frame, names = frame.drop(columns=dropped), [*names[:dropped], *names[dropped + 1 :]]
+        frame = frame.drop(columns=index)
+        columns.pop(index)
     if is_inferred:
-        _check_header(path, names, frame)
-    return frame.set_axis(names, axis=1)
+        _check_header(path, columns, frame)
+    return frame.set_axis(columns, axis=1)
 
 
 def _frame_of(records: Iterator[Record]) -> tuple[list[int], list[int], pd.DataFrame]:
@@ -294,13 +292,11 @@ def _check_header(path: str | Path, names: Sequence[str], frame: pd.DataFrame) -
     """Raise OwnDataError if the names are numbers where the columns have numbers: the first line is a row of data."""
     import pandas as pd
 
-    def is_number(texts: Any) -> bool:
-        return bool(pd.to_numeric(texts, errors="coerce").notna().all())
-
-    numeric = [
-        name for index, name in enumerate(names) if len(frame) and is_number(frame.iloc[:, index])
-    ]
-    if numeric and is_number(pd.Series(numeric, dtype=object)):
+    if frame.empty:
+        return
+    has_numbers = frame.apply(pd.to_numeric, errors="coerce").notna().all().to_numpy()
+    numbers = pd.to_numeric(pd.Series(names, dtype=object)[has_numbers], errors="coerce")
+    if has_numbers.any() and numbers.notna().all():
         raise OwnDataError(
             f"{path}, line 1: expected the columns' names, got values as in other rows, {', '.join(names[:3])}. Set"
             f" {read_key(header=False)} to name the columns x1, x2, …, or {read_key(header=0)} if they are names."
