@@ -135,17 +135,15 @@ def to_type(column: Column, values: Series, reading: Reading) -> Series:
     if column.kind == "text":
         return values.map(str, na_action="ignore").astype(object).fillna("")
     if column.kind == "category":
-        codes, unique = pd.factorize(values)
-        texts = pd.Series(unique, dtype=object).map(str)
-        known = pd.Index(column.labels, dtype=object)
-        found = known.get_indexer(pd.Index(texts, dtype=object)).astype(float)
+        known = {label: float(code) for code, label in enumerate(column.labels)}
+        texts = values.astype(object).map(str, na_action="ignore")
+        codes = texts.map(known).astype(np.float64)
         # A number may be written differently in the table.
-        numbers = to_numbers(texts, reading)
-        other = (found < 0) & ~np.isnan(numbers)
-        found[other] = known.get_indexer(
-            pd.Index(list(map(number_text, numbers[other])), dtype=object)
-        )
-        return pd.Series(np.append(found, np.nan)[codes], values.index)
+        is_other = codes.isna() & texts.notna()
+        others = pd.Series(to_numbers(texts[is_other], reading), dtype=object)
+        others = others.map(number_text, na_action="ignore").map(known).fillna(UNKNOWN)
+        codes[is_other] = others.to_numpy(np.float64)
+        return codes
     is_boolean = column.kind == "boolean"
     numbers = (
         np.asarray(values.map(BOOLEANS), np.float64) if is_boolean else to_numbers(values, reading)
