@@ -39,7 +39,7 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
 from pppca_bench.problems.declaration import VALUE_KEYS, Duplicates, Source, names_of
 from pppca_bench.runs import CHOOSE
-from pppca_bench.yaml_files.section import Section, broken_rule, optional_field, yaml_text
+from pppca_bench.yaml_files.section import UNSET, Section, broken_rule, yaml_text
 from pppca_bench.yaml_files.source import YamlSource, parse_yaml
 
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -63,34 +63,34 @@ class _SplitColumn(Section):
 class ReadSection(Section):
     """Keys of `pandas.read_csv`, by their names."""
 
-    sep: _Text = optional_field()
-    header: Annotated[int, Ge(0), Le(10_000)] | Literal[False] | None = optional_field()
-    names: _Columns = optional_field()
-    decimal: _Character = optional_field()
-    thousands: _Character = optional_field()
-    na_values: _Marker | Annotated[tuple[_Marker, ...], MaxLen(1000)] = optional_field()
-    keep_default_na: bool = optional_field()
-    encoding: _Text = optional_field()
-    comment: _Character = optional_field()
-    compression: Literal["infer", "gzip", "bz2", "xz", "zip"] | None = optional_field()
-    skiprows: Annotated[int, Ge(0)] | tuple[Annotated[int, Ge(0)], ...] = optional_field()
-    quotechar: _Character = optional_field()
-    index_col: Annotated[int, Ge(0)] | _Text | Literal[False] | None = optional_field()
-    skip_blank_lines: bool = optional_field()
-    dtype: Literal["str"] = optional_field()
+    sep: _Text = UNSET
+    header: Annotated[int, Ge(0), Le(10_000)] | Literal[False] | None = UNSET
+    names: _Columns = UNSET
+    decimal: _Character = UNSET
+    thousands: _Character = UNSET
+    na_values: _Marker | Annotated[tuple[_Marker, ...], MaxLen(1000)] = UNSET
+    keep_default_na: bool = UNSET
+    encoding: _Text = UNSET
+    comment: _Character = UNSET
+    compression: Literal["infer", "gzip", "bz2", "xz", "zip"] | None = UNSET
+    skiprows: Annotated[int, Ge(0)] | tuple[Annotated[int, Ge(0)], ...] = UNSET
+    quotechar: _Character = UNSET
+    index_col: Annotated[int, Ge(0)] | _Text | Literal[False] | None = UNSET
+    skip_blank_lines: bool = UNSET
+    dtype: Literal["str"] = UNSET
 
 
 class TableSection(Section):
     """Section of a user-defined table: key of its location, and keys of the problem."""
 
-    csv: _Text = optional_field()
-    parquet: _Text = optional_field()
-    arff: _Text = optional_field()
-    sklearn: _Text = optional_field()
-    proben1: _Text = optional_field()
-    uci: _Text = optional_field()
-    openml: Annotated[int, Ge(1), Le(10**9)] = optional_field()
-    dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = optional_field()
+    csv: _Text = UNSET
+    parquet: _Text = UNSET
+    arff: _Text = UNSET
+    sklearn: _Text = UNSET
+    proben1: _Text = UNSET
+    uci: _Text = UNSET
+    openml: Annotated[int, Ge(1), Le(10**9)] = UNSET
+    dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = UNSET
     read_section: ReadSection = Field(ReadSection(), alias="read")
     target: Annotated[_Text | _Columns, AfterValidator(names_of)] = ()
     task: Task | None = None
@@ -101,7 +101,7 @@ class TableSection(Section):
     drop: _Columns = ()
     duplicates: Duplicates | None = None
     group: _Text = ""
-    split: _SplitColumn = optional_field()
+    split: _SplitColumn = UNSET
     splits: _Splits = 1
     folds: _Folds = 0
     name: _Name = ""
@@ -198,7 +198,7 @@ class Config(Section):
     splits: _Splits = 1
     folds: _Folds = 0
     problems: Problems
-    repeats: Repeats = optional_field(validate_default=True)
+    repeats: Repeats = Field(default_factory=lambda: REQUIRED, validate_default=True)
     seed: Annotated[int, Ge(0), Lt(2**63)]
     choose: Annotated[
         str | Names, AfterValidator(lambda value: (value,) if isinstance(value, str) else value)

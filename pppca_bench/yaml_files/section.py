@@ -9,19 +9,21 @@ from typing import Any, Self, get_args, get_origin
 from pydantic import (
     BaseModel,
     ConfigDict,
-    Field,
     ModelWrapValidatorHandler,
     ValidationError,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from pppca_bench.base.parameters import REQUIRED, describe, kind_of, shown
+from pppca_bench.base.parameters import describe, kind_of, shown
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.yaml_files.source import Location, YamlSource
 
 _RULE = "rule"
 """Type of validation errors with a complete message."""
+
+UNSET: Any = None
+"""Default of optional keys whose value does not matter if they are absent, in JSON too."""
 
 
 class Section(BaseModel):
@@ -100,11 +102,6 @@ class Section(BaseModel):
             annotation = get_args(container)[isinstance(part, str)]
             value, depth = value[part], depth + 1
         return location[:depth], expected_but_got(describe(annotation, value), value)
-
-
-def optional_field(**options: Any) -> Any:
-    """Return the pydantic field of an optional key without default, whose value is `REQUIRED` if absent."""
-    return Field(default_factory=lambda: REQUIRED, **options)
 
 
 def broken_rule(text: str, *location: str | int) -> ValidationError:
