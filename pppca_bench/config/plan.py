@@ -37,21 +37,10 @@ Identities = Mapping[str | OwnData, Identity]
 
 
 def expand(config: Config, problems: Identities, *, repeats: int | None = None) -> list[RunSpec]:
-    """Return the runs of a config.
+    """Return the runs of a config, by problem, method, settings and repeat; each once, even if several entries have it.
 
-    Parameters
-    ----------
-    config : Config
-        A validated config.
-    problems : mapping of str or OwnData to Identity
-        Identity of the data of each entry in ``config.problems``.
-    repeats : int, optional
-        Number of repeats in place of the config's repeats, at least 1.
-
-    Returns
-    -------
-    list of RunSpec
-        Ordered by problem, method, settings and repeat; each run once, even if several entries contain it.
+    ``problems`` identifies the data of each entry in ``config.problems``; ``repeats``, at least 1, is in place of the
+    config's.
     """
     runs: dict[str, RunSpec] = {}
     places = itertools.count()
@@ -93,12 +82,7 @@ def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int
     """Derive the seed of a run from its identity, not from the order of execution.
 
     Choice: tau, data fraction and other settings have no influence, so that all cells of a repeat get the same random
-    numbers and differ only in the settings to compare.
-
-    Returns
-    -------
-    int
-        In [0, 2**63).
+    numbers and differ only in the settings to compare. Seeds are in [0, 2**63).
     """
     identity = json.dumps([config_seed, problem, method, repeat], sort_keys=True)
     return int(hashlib.sha256(identity.encode()).hexdigest()[:16], 16) >> 1

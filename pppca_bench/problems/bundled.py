@@ -80,13 +80,7 @@ def draw_noisy_circle() -> tuple[FloatArray, NDArray[np.int64]]:
     """Draw 400 points near the unit circle, which no single principal component describes.
 
     Source: Bishop 1995, figures 8.10 and 8.11, which print no data. Choice: even angles, Gaussian noise of standard
-    deviation 0.05 on the radius, and the quarters of the circle as classes, since problems need targets.
-
-    Returns
-    -------
-    X : float64 array of shape (400, 2)
-    y : int64 array of shape (400,)
-        Quarter of the angle, 0 to 3.
+    deviation 0.05 on the radius, and the quarters of the circle, 0 to 3, as classes, since problems need targets.
     """
     angles = np.arange(_N_ON_CIRCLE) / _N_ON_CIRCLE
     return _near_circles(angles, 1.0), np.floor(4.0 * angles).astype(np.int64)
@@ -96,13 +90,7 @@ def draw_three_circles() -> tuple[FloatArray, NDArray[np.int64]]:
     """Draw 150 points near each of three concentric circles, which no linear projection separates.
 
     Source: Marsland 2009, figure 6.10, which prints no data. Choice: radii 1, 3 and 5, angles and noise as in
-    `draw_noisy_circle`.
-
-    Returns
-    -------
-    X : float64 array of shape (450, 2)
-    y : int64 array of shape (450,)
-        Circle, 0 to 2, the smallest first.
+    `draw_noisy_circle`. The class is the circle, 0 to 2, the smallest first.
     """
     circle = np.arange(_N_ON_CIRCLES) % 3
     radii: FloatArray = np.array([1.0, 3.0, 5.0])[circle]

@@ -95,12 +95,8 @@ def place_of(values: Series, row: int) -> str:
 def convert(column: Column, series: Series, reading: Reading, *, unseen: str = "refuse") -> Series:
     """Convert new values to the type of a column: float64 numbers or codes, texts, or dates; missing values are nulls.
 
-    The code of a category that is none of the column's labels, or of a gap in a column without gaps, is -1.
-
-    Raises
-    ------
-    ColumnError
-        A value does not have the type, or an unseen category is to be refused.
+    The code of a category that is none of the column's labels, or of a gap in a column without gaps, is -1. Raises
+    ColumnError if a value does not have the type, or an unseen category is to be refused.
     """
     values = plain_values(series, reading, column.kind)
     converted = to_type(column, values, reading)

@@ -46,26 +46,11 @@ def own_data_of(text: str, /, **declared: Any) -> str | OwnData:
 def describe_problem(
     requested: str | OwnData, data_dir: Path | None = None, *, page: Path | None = None
 ) -> tuple[Facts, Columns, list[str], str]:
-    """Return facts about a problem, such as ``("task", "classification")``, and the columns of a table.
+    """Return facts about a problem, and the columns of a table; write skrub's report on a table to ``page``.
 
-    Parameters
-    ----------
-    requested : str or OwnData
-    data_dir : Path, optional
-        First folder to look for Proben1 files and downloads.
-    page : Path, optional
-        File for skrub's report on a table, with distributions and associations of its columns.
-
-    Returns
-    -------
-    list of (str, str)
-        Name and value of each fact; only a few for tables without a target.
-    list of (str, str, str, str)
-        Name, type, number of gaps, and range or categories of each column; [] for other problems.
-    list of str
-        Notices of `DataSet`.
-    str
-        Errors of an unusable table, a line for each column; "" for a usable table.
+    Facts are names and values, such as ``("task", "classification")``, only a few for tables without a target. Columns
+    are names, types, numbers of gaps, and ranges or categories, [] for other problems than tables. The notices of
+    `DataSet` follow, and the errors of an unusable table, a line for each column.
     """
     if isinstance(requested, str):
         source, problem = open_problem(requested, data_dir)

@@ -42,12 +42,7 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
 class SkrubInputs(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode a column of text by skrub's StringEncoder, or of dates by its DatetimeEncoder.
 
-    Parameters
-    ----------
-    encoder : estimator
-        Unfitted skrub estimator of one column.
-    width : int
-        Number of outputs; outputs that the training rows do not yield are 0.
+    Of ``width`` outputs, those that the training rows do not yield are 0.
     """
 
     def __init__(self, encoder: Any, width: int) -> None:
@@ -81,12 +76,7 @@ def make_encoder(
 
     Choice: the whole table determines the outputs, so that all splits have the same outputs; the training rows
     determine means, ranges and components. Names of outputs are, for example, ``"age"``, ``"age missing"``,
-    ``"colour = red"``, ``"comment 1"``, ``"when year"``.
-
-    Raises
-    ------
-    DataError
-        skrub is needed and not installed.
+    ``"colour = red"``, ``"comment 1"``, ``"when year"``. Raises DataError if skrub is needed and not installed.
     """
     import pandas as pd
     from sklearn.compose import ColumnTransformer
@@ -164,18 +154,10 @@ class FrozenEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
-    """Encode raw rows like the rows of the problem, without fitting.
+    """Encode raw rows like the rows of the problem, by an encoder that was fitted on the training rows.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-        Input columns of the table.
-    encoder : ColumnTransformer
-        Fitted on the training rows.
-    reading : Reading
-        Meaning of texts, as in the table.
-    unseen : {"refuse", "ignore"}
-        Whether a category that is not in the table is refused, or encoded as 0 in all columns of the categories.
+    A category that is not in the table is refused or, if ``unseen`` is ``"ignore"``, encoded as 0 in all columns of the
+    categories.
     """
 
     def __init__(
@@ -184,7 +166,7 @@ class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
         encoder: ColumnTransformer,
         reading: Reading,
         *,
-        unseen: str = "refuse",
+        unseen: str,
     ) -> None:
         self.columns, self.encoder, self.reading, self.unseen = columns, encoder, reading, unseen
 

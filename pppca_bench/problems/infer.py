@@ -65,22 +65,10 @@ def infer(
     """Return the type of a column, decided by all values that are not missing, and its converted values.
 
     If all values are numbers, the column has numbers, unless a number begins with zeros, as codes do. If all are dates
-    of one format, it has dates. If no value looks like a number, it has texts. Other columns are refused.
+    of one format, it has dates. If no value looks like a number, it has texts. Others are refused by ColumnError.
 
-    Parameters
-    ----------
-    series : pandas Series of shape (n_rows,)
-        Values of a data frame, or texts; the index numbers lines or rows, for messages.
-    reading : Reading
-    declared : {"category", "text", "date"}, optional
-        Declared kind; a categorical Series is declared by its source, unless its values are true and false.
-    form : str
-        Declared format of dates; "" infers it.
-
-    Raises
-    ------
-    ColumnError
-        Values of several types, or of unusable types.
+    The index of the series numbers lines or rows, for messages. A categorical series is a declared category, unless its
+    values are true and false. ``form`` is the declared format of dates; "" infers it.
     """
     import pandas as pd
 

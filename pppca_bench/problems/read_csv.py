@@ -42,20 +42,11 @@ def read_csv(
 
     pandas fills missing fields with gaps, and numbers no lines. The meaning of texts is left to `columns`.
 
-    Parameters
-    ----------
-    path : str or Path
-    sep, header, names, index_col, encoding, compression
-        As in `pandas.read_csv`. By default fields are separated by commas (in .tsv files by tabs), and the first line
-        has the names unless these are given. The column ``index_col`` is left out.
-    **lines
-        ``comment``, ``skiprows``, ``quotechar`` and ``skip_blank_lines`` of `pandas.read_csv`.
-
-    Raises
-    ------
-    OwnDataError
-        The file cannot be read, lines have other numbers of fields than the header, or another separator, encoding or
-        header is likely; the message has the key to write.
+    The keys, of which ``lines`` are ``comment``, ``skiprows``, ``quotechar`` and ``skip_blank_lines``, are those of
+    `pandas.read_csv`. By default fields are separated by commas (in .tsv files by tabs), and the first line has the
+    names unless these are given. The column ``index_col`` is left out. Raises OwnDataError if the file cannot be read,
+    lines have other numbers of fields than the header, or another separator, encoding or header is likely; the message
+    has the key to write.
     """
     import pandas as pd
 

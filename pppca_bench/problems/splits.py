@@ -73,22 +73,10 @@ def split_at_random(
     Choice: the seed is 1994 plus the number of the partition, independent of the config's seed, so that all configs and
     methods use the same splits of the same data.
 
-    Parameters
-    ----------
-    rule : SplitRule
-    y : array of shape (n_rows,) or (n_rows, n_outputs)
-        Class indices or targets; with ``stratified``, each class has at least ``rule.n_parts`` rows.
-    number : int
-        Number of the split, below ``rule.n_splits``.
-    stratified : bool
-        Whether the parts have the same shares of the classes.
-    groups : int64 array of shape (n_rows,), optional
-        Rows of a group stay in one part.
-
-    Returns
-    -------
-    tuple of three int64 arrays
-        Rows of each split in random order, since methods that use a fraction of the training split take the first rows.
+    ``y`` has class indices of shape (n_rows,) or targets of shape (n_rows, n_outputs). If ``stratified``, the parts
+    have the same shares of the classes, each of at least ``rule.n_parts`` rows. Rows of a group stay in one part.
+    ``number`` is below ``rule.n_splits``. The rows of a split are in random order, since methods that use a fraction of
+    the training split take the first rows.
     """
     from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 

@@ -65,10 +65,7 @@ Published = Mapping[tuple[str, str, str], Mapping[str, Number]]
 def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
     """Read published numbers of the tables with these layouts from a CSV file with the columns `COLUMNS`.
 
-    Raises
-    ------
-    OwnDataError
-        The file is missing or malformed; the message names file and line.
+    Raises OwnDataError with file and line if the file is missing or malformed.
     """
     tables = {layout.id: layout for layout in layouts}
     cells = {

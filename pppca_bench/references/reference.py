@@ -133,13 +133,7 @@ def own_references() -> tuple[Reference, ...]:
 
 
 def read_reference(folder: Path) -> Reference:
-    """Read a reference from its folder.
-
-    Raises
-    ------
-    OwnDataError
-        A file is missing or malformed; the message names file, line and place.
-    """
+    """Read a reference; raise OwnDataError with file, line and place if a file is missing or malformed."""
     try:
         source = read_yaml(folder / "reference.yaml")
         document = _Document.read(source)
@@ -188,12 +182,8 @@ def check_selectors(
 
     Known methods are the given names, the methods of the results, and dotted paths; known settings and quantities of a
     method are those of its runs on the same problem, and the quantities of the package. ``measured`` returns the
-    quantities of the done runs of a cell.
-
-    Raises
-    ------
-    OwnDataError
-        No run has the method, a setting or a quantity of a cell.
+    quantities of the done runs of a cell. Raises OwnDataError if no run has the method, a setting or a quantity of a
+    cell.
     """
     known = {*methods, *(cell.method for cell in cells)}
     for reference in added:
