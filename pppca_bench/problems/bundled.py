@@ -1,7 +1,8 @@
 """Bundled problems: data sets of scikit-learn and synthetic circles, scaled and split like Proben1."""
 
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,34 +35,25 @@ def load_bundled(name: str) -> Problem:
     "Hebbian-Based Principal Component Analysis": all 150 samples of iris for training, in the original order, centred
     or mapped to [-1, 1]. ``sha256`` is the digest of the shapes and values of all arrays.
     """
-    if name in (_CENTRED, _ENCODED):
-        inputs, y, feature_names = _read("iris")
-        X = (
-            inputs - inputs.mean(axis=0)
-            if name == _CENTRED
-            else 2.0 * scale_to_unit_interval(inputs) - 1.0
-        )
-        # Rounded, so that the digest does not depend on the order of summation.
-        X, order, ends = np.round(X, 10), np.arange(len(y)), np.array([len(y), len(y)])
+    inputs, y, feature_names = _read("iris" if name in (_CENTRED, _ENCODED) else name)
+    X, order, ends = scale_to_unit_interval(inputs), np.arange(len(y)), np.array([len(y), len(y)])
+    # Rounded, so that the digest does not depend on the order of summation.
+    if name == _CENTRED:
+        X = np.round(inputs - inputs.mean(axis=0), 10)
+    elif name == _ENCODED:
+        X = np.round(2.0 * X - 1.0, 10)
     else:
-        inputs, y, feature_names = _read(name)
-        X = scale_to_unit_interval(inputs)
         order = np.random.RandomState(_SPLIT_SEED).permutation(len(y))
         ends = np.cumsum(split_sizes(len(y))[:2])
     inputs_by_split, classes_by_split = np.split(X[order], ends), np.split(y[order], ends)
+    splits = zip(inputs_by_split, classes_by_split, strict=True)
     return Problem.of_splits(
         inputs_by_split,
         classes_by_split,
         name=name,
         task="classification",
         n_classes=len(np.unique(y)),
-        sha256=_sha256(
-            [
-                part
-                for split in zip(inputs_by_split, classes_by_split, strict=True)
-                for part in split
-            ]
-        ),
+        sha256=_sha256(itertools.chain(*splits)),
         feature_names=feature_names,
     )
 
@@ -129,7 +121,7 @@ def scale_to_unit_interval(X: FloatArray) -> FloatArray:
     return scaled
 
 
-def _sha256(arrays: Sequence[np.ndarray]) -> str:
+def _sha256(arrays: Iterable[np.ndarray]) -> str:
     digest = hashlib.sha256()
     for array in arrays:
         # Little-endian on every machine, so that the digest only depends on the data.

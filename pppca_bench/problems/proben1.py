@@ -84,9 +84,7 @@ def export_files(names: Iterable[str] | None, folder: str | Path) -> list[Path]:
     Existing files are replaced; bundled problems have no file and are skipped. Raises DataError for an unknown name, a
     damaged archive, or a folder that cannot be written.
     """
-    infos = [
-        problem_info(name) for name in dict.fromkeys(known_problems() if names is None else names)
-    ]
+    infos = map(problem_info, known_problems() if names is None else names)
     files = {Path(folder, info.filename): info for info in infos if info.source == "proben1"}
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
