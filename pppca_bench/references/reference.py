@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -188,43 +188,28 @@ def check_selectors(
     known = {*methods, *(cell.method for cell in cells)}
     for reference in added:
         for _, place, selector, quantities in reference.selectors():
-            where = f"{reference.name}/reference.yaml: {place}"
+            where, method = f"{reference.name}/reference.yaml: {place}", selector.method
+            if method not in known and ":" not in method:
+                raise OwnDataError(
+                    f"{where} names no run: expected a method that `pppca methods` prints, or module:Class, got"
+                    f" {method!r}{nearest(method, known)}."
+                )
             own = [
-                cell
-                for cell in cells
-                if (cell.problem, cell.method) == (selector.problem, selector.method)
+                cell for cell in cells if (cell.problem, cell.method) == (selector.problem, method)
             ]
-            _check_selector(selector, own, known, where)
-            _check_quantities(quantities, set().union(*map(measured, own)), where)
-
-
-def _check_selector(
-    selector: Selector, own: Collection[Cell], methods: Collection[str], where: str
-) -> None:
-    if selector.method not in methods and ":" not in selector.method:
-        raise OwnDataError(
-            f"{where} names no run: expected a method that `pppca methods` prints, or module:Class, got"
-            f" {selector.method!r}{nearest(selector.method, methods)}."
-        )
-    known = {name for cell in own for name in cell.settings}
-    for name, _ in selector.settings if own else ():
-        if name not in known:
-            raise OwnDataError(
-                f"{where} names no run: expected settings that runs of {selector.method} on {selector.problem} have,"
-                f" got {name!r}{nearest(name, known)}. `pppca methods {selector.method}` lists its parameters."
-            )
-
-
-def _check_quantities(names: Iterable[str], measured: Collection[str], where: str) -> None:
-    """Raise OwnDataError for a quantity that neither the package nor any of the done runs measures.
-
-    Choice: a cell without done runs may show a measure of its own, unless its name is nearly that of a known quantity.
-    """
-    known = {*QUANTITIES, *MEASURES, *SIZES, *measured}
-    for name in names:
-        hint = nearest(name, known)
-        if name not in known and (measured or hint):
-            hint = hint or f": they have {', '.join(sorted(measured))}"
-            raise OwnDataError(
-                f"{where}: expected quantities that its runs measure, got {name!r}{hint}."
-            )
+            settings = {name for cell in own for name in cell.settings}
+            for name, _ in selector.settings if own else ():
+                if name not in settings:
+                    raise OwnDataError(
+                        f"{where} names no run: expected settings that runs of {method} on {selector.problem} have, got"
+                        f" {name!r}{nearest(name, settings)}. `pppca methods {method}` lists its parameters."
+                    )
+            done = set[str]().union(*map(measured, own))
+            numbers = {*QUANTITIES, *MEASURES, *SIZES, *done}
+            for name in quantities:
+                hint = nearest(name, numbers)
+                if name not in numbers and (done or hint):
+                    hint = hint or f": they have {', '.join(sorted(done))}"
+                    raise OwnDataError(
+                        f"{where}: expected quantities that its runs measure, got {name!r}{hint}."
+                    )
