@@ -100,7 +100,8 @@ def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int |
 def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, Names]]:
     """Yield the cells of a method, each with the names of the settings that differ from their defaults."""
     known = _parameters(method)
-    unnamed = {name: each.default for name, each in known.items() if each.is_later}
+    defaults = {name: parameter.default for name, parameter in known.items()}
+    unnamed = {name: defaults[name] for name, parameter in known.items() if parameter.is_later}
     for settings in variants(method.classifier):
         classifier = tuple(
             (name, value)
@@ -112,7 +113,15 @@ def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tu
             parameters = tuple(item for item in values if unnamed.get(item[0], ABSENT) != item[1])
             algorithms = algorithms_of(method.entry.name, classifier)
             cell = Cell(problem, data_sha256, method.entry.name, parameters, classifier, algorithms)
-            yield cell, _changed(known, cell)
+            changed = [name for name, value in cell.settings.items() if defaults.get(name) != value]
+            yield (
+                cell,
+                tuple(
+                    name
+                    for name in changed
+                    if name not in STORAGE_FLAGS and not name.startswith(CHOOSE)
+                ),
+            )
 
 
 def _parameters(method: MethodRequest) -> dict[str, Parameter]:
@@ -130,16 +139,6 @@ def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
     rule = rule_named(value)
     is_published = rule is not None and rule.published(problem) is not None
     return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_published)
-
-
-def _changed(known: Mapping[str, Parameter], cell: Cell) -> Names:
-    """Return the names of the settings that differ from their defaults."""
-    defaults = {name: parameter.default for name, parameter in known.items()}
-    return tuple(
-        name
-        for name, value in cell.settings.items()
-        if name not in STORAGE_FLAGS and not name.startswith(CHOOSE) and defaults.get(name) != value
-    )
 
 
 def _identity_text(cell: Cell) -> str:
