@@ -161,20 +161,18 @@ class Layout(CellKeys):
                 got = f"{cell.row}, {cell.column}"
                 raise broken_rule(f"expected a row and a column of the table, got {got}", "cells")
         for row, column in itertools.product(self.rows, self.columns):
-            self._check_cell(row, column)
+            place, selector = f"{row.key}, {column.key}", self.selector(row, column)
+            shows, form = self.quantities(row, column), self.form_of(row, column)
+            if not shows:
+                raise broken_rule(f"expected a quantity that {place} shows, got none")
+            if isinstance(selector, Formula) and "correlation" in (*shows, *self.also):
+                raise broken_rule(
+                    f"expected quantities of single runs for {place}, got correlation"
+                )
+            if form.count("{}") < len(shows):
+                expected = f"a form with {len(shows)} places {{}} for {place}"
+                raise broken_rule(f"expected {expected}, got {form!r}")
         return self
-
-    def _check_cell(self, row: Line, column: Line) -> None:
-        cell, selector = f"{row.key}, {column.key}", self.selector(row, column)
-        shows, form = self.quantities(row, column), self.form_of(row, column)
-        if not shows:
-            raise broken_rule(f"expected a quantity that {cell} shows, got none")
-        if isinstance(selector, Formula) and "correlation" in (*shows, *self.also):
-            raise broken_rule(f"expected quantities of single runs for {cell}, got correlation")
-        if form.count("{}") < len(shows):
-            raise broken_rule(
-                f"expected a form with {len(shows)} places {{}} for {cell}, got {form!r}"
-            )
 
 
 class _FigureLayout(Section):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -83,7 +83,14 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
         table, row, column, quantity = place
         if table not in tables or quantity not in tables[table].notes:
             # a note belongs to no single cell
-            _check_place(place, cells, where)
+            known: Any = cells
+            for name, key in zip(COLUMNS, place, strict=False):
+                if key not in known:
+                    hint = nearest(key, known) or f": one of {'; '.join(known)}"
+                    raise OwnDataError(
+                        f"{where}: expected a {name} of reference.yaml, got {key!r}{hint}."
+                    )
+                known = known[key] if isinstance(known, Mapping) else ()
         for name, text, pattern, rule in (("value", value, *_VALUE), ("sd", sd, *_SD)):
             if not re.fullmatch(pattern, text):
                 raise OwnDataError(f"{where}: expected {rule} as {name}, got {text!r}.")
@@ -92,15 +99,6 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
             raise OwnDataError(f"{where}: expected each number once, got {', '.join(place)} again.")
         cell[quantity] = Number(value, float(sd) if sd else None)
     return numbers
-
-
-def _check_place(place: Sequence[str], known: Any, where: str) -> None:
-    """Raise OwnDataError unless reference.yaml has the table, row, column and quantity of a number."""
-    for name, key in zip(COLUMNS, place, strict=False):
-        if key not in known:
-            hint = nearest(key, known) or f": one of {'; '.join(known)}"
-            raise OwnDataError(f"{where}: expected a {name} of reference.yaml, got {key!r}{hint}.")
-        known = known[key] if isinstance(known, Mapping) else ()
 
 
 def _rows(path: Path) -> Iterator[tuple[str, list[str], str, str]]:
