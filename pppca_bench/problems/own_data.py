@@ -125,7 +125,13 @@ class DataSet:
         }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
         for column, values in self.frame.items():
-            digest.update(str(column).encode() + _bytes_of(values))
+            digest.update(str(column).encode())
+            # the same bytes for the same values on all machines
+            if values.dtype == np.float64:
+                numbers = values.to_numpy() + 0.0  # no negative zero
+                digest.update(np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes())
+            else:
+                digest.update(json.dumps(values.astype(str).tolist()).encode())
         digest.update(np.asarray(self.y + 0, dtype="<f8").tobytes())
         for words in (self._groups, self._split_words):
             digest.update("\n".join(map(str, [] if words is None else words)).encode())
@@ -305,29 +311,26 @@ class DataSet:
                 f"{n}",
                 *remedies[n > MAX_CATEGORIES :],
             )
-            words = series[values.isna()].dropna() == "None"
-            if (
-                column.kind == "category"
-                and words.any()
-                and "None" not in own.reading(frozenset()).nulls
-            ):
-                self._check_words(name, int(words.sum()), int(values.isna().sum()))
+            gaps = series[values.isna()]
+            n_gaps, n_words = len(gaps), int((gaps.dropna() == "None").sum())
+            is_marker = "None" in own.reading(frozenset()).nulls
+            if column.kind == "category" and n_words and not is_marker:
+                as_category, as_gaps = (
+                    dict(own.read_keys) | way
+                    for way in ({"keep_default_na": False}, {"na_values": ["None"]})
+                )
+                check(
+                    n_words == n_gaps,
+                    "one kind of gaps",
+                    f"{n_words} texts 'None' beside {n_gaps - n_words} other gaps",
+                    ("take them for a category,", "read", as_category),
+                    ("for gaps,", "read", as_gaps),
+                )
+                advice = own.key("read", as_category)
+                self.notices.append(
+                    f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category."
+                )
         return column, values
-
-    def _check_words(self, name: str, n_words: int, n_gaps: int) -> None:
-        """Add a notice on texts ``None`` that are gaps; raise ColumnError if other values are gaps, too."""
-        own, ways = self.own, ({"keep_default_na": False}, {"na_values": ["None"]})
-        as_category, as_gaps = (dict(own.read_keys) | way for way in ways)
-        got = f"{n_words} texts 'None' beside {n_gaps - n_words} other gaps"
-        remedies = (
-            ("take them for a category,", "read", as_category),
-            ("for gaps,", "read", as_gaps),
-        )
-        check(n_words == n_gaps, "one kind of gaps", got, *remedies)
-        advice = own.key("read", as_category)
-        self.notices.append(
-            f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category."
-        )
 
     def _find_groups(self) -> Indices | None:
         """Return the number of each row's group, or None; drop copies of rows or make them groups, if declared."""
@@ -455,11 +458,3 @@ def _in_own_type(column: Column, series: Series, codes: Any, first: Indices) -> 
         return np.asarray(codes, dtype=np.int64 if is_whole else np.float64)
     raw = series.iloc[first].tolist()
     return np.array(raw if all(isinstance(value, int | float) for value in raw) else column.labels)
-
-
-def _bytes_of(values: Series) -> bytes:
-    """Return the same bytes for the same values on all machines."""
-    if values.dtype == np.float64:
-        numbers = values.to_numpy() + 0.0  # no negative zero
-        return np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes()
-    return json.dumps(values.astype(str).tolist()).encode()
