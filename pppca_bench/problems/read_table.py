@@ -265,6 +265,8 @@ def read_openml(
     rows is written to ``openml/NUMBER.sha256`` after the first download, for comparison afterwards. Raises DataError if
     the download failed, or the data differ from the first download.
     """
+    from sklearn.datasets import fetch_openml
+
     source, record = f"openml:{number}", Path("openml", f"{number}.sha256")
     folders = download_folders(data_dir)
     present = next((folder for folder in folders if (folder / record).is_file()), None)
@@ -273,8 +275,13 @@ def read_openml(
             f"{source}: expected its files in the data folder, got none. Run `pppca data describe {source}`."
         )
     folder = present or folders[0]
+    options = {"data_home": str(folder), "as_frame": True, "n_retries": _RETRIES, "delay": _PAUSE_S}
     try:
-        bunch = _fetch_openml(int(number), folder)
+        try:
+            bunch = fetch_openml(data_id=int(number), parser="auto", **options)
+        except TypeError:
+            # nominal attributes whose values are numbers, with scikit-learn 1.9 and pandas 3
+            bunch = fetch_openml(data_id=int(number), parser="liac-arff", **options)
     except (OSError, ValueError, KeyError) as error:
         # network errors, and invalid answers of the server
         remedy = f"Check the number, the network and the files in {folder / 'openml'}."
@@ -294,17 +301,6 @@ def read_openml(
             f" got other data ({digest[:12]}...). Delete that file to take the new data."
         )
     return bunch.frame, () if bunch.target is None else _target_names(bunch.target)
-
-
-def _fetch_openml(number: int, folder: Path) -> Any:
-    from sklearn.datasets import fetch_openml
-
-    options = {"data_home": str(folder), "as_frame": True, "n_retries": _RETRIES, "delay": _PAUSE_S}
-    try:
-        return fetch_openml(data_id=number, parser="auto", **options)
-    except TypeError:
-        # nominal attributes whose values are numbers, with scikit-learn 1.9 and pandas 3
-        return fetch_openml(data_id=number, parser="liac-arff", **options)
 
 
 def download_folders(data_dir: str | Path | None = None) -> list[Path]:
