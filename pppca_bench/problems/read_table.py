@@ -67,12 +67,9 @@ class RawTable:
     def columns(self) -> dict[str, Typed | ColumnError]:
         """Return the type and the converted values of each column, or the reason why it is unusable."""
         own, forms = self.own, dict(self.own.dates)
-        declared: dict[ColumnKind, Collection[str]] = {
-            "category": own.categorical,
-            "text": own.text,
-            "date": forms,
-        }
-        kinds = {name: kind for kind, names in declared.items() for name in names}
+        kinds: dict[str, ColumnKind] = dict.fromkeys(own.categorical, "category")
+        kinds |= dict.fromkeys(own.text, "text")
+        kinds |= dict.fromkeys(forms, "date")
         columns: dict[str, Typed | ColumnError] = {}
         for name in self.frame.columns:
             try:
