@@ -46,29 +46,11 @@ class DataSet:
     A target of text, true/false or few whole numbers (at most 40, and at most half as many as rows) has classes; other
     numbers are approximated. A declared task decides.
 
-    ``table`` is read if not given.
-
-    Attributes
-    ----------
-    targets : tuple of str
-        Names of the target columns.
-    inputs : tuple of Column
-    feature_names : tuple of str
-        Names of the encoded inputs.
-    task : {"classification", "approximation"}
-    classes : tuple of str
-        In the order of the class indices; () for approximation.
-    class_values : array of shape (n_classes,)
-        Classes in the type of the table: text, number or boolean.
-    y : int64 array of shape (n_rows,) or float64 array of shape (n_rows, n_outputs)
-        Class indices, or unscaled targets.
-    notices : list of str
-        Lines on what was inferred, and on possible leaks.
-
-    Raises
-    ------
-    DataError
-        If a column is missing or unusable.
+    ``table`` is read if not given. ``inputs`` are the columns, and ``feature_names`` the names of the encoded inputs.
+    ``classes`` are in the order of the class indices, in ``class_values`` in the type of the table: text, number or
+    boolean; both are empty for approximation. ``y`` has class indices, int64 of shape (n_rows,), or unscaled targets,
+    float64 of shape (n_rows, n_outputs). ``notices`` are lines on what was inferred, and on possible leaks. Raises
+    DataError if a column is missing or unusable.
     """
 
     def __init__(self, own: OwnData, table: RawTable | None = None) -> None:

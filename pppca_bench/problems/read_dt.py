@@ -45,24 +45,9 @@ def read_dt(
     1.05066 in glass; larger values are damaged or not scaled.
     Choice: the last line must end in a line feed, as in all files, to detect a cut within the last value.
 
-    Parameters
-    ----------
-    path : str or Path
-        Path of the file; its stem is the name of the problem.
-    content : bytes, optional
-        Content of the file, if it is not on disk.
-    remedy : str, default="Correct the file."
-        Last sentence of an error message.
-
-    Returns
-    -------
-    Problem
-        With ``sha256`` of the file's bytes.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or breaks the format; the message names file, line, expected and got.
+    The stem of the path is the problem's name; ``content`` is that of a file that is not on disk, and ``remedy`` the
+    last sentence of an error message. Raises DataError with file, line, expected and got if the file cannot be read or
+    breaks the format.
     """
     path = Path(path)
     try:
