@@ -140,6 +140,13 @@ def distinguish(
     frequent values none is.
     """
     chosen: list[dict[str, Any]] = [{} for _ in settings]
+    for own, distinct in zip(settings, chosen, strict=True):
+        rivals = [other for other in settings if other is not own]
+        for name in (name for name in names if name in own):
+            alike = [other for other in rivals if name in other and other[name] == own[name]]
+            if len(alike) < len(rivals):
+                distinct[name] = own[name]
+            rivals = alike
     for name in () if names else dict.fromkeys(name for item in settings for name in item):
         values = [item.get(name, ABSENT) for item in settings]
         counts = Counter(values)
@@ -149,18 +156,6 @@ def distinguish(
         for distinct, value in zip(chosen, values, strict=True):
             if usual != [value]:
                 distinct[name] = value
-    every, passed_over = list(range(len(settings))), object()  # `ABSENT` may be given as a value
-    groups = [(every, every)]  # items, and all items with the same values of the names so far
-    for name in names:
-        values, split = [item.get(name, passed_over) for item in settings], []
-        for items, rivals in (group for group in groups if len(group[1]) > 1):
-            alike = grouped(rivals, values.__getitem__)
-            for value, members in grouped(items, values.__getitem__).items():
-                if value is not passed_over and len(alike[value]) < len(rivals):
-                    for item in members:
-                        chosen[item][name] = value
-                split.append((members, rivals if value is passed_over else alike[value]))
-        groups = split
     return chosen
 
 
