@@ -31,17 +31,15 @@ def best_candidate(rule: Mapping[str, Scalar], tried: Sequence[Values]) -> int |
     sizes = {
         index: values["dimensionality"] for index, values in enumerate(tried) if name in values
     }
-    if not sizes:
-        return None
-    measured = {index: round(tried[index][name], DECIMALS) for index in sizes}
-    if rule[CHOOSE_BY] != "retained_variance":
-        sign = 1.0 if rule[CHOOSE_BY] == "validation_error" else -1.0
-        return min(sizes, key=lambda index: (sign * measured[index], sizes[index], index))
-    retain = cast("float", rule[CHOOSE_RETAIN])
-    enough = [index for index in sizes if measured[index] >= retain]
-    if not enough:
-        return max(sizes, key=lambda index: (measured[index], -index))
-    return min(enough, key=lambda index: (sizes[index], -measured[index], index))
+
+    def rank(index: int) -> tuple[float, ...]:
+        value = round(tried[index][name], DECIMALS)
+        if rule[CHOOSE_BY] == "retained_variance":
+            is_enough = value >= cast("float", rule[CHOOSE_RETAIN])
+            return (0, sizes[index], -value) if is_enough else (1, -value)
+        return (value if rule[CHOOSE_BY] == "validation_error" else -value), sizes[index]
+
+    return min(sizes, key=rank, default=None)
 
 
 def _criterion(rule: Mapping[str, Scalar], tried: Sequence[Values]) -> str:
@@ -72,18 +70,14 @@ def recommended(cell: Cell, runs: Sequence[Values]) -> tuple[Parameters, Values]
     Choice: as in scikit-learn's GridSearchCV, the means over all splits are compared, so that a candidate that is often
     second can be the best; a candidate that failed in a run is left out.
     """
-    among = candidates(cell)
+    among, rule = candidates(cell), dict(cell.parameters)
     if among == [()] or not runs:
         return None
-    tried = []
+    names, tried = (_criterion(rule, runs), "dimensionality"), list[Values]()
     for end in (f" at {_text(candidate)}" for candidate in among):
-        of_runs = [
-            {name.removesuffix(end): value for name, value in run.items() if name.endswith(end)}
-            for run in runs
-        ]
-        shared = set(of_runs[0]).intersection(*of_runs)
-        tried.append({name: fmean(run[name] for run in of_runs) for name in shared})
-    best = best_candidate(dict(cell.parameters), tried)
+        of_runs = {name: [run[name + end] for run in runs if name + end in run] for name in names}
+        tried.append({name: fmean(own) for name, own in of_runs.items() if len(own) == len(runs)})
+    best = best_candidate(rule, tried)
     return None if best is None else (among[best], tried[best])
 
 
