@@ -18,6 +18,8 @@ Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 PROBLEM_AND_METHOD = attrgetter("problem", "method")
 
+Curves = Mapping[str, "NDArray[Any]"]
+"""Learning curves and other arrays of a run, by name: a value or row a step."""
 Names = tuple[str, ...]
 """Names, such as those of configs or quantities."""
 Scalar = float | int | bool | str | tuple[float | int, ...] | None
@@ -98,7 +100,7 @@ class RunSpec:
     repeat: int  # from 0
     seed: int  # in [0, 2**63); the same for all settings of a method in a repeat
     # names of settings that differ from defaults, for labels; not in the key
-    changed: tuple[str, ...] = ()
+    changed: Names = ()
     # number of the cell in the config, for the order of tables
     place: int = field(default=0, compare=False)
 
@@ -199,7 +201,7 @@ class RunResult:
     error: str | None = None  # traceback or cause of a failed run
     # by name in `QUANTITIES` or of the method
     values: Mapping[str, float] = field(default_factory=dict)
-    history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]  # a value or row a step
+    history: Curves = field(default_factory=dict)
     # provenance of a stored result (`provenance.describe`), as JSON
     origin: str = field(default="", compare=False)
 

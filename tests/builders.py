@@ -19,7 +19,9 @@ from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.experiments.runner import OpenProblems
 from pppca_bench.problems import open_problem
-from pppca_bench.runs import Plan, RunResult, RunSpec
+from pppca_bench.runs import Plan, RunResult, RunSpec, StoredRun
+from pppca_bench.store.columns import records
+from pppca_bench.store.database import Store
 from pppca_bench.yaml_files.source import to_source
 
 
@@ -116,6 +118,11 @@ def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: floa
         lines.append(" ".join(f"{value + shift:.4f}" for value in row) + f" {outputs}")
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def runs_in(store: Store, configs: Sequence[str] | None = None) -> list[StoredRun]:
+    """Return the runs that configs (all by default) ask for, in the order of the configs' names and plans."""
+    return records(*store.read(configs))
 
 
 OF_THEIR_MOMENT = frozenset({"finished_at", "fit_time_ms", "classifier_time_ms", "provenance"})

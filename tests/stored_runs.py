@@ -5,9 +5,10 @@ from types import MappingProxyType
 
 import pandas as pd
 
+from pppca_bench.quantities import QUANTITIES
 from pppca_bench.reporting.summary import CellRuns, Results, split_by_cell
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, Scalar, StoredRun
-from pppca_bench.store.columns import PLANNED, split_measures
+from pppca_bench.store.columns import PLANNED, to_json
 from pppca_bench.store.database import Store
 
 PIVOT: Mapping[str, Scalar] = MappingProxyType(
@@ -56,7 +57,8 @@ def runs_by_cell(
     for spec, result in runs:
         changed[spec.cell] = spec.changed
         number = numbers.setdefault(spec.cell, len(numbers))
-        known, measures = split_measures(result.values if result else {})
+        values = dict(result.values) if result else {}
+        known = {name: values.pop(name) for name in QUANTITIES if name in values}
         rows.append(
             {
                 "key": spec.key,
@@ -65,7 +67,7 @@ def runs_by_cell(
                 "seed": spec.seed,
                 "status": result.status if result else PLANNED,
                 "error": result.error if result else None,
-                "measures": measures,
+                "measures": to_json(values),
                 "origin": (result.origin or None) if result else None,
                 "configs": "\n".join(asking.get(spec.key, ())),
                 **known,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from builders import done, failed, plan_of
+from builders import done, failed, plan_of, runs_in
 from command_line import printed
 
 from pppca_bench.reporting.summary import CellRuns, split_by_cell
@@ -51,7 +51,7 @@ def runs_by_cell(store: Store, configs: Sequence[str] | None = None) -> dict[Cel
 
 @pytest.mark.parametrize("configs", [None, ["first"], ["second"], ["third", "second"]])
 def test_runs_by_cell_are_the_planned_runs(shared, configs):
-    records, found = shared.runs(configs), runs_by_cell(shared, configs)
+    records, found = runs_in(shared, configs), runs_by_cell(shared, configs)
     assert list(found) == list(dict.fromkeys(spec.cell for spec, _ in records))
     done = {spec.key: result is not None and result.status == "done" for spec, result in records}
     assert MANY[-1].key not in done, "nobody asks for it now"
@@ -105,7 +105,7 @@ def test_a_missing_provenance_does_not_differ(shared):
     with shared.transaction() as connection:
         connection.execute("DELETE FROM provenances WHERE description = ?", ('{"pppca": "2"}',))
     assert runs_by_cell(shared)[OTHER].differing == ()
-    assert {result.origin for spec, result in shared.runs() if spec.key == MANY[7].key} == {""}
+    assert {result.origin for spec, result in runs_in(shared) if spec.key == MANY[7].key} == {""}
 
 
 def test_an_empty_store_has_no_cell(store):

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import click
 import pytest
+from builders import runs_in
 from click.testing import CliRunner
 from command_line import LONG, pppca, pppca_process, printed
 from full_results import FACTS, full_runs, plans_of
@@ -65,7 +66,7 @@ def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
             spec.key: (spec.cell.method, outcome.status, outcome.values.get("test_error_percent"))
             if outcome
             else (spec.cell.method, "planned", None)
-            for spec, outcome in store.runs()
+            for spec, outcome in runs_in(store)
         }
 
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from builders import OF_THEIR_ORDER, stored_rows
+from builders import OF_THEIR_ORDER, runs_in, stored_rows
 
 from pppca_bench.store.database import Store
 
@@ -188,6 +188,6 @@ def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(
     with Store(shared.path / "pppca-results" / "results.sqlite", read_only=True) as store:
         assert store.rows("SELECT * FROM reservations") == []
         sizes = {"killed": 2 * N_RUNS_OF_A_PROBLEM, "glass": N_RUNS_OF_A_PROBLEM}
-        assert {name: len(store.runs([name])) for name in store.config_texts()} == {
+        assert {name: len(runs_in(store, [name])) for name in store.config_texts()} == {
             name: sizes[name] for name in configs
         }

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from builders import failed, plan_of, specs_of, stored_rows
+from builders import failed, plan_of, runs_in, specs_of, stored_rows
 from command_line import pppca, printed
 
 from pppca_bench.errors import StoreError
@@ -138,7 +138,7 @@ def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
     one = made("one", [result(SPECS[0], time_ms=1.0), failed(SPECS[1]), failed(SPECS[2])])
     two = made("two", [result(SPECS[0], time_ms=9.0), result(SPECS[1]), result(SPECS[3])])
     merge(store, [one, two])
-    runs = {spec.key: (spec, found) for spec, found in store.runs()}
+    runs = {spec.key: (spec, found) for spec, found in runs_in(store)}
     assert [spec for spec, _ in runs.values()] == SPECS, "in the order of the plan"
     found = [runs[spec.key][1] for spec in SPECS[:4]]
     assert [one and one.status for one in found] == ["done", "done", "failed", "done"]
@@ -151,7 +151,9 @@ def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
 def test_plans_are_united(store, made):
     made_a = [made("one", [], SPECS[:2]), made("two", [], SPECS[1:3])]
     merge(store, [*made_a, made("b", [], SPECS[:1], config="b")])
-    plans = {name: {spec.key for spec, _ in store.runs([name])} for name in store.config_texts()}
+    plans = {
+        name: {spec.key for spec, _ in runs_in(store, [name])} for name in store.config_texts()
+    }
     assert plans == {"a": {spec.key for spec in SPECS[:3]}, "b": {SPECS[0].key}}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from builders import flowers
+from builders import flowers, runs_in
 from command_line import pppca, printed
 
 import pppca_bench
@@ -62,8 +62,8 @@ def test_each_repeat_learns_from_its_own_split(tmp_path):
     source, _ = open_problem(OwnData("csv", "own.csv", ("kind",)))
     assert source.n_splits == 1
     with Store(tmp_path / "results.sqlite", read_only=True) as store:
-        kept = store.histories([spec.key for spec, _ in store.runs()])
-        portraits = [kept[spec.key]["portrait_inputs"] for spec, _ in store.runs()]
+        kept = store.histories([spec.key for spec, _ in runs_in(store)])
+        portraits = [kept[spec.key]["portrait_inputs"] for spec, _ in runs_in(store)]
         assert store.problems()["own"].n_splits == 2
     np.testing.assert_array_equal(portraits[0], portraits[2])
     np.testing.assert_array_equal(

@@ -15,7 +15,16 @@ from pathlib import Path
 import dying_workers
 import pytest
 import yaml
-from builders import OF_THEIR_ORDER, opened, plan_of, small, specs_of, stored_rows, write_dt
+from builders import (
+    OF_THEIR_ORDER,
+    opened,
+    plan_of,
+    runs_in,
+    small,
+    specs_of,
+    stored_rows,
+    write_dt,
+)
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pppca_bench.errors import DataError
@@ -113,7 +122,7 @@ def test_fresh_runs_replace_what_is_done(open_store):
     store = open_store(specs)
     store.record([RunResult(spec.key, "done", values={"n_epochs": 3}) for spec in specs], "{}")
     assert run(specs, store, IRIS, workers=0, fresh=True) == Outcome(4, 0, 4, 0, None)
-    assert {result.values["n_epochs"] for _, result in store.runs()} == {10}
+    assert {result.values["n_epochs"] for _, result in runs_in(store)} == {10}
 
 
 def test_progress_has_the_finished_and_all_runs_from_the_start(open_store):
@@ -135,7 +144,7 @@ def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
         outcome = run(specs, store, IRIS, workers=2)
     message = "the worker process died (killed, or out of memory)"
     assert outcome == Outcome(10, 0, 9, 1, f"iris, ne_ppca, tau 5, repeat 3: {message}")
-    (lost,) = [(spec, result) for spec, result in store.runs() if result.status == "failed"]
+    (lost,) = [(spec, result) for spec, result in runs_in(store) if result.status == "failed"]
     assert (tau_of(lost[0]), lost[0].repeat, lost[1].error) == (5, 3, message)
     assert run(specs, store, IRIS, workers=0) == Outcome(10, 9, 1, 0, None)
     assert without_times(store) == without_times(expected)
@@ -175,7 +184,7 @@ def test_ctrl_c_keeps_what_workers_have_finished(open_store):
 
     with pytest.raises(KeyboardInterrupt):
         run(specs, store, IRIS, workers=executors.Workers(1, lambda _: Late()), progress=interrupt)
-    assert [result is not None for _, result in store.runs()] == [True] * 4 + [False] * 2
+    assert [result is not None for _, result in runs_in(store)] == [True] * 4 + [False] * 2
 
 
 @pytest.fixture
@@ -362,7 +371,7 @@ def test_runs_finished_by_another_process_are_not_computed(
     assert [spec for group in computed for spec in group] == [
         spec for spec in specs if spec not in of_others
     ]
-    assert [spec for spec, result in store.runs() if result.values["n_epochs"] == 99] == of_others
+    assert [spec for spec, result in runs_in(store) if result.values["n_epochs"] == 99] == of_others
 
 
 def test_reservations_of_this_or_an_ended_process_change_no_order(open_store, computed):
@@ -380,7 +389,7 @@ def test_each_result_names_its_configs(open_store):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
     run(specs, store, IRIS, workers=0, plans=[plan_of(specs, sha256="f" * 64)])
-    assert [json.loads(result.origin)["configs"] for _, result in store.runs()] == [
+    assert [json.loads(result.origin)["configs"] for _, result in runs_in(store)] == [
         {"a": "f" * 64}
     ] * 2
 

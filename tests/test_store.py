@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import done, failed, plan_of
+from builders import done, failed, plan_of, runs_in
 from numpy.testing import assert_array_equal
 
 from pppca_bench.errors import ConfigError, StoreError
@@ -55,13 +55,13 @@ def planned(store) -> Store:
 
 
 def keys(store: Store, *configs: str) -> list[str]:
-    return [spec.key for spec, _ in store.runs(configs or None)]
+    return [spec.key for spec, _ in runs_in(store, configs or None)]
 
 
 def test_a_new_store_makes_its_folder_and_is_empty(tmp_path):
     with Store(tmp_path / "results" / "results.sqlite") as store:
         assert store.path.is_file()
-        assert (store.runs(), store.config_texts(), store.problems(), store.done(["key0"])) == (
+        assert (runs_in(store), store.config_texts(), store.problems(), store.done(["key0"])) == (
             [],
             {},
             {},
@@ -74,7 +74,7 @@ def test_runs_are_read_back_as_planned_and_recorded_to_the_last_bit(store, path)
     store.record([DONE[1], FAILED], "{}")
     assert store.done(spec.key for spec in SPECS) == {"key1"}, "only done runs count as done"
     with Store(path, read_only=True) as reader:
-        runs = reader.runs()
+        runs = runs_in(reader)
     assert runs == [(SPECS[0], None), (GHA, None), (SPECS[1], DONE[1]), (SPECS[2], FAILED)]
     counts = {name for name, value in runs[2][1].values.items() if type(value) is int}
     assert counts == {name for name in DONE[1].values if QUANTITIES[name].is_count} != set()
@@ -84,7 +84,7 @@ def test_measures_of_a_method_are_read_back_under_its_names(planned):
     values = {"test_error_percent": 1.5, "n_tried": 3, "a b; DROP TABLE runs": 1 / 3, "none": -0.0}
     assert QUANTITIES.keys() & values == {"test_error_percent"}
     planned.record([RunResult("key0", "done", values=values)], "{}")
-    found = planned.runs()[0][1].values
+    found = runs_in(planned)[0][1].values
     assert found == values
     assert {name: type(value) for name, value in found.items()} == {
         name: type(one) for name, one in values.items()
@@ -95,9 +95,9 @@ def test_neither_numbers_nor_curves_are_left_of_a_result_that_was_replaced(plann
     planned.record([replace(DONE[0], history={"curve": np.zeros(2)})], "{}")
     planned.record([RunResult("key0", "done", values={"n_tried": 3})], "{}", replace=True)
     planned.record([RunResult("key0", "done", values={"speedup": 2.0})], "{}", replace=True)
-    assert planned.runs()[0][1].values == {"speedup": 2.0}
+    assert runs_in(planned)[0][1].values == {"speedup": 2.0}
     planned.record([failed(SPECS[0])], "{}", replace=True)
-    assert planned.runs()[0][1] == failed(SPECS[0])
+    assert runs_in(planned)[0][1] == failed(SPECS[0])
     assert planned.histories(["key0"]) == {}
 
 
@@ -121,7 +121,7 @@ def test_a_done_run_is_replaced_on_request_alone_and_a_failed_run_by_anything(pl
         [done(SPECS[0], {"curve": np.ones(2)}, test_error_percent=1.0)], "{}", replace=replaces
     )
     planned.record([failed(SPECS[0])], "{}")
-    assert planned.runs()[0][1].values["test_error_percent"] == replaces
+    assert runs_in(planned)[0][1].values["test_error_percent"] == replaces
     assert_array_equal(planned.histories(["key0"])["key0"]["curve"], [replaces, replaces])
 
 
@@ -139,10 +139,10 @@ def test_each_result_has_its_provenance_and_time(planned):
 def test_a_changed_config_replaces_its_plan_and_keeps_results(planned):
     planned.record(DONE[:2], "{}")
     planned.plan(plan_of([SPECS[1], GHA]))
-    assert planned.runs() == [(GHA, None), (SPECS[1], DONE[1])]
+    assert runs_in(planned) == [(GHA, None), (SPECS[1], DONE[1])]
     assert planned.done(["key0"]) == {"key0"}
     planned.plan(plan_of(SPECS))
-    assert [result for _, result in planned.runs()] == [*DONE[:2], None]
+    assert [result for _, result in runs_in(planned)] == [*DONE[:2], None]
 
 
 def test_runs_that_a_plan_omits_stay_in_it_if_they_are_done_or_left_out_by_a_command(planned):
@@ -171,13 +171,13 @@ class TestOtherSeeds:
 
     def test_they_are_refused_and_nothing_is_lost(self, planned):
         planned.record([DONE[0]], "{}")
-        before = planned.runs()
+        before = runs_in(planned)
         with pytest.raises(
             ConfigError,
             match=r"^dgha on iris, repeat 0: expected one seed .* of the configs a and b",
         ):
             planned.plan(plan_of([GHA, self.OTHER[0]], "b"))
-        assert (list(planned.config_texts()), planned.runs()) == (["a"], before)
+        assert (list(planned.config_texts()), runs_in(planned)) == (["a"], before)
 
     def test_the_same_seed_other_repeats_and_other_settings_are_fine(self, planned):
         planned.plan(plan_of(SPECS, "b"))
@@ -188,7 +188,7 @@ class TestOtherSeeds:
 
     def test_a_config_may_change_its_own_seed_and_then_another_may_have_it(self, planned):
         planned.plan(plan_of(self.OTHER))
-        assert [spec.seed for spec, _ in planned.runs()] == [spec.seed for spec in self.OTHER]
+        assert [spec.seed for spec, _ in runs_in(planned)] == [spec.seed for spec in self.OTHER]
         planned.plan(plan_of(self.OTHER, "b"))
         with pytest.raises(ConfigError, match="of the configs a and b"):
             planned.plan(plan_of(SPECS))
@@ -219,7 +219,7 @@ def test_runs_of_an_unknown_config_are_refused(store, planned_names, listed):
     with pytest.raises(
         StoreError, match=rf"no runs of config 'x' in \S+: expected one of {listed}\. Run it first"
     ):
-        store.runs(["x"])
+        runs_in(store, ["x"])
 
 
 def test_the_sizes_of_a_problem_are_those_of_the_data_that_ran_last(store):
@@ -243,7 +243,7 @@ def test_a_store_opened_for_reading_changes_nothing_and_sees_one_moment(planned,
         ):
             writer.executescript("INSERT INTO configs VALUES ('other', '', '', '')")
     assert path.read_bytes() == before
-    assert planned.runs() == [(spec, None) for spec in SPECS]
+    assert runs_in(planned) == [(spec, None) for spec in SPECS]
 
 
 def test_what_is_recorded_outlives_a_power_cut(store):
@@ -262,7 +262,7 @@ def test_an_empty_file_is_refused_by_readers_and_initialised_by_writers(tmp_path
         Store(path, read_only=True)
     assert path.stat().st_size == 0
     with Store(path) as store:
-        assert store.runs() == []
+        assert runs_in(store) == []
 
 
 NOT_A_DATABASE = r"notes: no intact results database \(file is not a database\)\. Restore it from"
@@ -298,7 +298,7 @@ def test_a_truncated_store_is_refused(planned, path, keep):
     planned.close()
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(StoreError, match=r"no intact results database \("), Store(path) as store:
-        store.runs()
+        runs_in(store)
 
 
 DAMAGES = {
@@ -320,7 +320,7 @@ def test_damaged_content_is_named_and_other_runs_stay_readable(planned, content)
         match=rf"results\.sqlite: no intact results database \({content}.*\)\. Restore it",
     ):
         planned.check_content()
-    assert planned.runs(["b"]) == [(GHA, None)]
+    assert runs_in(planned, ["b"]) == [(GHA, None)]
 
 
 def test_a_full_disk_loses_no_recorded_result(planned):
@@ -330,7 +330,7 @@ def test_a_full_disk_loses_no_recorded_result(planned):
     large = {"curve": np.random.default_rng(0).normal(size=10_000)}
     with pytest.raises(StoreError, match=r"\(database or disk is full\)"):
         planned.record([replace(DONE[1], history=large)], "{}")
-    assert [result for _, result in planned.runs()] == [DONE[0], None, None]
+    assert [result for _, result in runs_in(planned)] == [DONE[0], None, None]
     assert planned.rows("PRAGMA integrity_check") == [("ok",)]
 
 
@@ -382,7 +382,7 @@ def test_processes_that_create_a_store_at_once_lose_and_duplicate_nothing(tmp_pa
     for writer in writers:
         assert (*writer.communicate(timeout=60), writer.returncode) == ("", "", 0)
     with Store(path, read_only=True) as store:
-        runs = store.runs()
+        runs = runs_in(store)
     assert len(runs) == len({spec.key for spec, _ in runs}) == 300
     assert all(result is not None for _, result in runs)
 
@@ -404,7 +404,7 @@ def test_repeats_share_a_row_of_their_cell_and_cells_that_differ_in_any_property
             [RunSpec(f"{cells.index(cell)} {n}", cell, n, 0) for cell in cells for n in range(2)]
         )
     )
-    assert [spec.cell for spec, _ in store.runs()] == cells * 2
+    assert [spec.cell for spec, _ in runs_in(store)] == cells * 2
     assert store.rows("SELECT count(*) FROM cells") == [(len(cells),)]
 
 
@@ -412,14 +412,14 @@ def test_settings_are_read_back_as_the_same_values(store):
     values = [0.1 + 0.2, 1e-300, float("inf"), 2**53 + 1, -1, True, None, "é '\"", (), (1, 2.5)]
     cell = Cell("iris", "", "gha", tuple((f"x{n}", value) for n, value in enumerate(values)), ())
     store.plan(plan_of([RunSpec("a", cell, 0, 0)]))
-    ((found, _),) = store.runs()
+    ((found, _),) = runs_in(store)
     assert found.cell == cell
     assert list(map(type, found.cell.settings.values())) == list(map(type, values))
 
 
 def test_changed_settings_are_those_of_the_last_plan(planned):
     planned.plan(plan_of([replace(spec, changed=("centre",)) for spec in SPECS], "b"))
-    assert {spec.changed for spec, _ in planned.runs()} == {("centre",)}
+    assert {spec.changed for spec, _ in runs_in(planned)} == {("centre",)}
 
 
 NEXT = SCHEMA_VERSION + 1

@@ -8,20 +8,19 @@ for, so that the tables of a changed config never mix in results of its older fo
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from pppca_bench.errors import ConfigError, UnknownConfigError, listed, nearest
 from pppca_bench.quantities import QUANTITIES
-from pppca_bench.runs import Plan, ProblemFacts, RunResult, StoredRun, by_cell
+from pppca_bench.runs import Curves, Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import columns
 from pppca_bench.store.columns import CELL_COLUMNS, CellRow, to_json
 from pppca_bench.store.file import Database, is_running, this_process
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
 CHUNK = 20_000
 """Number of rows that are read at a time."""
@@ -157,8 +156,11 @@ class Store(Database):
                 (provenance,),
             )
             for result in results:
-                known, measures = columns.split_measures(result.values)
-                row = (result.status, result.error, measures, *map(known.get, QUANTITIES))
+                others = {
+                    name: value for name, value in result.values.items() if name not in QUANTITIES
+                }
+                numbers = map(result.values.get, QUANTITIES)
+                row = (result.status, result.error, to_json(others), *numbers)
                 if connection.execute(update, (*row, provenance, result.key, replace)).rowcount:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                     if result.history:
@@ -293,29 +295,24 @@ class Store(Database):
             "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first,"
             " max(place, -1 - place) AS place"
             " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)",
-            known if configs is None else sorted(configs),
+            json.dumps(known if configs is None else sorted(configs)),
             more="configs, first, place",
         )
         return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells
 
-    def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
-        """Return the records of `read`."""
-        return columns.records(*self.read(configs))
-
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
-        runs = columns.records(*self._read(f"WHERE key {_AMONG}", keys))
+        runs = columns.records(*self._read(f"WHERE key {_AMONG}", json.dumps(list(keys))))
         return {spec.key: (spec, result) for spec, result in runs}
 
     def runs_of_cell(self, key: str) -> list[StoredRun]:
         """Return the runs with the same settings and data as a run, itself among them, that a config asks for."""
         of_cell = "cell = (SELECT cell FROM runs WHERE key = ?) AND key IN (SELECT key FROM plans)"
-        keys = [own for (own,) in self.rows(f"SELECT key FROM runs WHERE {of_cell}", key)]
-        return list(self.runs_by_key(keys).values())
+        return columns.records(*self._read(f"WHERE {of_cell}", key))
 
-    def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray[Any]]]:
+    def histories(self, keys: Collection[str]) -> dict[str, Curves]:
         """Return the learning curves of the runs that have any, by key."""
-        curves: dict[str, Mapping[str, NDArray[Any]]] = {}
+        curves = dict[str, Curves]()
         for key, blob in self.rows(
             f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys))
         ):
@@ -333,9 +330,9 @@ class Store(Database):
         return cells
 
     def _read(
-        self, which: str, among: Collection[str], more: str = "NULL AS configs"
+        self, which: str, value: str, more: str = "NULL AS configs"
     ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
-        """Return runs and their cells."""
+        """Return the runs that the end of a query with a value selects, and their cells."""
         import pandas as pd
 
         types: Any = dict.fromkeys(QUANTITIES, "float64")
@@ -346,10 +343,10 @@ class Store(Database):
         names = ", ".join(
             ("runs.rowid AS number", *columns.RUN_COLUMNS[:-1], origin, *QUANTITIES, more)
         )
-        query, values = f"SELECT {names} FROM runs {which}", (json.dumps(list(among)),)
+        query = f"SELECT {names} FROM runs {which}"
         with self._explained():
             parts = pd.read_sql_query(
-                query, self._connection, params=values, chunksize=CHUNK, dtype=types
+                query, self._connection, params=(value,), chunksize=CHUNK, dtype=types
             )
             # Most runs have few of the quantities.
             chunks = [
