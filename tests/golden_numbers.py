@@ -84,7 +84,9 @@ def computed(name: str) -> list[dict[str, Any]]:
         _numbers(spec, result)
         for group in cells.values()
         for spec, result in zip(
-            group, run_group(group, load_problem(group[0].cell.problem)), strict=True
+            group,
+            run_group(group, [load_problem(spec.cell.problem) for spec in group]),
+            strict=True,
         )
     ]
 

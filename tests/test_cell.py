@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from pppca_bench.classifiers import RpropMLPRegressor
 from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
-from pppca_bench.experiments.cell import make_classifier, run_group, seeds, warm_up
+from pppca_bench.experiments.cell import make_classifier, seeds, warm_up, with_networks
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, load_problem
@@ -47,6 +47,11 @@ def planned(method: str, *, repeats: int = 3, tau: float = 20.0, **parameters) -
     classifier = {"hidden": [4], "max_epochs": 30, "initial_weight_range": 0.5}
     section = {"method": method, **SHORT[method], **parameters}
     return specs_of(small(section, repeats=repeats, tau=tau, classifier=classifier))
+
+
+def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
+    """Run repeats of a cell on the data of a problem."""
+    return experiment.run_group(specs, [problem] * len(specs))
 
 
 def without_times(results: Sequence[RunResult]) -> list[dict[str, object]]:
@@ -99,7 +104,7 @@ def test_grouped_runs_on_other_data_equal_single_runs(iris, method, n_left_out):
         y_train=iris.y_train[n_left_out:][::-1].copy(),
     )
     specs, problems = planned(method), [iris, other, iris]
-    together = without_times(run_group(specs, problems))
+    together = without_times(experiment.run_group(specs, problems))
     assert together == without_times(
         [run_group([spec], one)[0] for spec, one in zip(specs, problems, strict=True)]
     )
@@ -495,11 +500,13 @@ def test_regressors_are_boosted_for_one_and_for_several_targets(name, base):
 
 def test_a_pivot_architecture_has_the_sizes_and_outputs_of_the_report():
     settings = {"rule": "rprop", "hidden": "pivot", "output_activation": "pivot"}
-    network = make_classifier(tuple(settings.items()), "building3", 0, "approximation")
+    own = with_networks(tuple(settings.items()), "building3", 1)
+    network = make_classifier(own, 0, "approximation")
     assert type(network) is RpropMLPRegressor
     assert (network.hidden_layer_sizes, network.output_activation) == ((16, 8), "softsign")
     of_base = {f"base.{name}": value for name, value in settings.items()} | {"rule": "bagging"}
-    base = make_classifier(tuple(of_base.items()), "gene2", 0).estimator
+    own = with_networks(tuple(of_base.items()), "gene2", 1)
+    base = make_classifier(own, 0, "classification").estimator
     assert (base.hidden_layer_sizes, base.output_activation) == ((4, 2), "softsign")
 
 

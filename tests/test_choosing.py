@@ -11,10 +11,9 @@ from command_line import printed
 
 import pppca_bench
 from pppca_bench.config.sections import AUTO_TAUS
-from pppca_bench.experiments import cell
-from pppca_bench.experiments.choosing import run_group
+from pppca_bench.experiments import cell, choosing
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.runs import CHOOSE_BY, CHOOSE_RETAIN, RunResult, candidates, n_trainings
+from pppca_bench.runs import CHOOSE_BY, CHOOSE_RETAIN, RunResult, RunSpec, candidates, n_trainings
 from pppca_bench.store.choices import best_candidate
 
 TAUS = [2, 10, 100]
@@ -35,6 +34,11 @@ def wine() -> Problem:
     return load_problem("wine")
 
 
+def run_group(specs: list[RunSpec], problem: Problem) -> list[RunResult]:
+    """Run repeats of a cell on the data of a problem."""
+    return choosing.run_group(specs, [problem] * len(specs))
+
+
 def chosen(results: list[RunResult]) -> list[tuple[float, float]]:
     return [(one.values["chosen_tau"], one.values["chosen_data_fraction"]) for one in results]
 
@@ -44,7 +48,7 @@ def fixed(problem: Problem, **more: object) -> dict[tuple[float, float], list[Ma
     found: dict[tuple[float, float], list[Mapping[str, float]]] = {}
     for spec in specs_of(BASE | more):
         parameters = dict(spec.cell.parameters)
-        (result,) = cell.run_group([spec], problem)
+        (result,) = cell.run_group([spec], [problem])
         found.setdefault((parameters["tau"], parameters["data_fraction"]), []).append(result.values)
     return found
 
@@ -138,7 +142,7 @@ def test_on_an_approximation_problem_the_least_squared_validation_error_decides(
     )
     (result,) = run_group(specs_of(document | {"choose": "tau"}), problem)
     settings = [(dict(spec.cell.parameters)["tau"], spec) for spec in specs_of(document)]
-    by_tau = {tau: cell.run_group([spec], problem)[0].values for tau, spec in settings}
+    by_tau = {tau: cell.run_group([spec], [problem])[0].values for tau, spec in settings}
     errors = {tau: values["validation_squared_error_percent"] for tau, values in by_tau.items()}
     assert len(set(errors.values())) == len(TAUS)
     assert errors[result.values["chosen_tau"]] == min(errors.values())

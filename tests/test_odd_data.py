@@ -72,7 +72,7 @@ def iris() -> Problem:
 @pytest.mark.parametrize("kind", KINDS)
 def test_odd_data_give_finite_numbers_or_a_failure_that_names_its_cause(iris, kind, method):
     options = {METHODS[method].timed_by: False} if METHODS[method].timed_by else {}
-    (result,) = run_group(planned(method, repeats=1, **options), KINDS[kind](iris))
+    (result,) = run_group(planned(method, repeats=1, **options), [KINDS[kind](iris)])
     if result.status == "failed":
         *_, cause = result.error.strip().splitlines()
         assert cause.startswith("ValueError: ")

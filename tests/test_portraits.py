@@ -24,7 +24,7 @@ def planned(problem: str = "iris", **method: object) -> list:
 
 
 def portrait_of(problem: str = "iris", **method: object) -> dict[str, np.ndarray]:
-    (result,) = run_group(planned(problem, portrait=True, **method), load_problem(problem))
+    (result,) = run_group(planned(problem, portrait=True, **method), [load_problem(problem)])
     assert result.status == "done", result.error
     return dict(result.history)
 
@@ -50,7 +50,7 @@ class TestStored:
         assert plain.key != drawn.key
         assert drawn.changed == plain.changed
         assert planned(method="pca", n_components=2, portrait=False)[0].key == plain.key
-        one, two = (run_group([spec], iris)[0] for spec in (plain, drawn))
+        one, two = (run_group([spec], [iris])[0] for spec in (plain, drawn))
         exact = {name for name in one.values if "time" not in name}
         assert {name: one.values[name] for name in exact} == {
             name: two.values[name] for name in exact

@@ -11,7 +11,7 @@ from command_line import pppca, printed
 
 import pppca_bench
 from pppca_bench.errors import ConfigError, DataError
-from pppca_bench.experiments.cell import make_classifier
+from pppca_bench.experiments.cell import make_classifier, with_networks
 from pppca_bench.experiments.request import read_request
 from pppca_bench.notebook import Completed
 from pppca_bench.paper.networks import rule_network
@@ -170,10 +170,13 @@ def test_a_problem_without_a_pivot_architecture_gets_the_network_of_the_rule_of_
     n_outputs, hidden
 ):
     settings = (("hidden", "pivot"), ("output_activation", "pivot"), ("rule", "rprop"))
-    network = make_classifier(settings, "own.csv", 0, n_outputs=n_outputs)
-    assert (network.hidden_layer_sizes, network.output_activation) == (hidden, "linear")
+    own, known = (
+        make_classifier(with_networks(settings, name, n_outputs), 0, "classification")
+        for name in ("own.csv", "cancer1")
+    )
+    assert (own.hidden_layer_sizes, own.output_activation) == (hidden, "linear")
     assert rule_network(n_outputs).hidden == hidden
-    assert make_classifier(settings, "cancer1", 0, n_outputs=n_outputs).hidden_layer_sizes == (4, 2)
+    assert known.hidden_layer_sizes == (4, 2)
 
 
 def consoles(text: str) -> list[tuple[list[str], str]]:

@@ -120,7 +120,7 @@ def test_a_run_records_the_errors_that_each_criterion_leads_to_on_the_test_split
     assert config_of(document)
     (spec,) = specs_of(document)
     ((_, problem),) = opened(["iris"]).values()
-    (result,) = run_group([spec], problem)
+    (result,) = run_group([spec], [problem])
     errors = [result.values[f"test_squared_error_percent_{name}"] for name in ALL_NAMES]
     assert min(errors) > 0.0
     # The last criterion keeps the network that the run itself keeps.

@@ -45,7 +45,7 @@ def with_choice(spec: RunSpec, result: RunResult) -> RunSpec:
     )
 
 
-def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
+def run_group(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunResult]:
     """Run repeats of a cell as `cell.run_group` does, after they have chosen their settings.
 
     The candidates of a run have its seed. Their problem has a copy of the validation split in place of the test split,
@@ -56,10 +56,9 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     """
     among, rule = candidates(specs[0].cell), dict(specs[0].cell.parameters)
     if among == [()]:
-        return cells.run_group(specs, problem)
-    problems = cells.problems_of(problem, specs)
+        return cells.run_group(specs, problems)
     blinded = cache(lambda own: replace(own, X_test=own.X_validation, y_test=own.y_validation))
-    blind = [blinded(own) for own in problems]
+    blind = list(map(blinded, problems))
     only_method = rule[CHOOSE_BY] == "retained_variance"
     tried = [
         cells.run_group(
@@ -69,9 +68,8 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
         )
         for candidate in among
     ]
-    error = f"no candidate has a value of {rule[CHOOSE_BY]}"
     results = [
-        failed_result(spec, first.error or error)
+        failed_result(spec, first.error or f"no candidate has a value of {rule[CHOOSE_BY]}")
         for spec, first in zip(specs, tried[0], strict=True)
     ]
     compared = [[outcome.values for outcome in outcomes] for outcomes in zip(*tried, strict=True)]
@@ -81,13 +79,12 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
             continue
         chosen: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in among[choice]}
         again = [with_settings(specs[index], among[choice]) for index in indices]
-        for index, result in zip(
-            indices, cells.run_group(again, [problems[i] for i in indices]), strict=True
-        ):
-            n_failed = sum(outcomes[index].status == "failed" for outcomes in tried)
-            more = chosen | {"failed_candidates": n_failed}
-            more |= values_of_candidates(specs[index].cell, compared[index])
-            if result.status == "done":
-                result = replace(result, values={**result.values, **more})
+        tested = cells.run_group(again, [problems[index] for index in indices])
+        for index, result in zip(indices, tested, strict=True):
             results[index] = result
+            if result.status == "done":
+                n_failed = sum(outcomes[index].status == "failed" for outcomes in tried)
+                values = {**result.values, **chosen, "failed_candidates": n_failed}
+                values |= values_of_candidates(specs[index].cell, compared[index])
+                results[index] = replace(result, values=values)
     return results

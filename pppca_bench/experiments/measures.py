@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from pppca_bench.base.projection import max_variances
 from pppca_bench.classifiers import squared_error_percent
-from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.arrays import Array, Floats
 from pppca_bench.problems import Problem
 from pppca_bench.quantities import BALANCED_SCORES, MEASURES, QUANTITIES, RECALL, RECALL_END
-from pppca_bench.runs import RunResult, RunSpec, failed_result
+from pppca_bench.runs import Curves, RunResult, RunSpec, failed_result
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
 _SUM_TOLERANCE = 1e-6
@@ -30,9 +28,7 @@ _DECIMALS = 13
 """Decimals of the lost share of the variance: further decimals are rounding errors, which depend on the processor."""
 
 
-def error_percent(
-    predicted: NDArray[Any], y: NDArray[Any], n_classes: int | None
-) -> tuple[str, float]:
+def error_percent(predicted: Array, y: Array, n_classes: int | None) -> tuple[str, float]:
     """Return name and value of the share of wrong classes, or of the squared error of numbers (Proben1 report, 2.7)."""
     if n_classes is None:
         return "squared_error_percent", squared_error_percent(predicted, y)
@@ -40,8 +36,8 @@ def error_percent(
 
 
 def score_predictions(
-    estimator: Any, X: Floats, predicted: NDArray[Any], problem: Problem
-) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
+    estimator: Any, X: Floats, predicted: Array, problem: Problem
+) -> tuple[dict[str, float], dict[str, Array]]:
     """Score the predictions of a fitted classifier or regressor for the test split.
 
     ``X`` are the reduced test inputs, of shape (n_test, n_components), and ``predicted`` their `predictions_of`.
@@ -57,7 +53,7 @@ def score_predictions(
     from sklearn import metrics
 
     y = problem.y_test
-    kept: dict[str, NDArray[Any]] = {TARGETS: y, PREDICTED: predicted}
+    kept: dict[str, Array] = {TARGETS: y, PREDICTED: predicted}
     if problem.n_classes is None:
         # R² is undefined for one example, and for targets that do not vary.
         is_defined = len(y) > 1 and np.ptp(y, axis=0).all()
@@ -71,9 +67,7 @@ def score_predictions(
     return scores, kept
 
 
-def class_scores(
-    predicted: NDArray[Any], y: NDArray[Any], labels: Sequence[object]
-) -> dict[str, float]:
+def class_scores(predicted: Array, y: Array, labels: Sequence[object]) -> dict[str, float]:
     """Return accuracy, balanced accuracy, macro F1, and the recall of each class, in percent.
 
     Balanced accuracy and macro F1 are means over the classes in y, class indices of shape (n_samples,), and only these
@@ -101,9 +95,7 @@ def as_matrix(made: Any, where: str = "expected a matrix of numbers") -> Floats:
     return np.array(dense, dtype=np.float64, order="C")
 
 
-def predictions_of(
-    estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None
-) -> NDArray[Any]:
+def predictions_of(estimator: Any, X: Floats, y: Array, n_classes: int | None) -> Array:
     """Return predictions in the shape of the targets y.
 
     Raises
@@ -200,7 +192,7 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
     return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
-def figure_arrays(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArray[Any]]:
+def figure_arrays(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, Array]:
     """Return the arrays that a run with ``portrait: true`` stores for figures, in single precision.
 
     Returns
@@ -251,21 +243,18 @@ def _mean_square(deviations: Floats) -> float:
         return float(np.mean(np.einsum("ij,ij->i", deviations, deviations)))
 
 
-def validated_result(spec: RunSpec, result: RunResult) -> RunResult:
-    """Return a result with Python numbers, without nan, and with arrays of real numbers, to be recorded.
+def validated_result(spec: RunSpec, values: Mapping[str, Any], history: Curves) -> RunResult:
+    """Return the result of a run that is done, with Python numbers, without nan, and with arrays of real numbers.
 
     Any other content, such as an infinite number or a negative count, makes the result a failure.
     """
     try:
-        values = {name: _number(name, value) for name, value in result.values.items()}
-        history = {name: _curve(name, curve) for name, curve in result.history.items()}
+        numbers = {name: _number(name, value) for name, value in values.items()}
+        curves = {name: _curve(name, curve) for name, curve in history.items()}
     except (ValueError, TypeError, OverflowError) as error:
         return failed_result(spec, str(error))
-    return replace(
-        result,
-        values={name: value for name, value in values.items() if value == value},
-        history=history,
-    )
+    known = {name: number for name, number in numbers.items() if not math.isnan(number)}
+    return RunResult(spec.key, "done", values=known, history=curves)
 
 
 def _number(name: object, value: Any) -> float:
@@ -273,7 +262,7 @@ def _number(name: object, value: Any) -> float:
     if not isinstance(name, str) or name in IDENTITY or not name.isprintable():
         raise ValueError(f"expected a name that is no column of all runs, got {name!r}.")
     number = (
-        value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
+        value.item() if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
     )
     if not isinstance(number, int | float):
         raise ValueError(f"{name}: expected a number, got {value!r}.")
@@ -287,7 +276,7 @@ def _number(name: object, value: Any) -> float:
     return number
 
 
-def _curve(name: object, curve: Any) -> NDArray[Any]:
+def _curve(name: object, curve: Any) -> Array:
     """Return an array of ``history_``; raise ValueError for anything but real numbers."""
     array = np.asarray(curve)
     if (
