@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.metaestimators import available_if
 
-from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.arrays import Array, Floats
 from pppca_bench.config.plan import algorithms_of
 from pppca_bench.errors import ConfigError, DataError, StoreError
 from pppca_bench.experiments.cell import fit_run, takes_validation
@@ -40,7 +40,6 @@ from pppca_bench.problems import (
     registered,
 )
 from pppca_bench.problems.encode import FrozenEstimator, RowEncoder, TrainingRange
-from pppca_bench.problems.splits import Indices, Parts
 from pppca_bench.quantities import error_of
 from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE, RESULTS
@@ -124,22 +123,25 @@ def pipeline(
         problem, data, split = _opened(
             spec, asking, folder, given, Path(data_dir) if data_dir else None
         )
-    rows = data.rows(split) if data else _numbered(problem)
-    if final:
-        rows = _all_rows(rows, stops=takes_validation(spec.cell, problem.task))
-        problem = data.problem(rows) if data else _with_training_rows(problem, rows[0])
-    steps = _fitted(spec, problem)
-    if not final:
-        _check_error(spec, result, problem, steps)
+    joined = partial(_all_rows, stops=takes_validation(spec.cell, problem.task))
+    stored = None if final else result
     if data is None:
-        return Pipeline(steps)
-    name, classifier = steps.pop()
+        if final:
+            X = joined(problem.X_train, problem.X_validation, problem.X_test)
+            y = joined(problem.y_train, problem.y_validation, problem.y_test)
+            problem = replace(problem, X_train=X, y_train=y)
+        return Pipeline(_fitted(spec, problem, stored))
+    train, validation, test = data.rows(split)
+    if final:
+        train = joined(train, validation, test)
+        problem = data.problem((train, validation, test))
+    *steps, (name, classifier) = _fitted(spec, problem, stored)
     named = (
         NamedClasses(classifier, data.class_values)
         if data.classes
-        else ScaledBack(classifier, data.target_range(rows[0]))
+        else ScaledBack(classifier, data.target_range(train))
     )
-    encode = RowEncoder(data.inputs, data.encoder(rows[0]), data.own.reading(), unseen=unseen)
+    encode = RowEncoder(data.inputs, data.encoder(train), data.own.reading(), unseen=unseen)
     return Pipeline([("encode", encode), *steps, (name, named)])
 
 
@@ -201,28 +203,16 @@ def _opened(
     )
 
 
-def _numbered(problem: Problem) -> Parts:
-    """Return the numbers of the training, validation and test samples of a problem, one split after the other."""
-    sizes = np.cumsum([len(problem.y_train), len(problem.y_validation), len(problem.y_test)])
-    train, validation, test = np.split(np.arange(sizes[-1]), sizes[:-1])
-    return train, validation, test
+def _all_rows(train: Array, validation: Array, test: Array, *, stops: bool) -> Array:
+    """Return all rows of three splits or, if the validation rows stop networks, all others."""
+    return np.concatenate([train, test, *([] if stops else [validation])])
 
 
-def _all_rows(rows: Parts, *, stops: bool) -> Parts:
-    """Return a split whose training rows are all rows or, if the validation rows stop networks, all others."""
-    train, validation, test = rows
-    return np.concatenate([train, test, *([] if stops else [validation])]), validation, test
+def _fitted(spec: RunSpec, problem: Problem, result: RunResult | None) -> list[tuple[str, Any]]:
+    """Return the fitted steps of a run: the reducer, if there is one, and the classifier.
 
-
-def _with_training_rows(problem: Problem, rows: Indices) -> Problem:
-    """Return a problem with other training samples, given by their numbers in `_numbered`."""
-    X = np.concatenate([problem.X_train, problem.X_validation, problem.X_test])
-    y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
-    return replace(problem, X_train=X[rows], y_train=y[rows])
-
-
-def _fitted(spec: RunSpec, problem: Problem) -> list[tuple[str, Any]]:
-    """Return the fitted steps of a run: the reducer, if there is one, and the classifier."""
+    Warn if the test error differs from that of a stored result.
+    """
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # as in the run
@@ -230,38 +220,35 @@ def _fitted(spec: RunSpec, problem: Problem) -> list[tuple[str, Any]]:
     steps: list[tuple[str, Any]] = [] if reducer is None else [("reduce", reducer)]
     if reducer is not None and find_method(spec.cell.method).foreign:
         steps.append(("matrix", FunctionTransformer(as_matrix)))
-    return [*steps, ("classify", classifier)]
-
-
-def _check_error(
-    spec: RunSpec, result: RunResult, problem: Problem, steps: list[tuple[str, Any]]
-) -> None:
-    """Warn if the test error of fitted steps differs from that of the run."""
-    predicted = predictions_of(Pipeline(steps), problem.X_test, problem.y_test, problem.n_classes)
-    _, error = error_percent(predicted, problem.y_test, problem.n_classes)
-    stored = result.values[error_of(result.values)]
-    if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
-        warnings.warn(
-            f"run {spec.key}: its test error is {stored:.6g} %, the pipeline's {error:.6g} %. The run was computed by"
-            " another processor, or by other versions of the libraries.",
-            stacklevel=3,
-        )
+    steps.append(("classify", classifier))
+    if result is not None:
+        n_classes, y = problem.n_classes, problem.y_test
+        predicted = predictions_of(Pipeline(steps), problem.X_test, y, n_classes)
+        _, error = error_percent(predicted, y, n_classes)
+        stored = result.values[error_of(result.values)]
+        if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
+            warnings.warn(
+                f"run {spec.key}: its test error is {stored:.6g} %, the pipeline's {error:.6g} %. The run was computed"
+                " by another processor, or by other versions of the libraries.",
+                stacklevel=3,
+            )
+    return steps
 
 
 class NamedClasses(ClassifierMixin, FrozenEstimator):  # type: ignore[misc]
     """Classifier of a table's classes by a fitted classifier of their numbers; ``values`` has the classes in order."""
 
-    def __init__(self, estimator: Any, values: NDArray[Any]) -> None:
+    def __init__(self, estimator: Any, values: Array) -> None:
         self.estimator, self.values = estimator, values
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Array:
         """The classes."""
         return self.values
 
-    def predict(self, X: Floats) -> NDArray[Any]:
+    def predict(self, X: Floats) -> Array:
         """Return classes, of shape (n_samples,)."""
-        named: NDArray[Any] = self.values[np.asarray(self.estimator.predict(X), dtype=np.int64)]
+        named: Array = self.values[np.asarray(self.estimator.predict(X), dtype=np.int64)]
         return named
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
