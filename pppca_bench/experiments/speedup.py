@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines import DGHA, GHA
 from pppca_bench.engines.counterparts import LiteralDGHA
 
@@ -25,11 +25,7 @@ N_SHARED = 9
 _Settings = tuple[tuple[str, Any], ...]
 # GHA at DGHA's learning rate is DGHA whose rows all learn from the start and are never checked.
 _AS_GHA = {"head_start": 0, "first_check": 1_000_000, "tau": DGHA.tau}
-_COMPARED = [
-    given
-    for given in signature(DGHA, eval_str=True).parameters.values()
-    if given.name != "random_state"
-]
+_COMPARED = signature(DGHA, eval_str=True).parameters.values()
 
 
 class Speedup:
@@ -62,7 +58,6 @@ class Speedup:
         [
             *(given.replace(kind=Parameter.KEYWORD_ONLY) for given in _COMPARED),
             Parameter("timed", Parameter.KEYWORD_ONLY, default=True, annotation=bool),
-            Parameter("random_state", Parameter.KEYWORD_ONLY, default=None, annotation=Any),
         ]
     )
 
@@ -75,7 +70,7 @@ class Speedup:
         """Raise ParameterError unless DGHA's parameters agree with each other."""
         DGHA(**self._dgha).check_agreement()
 
-    def fit(self, X: NDArray[np.float64], y: Any = None) -> Speedup:  # noqa: ARG002
+    def fit(self, X: Floats, y: Any = None) -> Speedup:  # noqa: ARG002
         """Fit both on training inputs of shape (n_samples, n_features); ``y`` is ignored."""
         seed, of_gha = self.random_state, signature(GHA).parameters
         common = {name: value for name, value in self._dgha.items() if name in of_gha}
@@ -110,11 +105,7 @@ def _count_operations(gha: _Settings, shape: tuple[int, ...]) -> int:
 
 
 def _compare(
-    estimator: type[DGHA],
-    gha: _Settings,
-    dgha: Mapping[str, Any],
-    seed: Any,
-    X: NDArray[np.float64],
+    estimator: type[DGHA], gha: _Settings, dgha: Mapping[str, Any], seed: Any, X: Floats
 ) -> tuple[float, float, DGHA]:
     """Return the median times of GHA and of DGHA in ms, and a fitted DGHA."""
     shared = _times_of_gha(estimator.__name__, gha, X.shape)
