@@ -18,11 +18,7 @@ from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_wo
 
 from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.errors import ClusterError
-from pppca_bench.experiments.executors import (
-    Workers,
-    installed_modules_first,
-    uninterrupted_children,
-)
+from pppca_bench.experiments.executors import Workers, shielded_children
 from pppca_bench.experiments.provenance import LIBRARIES
 from pppca_bench.problems import Problem, ProblemSource, load_source
 from pppca_bench.version import __version__
@@ -148,7 +144,7 @@ class DaskCluster(Workers):
                 if sys.platform == "linux":
                     # processes that runs leave become children of this one, which ends them
                     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-                with installed_modules_first(), uninterrupted_children():
+                with shielded_children():
                     self._cluster = LocalCluster(
                         n_workers=n_workers,
                         threads_per_worker=1,

@@ -227,29 +227,23 @@ def _kill(process: BaseProcess) -> None:
 
 
 @contextmanager
-def installed_modules_first() -> Iterator[None]:
-    """Let processes that are started in the block import no modules of the working directory in place of Python's."""
-    before = os.environ.get("PYTHONSAFEPATH")
+def shielded_children() -> Iterator[None]:
+    """Let processes that are started in the block ignore Ctrl-C, which a terminal sends to all of them.
+
+    They import no modules of the working directory in place of Python's.
+    """
+    safe_path = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
+    has_masks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if has_masks else set()
     try:
         yield
     finally:
+        if has_masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         del os.environ["PYTHONSAFEPATH"]
-        if before is not None:
-            os.environ["PYTHONSAFEPATH"] = before
-
-
-@contextmanager
-def uninterrupted_children() -> Iterator[None]:
-    """Let processes that are started in the block ignore Ctrl-C, which a terminal sends to all of them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if safe_path is not None:
+            os.environ["PYTHONSAFEPATH"] = safe_path
 
 
 @contextmanager
@@ -283,10 +277,10 @@ def start_server() -> BaseContext:
             before, tempfile.tempdir = tempfile.tempdir, "/tmp"
             multiprocessing.util.get_temp_dir()  # creates the folder of addresses
             tempfile.tempdir = before
-        with installed_modules_first():
-            resource_tracker.ensure_running()  # first, since starting it later would let Ctrl-C through to the server
-            with uninterrupted_children():
-                forkserver.ensure_running()
+        with shielded_children():
+            resource_tracker.ensure_running()  # which lets Ctrl-C through again
+        with shielded_children():
+            forkserver.ensure_running()
     return context
 
 
