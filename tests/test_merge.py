@@ -82,14 +82,15 @@ def content(store: Store) -> list[list[tuple]]:
 
 @pytest.mark.parametrize("n", [1, 3, 50])
 def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
-    shards = [shard(SPECS, number, n) for number in range(1, n + 1)]
+    shards = [
+        [spec for spec in SPECS if spec.key in shard(SPECS, number, n)]
+        for number in range(1, n + 1)
+    ]
     keys = [spec.key for part in shards for spec in part]
     assert sorted(keys) == sorted(spec.key for spec in SPECS)
     groups = [{(spec.cell, spec.repeat // GROUP_SIZE) for spec in part} for part in shards]
     assert len(set().union(*groups)) == sum(map(len, groups)), "no group is in two shards"
     assert max(map(len, groups)) - min(map(len, groups)) <= 1
-    order = [spec.key for spec in SPECS]
-    assert all(sorted(part, key=lambda spec: order.index(spec.key)) == part for part in shards)
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "3"])

@@ -26,11 +26,10 @@ GivenData = Mapping[
 
 def with_given(source: YamlSource, given: Collection[str], **changes: object) -> YamlSource:
     """Return a document with changed keys, and with the given problems if it names no problems."""
-    if given and isinstance(source.value, dict) and "problems" not in source.value:
-        changes["problems"] = tuple(given)
-    return (
-        replace(source, value=source.value | changes) if isinstance(source.value, dict) else source
-    )
+    if not isinstance(source.value, dict):
+        return source
+    problems = {"problems": tuple(given)} if given else {}
+    return replace(source, value={**problems, **source.value, **changes})
 
 
 @contextmanager

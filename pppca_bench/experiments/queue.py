@@ -52,15 +52,14 @@ def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator
                 yield tuple(together[start : start + GROUP_SIZE])
 
 
-def shard(specs: Sequence[RunSpec], number: int, n_shards: int) -> list[RunSpec]:
-    """Return the runs of shard ``number`` (from 1) of a plan, in its order; all shards together are the plan.
+def shard(specs: Sequence[RunSpec], number: int, n_shards: int) -> set[str]:
+    """Return the keys of the runs of shard ``number`` (from 1) of a plan; all shards together are the plan.
 
     Choice: the runs of each cell are dealt in groups, in the order of their first keys. A key is a digest, so the
     shards are the same on any machine, have equal numbers of groups, and share each method and problem fairly.
     """
     dealt = sorted(groups(specs), key=lambda group: group[0].key)[number - 1 :: n_shards]
-    taken = {spec.key for group in dealt for spec in group}
-    return [spec for spec in specs if spec.key in taken]
+    return {spec.key for group in dealt for spec in group}
 
 
 class Queue:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,8 +75,8 @@ class Request(NamedTuple):
 
     def part(self, number: int, n_shards: int) -> Request:
         """Return the request for a shard of the runs."""
-        own = {spec.key for spec in shard(self.specs, number, n_shards)}
-        elsewhere = frozenset(spec.key for spec in self.specs if spec.key not in own)
+        keys = frozenset(spec.key for spec in self.specs)
+        elsewhere = keys - shard(self.specs, number, n_shards)
         return self._replace(plans=tuple(replace(plan, elsewhere=elsewhere) for plan in self.plans))
 
 
@@ -135,21 +137,21 @@ def read_request(
             for source, own in configs
         }
         _check_run_count(counts)
-    plans = []
-    problems = dict[tuple[str, str], OpenProblem]()
-    opened = dict[Requested, OpenProblem]()
+    plans, problems = list[Plan](), dict[tuple[str, str], OpenProblem]()
+    opened = cache(partial(open_problem, data_dir=data_dir, only_local=only_plan))
     for source, config in configs:
-        files = _find_files(source, config)
-        for entry in files.values():
-            is_needed = entry not in registered() or (
-                not only_plan and filters.matches_problem(str(entry))
-            )
-            if is_needed and entry not in opened:
-                opened[entry] = open_problem(entry, data_dir, only_local=only_plan)
-        identities = _identities(source, config, files, opened)
-        for entry, identity in identities.items():
-            if files[entry] in opened:
-                problems[identity.label, identity.data_sha256] = opened[files[entry]]
+        labels, identities = _labels(source, config.problems), dict[Requested, Identity]()
+        for index, entry in enumerate(config.problems):
+            label, file = labels[entry], _located(source, index, entry)
+            data: Problem | ProblemInfo | None = registered().get(str(entry))
+            if data is None or (not only_plan and filters.matches_problem(label)):
+                found = opened(file)
+                data = found[1]
+                problems[label, data.sha256] = found
+            _check_fit(source.where(("problems", index)), entry, data, config)
+            is_named = label in registered() or (isinstance(entry, OwnData) and entry.is_named)
+            seeded_as = label if is_named else data.sha256
+            identities[entry] = Identity(label, data.sha256, seeded_as, data.task)
         all_repeats = tuple(expand(config, identities))
         specs = (
             all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
@@ -166,7 +168,7 @@ def read_request(
 def problems_of(path: Path) -> list[Requested]:
     """Return the problems of a config, with paths relative to the working directory."""
     _, ((source, config),) = _read_configs([path], {}, {}, {})
-    return list(_find_files(source, config).values())
+    return [_located(source, index, entry) for index, entry in enumerate(config.problems)]
 
 
 def _read_configs(
@@ -210,42 +212,19 @@ def _check_run_count(counts: Mapping[Path, int]) -> None:
         )
 
 
-def _find_files(source: YamlSource, config: Config) -> dict[Requested, Requested]:
-    """Return, for each problem as written in a config, the problem with its path relative to the config's folder.
+def _located(source: YamlSource, index: int, entry: Requested) -> Requested:
+    """Return a problem of a config, a file with its path from the config's folder.
 
-    Raises ConfigError for missing files.
+    Raises ConfigError for a missing file.
     """
-    files: dict[Requested, Requested] = {}
-    for index, entry in enumerate(config.problems):
-        try:
-            files[entry] = entry
-            if isinstance(entry, str) and entry.endswith(".dt"):
-                files[entry] = str(find_user_file(entry, source.path.parent))
-            elif isinstance(entry, OwnData) and entry.is_file:
-                files[entry] = replace(
-                    entry, place=str(find_user_file(entry.place, source.path.parent))
-                )
-        except DataError as error:
-            raise ConfigError(f"{source.where(('problems', index))}: {error}") from None
-    return files
-
-
-def _identities(
-    source: YamlSource,
-    config: Config,
-    files: Mapping[Requested, Requested],
-    opened: Mapping[Requested, OpenProblem],
-) -> dict[Requested, Identity]:
-    """Return the identity of each problem in a config; raise ConfigError for problems that do not fit its methods."""
-    labels, identities = _labels(source, files), dict[Requested, Identity]()
-    for index, (entry, file) in enumerate(files.items()):
-        label = labels[entry]
-        data = opened[file][1] if file in opened else registered()[label]
-        _check_fit(source.where(("problems", index)), entry, data, config)
-        is_named = label in registered() or (isinstance(entry, OwnData) and entry.is_named)
-        seeded_as = label if is_named else data.sha256
-        identities[entry] = Identity(label, data.sha256, seeded_as, data.task)
-    return identities
+    try:
+        if isinstance(entry, str) and entry.endswith(".dt"):
+            return str(find_user_file(entry, source.path.parent))
+        if isinstance(entry, OwnData) and entry.is_file:
+            return replace(entry, place=str(find_user_file(entry.place, source.path.parent)))
+    except DataError as error:
+        raise ConfigError(f"{source.where(('problems', index))}: {error}") from None
+    return entry
 
 
 def _labels(source: YamlSource, entries: Iterable[Requested]) -> dict[Requested, str]:
@@ -253,18 +232,17 @@ def _labels(source: YamlSource, entries: Iterable[Requested]) -> dict[Requested,
 
     Raises ConfigError for a table with the label of another problem.
     """
-    short = {
+    labels = {
         entry: entry.label if isinstance(entry, OwnData) else Path(entry).name for entry in entries
     }
-    labels = dict(short)
-    for entry, label in short.items():
+    counts = Counter(labels.values())
+    for entry, label in labels.items():
         is_file = isinstance(entry, str) or (entry.is_file and not entry.name)
-        if is_file and list(short.values()).count(label) > 1:
+        if is_file and counts[label] > 1:
             labels[entry] = entry if isinstance(entry, str) else entry.place
+    counts = Counter([*labels.values(), *registered()])
     for index, (entry, label) in enumerate(labels.items()):
-        if isinstance(entry, OwnData) and (
-            label in registered() or list(labels.values()).count(label) > 1
-        ):
+        if isinstance(entry, OwnData) and counts[label] > 1:
             place = source.where(("problems", index))
             raise ConfigError(
                 f"{place}: expected a unique name, got {label!r} again. Add the key `name`."
