@@ -129,7 +129,7 @@ def record(n_runs: int, folder: Path) -> dict[str, float]:
     with Store(folder / "recorded.sqlite") as store:
         store.plan(request.plans[0])
         outcome, taken_s = timed(
-            lambda: run(request.specs, store, request.problems, workers=Workers(2, AtOnce))
+            lambda: run(request.specs, store, request.problems, Workers(2, AtOnce))
         )
     return {"runs_a_second": outcome.n_done / taken_s}
 

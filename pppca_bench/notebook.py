@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.experiments import runner
-from pppca_bench.experiments.executors import check_main_guard
+from pppca_bench.experiments.executors import Workers, check_main_guard
 from pppca_bench.experiments.given_data import GivenData, saved, with_given
 from pppca_bench.experiments.request import Request, read_request
 from pppca_bench.store import DATABASE, RESULTS
@@ -146,9 +146,8 @@ def run(
             )
         for notice in request.notices:
             warnings.warn(notice, stacklevel=2)
-        outcome = runner.run(
-            request.specs, store, request.problems, plans=request.plans, workers=workers
-        )
+        with Workers(workers) as used:
+            outcome = runner.run(request.specs, store, request.problems, used, plans=request.plans)
         name = request.plans[0].name
         return Completed(_read_runs(request, Path(results)), outcome, name, Path(results))
 

@@ -117,7 +117,7 @@ class TestDisplay:
         bar.close()
 
     def test_a_warning_is_printed_and_nothing_else_if_quiet(self, capsys):
-        with progress_bar("run", quiet=True) as show:
+        with progress_bar(quiet=True) as show:
             show.warn("slow")
             show.stage("unseen")
             show(1, 2)

@@ -22,6 +22,7 @@ from test_runner import without_times
 from pppca_bench.errors import ClusterError
 from pppca_bench.experiments import dask_cluster, runner
 from pppca_bench.experiments.dask_cluster import DaskCluster
+from pppca_bench.experiments.executors import Workers
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 
@@ -124,7 +125,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(
         lambda *given, name: (sent.append(name), register(*given, name=name)),
     )
     with DaskCluster(2) as cluster:
-        outcome = runner.run(SPECS, planned, IRIS, workers=cluster)
+        outcome = runner.run(SPECS, planned, IRIS, cluster)
     assert (tmp_path / "died").exists()
     assert (outcome.n_done, outcome.n_failed) == (len(SPECS), 0)
     ((_, sha256),) = IRIS
@@ -132,7 +133,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(
     with Store(tmp_path / "b.sqlite") as here:
         here.plan(plan_of(SPECS))
         monkeypatch.undo()
-        runner.run(SPECS, here, IRIS, workers=0)
+        runner.run(SPECS, here, IRIS, Workers(0))
         assert without_times(here) == without_times(planned)
 
 
@@ -141,7 +142,7 @@ def test_a_run_that_exceeds_the_time_limit_fails_alone(planned, monkeypatch):
     specs = [spec for spec in SPECS if spec.repeat < 4]
     monkeypatch.setattr(runner, "compute", dying_workers.hang_at_repeat_3)
     with DaskCluster(1, timeout=2) as cluster:
-        outcome = runner.run(specs, planned, IRIS, workers=cluster)
+        outcome = runner.run(specs, planned, IRIS, cluster)
     assert outcome == runner.Outcome(
         8, 0, 7, 1, "iris, ne_ppca, tau 5, repeat 3: timed out after 2 s"
     )

@@ -7,10 +7,13 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dying_workers
 import pytest
@@ -33,7 +36,7 @@ from pppca_bench.experiments import executors, runner, worker
 from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
 from pppca_bench.experiments.request import Request, read_request
-from pppca_bench.experiments.runner import Outcome, run
+from pppca_bench.experiments.runner import Outcome
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed_result
 from pppca_bench.store.database import Store
@@ -48,6 +51,20 @@ METHODS = [
 
 IRIS = opened(["iris"])
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals and locks of POSIX")
+
+
+def run(
+    specs: Sequence[RunSpec],
+    store: Store,
+    problems: runner.OpenProblems,
+    *,
+    workers: int | executors.Workers,
+    **options: Any,
+) -> Outcome:
+    """Compute runs by given workers, or by a number of new workers."""
+    is_number = isinstance(workers, int)
+    with executors.Workers(workers) if is_number else nullcontext(workers) as used:
+        return runner.run(specs, store, problems, used, **options)
 
 
 def planned(

@@ -20,6 +20,7 @@ from third_party import CULPRITS, run_own, write_own
 from pppca_bench import load_results
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner, worker
+from pppca_bench.experiments.executors import Workers
 from pppca_bench.experiments.request import read_request
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_method
@@ -286,5 +287,5 @@ def test_slow_runs_of_third_party_code_are_saved_one_by_one_and_short_runs_toget
             "plans": request.plans,
             "progress": lambda n_finished, _: finished.append(n_finished),
         }
-        runner.run(request.specs, store, request.problems, workers=0, **options)
+        runner.run(request.specs, store, request.problems, Workers(0), **options)
     assert finished == expected

@@ -103,7 +103,7 @@ def test_trust_control_characters_of_a_files_name_never_reach_the_terminal(finis
 def test_trust_a_progress_bar_steers_and_its_warnings_do_not(monkeypatch):
     written = io.StringIO()
     monkeypatch.setattr(sys, "stderr", written)
-    with escaping_streams(), progress_bar("run") as progress:
+    with escaping_streams(), progress_bar() as progress:
         progress(0, 2)
         progress.stage("compiling")
         progress.warn("a \x1b[2J b")

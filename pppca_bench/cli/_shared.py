@@ -172,11 +172,11 @@ class Display:
 
 
 @contextmanager
-def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
+def progress_bar(*, quiet: bool = False) -> Iterator[Display]:
     """Show a progress bar on stderr after a fifth of a second, unless ``quiet``, and yield its display."""
     from tqdm import tqdm  # needed only here, and start-up time counts
 
     with tqdm(
-        unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2, disable=quiet
+        unit="run", file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2, disable=quiet
     ) as bar:
         yield Display(bar)

@@ -195,14 +195,14 @@ def run(
         with (
             _workers(executor, scheduler, workers, timeout, quiet=quiet) as used,
             Store(results / DATABASE) as store,
-            progress_bar("run", quiet=quiet) as progress,
+            progress_bar(quiet=quiet) as progress,
         ):
             outcome = runner.run(
                 request.specs,
                 store,
                 request.problems,
+                used,
                 plans=request.plans,
-                workers=used,
                 fresh=fresh,
                 retries=retries,
                 fail_fast=fail_fast,

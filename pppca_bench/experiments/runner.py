@@ -5,18 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections import deque
-from collections.abc import (
-    Callable,
-    Collection,
-    Container,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -39,7 +29,6 @@ from pppca_bench.runs import (
     ProblemFacts,
     RunResult,
     RunSpec,
-    by_cell,
     cause_of,
     failed_result,
     n_trainings,
@@ -85,9 +74,9 @@ def run(
     specs: Sequence[RunSpec],
     store: Store,
     problems: OpenProblems,
+    workers: Workers,
     *,
     plans: Sequence[Plan] = (),
-    workers: int | Workers = 1,
     fresh: bool = False,
     retries: int = 0,
     fail_fast: bool = False,
@@ -106,9 +95,9 @@ def run(
         Workers do not write to it.
     problems : mapping of (str, str) to (ProblemSource, Problem)
         The problems of the specs' cells, by name and digest; a problem with several splits is its first split.
-    workers : int or Workers, default 1
-        Number of worker processes; 0 computes in this process. No result depends on it. Given `Workers` stay open for
-        further calls; if they have a time limit, a run that exceeds it has failed.
+    workers : Workers
+        They stay open for further calls. No result depends on their number; if they have a time limit, a run that
+        exceeds it has failed.
     fresh : bool, default False
         Compute completed runs again.
     retries : int, default 0
@@ -127,35 +116,37 @@ def run(
                 " for. Rename the config to have both."
             )
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
-    missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
+    done = set() if fresh else store.done(spec.key for spec in specs)
+    # the largest problems first: a long group that starts last would run alone
+    missing = sorted(
+        (spec for spec in specs if spec.key not in done),
+        key=lambda spec: -_opened(spec, problems)[1].X_train.size,
+    )
     by_key = {spec.key: spec for spec in missing}
     data_of: DataOf = partial(_shared_properties, problems=problems)
-    if isinstance(workers, Workers) and workers.timeout is not None:
+    if workers.timeout is not None:
         # Choice: each run is a group of its own, so that the limit holds for each
         data_of = attrgetter("key")
     queue = Queue(missing, store, data_of, fresh=fresh, retries=retries)
     provenance, n_finished, failures = "", 0, list[RunResult]()
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
     progress(0, n_to_train)
-    with ExitStack() as stack:
-        used = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
-        _compile(needed_families(missing), used, stage, warn)
-        for computed in _execute(queue, used, problems, warn):
-            # while the workers compute
-            provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})
-            with store.transaction():
-                for results in computed:
-                    store.record(results, provenance, replace=fresh)
-            for result in itertools.chain.from_iterable(computed):
-                if not queue.put_back(by_key[result.key], result):
-                    n_finished += 1
-                    n_trained += n_trainings(by_key[result.key].cell)
-                    if result.status == "failed":
-                        failures.append(result)
-            progress(n_trained, n_to_train)
-            if fail_fast and failures:
-                used.renew(used.n_workers)
-                break
+    _compile(needed_families(missing), workers, stage, warn)
+    for computed in _execute(queue, workers, problems, warn):
+        # while the workers compute
+        provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})
+        results = list(itertools.chain.from_iterable(computed))
+        store.record(results, provenance, replace=fresh)
+        for result in results:
+            if not queue.put_back(by_key[result.key], result):
+                n_finished += 1
+                n_trained += n_trainings(by_key[result.key].cell)
+                if result.status == "failed":
+                    failures.append(result)
+        progress(n_trained, n_to_train)
+        if fail_fast and failures:
+            workers.renew(workers.n_workers)
+            break
     store.release()
     first_error = (
         f"{_described(by_key[failures[0].key])}: {cause_of(failures[0].error)}"
@@ -164,17 +155,6 @@ def run(
     )
     n_reused = len(specs) - len(missing) + queue.n_done_meanwhile
     return Outcome(len(specs), n_reused, n_finished - len(failures), len(failures), first_error)
-
-
-def _missing(
-    specs: Iterable[RunSpec], done: Collection[str], problems: OpenProblems
-) -> list[RunSpec]:
-    """Return the runs to compute, the largest problems first: a long group that starts last would run alone."""
-    cells = by_cell(spec for spec in specs if spec.key not in done)
-    largest_first = sorted(
-        cells.values(), key=lambda own: _opened(own[0], problems)[1].X_train.size, reverse=True
-    )
-    return list(itertools.chain.from_iterable(largest_first))
 
 
 def _compile(families: Container[str], backend: Workers, stage: Notify, warn: Notify) -> None:
