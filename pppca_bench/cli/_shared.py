@@ -1,7 +1,9 @@
-"""Parts shared by commands: options, completion, progress, interruption, results databases."""
+"""Parts shared by commands: help and errors, options, completion, results databases, interruption, progress."""
 
 from __future__ import annotations
 
+import errno
+import inspect
 import shlex
 import signal
 import sys
@@ -13,20 +15,78 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from pppca_bench.errors import StoreError
+from pppca_bench.cli.terminal import escaping_streams
+from pppca_bench.errors import PppcaError, StoreError
 from pppca_bench.store import DATABASE as DATABASE
 from pppca_bench.store import RESULTS
+from pppca_bench.version import __version__
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.store.database import Store
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+class Command(click.Command):
+    """Command whose docstring ends with examples, which are the end of its help."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        text, heading, examples = inspect.cleandoc(self.help or "").partition("Examples:\n")
+        self.help, self.epilog = text, f"\b\n{heading}{examples}"
+
+
+class Commands(Command, click.Group):
+    """Group of commands that turns errors into a line and an exit code."""
+
+    command_class = Command
+    group_class = type  # nested groups are of this class, too
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line with `escaping_streams`."""
+        with escaping_streams():
+            return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and end with the exit code of an error."""
+        try:
+            return super().invoke(ctx)
+        except PppcaError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                # the reader, such as `head`, has stopped: click exits silently
+                raise
+            where = error.filename or (
+                "the working directory" if error.errno == errno.ENOENT else None
+            )
+            cause = error.strerror or error
+            line = f"{where}: cannot be read or written ({cause}). Check the path and the disk."
+            click.echo(
+                f"Error: {f'the system refused a call ({cause}).' if where is None else line}",
+                err=True,
+            )
+            ctx.exit(1)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pppca")
+def cli() -> None:
+    """Run GHA, DGHA, NE-pPCA and other methods, and compare the results with published numbers.
+
+    Examples:
+      pppca run cancer1
+      pppca status
+      pppca tables cancer1
+    """
+
 
 configs_argument = click.argument("configs", nargs=-1)
 named_argument = click.argument("named", nargs=-1, metavar="[NAMES]...")
@@ -44,18 +104,12 @@ references_option = click.option(
     multiple=True,
     help="Folder with published numbers of your own: reference.yaml and numbers.csv (repeatable).",
 )
-workers_option = click.option(
-    "--workers",
-    type=click.IntRange(0, 1024),
-    help="Number of worker processes [default: all cores]; 0 for none.",
-)
 data_option = click.option(
     "--data", "data_dir", type=FOLDER, help="First folder to look for Proben1 files."
 )
-force_option = click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
 
 
-def format_option(*forms: str) -> Callable[[Command], Command]:
+def format_option(*forms: str) -> Callable[[Decorated], Decorated]:
     """Return the option for the format of the output, the first by default."""
     return click.option(
         "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True
@@ -74,11 +128,6 @@ def completion(
         return [CompletionItem("", type="file"), *names] if files else names
 
     return complete
-
-
-def examples(*lines: str) -> str:
-    """Return the end of a command's help: a line for each example."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def read_store(results: Path) -> Store:

@@ -10,8 +10,8 @@ import click
 
 from pppca_bench.cli._shared import (
     FILE,
+    cli,
     configs_argument,
-    examples,
     format_option,
     named_argument,
     own_command,
@@ -25,9 +25,7 @@ from pppca_bench.quantities import ERRORS, SCORES
 from pppca_bench.runs import Names
 
 
-@click.command(
-    epilog=examples("pppca compare cancer1", "pppca compare T5", "pppca compare --scores")
-)
+@cli.command()
 @named_argument
 @results_option
 @references_option
@@ -80,6 +78,11 @@ def compare(
 
     NAMES are configs that were run and tables, such as T5 (all by default). With --reference, the package's own tables
     are left out if they have no runs.
+
+    Examples:
+      pppca compare cancer1
+      pppca compare T5
+      pppca compare --scores
     """
     from pppca_bench.reporting import baseline as recorded
     from pppca_bench.reporting import comparison
@@ -122,14 +125,7 @@ def compare(
             sys.exit(1)
 
 
-@click.command(
-    epilog=examples(
-        "pppca rank",
-        "pppca rank proben1_pivot proben1_no_shortcuts proben1_linear",
-        "pppca rank cancer1 --only data_fraction=100",
-        "pppca rank --within heart1 --matters 2",
-    )
-)
+@cli.command()
 @configs_argument
 @results_option
 @click.option(
@@ -171,6 +167,12 @@ def rank(
     On one problem, methods are compared in pairs, at equal tau and at equal dimensionality. Each line has the
     difference, its 95 % interval, p with Holm's correction, and whether it exceeds the difference that matters. The
     test is the corrected resampled t-test over several splits, and Wilcoxon's over the seeds of one split.
+
+    Examples:
+      pppca rank
+      pppca rank proben1_pivot proben1_no_shortcuts proben1_linear
+      pppca rank cancer1 --only data_fraction=100
+      pppca rank --within heart1 --matters 2
     """
     from pppca_bench.config.overrides import parse_filter
     from pppca_bench.reporting import pairs, ranking

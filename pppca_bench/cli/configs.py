@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pppca_bench.cli._shared import FOLDER, examples, format_option
+from pppca_bench.cli._shared import FOLDER, cli, format_option
 from pppca_bench.errors import ConfigError, PppcaError, UnknownNameError
 
 if TYPE_CHECKING:
     from pppca_bench.methods.entry import Entry
 
 
-@click.command(epilog=examples("pppca init", "pppca init my_configs"))
+@cli.command()
 @click.argument("folder", type=FOLDER, default="configs")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(folder: Path, force: bool) -> None:
-    """Copy the shipped configs to FOLDER, by default ./configs, so that you can edit them; existing files are kept."""
+    """Copy the shipped configs to FOLDER, by default ./configs, so that you can edit them; existing files are kept.
+
+    Examples:
+      pppca init
+      pppca init my_configs
+    """
     from pppca_bench.config.shipped import shipped_experiments, shipped_folder
 
     if folder.resolve() == shipped_folder():
@@ -44,9 +49,14 @@ def init(folder: Path, force: bool) -> None:
     )
 
 
-@click.command(epilog=examples("pppca cite", "pppca cite > pppca.bib"))
+@cli.command()
 def cite() -> None:
-    """Print BibTeX entries of this program, the slides and the Proben1 report."""
+    """Print BibTeX entries of this program, the slides and the Proben1 report.
+
+    Examples:
+      pppca cite
+      pppca cite > pppca.bib
+    """
     import yaml
 
     from pppca_bench.config.shipped import shipped
@@ -79,11 +89,14 @@ def _bibtex(work: Mapping[str, Any]) -> str:
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
 
 
-@click.command(epilog=examples("pppca schema > schema.json"))
+@cli.command()
 def schema() -> None:
     """Print the JSON schema of a config, for editors.
 
     The sections of methods and classifiers are not part of it; `pppca methods NAME` lists their parameters.
+
+    Examples:
+      pppca schema > schema.json
     """
     import json
 
@@ -92,17 +105,18 @@ def schema() -> None:
     click.echo(json.dumps(Config.model_json_schema(), indent=1, ensure_ascii=False))
 
 
-@click.command(
-    epilog=examples(
-        "pppca methods", "pppca methods dgha", "pppca methods sklearn.svm:SVC --format json"
-    )
-)
+@cli.command()
 @click.argument("name", required=False)
 @format_option("terminal", "markdown", "json")
 def methods(name: str | None, form: str) -> None:
     """List the methods and classifiers that a config can name.
 
     With NAME, list its parameters and their defaults. NAME may also be the module:Class of another package.
+
+    Examples:
+      pppca methods
+      pppca methods dgha
+      pppca methods sklearn.svm:SVC --format json
     """
     from pppca_bench.methods.lookup import (
         classifier_names,

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from pppca_bench.cli._shared import FILE, FOLDER, completion, data_option, examples
+from pppca_bench.cli._shared import FILE, FOLDER, cli, completion, data_option
 from pppca_bench.errors import OwnDataError
 
-if TYPE_CHECKING:
-    from pppca_bench.problems import Task
 
-
-@click.group(epilog=examples("pppca data list", "pppca data export proben1"))
+@cli.group()
 def data() -> None:
-    """List and describe problems, export the Proben1 files."""
+    """List and describe problems, export the Proben1 files.
+
+    Examples:
+      pppca data list
+      pppca data export proben1
+    """
 
 
-@data.command("list", epilog=examples("pppca data list"))
+@data.command("list")
 @data_option
 def data_list(data_dir: Path | None) -> None:
-    """List every problem: its task, sizes and the source of its data."""
+    """List every problem: its task, sizes and the source of its data.
+
+    Examples:
+      pppca data list
+    """
     from tabulate import tabulate
 
     from pppca_bench import problems
@@ -50,59 +56,50 @@ def _proben1() -> Iterable[str]:
     return known_problems("proben1")
 
 
-@data.command(
-    "export",
-    epilog=examples("pppca data export proben1", "pppca data export proben1 cancer1 card1"),
-)
+@data.command("export")
 @click.argument("folder", type=FOLDER)
 @click.argument("names", nargs=-1, shell_complete=completion(_proben1))
 def data_export(folder: Path, names: tuple[str, ...]) -> None:
-    """Write the packaged Proben1 files (all by default) into FOLDER, as they were published."""
+    """Write the packaged Proben1 files (all by default) into FOLDER, as they were published.
+
+    Examples:
+      pppca data export proben1
+      pppca data export proben1 cancer1 card1
+    """
     from pppca_bench import problems
 
     written = problems.export_files(names or None, folder)
     click.echo(f"{folder}: {len(written)} files written.")
 
 
-@data.command(
-    "describe",
-    epilog=examples("pppca data describe my.csv --target y", "pppca data describe own.yaml"),
-)
+@data.command("describe")
 @click.argument("problem")
 @click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    help="Target column, for a table that does not name its target.",
+    "--target", multiple=True, help="Target column, for a table that does not name its target."
 )
 @click.option(
     "--task", type=click.Choice(("classification", "approximation")), help="Task of the target."
 )
-@click.option("--drop", "dropped", multiple=True, help="Column of a table to leave out.")
-@click.option("--text", "texts", multiple=True, help="Column of free text (repeatable).")
+@click.option("--drop", multiple=True, help="Column of a table to leave out.")
+@click.option("--text", multiple=True, help="Column of free text (repeatable).")
 @click.option(
     "--read",
-    "keys",
+    "read_keys",
     multiple=True,
     metavar="KEY=VALUE",
     help="Key of pandas.read_csv, such as sep=';'.",
 )
 @click.option("--html", "page", type=FILE, help="Write skrub's report on the table to FILE.")
 @data_option
-def data_describe(
-    problem: str,
-    targets: tuple[str, ...],
-    task: Task | None,
-    dropped: tuple[str, ...],
-    texts: tuple[str, ...],
-    keys: tuple[str, ...],
-    page: Path | None,
-    data_dir: Path | None,
-) -> None:
+def data_describe(problem: str, page: Path | None, data_dir: Path | None, **declared: Any) -> None:
     """Describe PROBLEM: types, gaps, classes, sizes and split, and the reasons why a table cannot be used.
 
     PROBLEM is a known problem's name, a .csv, .parquet, .arff or .dt file, sklearn:NAME, proben1:FAMILY, uci:NAME or
     openml:NUMBER, which is downloaded if necessary. If PROBLEM is a config, all of its problems are described.
+
+    Examples:
+      pppca data describe my.csv --target y
+      pppca data describe own.yaml
     """
     from tabulate import tabulate
 
@@ -111,13 +108,7 @@ def data_describe(
     from pppca_bench.problems import OwnData
     from pppca_bench.problems.describe import describe_problem, own_data_of
 
-    declared = {
-        "target": targets,
-        "task": task,
-        "drop": dropped,
-        "text": texts,
-        "read_keys": parse_read_keys(keys),
-    }
+    declared["read_keys"] = parse_read_keys(declared["read_keys"])
     is_config = problem.endswith((".yaml", ".yml"))
     asked = None if is_config else own_data_of(problem, **declared)
     if any((*declared.values(), page)) and not isinstance(asked, OwnData):
@@ -140,10 +131,14 @@ def data_describe(
         raise OwnDataError("\n".join(mistakes))
 
 
-@data.command("path", epilog=examples("pppca data path"))
+@data.command("path")
 @data_option
 def data_path(data_dir: Path | None) -> None:
-    """Print the folder for downloads from openml.org."""
+    """Print the folder for downloads from openml.org.
+
+    Examples:
+      pppca data path
+    """
     from pppca_bench.problems.read_table import download_folders
 
     click.echo(download_folders(data_dir)[0])

@@ -12,9 +12,9 @@ from pppca_bench.cli._shared import (
     DATABASE,
     FILE,
     FOLDER,
+    cli,
     configs_argument,
     data_option,
-    examples,
     read_store,
     results_option,
     resume_hint_on_interrupt,
@@ -24,13 +24,17 @@ from pppca_bench.files import atomic_write
 from pppca_bench.reporting.escapes import to_csv
 
 
-@click.command(epilog=examples("pppca status", "pppca status --results elsewhere"))
+@cli.command()
 @results_option
 def status(results: Path) -> None:
     """Show for each config how many runs are done.
 
     The command also works during `pppca run`, on any machine with access to the folder. `watch -n 5 pppca status` shows
     the numbers every 5 seconds.
+
+    Examples:
+      pppca status
+      pppca status --results elsewhere
     """
     from tabulate import tabulate
 
@@ -42,12 +46,7 @@ def status(results: Path) -> None:
     click.echo(tabulate(shown, headers, disable_numparse=True, colalign=align))
 
 
-@click.command(
-    "list",
-    epilog=examples(
-        "pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"
-    ),
-)
+@cli.command("list")
 @results_option
 @click.option(
     "--failed",
@@ -60,6 +59,11 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
     """List the configs that were run, or the runs that failed.
 
     `pppca show KEY` prints everything about a run.
+
+    Examples:
+      pppca list
+      pppca list --failed
+      pppca list --text cancer1 > cancer1.yaml
     """
     from tabulate import tabulate
 
@@ -84,9 +88,7 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
     click.echo(shown)
 
 
-@click.command(
-    epilog=examples("pppca show 3f2a", "pppca show cancer1/cancer1/gha/0", "pppca list --failed")
-)
+@cli.command()
 @click.argument("run")
 @results_option
 def show(run: str, results: Path) -> None:
@@ -94,6 +96,11 @@ def show(run: str, results: Path) -> None:
 
     This includes settings, seed, data, numbers, provenance and, if it failed, its traceback. RUN is a key, the
     beginning of a key, or CONFIG/PROBLEM/METHOD/REPEAT if that names a single run.
+
+    Examples:
+      pppca show 3f2a
+      pppca show cancer1/cancer1/gha/0
+      pppca list --failed
     """
     import yaml
 
@@ -107,9 +114,7 @@ def show(run: str, results: Path) -> None:
         click.echo("error: |\n" + textwrap.indent(error.rstrip(), "  "))
 
 
-@click.command(
-    epilog=examples("pppca export --out runs.csv", "pppca export cancer1 --out cancer1.parquet")
-)
+@cli.command()
 @configs_argument
 @results_option
 @click.option(
@@ -124,6 +129,10 @@ def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path 
 
     Settings, numbers, seed, status and provenance have a column each. CONFIGS are names of configs that were run (all
     by default). In Python, `pppca_bench.load_results` returns the same table.
+
+    Examples:
+      pppca export --out runs.csv
+      pppca export cancer1 --out cancer1.parquet
     """
     from importlib.util import find_spec
 
@@ -146,7 +155,7 @@ def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path 
     click.echo(f"Wrote {len(runs)} runs to {out}.", err=True)
 
 
-@click.command(epilog=examples("pppca merge s1 s2 s3 s4 --results all"))
+@cli.command()
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
 @results_option
 def merge(folders: tuple[Path, ...], results: Path) -> None:
@@ -155,6 +164,9 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
     The target is the database of --results. It may already contain some of the results: merging them again changes
     nothing. If two folders have different numbers for a run (except times), or different data, algorithms, seeds or
     config texts for a setting, the command reports an error and merges nothing. FOLDERS are only read.
+
+    Examples:
+      pppca merge s1 s2 s3 s4 --results all
     """
     with resume_hint_on_interrupt(results):
         from pppca_bench.store.database import Store
@@ -174,13 +186,17 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
     click.echo(f"{results} has {done} runs done, {failed} failed and {planned} to do.", err=True)
 
 
-@click.command(epilog=examples("pppca doctor", "pppca doctor --results elsewhere"))
+@cli.command()
 @data_option
 @results_option
 def doctor(data_dir: Path | None, results: Path) -> None:
     """Check the installation, the data and the results.
 
     Each check is printed, a failed check with its remedy. The exit code is 1 if a check failed.
+
+    Examples:
+      pppca doctor
+      pppca doctor --results elsewhere
     """
     from pppca_bench.experiments import doctor as checks
 

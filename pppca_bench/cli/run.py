@@ -6,21 +6,19 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pppca_bench.cli._shared import (
     DATABASE,
+    cli,
     completion,
     data_option,
-    examples,
-    force_option,
     progress_bar,
     read_store,
     results_option,
     resume_hint_on_interrupt,
-    workers_option,
 )
 from pppca_bench.cli.filling import command
 from pppca_bench.config.shipped import find_experiment, shipped_experiments
@@ -49,15 +47,7 @@ def _read_shard(
     return int(match[1]), int(match[2])
 
 
-@click.command(
-    epilog=examples(
-        "pppca run cancer1",
-        "pppca run cancer1 --only method=dgha,tau=15 --repeats 5",
-        "pppca run cancer1 --set classifier.learning_rate=0.2 --set dgha.n_epochs=20",
-        "pppca run cancer1 --shard 3/8 --results shard3",
-        "pppca run cancer1 --executor dask --workers 2",
-    )
-)
+@cli.command()
 @click.argument(
     "configs",
     nargs=-1,
@@ -105,7 +95,11 @@ def _read_shard(
     metavar="ADDRESS",
     help="Address of a running Dask scheduler, such as tcp://node1:8786.",
 )
-@workers_option
+@click.option(
+    "--workers",
+    type=click.IntRange(0, 1024),
+    help="Number of worker processes [default: all cores]; 0 for none.",
+)
 @results_option
 @data_option
 @click.option(
@@ -123,7 +117,7 @@ def _read_shard(
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
 @click.option("--fresh", is_flag=True, help="Compute all runs again, including completed runs.")
-@force_option
+@click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
 @click.option("--dry-run", is_flag=True, help="Count the runs, but run nothing.")
 @click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
 @click.option(
@@ -133,24 +127,19 @@ def _read_shard(
 )
 def run(
     configs: tuple[Path, ...],
-    repeats: int | None,
-    seed: int | None,
-    only: tuple[str, ...],
-    changes: tuple[str, ...],
     shard: tuple[int, int] | None,
     executor: str,
     scheduler: str | None,
     workers: int | None,
     results: Path,
-    data_dir: Path | None,
     retries: int,
     timeout: int | None,
     fail_fast: bool,
     fresh: bool,
-    force: bool,
     dry_run: bool,
     no_tables: bool,
     quiet: bool,
+    **requested: Any,
 ) -> None:
     """Run the experiments of CONFIGS, and print their tables.
 
@@ -160,6 +149,13 @@ def run(
 
     The tables show only rows and columns with runs. They are also written to RESULTS/by_config/NAME (Markdown, LaTeX,
     CSV). With more than 3 configs, only these folders are printed. A shard has no tables. Messages go to stderr.
+
+    Examples:
+      pppca run cancer1
+      pppca run cancer1 --only method=dgha,tau=15 --repeats 5
+      pppca run cancer1 --set classifier.learning_rate=0.2 --set dgha.n_epochs=20
+      pppca run cancer1 --shard 3/8 --results shard3
+      pppca run cancer1 --executor dask --workers 2
     """
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError(
@@ -175,16 +171,7 @@ def run(
         from pppca_bench.experiments.request import read_request
         from pppca_bench.store.database import Store
 
-        request = read_request(
-            list(map(find_experiment, configs)),
-            data_dir=data_dir,
-            repeats=repeats,
-            seed=seed,
-            only=only,
-            changes=changes,
-            only_plan=dry_run,
-            force=force,
-        )
+        request = read_request(list(map(find_experiment, configs)), only_plan=dry_run, **requested)
         if shard is not None:
             request = request.part(*shard)
         for notice in () if quiet else request.notices:

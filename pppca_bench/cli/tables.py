@@ -12,8 +12,8 @@ from pppca_bench.cli._shared import (
     DATABASE,
     FILE,
     FOLDER,
+    cli,
     completion,
-    examples,
     format_option,
     named_argument,
     read_snapshot,
@@ -28,10 +28,7 @@ from pppca_bench.runs import Names
 from pppca_bench.store import BY_CONFIG
 
 if TYPE_CHECKING:
-    from pppca_bench.references.layout import RankingSpec
     from pppca_bench.reporting.document import Document, Format
-    from pppca_bench.reporting.figure_data import Figure
-    from pppca_bench.reporting.ranking import Ranking
     from pppca_bench.reporting.report_card import CardFormat
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
@@ -40,13 +37,7 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
 
 
-@click.command(
-    epilog=examples(
-        "pppca tables cancer1",
-        "pppca tables T5 --problem cancer1 --method dgha",
-        "pppca tables --format latex --out paper/tables",
-    )
-)
+@cli.command()
 @named_argument
 @results_option
 @references_option
@@ -79,6 +70,11 @@ def tables(
 
     NAMES are configs that were run and tables, such as T5 (all by default). LaTeX needs the packages booktabs,
     graphicx and longtable.
+
+    Examples:
+      pppca tables cancer1
+      pppca tables T5 --problem cancer1 --method dgha
+      pppca tables --format latex --out paper/tables
     """
     from pppca_bench.reporting.table_text import render
 
@@ -105,7 +101,7 @@ def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[
     return tables if show_all else [kept for table in tables if (kept := table.trimmed())]
 
 
-@click.command(epilog=examples("pppca figures", "pppca figures F6 --out paper/figures"))
+@cli.command()
 @click.argument("names", nargs=-1, metavar="[FIGURES]...")
 @results_option
 @references_option
@@ -114,13 +110,19 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV.
 
     FIGURES are identifiers, such as F1 (all by default).
+
+    Examples:
+      pppca figures
+      pppca figures F6 --out paper/figures
     """
     from pppca_bench.reporting.figure_drawing import write_figures
 
     folder = out or results / "figures"
     if not (results / DATABASE).exists():
         check_filled("figure", filter(configs_filling, names), (), results)
-    snapshot, drawn, rankings = _read(results, references)
+    with read_store(results) as store:
+        snapshot = read_snapshot(store, references=references)
+        drawn, rankings = snapshot.figures(store), snapshot.rankings()
     can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [
         spec.id for spec, _ in rankings
     ]
@@ -152,7 +154,7 @@ def _packaged_figures() -> set[str]:
     return identifiers
 
 
-@click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
+@cli.command()
 @results_option
 @references_option
 @click.option(
@@ -171,6 +173,10 @@ def render(
     """Write all tables and figures into the results folder.
 
     Its README.md links to all of them; findings.md has the verdicts on the claims.
+
+    Examples:
+      pppca render
+      pppca render --findings docs/findings.md
     """
     import os
 
@@ -178,7 +184,9 @@ def render(
     from pppca_bench.reporting.findings import render_findings
     from pppca_bench.reporting.index_page import headline, render_index
 
-    snapshot, drawn, rankings = _read(results, references)
+    with read_store(results) as store:
+        snapshot = read_snapshot(store, references=references)
+        drawn, rankings = snapshot.figures(store), snapshot.rankings()
     built = snapshot.with_shares(snapshot.with_runs)
     written = [
         path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")
@@ -208,7 +216,7 @@ def render(
     )
 
 
-@click.command(epilog=examples("pppca report", "pppca report --results all --out report.html"))
+@cli.command()
 @results_option
 @references_option
 @click.option("--out", type=FILE, help="File to write [default: RESULTS/report.html].")
@@ -218,6 +226,10 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
     The page begins with the answer, how near each source is, and the claims; then it has tables, experiments,
     figures, ranks and provenance. Without runs of published numbers it compares the methods. It needs no other file
     and no network, and can be read without scripts.
+
+    Examples:
+      pppca report
+      pppca report --results all --out report.html
     """
     from pppca_bench.reporting.html import render_report
 
@@ -229,9 +241,7 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e3:,.0f} kB).")
 
 
-@click.command(
-    epilog=examples("pppca rules cancer1", "pppca rules cancer1 --format latex > setup.tex")
-)
+@cli.command()
 @click.argument("config", shell_complete=completion(shipped_experiments, files=True))
 @results_option
 @format_option("markdown", "latex")
@@ -240,6 +250,10 @@ def rules(config: str, results: Path, form: CardFormat) -> None:
 
     The text follows the eight points of the Proben1 report's checklist for authors. CONFIG is the name of a config that
     was run, or the path of its file.
+
+    Examples:
+      pppca rules cancer1
+      pppca rules cancer1 --format latex > setup.tex
     """
     from pppca_bench.reporting.report_card import build_card, render_card
     from pppca_bench.reporting.summary import Results, split_by_cell
@@ -263,15 +277,6 @@ def _addresses() -> dict[str, str]:
         "bundled": "the problems bundled with pppca-bench (data sets of scikit-learn, and a synthetic circle)",
     }
     return {name: of_source[info.source] for name, info in registered().items()}
-
-
-def _read(
-    results: Path, references: Sequence[Path]
-) -> tuple[Snapshot, list[Figure], list[tuple[RankingSpec, Ranking]]]:
-    """Read the results, with the numbers of their figures and rankings."""
-    with read_store(results) as store:
-        snapshot = read_snapshot(store, references=references)
-        return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
 def _with_shares(page: Path, snapshot: Snapshot) -> str:
