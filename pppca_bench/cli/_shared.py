@@ -209,11 +209,9 @@ class Display:
         self._bar.update(n_finished - self._bar.n)
 
     def stage(self, text: str) -> None:
-        """Show the name of a step before the runs; with "" restart the clock, so that only runs are timed."""
-        n_finished = self._bar.n
+        """Show the name of a step before the runs, or "" at its end; its time does not count, only that of runs."""
         self._bar.set_description_str(text, refresh=bool(text))
-        self._bar.reset()
-        self._bar.initial = self._bar.n = self._bar.last_print_n = n_finished
+        self._bar.unpause()
 
     def warn(self, text: str) -> None:
         """Print a warning."""
