@@ -79,20 +79,10 @@ def run_group(
 ) -> list[RunResult]:
     """Run repeats of a cell, or of cells with the same settings on different data; each result is as if it ran alone.
 
-    Parameters
-    ----------
-    specs : sequence of RunSpec
-        Runs with the same settings, so that their networks train side by side.
-    problems : sequence of Problem
-        The problem of each run. Methods and classifier learn from the training split, the classifier stops by the
-        validation split, and the test split serves only to measure errors.
-    only_method : bool, default False
-        Fit the methods alone, and return the numbers that they measure on the training split.
-
-    Returns
-    -------
-    list of RunResult
-        In the order of ``specs``; a run with a numerical error has failed, and has its traceback.
+    Networks train side by side. Methods and classifier learn from the training split of the run's problem, the
+    classifier stops by the validation split, and the test split serves only to measure errors. With ``only_method``,
+    the methods alone are fitted and measured, on the training split. A run with a numerical error has failed, and has
+    its traceback.
     """
     runs = list(map(_new_run, specs, problems))
     try:
@@ -137,10 +127,7 @@ def warm_up(spec: RunSpec, problem: Problem) -> None:
 def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
     """Return a run's reducer (None for a method that classifies by itself) and classifier, fitted as `run_group` does.
 
-    Raises
-    ------
-    ValueError, ArithmeticError
-        A numerical error.
+    Raises ValueError or ArithmeticError for a numerical error.
     """
     run = _new_run(spec, problem)
     _fit_methods([run])

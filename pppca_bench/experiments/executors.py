@@ -84,6 +84,7 @@ class Workers:
         self.n_workers = 1 if timeout and not n_workers else n_workers
         self.timeout = timeout
         self._size = self.n_workers
+        self._n_each = 1 if timeout else 2  # calls in flight; with a limit, none waits for another
         self._new_executor = new_executor or _Processes
         self._executor: Executor | None = None
 
@@ -100,11 +101,6 @@ class Workers:
     def n_in_flight(self) -> int:
         """Number of calls to submit at a time."""
         return self._n_each * self._size if self.n_workers else 1
-
-    @property
-    def _n_each(self) -> int:
-        """Number of calls for each worker: two, of which it computes the first; with a time limit the first alone."""
-        return 1 if self.timeout else 2
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
         """Return a function by which a call loads the data of a source; ``problem`` is the source's first split."""

@@ -96,8 +96,8 @@ class Store(Database):
                 f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW}, ?, ?)",
                 (plan.name, plan.sha256, plan.text),
             )
-        dropped = before.keys() - wanted.keys() if last not in ([], [(plan.sha256,)]) else ()
-        return len(self.done(dropped)) if dropped else 0
+        is_same = last == [(plan.sha256,)]
+        return 0 if is_same else len(self.done(before.keys() - wanted.keys()))
 
     def check_seeds(self, cells: Iterable[int]) -> None:
         """Raise ConfigError if plans ask for a repeat of a cell with several seeds: a table could show either."""
