@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache, partial
 from itertools import compress
 from pathlib import Path
 from string import Formatter
@@ -18,7 +19,7 @@ from pppca_bench.quantities import described
 from pppca_bench.reporting.escapes import in_markdown, to_csv
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 Format = Literal["terminal", "markdown", "latex", "csv", "json"]
 EXTENSIONS: Mapping[Format, str] = {
@@ -226,31 +227,26 @@ def render_documents(documents: Sequence[Document], form: Format) -> str:
 
 
 def _render(document: Document, form: Format) -> str:
-    title, lead = f"{document.id}. {document.title}", [document.lead] if document.lead else []
-    notes, headers = document.paragraphs(), document.headers
-    if document.short_headers and form != "markdown":
-        headers = document.short_headers
-        notes += [document.legend] if document.legend else []
+    is_short = document.short_headers and form != "markdown"
+    headers = document.short_headers if is_short else document.headers
+    notes = [*document.paragraphs(), document.legend if is_short else ""]
+    title = f"{document.id}. {document.title}"
     if form == "latex":
         rows, places = _with_published(document)
-        caption = " ".join([f"{document.title}.", *lead, *notes, *places])
+        caption = " ".join(filter(None, [f"{document.title}.", document.lead, *notes, *places]))
         parts = [f"% {title}", latex_table(headers, rows, caption, document.title, document.id)]
     else:
         heading = f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"
-        parts = [heading, *lead, text_table(headers, document.rows, form), *notes]
+        parts = [heading, document.lead, text_table(headers, document.rows, form), *notes]
     for grid in document.others:
         caption = f"{grid.caption} ({grid.place})" if grid.place else grid.caption
         if form != "latex":
             caption = f"**{caption}**" if form == "markdown" else f"{caption}:"
             parts += [caption, text_table(grid.headers, grid.rows, form)]
         elif grid.name not in (PUBLISHED, DIFFERENCE):
-            short = f"{document.id}. {caption}"
-            parts.append(
-                latex_table(
-                    grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"
-                )
-            )
-    return "\n\n".join(parts) + "\n"
+            short, label = f"{document.id}. {caption}", f"{document.id}-{grid.name}"
+            parts.append(latex_table(grid.headers, grid.rows, f"{short}.", short, label))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _with_published(document: Document) -> tuple[Sequence[Sequence[str]], list[str]]:
@@ -319,6 +315,13 @@ def escaped(text: str, form: Format) -> str:
     return in_markdown(text) if form == "markdown" else printable(text)
 
 
+@cache
+def _latex() -> Template:
+    templates = environment()
+    templates.filters["escaped"] = partial(escaped, form="latex")
+    return templates.get_template("table.tex")
+
+
 def latex_table(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -332,31 +335,18 @@ def latex_table(
     rows is a ``longtable`` with a wrapped first column. Without a caption, the result is a ``tabular``; ``short`` is
     the caption in the list of tables. All texts are escaped.
     """
-    first, *body = (
-        " & ".join(escaped(entry, "latex") for entry in line) + r" \\" for line in (headers, *rows)
+    is_long = bool(caption) and len(rows) > MAX_PAGE_ROWS
+    text = _latex().render(
+        headers=headers,
+        rows=rows,
+        columns=_wrapped_columns(headers, rows) if is_long else "l" + "r" * (len(headers) - 1),
+        caption=caption,
+        short=short or caption,
+        label=re.sub(r"[^\w:-]", "-", label, flags=re.ASCII),
+        is_long=is_long,
+        is_small=len(rows) > _MAX_NORMAL_ROWS,
     )
-    head, columns = [r"\toprule", first, r"\midrule"], "l" + "r" * (len(headers) - 1)
-    tabular = [rf"\begin{{tabular}}{{{columns}}}", *head, *body, r"\bottomrule", r"\end{tabular}"]
-    if not caption:
-        return "\n".join(tabular)
-    title = rf"\caption[{escaped(short or caption, 'latex')}]{{{escaped(caption, 'latex')}}}"
-    key = re.sub(r"[^\w:-]", "-", label, flags=re.ASCII)
-    title += rf"\label{{tab:{key}}}" if label else ""
-    if len(rows) > MAX_PAGE_ROWS:
-        lines = [r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}\emergencystretch=3em"]
-        lines += [rf"\begin{{longtable}}{{{_wrapped_columns(headers, rows)}}}", rf"{title} \\"]
-        lines += [*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"]
-        lines += [*body, r"\end{longtable}", r"\endgroup"]
-    else:
-        size = [r"\scriptsize"] if len(rows) > _MAX_NORMAL_ROWS else []
-        lines = [r"\begin{table}[htbp]", r"\centering", title, *size]
-        lines += [
-            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-            *tabular,
-            "}",
-            r"\end{table}",
-        ]
-    return "\n".join(lines)
+    return text.rstrip("\n")
 
 
 def _wrapped_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
