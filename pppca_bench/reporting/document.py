@@ -110,7 +110,7 @@ class Document(NamedTuple):
         id: str,
         title: str,
         columns: Sequence[tuple[str, str]],
-        records: Sequence[Mapping[str, Any]],
+        records: Sequence[Mapping[Any, Any]],
         *,
         place: str = "",
         **others: Any,
@@ -118,18 +118,24 @@ class Document(NamedTuple):
         """Return a table with a row for each record.
 
         A column is a header and a template of texts, such as ``"{low:+.2f} to {high:+.2f}"``; a text
-        with a missing value (None) is a dash. Values whose names begin with "_" are not in CSV and JSON. By default,
-        all records are of runs, and ``n_planned - n`` of them are missing.
+        with a missing value (None or nan) is a dash. Values whose names begin with "_" are not in CSV and
+        JSON. By default, there are runs where a record has planned runs, and ``n_planned - n`` are missing.
         """
         n_missing = sum(
             record["n_planned"] - record["n"] for record in records if "n_planned" in record
         )
-        others = {"has_runs": bool(records), "n_missing": n_missing, **others}
+        has_runs = any(record.get("n_planned", 1) for record in records)
+        others = {"has_runs": has_runs, "n_missing": n_missing, **others}
         rows = [
             tuple(record_text(template, record) for _, template in columns) for record in records
         ]
         kept = [
-            {name: value for name, value in record.items() if name[0] != "_"} for record in records
+            {
+                name: None if is_missing(value) else value
+                for name, value in record.items()
+                if name[0] != "_"
+            }
+            for record in records
         ]
         return cls(
             id, title, place, [header for header, _ in columns], rows, records=kept, **others
@@ -159,17 +165,19 @@ class Document(NamedTuple):
 
 
 class _Printed(Formatter):
-    """Formatter of numbers with true minus signs."""
+    """Formatter of numbers with true minus signs, and of truth values as yes and no."""
 
     def format_field(self, value: Any, form: str) -> str:
+        if isinstance(value, bool):
+            return "yes" if value else "no"
         return printed(value, form) if form else str(value)
 
 
-def record_text(template: str, record: Mapping[str, object]) -> str:
+def record_text(template: str, record: Mapping[Any, Any]) -> str:
     """Return a record as text by a template, as in `Document.of_records`."""
     names = (name for _, name, _, _ in Formatter().parse(template) if name)
-    is_known = all(record[name] is not None for name in names)
-    return _Printed().vformat(template, (), record) if is_known else EMPTY
+    lacks_value = any(is_missing(record[name]) for name in names)
+    return EMPTY if lacks_value else _Printed().vformat(template, (), record)
 
 
 def number_text(quantity: str, value: float, sign: str = "") -> str:
@@ -186,6 +194,11 @@ def printed(value: float | None, form: str) -> str:
         return EMPTY
     text = f"{value:{form}}"
     return true_minus(text.lstrip("+-") if float(text) == 0.0 else text)
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None or nan."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def none_if_nan(value: float) -> float | None:
@@ -285,6 +298,11 @@ def in_json(value: object) -> str:
     """Return a value as JSON, with null for numbers that are infinite or nan."""
     finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
     return json.dumps(finite, indent=1, ensure_ascii=False)
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text, each in a line."""
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
 def ten_digits(value: object) -> object:
