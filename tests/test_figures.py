@@ -21,6 +21,7 @@ from stored_runs import cell_of, run_of
 
 from pppca_bench.reporting.figure_data import LEAST_LOSS, Figure
 from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_figures
+from pppca_bench.reporting.html import inline_svg
 from pppca_bench.runs import RunResult, RunSpec
 
 T_975_1 = (
@@ -275,7 +276,7 @@ class TestDrawing:
         assert not any(a.overlaps(b) for a, b in itertools.combinations(labels, 2))
 
     def test_on_a_page_black_is_the_colour_of_the_text_and_nothing_is_behind(self, figure):
-        page = to_images(draw, figure, for_page=True)["svg"].decode()
+        page = inline_svg(to_images(draw, figure, for_page=True)["svg"], "F3", "Variances")
         assert "currentColor" in page
         assert not re.search("#000000|#ffffff", page)
 

@@ -137,7 +137,7 @@ def test_a_cell_shows_the_spread_of_its_repeats_around_the_published_number():
         runs, ("test_error_percent",), None
     )
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
-    ((title, statistics, bars),) = table_view(table, {}).rows[0][1][0].repeats
+    ((title, statistics, bars),) = table_view(table, {})[1][0][1].repeats
     assert title == "Error, %"
     assert (
         statistics
@@ -148,7 +148,7 @@ def test_a_cell_shows_the_spread_of_its_repeats_around_the_published_number():
     place = ("Z", "a", "b", "test_error_percent")
     compared = Comparison(*place, 6.0, 2.5, 1.73, 4, -3.5, -6.3, -0.7, verdict="differs")
     cells = {("a", "b"): cell._replace(published={"test_error_percent": Number("6.0")})}
-    (shown,) = table_view(table._replace(cells=cells), {place: compared}).rows[0][1]
+    _, shown = table_view(table._replace(cells=cells), {place: compared})[1][0]
     assert shown.published == "6.0"
     assert shown.differences == [("", "−3.50", "differs"), ("", "", None)]
     ((_, _, bars),) = shown.repeats
@@ -168,7 +168,7 @@ def test_the_colour_of_a_cell_is_that_of_its_worst_quantity():
         )
         for name, verdict in zip(shows, ("reproduced", "differs"), strict=True)
     }
-    (shown,) = table_view(table, compared).rows[0][1]
+    _, shown = table_view(table, compared)[1][0]
     assert shown.verdict == "differs"
     assert shown.differences == [
         ("", "+1.00", "reproduced"),

@@ -111,8 +111,7 @@ def to_images(
 ) -> dict[str, bytes]:
     """Return the drawing of `draw` or `draw_ranking` as ``svg`` and ``png``, the same bytes for the same numbers.
 
-    For a web page only ``svg``, without title and background, and with black replaced by the page's text colour. SVG
-    writes no fill where it is black, so that it is inherited.
+    For a web page only ``svg``, without title and background.
     """
     images = {}
     with matplotlib.style.context(STYLE, after_reset=True):
@@ -121,9 +120,6 @@ def to_images(
             buffer = io.BytesIO()
             drawing.savefig(buffer, format=form, metadata=_METADATA[form], transparent=for_page)
             images[form] = buffer.getvalue()
-    if for_page:
-        svg = images["svg"].replace(b"#000000", b"currentColor")
-        images["svg"] = svg.replace(b"<svg ", b'<svg fill="currentColor" ', 1)
     return images
 
 
