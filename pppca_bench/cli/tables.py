@@ -194,9 +194,7 @@ def render(
     images = write_figures(drawn, rankings, results / "figures")
     answers = snapshot.answers(drawn)
     main = headline(snapshot.comparisons, answers, snapshot.all_shares)
-    index = render_index(
-        list(snapshot.values()), drawn, rankings, answers, compared=snapshot.comparisons, main=main
-    )
+    index = render_index(snapshot, drawn, rankings, answers, main)
     atomic_write(results / "README.md", index)
     remove_stale(results, [*written, *images])
     shown = [figure.figure for figure in drawn if figure.panels] + [spec.id for spec, _ in rankings]

@@ -46,12 +46,9 @@ class Answers(NamedTuple):
         )
 
 
-NO_ANSWERS = Answers()
-
-
 def joined(answers: Iterable[Answers]) -> Answers:
     """Return the answers of several sources, with the headings of the only source that has claims."""
-    several = [source for source in answers if source != NO_ANSWERS]
+    several = [source for source in answers if source != Answers()]
     if len(several) == 1:
         return several[0]
     return Answers(

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import NamedTuple
 
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.reporting.comparison import Comparison, render_differing, render_scores, tally
-from pppca_bench.reporting.document import EMPTY, Document, count_in_words, environment, listed
+from pppca_bench.reporting.document import (
+    EMPTY,
+    Document,
+    count_in_words,
+    environment,
+    listed,
+    paragraphs,
+)
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.findings import NO_ANSWERS, Answers
+from pppca_bench.reporting.findings import Answers
 from pppca_bench.reporting.ranking import Ranking
+from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.verdict_shares import RIGHT, Shares, by_source
-from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import grouped
 
 
 def render_index(
-    tables: Sequence[Table | Document],
+    snapshot: Snapshot,
     figures: Sequence[Figure],
-    rankings: Sequence[tuple[RankingSpec, Ranking]] = (),
-    answers: Answers = NO_ANSWERS,
-    *,
-    compared: Sequence[Comparison] = (),
-    main: Sequence[str] = (),
+    rankings: Sequence[tuple[RankingSpec, Ranking]],
+    answers: Answers,
+    main: Sequence[str],
 ) -> str:
     """Render the index as Markdown, with links relative to the folder of ``tables`` and ``figures``.
 
     Tables without runs, and figures without panels, are named without links. ``main`` are the main results of
     `headline`.
     """
-    of_means, repeats = [table for table in tables if isinstance(table, Table)], []
-    for table in (table for table in tables if table.has_runs):
+    tables, repeats = list(snapshot.values()), []
+    for table in snapshot.with_runs:
         cells = list(table.cells.values()) if isinstance(table, Table) else []
         counts = {cell.n for cell in cells if cell.n}
         shown = counts and any(cell.runs.n_planned for cell in cells)
@@ -45,11 +52,9 @@ def render_index(
             figures=[figure for figure in figures if figure.panels],
             rankings=rankings,
             gaps=not_run(tables, figures),
-            tally=tally(compared),
-            scores=render_scores(
-                of_means, "markdown", [table for table in tables if isinstance(table, Document)]
-            ),
-            differing=render_differing(compared, "markdown"),
+            tally=tally(snapshot.comparisons),
+            scores=render_scores(snapshot.of_means, "markdown", snapshot.of_texts),
+            differing=render_differing(snapshot.comparisons, "markdown"),
             headline=main,
             answers=answers,
         )
@@ -96,78 +101,61 @@ def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares
     Repeated numbers in the sources are not counted. The shares of right and wrong programs, where known, are over all
     tables of a source. Sources without them whose numbers are all reproduced share a sentence.
     """
-    sentences, sources = list(answers.results), _run_results(comparisons)
-    programs = by_source(shares)
+    sources = _nearness(comparisons, shares)
     whole = [
-        source
-        for source, results in sources.items()
-        if not programs.get(source) and _count(results, "reproduced") == len(results)
+        own
+        for own in sources
+        if not own.programs and own.verdicts["reproduced"] == own.verdicts.total()
     ]
     joined = whole if len(whole) > 1 else []
-    for source, results in sources.items():
-        if source in joined:
-            continue
-        n_reproduced, n_differing = _count(results, "reproduced"), _count(results, "differs")
-        percent = f"{100.0 * n_reproduced / len(results):.0f} %"
-        share = "; ".join([percent, *_program_texts(programs.get(source, {}))])
-        text = f"{source}: {n_reproduced:,} of {len(results):,} published numbers are reproduced ({share})"
-        text += f" and {n_differing:,} differ" if n_differing else ""
-        unseen = [item for item in results if not item.searched]
-        if 0 < len(unseen) < len(results):
-            n = _count(unseen, "reproduced")
-            text += (
-                f"; {n} of the {len(unseen)} that no search for settings looked at are reproduced"
-            )
-        sentences.append(f"{text}.")
-    if joined:
-        texts = [f"{source} ({len(sources[source]):,} numbers)" for source in joined]
-        sentences.append(f"All published numbers are reproduced: {listed(texts)}.")
-    return sentences
-
-
-def _program_texts(programs: Mapping[str, tuple[float, float]]) -> list[str]:
-    return [f"{program} {share:.0f} %" for program, (share, _) in programs.items()]
-
-
-def _run_results(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
-    """Return the results that were run by source."""
-    return grouped(
-        [item for item in comparisons if item.is_result and item.n], attrgetter("source")
+    text = (
+        environment()
+        .get_template("headline.txt")
+        .render(
+            sources=[own for own in sources if own not in joined],
+            joined=listed([f"{own.source} ({own.verdicts.total():,} numbers)" for own in joined]),
+        )
     )
-
-
-def _count(results: Sequence[Comparison], verdict: Verdict) -> int:
-    return sum(item.verdict == verdict for item in results)
+    return [*answers.results, *paragraphs(text)]
 
 
 def sources_document(comparisons: Sequence[Comparison], shares: Shares = ()) -> Document:
     """Return how near our numbers are to each source, and what right and wrong programs would get."""
-    rows, of_sources = [], by_source(shares)
-    for source, results in _run_results(comparisons).items():
-        programs = dict(of_sources.get(source, {}))
-        right = programs.pop(RIGHT, None)
-        rows.append(
-            [
-                source,
-                _percent(results),
-                f"{right[0]:.0f} % (ours of these: {right[1]:.0f} %)" if right else EMPTY,
-                "; ".join(_program_texts(programs)) or EMPTY,
-                f"{_count(results, 'differs'):,}",
-            ]
+    rows = []
+    for source, verdicts, _, programs in _nearness(comparisons, shares):
+        n_reproduced, n = verdicts["reproduced"], verdicts.total()
+        right, ours = programs.get(RIGHT, (None, None))
+        others = [f"{name} {share:.0f} %" for name, (share, _) in programs.items() if name != RIGHT]
+        row = [
+            source,
+            f"{n_reproduced:,} of {n:,} ({100.0 * n_reproduced / n:.0f} %)",
+            f"{right:.0f} % (ours of these: {ours:.0f} %)" if RIGHT in programs else EMPTY,
+            "; ".join(others) or EMPTY,
+            f"{verdicts['differs']:,}",
+        ]
+        rows.append(row)
+    headers = "Source", "Reproduced", "A right program would get", "Placebos would get", "Differ"
+    return Document("sources", "How near each source is", "", headers, rows)
+
+
+class _Nearness(NamedTuple):
+    """Number of results of a source by verdict, also of those that no search looked at, and shares of programs."""
+
+    source: str
+    verdicts: Counter[str]
+    unseen: Counter[str]
+    programs: Mapping[str, tuple[float, float]]
+
+
+def _nearness(comparisons: Sequence[Comparison], shares: Shares) -> list[_Nearness]:
+    """Return how near our numbers are to each source that was run."""
+    programs, run = by_source(shares), [item for item in comparisons if item.is_result and item.n]
+    return [
+        _Nearness(
+            source,
+            Counter(item.verdict for item in results),
+            Counter(item.verdict for item in results if not item.searched),
+            programs.get(source, {}),
         )
-    return Document("sources", "How near each source is", "", SOURCE_HEADERS, rows)
-
-
-def _percent(results: Sequence[Comparison]) -> str:
-    """Return the reproduced numbers with their share."""
-    n = _count(results, "reproduced")
-    return f"{n:,} of {len(results):,} ({100.0 * n / len(results):.0f} %)" if results else EMPTY
-
-
-SOURCE_HEADERS = (
-    "Source",
-    "Reproduced",
-    "A right program would get",
-    "Placebos would get",
-    "Differ",
-)
+        for source, results in grouped(run, attrgetter("source")).items()
+    ]
