@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -206,10 +207,9 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
     values = np.stack(repeats).astype(np.float64)
     n, mean = len(values), values.mean(axis=0)
     half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan
-    ends = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half}, dtype=np.float32)
-    return pd.concat(
-        [pd.DataFrame({"curve": label, "step": np.arange(len(mean))}), ends.assign(n=n)], axis=1
-    )
+    ends = {"mean": mean, "low": mean - half, "high": mean + half}
+    curve = pd.DataFrame({"curve": label, "step": np.arange(len(mean)), **ends, "n": n})
+    return curve.astype(dict.fromkeys(ends, np.float32))
 
 
 def variance_curves(
@@ -253,19 +253,25 @@ def _published_against_ours(tables: Sequence[Table], references: Sequence[Refere
         table = by_id[table_id]
         cells = [cell for cell in table.cells.values() if cell.selector not in drawn]
         drawn |= {cell.selector for cell in cells} - {None}
-        for cell in cells:
-            names = table.row_labels[cell.row], table.column_labels[cell.column]
-            place = {"series": label, "table": table_id, "row": cell.row, "column": cell.column}
-            place["label"] = ", ".join(names)
-            for quantity in points:
-                if (ours := cell.ours.get(quantity)) and (theirs := cell.published.get(quantity)):
-                    means = {"mean": ours.mean, "low": ours.low, "high": ours.high, "n": ours.n}
-                    rule = rule_of(table, cell, quantity)
-                    ends = margin_ends(theirs, ours, rule) if rule else (np.nan, np.nan)
-                    margins = dict(zip(("margin_low", "margin_high"), ends, strict=True))
-                    points[quantity].append(
-                        {**place, "published": theirs.value, **means, **margins}
-                    )
+        for cell, (quantity, rows) in itertools.product(cells, points.items()):
+            if (ours := cell.ours.get(quantity)) and (theirs := cell.published.get(quantity)):
+                rule = rule_of(table, cell, quantity)
+                margin = margin_ends(theirs, ours, rule) if rule else (np.nan, np.nan)
+                point = {
+                    "series": label,
+                    "table": table_id,
+                    "row": cell.row,
+                    "column": cell.column,
+                    "label": f"{table.row_labels[cell.row]}, {table.column_labels[cell.column]}",
+                    "published": theirs.value,
+                    "mean": ours.mean,
+                    "low": ours.low,
+                    "high": ours.high,
+                    "n": ours.n,
+                    "margin_low": margin[0],
+                    "margin_high": margin[1],
+                }
+                rows.append(point)
     panels: list[Panel] = []
     for quantity, rows in points.items():
         if rows:
@@ -286,18 +292,31 @@ def _published_against_ours(tables: Sequence[Table], references: Sequence[Refere
 
 def portrait_panels(
     shows: str, portraits: Mapping[str, Portrait], classes: Names = ()
-) -> tuple[Panel, ...]:
+) -> list[Panel]:
     """Return the panels of a figure of single runs, given by their labels.
 
     ``shows`` is "features", samples on the first two features, by class, with the names ``classes``; "rebuilt", samples
     and their reconstructions on the first two inputs; or "images", a sample of each class as an image: the inputs,
     their reconstruction by each run, and the components of the run with the most components.
     """
-    if not portraits:
-        return ()
-    if shows == "features":
-        return tuple(_features(portraits, classes))
-    return tuple({"rebuilt": _reconstructions, "images": _images}[shows](portraits))
+    if shows == "images":
+        return list(_images(portraits)) if portraits else []
+    panels = []
+    for label, portrait in portraits.items():
+        if shows == "features":
+            features, targets = portrait["portrait_features"], portrait["portrait_targets"]
+            points = {
+                classes[int(target)] if classes else f"class {target:g}": features[
+                    targets == target
+                ]
+                for target in np.unique(targets)
+            }
+            panels.append(Panel("scatter", label, _points(points), "component 1", "component 2"))
+        else:
+            points = {name: portrait[f"portrait_{name}"] for name in ("inputs", "rebuilt")}
+            title = _with_share(label, portrait)
+            panels.append(Panel("scatter", title, _points(points), "input 1", "input 2"))
+    return panels
 
 
 def retained_percent(portrait: Portrait) -> float:
@@ -307,22 +326,6 @@ def retained_percent(portrait: Portrait) -> float:
     )
     lost, total = np.square(inputs - rebuilt).sum(), np.square(inputs - inputs.mean(axis=0)).sum()
     return float(100.0 * (1.0 - lost / total))
-
-
-def _features(portraits: Mapping[str, Portrait], classes: Names) -> Iterator[Panel]:
-    for label, portrait in portraits.items():
-        features, targets = portrait["portrait_features"], portrait["portrait_targets"]
-        points = {
-            classes[int(target)] if classes else f"class {target:g}": features[targets == target]
-            for target in np.unique(targets)
-        }
-        yield Panel("scatter", label, _points(points), "component 1", "component 2")
-
-
-def _reconstructions(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
-    for label, portrait in portraits.items():
-        points = _points({name: portrait[f"portrait_{name}"] for name in ("inputs", "rebuilt")})
-        yield Panel("scatter", _with_share(label, portrait), points, "input 1", "input 2")
 
 
 def _images(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:

@@ -89,18 +89,12 @@ def write_figures(
         if figure.panels
     ]
     for spec, ranking in rankings:
-        numbers = (
-            ranking.errors.T.assign(mean_rank=ranking.mean_ranks)
-            .rename_axis("method")
-            .reset_index()
-        )
-        drawings.append((spec.id, to_images(draw_ranking, spec, ranking), numbers))
+        numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method")
+        drawings.append((spec.id, to_images(draw_ranking, spec, ranking), numbers.reset_index()))
     paths = []
     for name, images, numbers in drawings:
-        for extension, content in {
-            **images,
-            "csv": to_csv(numbers.map(ten_digits)).encode(),
-        }.items():
+        files = {**images, "csv": to_csv(numbers.map(ten_digits)).encode()}
+        for extension, content in files.items():
             paths.append(out_dir / f"{name}.{extension}")
             atomic_write(paths[-1], content)
     return paths
@@ -205,8 +199,11 @@ def _separate_labels(ax: Axes) -> None:
     """Move labels that overlap apart: down to the right of their points, up to the left of them."""
     scale = 72.0 / ax.figure.dpi
     for side, sign in (("left", -1.0), ("right", 1.0)):
-        labels = [text for text in ax.texts if isinstance(text, Annotation)]
-        texts = [text for text in labels if text.get_horizontalalignment() == side]
+        texts = [
+            text
+            for text in ax.texts
+            if isinstance(text, Annotation) and text.get_horizontalalignment() == side
+        ]
         points = [sign * scale * ax.transData.transform(text.xy)[1] for text in texts]
         wanted = [
             point + sign * text.get_position()[1] for point, text in zip(points, texts, strict=True)
@@ -272,25 +269,23 @@ def _draw_points(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
     names = ["mean", "low", "high", "margin_low", "margin_high"]
     data = panel.data.assign(**panel.data[names].div(panel.data["published"], axis=0))
     data = data.sort_values("mean", kind="stable").assign(rank=1 + np.arange(len(data)))
-    series = data.columns[0]
     margin = data["margin_low"], data["margin_high"]
     ax.fill_between(data["rank"], *margin, step="mid", color="black", alpha=0.15, linewidth=0.0)
     ax.axhline(1.0, color="black", linewidth=0.6)
     for label in panel.series:
-        own = data[data[series] == label]
+        own = data[data["series"] == label]
         bars = np.nan_to_num([own["mean"] - own["low"], own["high"] - own["mean"]])
         style = {**styles[label], "linestyle": "none", "fillstyle": "none"}
         ax.errorbar(own["rank"], own["mean"], bars, label=label, elinewidth=0.5, **style)
     # A ratio of 0 has no place on a logarithmic axis.
-    low = data[(data["mean"] > 0.0) & (data["mean"] < margin[0])]
-    high = data[(data["mean"] < np.inf) & (data["mean"] > margin[1])]
+    low, high = data.query("0 < mean < margin_low"), data.query("margin_high < mean < inf")
     # in the free corners below the first and above the last points
     for points, side, x, y, rise in (
         (low[:N_NAMED], "left", 0.12, 0.04, 0.06),
         (high[: -N_NAMED - 1 : -1], "right", 0.88, 0.96, -0.06),
     ):
         for place, point in enumerate(points.to_dict("records")):
-            color = styles[point[series]]["color"]
+            color = styles[point["series"]]["color"]
             leader = {"arrowstyle": "-", "color": color, "lw": 0.4, "relpos": (x > 0.5, 0.5)}
             ax.annotate(
                 point["label"],
@@ -347,23 +342,14 @@ def _place_grids(drawing: Drawing, panels: Sequence[Panel]) -> list[Axes]:
 
 def _draw_grid(panel: Panel, ax: Axes, _styles: Styles, _: Figure) -> None:
     """Draw a row for each data set and a column for each comparison: losses, shaded by their verdicts."""
-    columns, rows = (list(dict.fromkeys(panel.data[name])) for name in ("column", "data_set"))
-    for cell in panel.data.to_dict("records"):
-        x, y = columns.index(cell["column"]), rows.index(cell["data_set"])
+    (x, columns), (y, rows) = (pd.factorize(panel.data[name]) for name in ("column", "data_set"))
+    for cell in panel.data.assign(x=x, y=y).to_dict("records"):
         face, ink = SHADES[cell["verdict"]]
-        ax.add_patch(
-            Rectangle((x - 0.5, y - 0.5), 1.0, 1.0, facecolor=face, edgecolor="0.8", linewidth=0.4)
-        )
+        frame: dict[str, Any] = {"facecolor": face, "edgecolor": "0.8", "linewidth": 0.4}
+        ax.add_patch(Rectangle((cell["x"] - 0.5, cell["y"] - 0.5), 1.0, 1.0, **frame))
         loss = printed(cell["loss"], "+.1f" if abs(cell["loss"]) < 9.95 else "+.0f")
-        ax.text(
-            x,
-            y,
-            loss,
-            color=ink,
-            style="italic" if cell["is_apart"] else "normal",
-            ha="center",
-            va="center",
-        )
+        style = "italic" if cell["is_apart"] else "normal"
+        ax.text(cell["x"], cell["y"], loss, color=ink, style=style, ha="center", va="center")
     for verdict, shade in SHADES.items():
         ax.plot(
             [], [], "s", mfc=shade[0], mec="black", mew=0.5, ms=5.0, fillstyle="full", label=verdict

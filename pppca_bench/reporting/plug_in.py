@@ -60,7 +60,7 @@ def attempted(reference: Reference, function: Callable[[], Any]) -> Any:
         places = [
             place
             for place in traceback.extract_tb(error.__traceback__)
-            if _is_beside(reference, place.filename)
+            if Path(place.filename).is_relative_to(reference.folder)
         ]
         place = f" ({Path(places[-1].filename).name}, line {places[-1].lineno})" if places else ""
         cause = f"{type(error).__name__}: {error}".partition("\n")[0]
@@ -68,7 +68,3 @@ def attempted(reference: Reference, function: Callable[[], Any]) -> Any:
         raise OwnDataError(
             f"{where}: expected {reference.module} to work, got {cause}{place}."
         ) from error
-
-
-def _is_beside(reference: Reference, file: str) -> bool:
-    return Path(file).is_relative_to(reference.folder)
