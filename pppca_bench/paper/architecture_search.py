@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from pppca_bench.methods.networks import Network
-from pppca_bench.paper.networks import LINEAR, published_searches
+from pppca_bench.paper.networks import LINEAR, PublishedSearch, published_searches
+from pppca_bench.paper.texts import fill
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.report_card import n_connections
 from pppca_bench.reporting.summary import CellRuns, Results
-from pppca_bench.runs import Facts
+from pppca_bench.runs import Facts, ProblemFacts, grouped
 
 CONFIG = "proben1_search"
 """Config of the search's runs."""
 
 _ERRORS = ("validation_error", "validation_class_error", "test_error", "test_class_error")
 _NEEDED = ("validation_squared_error_percent", "test_squared_error_percent", "relevant_epochs")
-
-_COLUMNS: Mapping[str, tuple[str, str]] = {
-    "network": ("Arch", "{network}{_late}"),
-    "validation_error": ("Validation err", "{validation_error:#.4g}"),
-    "validation_class_error": ("classif. err", "{validation_class_error:#.4g}"),
-    "test_error": ("Test err", "{test_error:#.4g}"),
-    "test_class_error": ("classif. err", "{test_class_error:#.4g}"),
-    "n_within_5": ("5%", "{n_within_5}"),
-    "n_within_10": ("10%", "{n_within_10}"),
-    "epochs": ("Epochs", "{_epochs}"),
-    "test_range": ("Test range", "{_test_range}"),
-}
-"""Columns of tables 5 and 6: header, and template of our values; table 6 has no `class_error`."""
 
 
 class Trained(NamedTuple):
@@ -58,7 +47,7 @@ def within(runs: Sequence[Trained], percent: float) -> list[Trained]:
 
 
 def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
-    """Describe all runs of a problem's search as tables 5 and 6 do, by the names of `_COLUMNS`; None without runs.
+    """Describe all runs of a problem's search as tables 5 and 6 do; None without runs.
 
     ``network`` and errors are of the run with the least validation error; ``n_within_5`` and ``n_within_10`` are the
     numbers of other runs whose validation error is at most 5 and 10 percent above; the ranges are of the epochs of the
@@ -68,10 +57,10 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
     best, others = (near[0] if near else None), near[1:]
     errors, epochs = [run.test_error for run in others], [run.epochs for run in near]
     return {
-        "network": str(best.network) if best else None,
+        "network": best and str(best.network),
         **{name: getattr(best, name, None) for name in _ERRORS},
-        "n_within_5": len(within(runs, 5.0)) - 1 if best else None,
-        "n_within_10": len(others) if best else None,
+        "n_within_5": best and len(within(runs, 5.0)) - 1,
+        "n_within_10": best and len(others),
         "epochs_least": min(epochs, default=None),
         "epochs_most": max(epochs, default=None),
         "test_least": min(errors, default=None),
@@ -83,11 +72,8 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
 
 def _range_text(values: Sequence[float], form: str) -> str | None:
     """Return the least and the largest value, such as ``"15-45"``; equal values once; None without values."""
-    return (
-        "-".join(format(end, form) for end in dict.fromkeys((min(values), max(values))))
-        if values
-        else None
-    )
+    ends = dict.fromkeys(format(end(values), form) for end in (min, max) if values)
+    return "-".join(ends) or None
 
 
 def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Network:
@@ -108,30 +94,26 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
 
 def search_documents(results: Results, facts: Facts) -> list[Document]:
     """Return P5, P6 and P7: the best networks of the search (`CONFIG`), and the pivot architectures that follow."""
-    cells = results.of_config(CONFIG)
-    searches = {
-        problem: [runs for cell, runs in cells.items() if cell.problem == problem]
-        for problem in published_searches()
-    }
-    is_of_classes = {
-        name: search.is_classification for name, search in published_searches().items()
-    }
-    first, second = (
-        _best_networks(
-            table,
-            {name: own for name, own in searches.items() if is_of_classes[name] == (table == "P5")},
-        )
-        for table in ("P5", "P6")
+    cells, published = results.of_config(CONFIG), published_searches()
+    by_problem = grouped(cells, attrgetter("problem"))
+    found, pivots = dict[str, dict[str, Any]](), list[dict[str, Any]]()
+    for problem, theirs in published.items():
+        planned = [cells[cell] for cell in by_problem.get(problem, ())]
+        runs, n_planned = _trained(planned), sum(own.n_planned for own in planned)
+        head = {"row": problem, "n": len(runs), "n_planned": n_planned}
+        head["_late"] = "*" if len(runs) < n_planned else ""
+        found[problem] = head | describe_search(runs) | _published(theirs)
+        pivots.append(head | _pivot(runs, theirs, facts.get(problem)))
+    of_classes, of_numbers = (
+        [found[problem] for problem in found if published[problem].is_classification is kind]
+        for kind in (True, False)
     )
-    found = [record for document in (first, second) for record in document.records]
-    same = [
-        record["network"] == record["published_network"] if record["network"] else None
-        for record in found
-    ]
+    same = [own["network"] and own["network"] == own["published_network"] for own in found.values()]
+    agrees = tuple(own["_agrees"] for own in pivots)
     return [
-        first._replace(agreement=Agreement("P5 + P6 same best network", same)),
-        second,
-        _pivots(searches, facts),
+        fill("P5", of_classes, agreement=Agreement("P5 + P6 same best network", same)),
+        fill("P6", of_numbers),
+        fill("P7", pivots, agreement=Agreement("P7 same pivot", agrees), agrees=agrees),
     ]
 
 
@@ -142,107 +124,44 @@ def _trained(searched: Sequence[CellRuns]) -> list[Trained]:
         settings = runs.cell.settings
         hidden = settings.get("classifier.hidden")
         if isinstance(hidden, tuple):
-            network = Network(
-                tuple(map(int, hidden)), str(settings.get("classifier.output_activation"))
-            )
-            validation, test, epochs = map(runs.values, _NEEDED)
-            classes = [
-                runs.values(name) for name in ("validation_error_percent", "test_error_percent")
-            ]
-            for repeat in (repeat for repeat in validation if repeat in test and repeat in epochs):
-                errors = (own.get(repeat) for own in classes)
-                trained.append(
-                    Trained(network, validation[repeat], test[repeat], int(epochs[repeat]), *errors)
-                )
+            output = str(settings.get("classifier.output_activation"))
+            network = Network(tuple(map(int, hidden)), output)
+            for record in runs.records:
+                if record.keys() >= {*_NEEDED}:
+                    validation, test, epochs = (record[name] for name in _NEEDED)
+                    classes = map(record.get, ("validation_error_percent", "test_error_percent"))
+                    trained.append(Trained(network, validation, test, int(epochs), *classes))
     return trained
 
 
-def _n_planned(searched: Sequence[CellRuns]) -> int:
-    return sum(runs.n_planned for runs in searched)
+def _published(theirs: PublishedSearch) -> dict[str, Any]:
+    """Return the published values of tables 5 and 6; errors also as printed."""
+    errors = {name: getattr(theirs, name) or None for name in _ERRORS}
+    return {
+        "published_network": str(theirs.best),
+        **{f"published_{name}": text and float(text) for name, text in errors.items()},
+        "published_n_within_5": theirs.n_within_5,
+        "published_n_within_10": theirs.n_within_10,
+        "published_epochs": theirs.epochs or None,
+        "published_test_range": theirs.test_range or None,
+        **{f"_published_{name}": text for name, text in errors.items()},
+    }
 
 
-def _best_networks(table: str, searches: Mapping[str, Sequence[CellRuns]]) -> Document:
-    columns, records = [("Problem", "{row}")], list[dict[str, Any]]()
-    for name, (header, template) in _COLUMNS.items():
-        if table == "P5" or not name.endswith("class_error"):
-            columns += [(header, template), ("publ.", f"{{_published_{name}}}")]
-    for problem, planned in searches.items():
-        runs, theirs = _trained(planned), published_searches()[problem]
-        record = {
-            "row": problem,
-            "n": len(runs),
-            "n_planned": _n_planned(planned),
-        } | describe_search(runs)
-        record["_late"] = "*" if len(runs) < _n_planned(planned) else ""
-        for name in _COLUMNS:
-            text: Any = str(theirs.best) if name == "network" else getattr(theirs, name, None)
-            text = None if text == "" else text
-            record[f"_published_{name}"] = text
-            record[f"published_{name}"] = float(text) if text and name in _ERRORS else text
-        records.append(record)
-    of_classes = "; classification errors in percent" if table == "P5" else ""
-    note = (
-        f"Network and errors (squared error percentages{of_classes}) are of the run with the least validation error."
-        " 5%, 10%: numbers of other runs whose validation error is at most 5 % or 10 % above the least. Epochs: epochs"
-        " of the validation minimum of the runs within 10 %. Test range: test errors of these runs without the best."
-    )
-    return Document.of_records(
-        table,
-        f"Architecture finding results of {'classification' if table == 'P5' else 'approximation'} problems",
-        columns,
-        records,
-        place=f"Proben1 report, table {table[1:]}",
-        notes=(note, "Each column is followed by the published column."),
-        has_runs=any(searches.values()),
-    )
-
-
-def _pivots(searches: Mapping[str, Sequence[CellRuns]], facts: Facts) -> Document:
-    records = list[dict[str, Any]]()
-    for problem, planned in searches.items():
-        theirs, runs, known = published_searches()[problem], _trained(planned), facts.get(problem)
-        ours = None
-        if runs and known is not None:
-            ours = pivot(
-                [run.network for run in within(runs, 5.0)], known.n_features, known.n_outputs
-            )
-        same = ours and ours == theirs.pivot
-        record = {
-            "row": problem,
-            "n": len(runs),
-            "n_planned": _n_planned(planned),
-            "network": ours and str(ours),
-            "n_connections": ours
-            and known
-            and n_connections(known.n_features, ours.hidden, known.n_outputs),
-            "published_network": str(theirs.pivot),
-            "published_n_connections": theirs.n_connections,
-            "_agrees": same,
-            "_same": same if same is None else "yes" if same else "no",
-            "_late": "*" if len(runs) < _n_planned(planned) else "",
-        }
-        records.append(record)
-    columns = (
-        *(("Problem", "{row}"), ("Pivot arch", "{network}{_late}"), ("w", "{n_connections}")),
-        *(
-            ("publ. arch", "{published_network}"),
-            ("publ. w", "{published_n_connections}"),
-            ("same", "{_same}"),
-        ),
-    )
-    note = (
-        "Pivot arch: the largest network of the runs whose validation error is at most 5 % above the least; w: its"
-        " number of connections, including biases and all shortcuts."
-    )
-    agrees = tuple(record["_agrees"] for record in records)
-    return Document.of_records(
-        "P7",
-        "Pivot architectures of the problems",
-        columns,
-        records,
-        place="Proben1 report, table 7",
-        notes=(note,),
-        agreement=Agreement("P7 same pivot", agrees),
-        has_runs=any(searches.values()),
-        agrees=agrees,
-    )
+def _pivot(
+    runs: Sequence[Trained], theirs: PublishedSearch, known: ProblemFacts | None
+) -> dict[str, Any]:
+    """Return the values of table 7."""
+    ours = None
+    if runs and known:
+        candidates = [run.network for run in within(runs, 5.0)]
+        ours = pivot(candidates, known.n_features, known.n_outputs)
+    return {
+        "network": ours and str(ours),
+        "n_connections": ours
+        and known
+        and n_connections(known.n_features, ours.hidden, known.n_outputs),
+        "published_network": str(theirs.pivot),
+        "published_n_connections": theirs.n_connections,
+        "_agrees": ours and ours == theirs.pivot,
+    }

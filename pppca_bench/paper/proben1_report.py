@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from pppca_bench.paper.architecture_search import CONFIG as SEARCH
 from pppca_bench.paper.architecture_search import search_documents
 from pppca_bench.paper.networks import published_searches
 from pppca_bench.paper.significance import significance_document
+from pppca_bench.paper.texts import builders_of, fill
 from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import score_group
 from pppca_bench.reporting.document import Document
@@ -30,25 +31,15 @@ DISTRIBUTION_CONFIGS: Mapping[str, str] = {
 PRINTED = "proben1_printed"
 """The config of the Proben1 report's printed training."""
 
-_ERROR_QUANTITIES = {"Test": "test_squared_error_percent", "Classif.": "test_error_percent"}
-_STATISTICS = {
-    "best": "best",
-    "min": "minimum",
-    "Q1": "lower_quartile",
-    "median": "median",
-    "Q3": "upper_quartile",
-    "max": "maximum",
-}
+_ERRORS = ("test_squared_error_percent", "test_error_percent")
+_STATISTICS = ("best", "minimum", "lower_quartile", "median", "upper_quartile", "maximum")
 
 
 def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
     """Return the builders of the report's tables without means."""
     results, facts = snapshot.results, snapshot.facts
-    searches = cache(partial(search_documents, results, facts))
     return {
-        "P5": lambda: searches()[0],
-        "P6": lambda: searches()[1],
-        "P7": lambda: searches()[2],
+        **builders_of(("P5", "P6", "P7"), partial(search_documents, results, facts)),
         "P12": partial(significance_document, results),
         "P_training": partial(training_document, results, facts, snapshot.references),
         **{
@@ -73,51 +64,31 @@ def distribution_document(config: str, results: Results) -> Document:
     cells, records = results.of_config(config), list[dict[str, Any]]()
     labels, problems = distinct_labels(cells, with_tau=True), [cell.problem for cell in cells]
     for cell, runs in cells.items():
-        row = (
-            cell.problem if problems.count(cell.problem) == 1 else f"{cell.problem}, {labels[cell]}"
-        )
-        record = {
-            "row": row,
-            "n": len(runs.values(_ERROR_QUANTITIES["Test"])),
-            "n_planned": runs.n_planned,
+        several = problems.count(cell.problem) > 1
+        record: dict[str, Any] = {
+            "row": f"{cell.problem}, {labels[cell]}" if several else cell.problem
         }
-        for quantity in _ERROR_QUANTITIES.values():
-            names = (f"{quantity}_{name}" for name in _STATISTICS.values())
-            record |= dict(zip(names, _distribution(runs, quantity), strict=True))
+        record |= {"n": len(runs.values(_ERRORS[0])), "n_planned": runs.n_planned}
+        for quantity in _ERRORS:
+            record |= _distribution(runs, quantity)
         records.append(record)
-    statistics = [
-        (f"{prefix} {head}", f"{{{quantity}_{name}:.2f}}")
-        for prefix, quantity in _ERROR_QUANTITIES.items()
-        for head, name in _STATISTICS.items()
-    ]
-    note = (
-        "Test: squared error percentage; Classif.: classification error in percent. Best: the run with the least"
-        " validation error. Q1, Q3: quartiles."
-    )
-    return Document.of_records(
-        f"D_{config}",
-        f"Distribution of test errors, {DISTRIBUTION_CONFIGS[config]}",
-        [("Problem", "{row}"), ("runs", "{n}"), *statistics],
-        records,
-        notes=(note,),
-    )
+    return fill("D", records, {"networks": DISTRIBUTION_CONFIGS[config]}, id=f"D_{config}")
 
 
-def _distribution(runs: CellRuns, quantity: str) -> Sequence[float | None]:
+def _distribution(runs: CellRuns, quantity: str) -> dict[str, float | None]:
     """Return the statistics of a quantity over runs, None if they are unknown.
 
     The best value is of the first run with the least validation error, since test errors never decide which run is the
     best (Proben1 report, section 2.8).
     """
     values, validation = runs.values(quantity), runs.values("validation_squared_error_percent")
-    if not values:
-        return [None] * len(_STATISTICS)
-    best = (
-        values[min(values, key=validation.__getitem__)]
-        if values.keys() <= validation.keys()
-        else None
-    )
-    return [best, *five_number_summary(list(values.values()))]
+    statistics: Sequence[float | None] = [None] * len(_STATISTICS)
+    if values:
+        is_known = values.keys() <= validation.keys()
+        best = values[min(values, key=validation.__getitem__)] if is_known else None
+        statistics = (best, *five_number_summary(list(values.values())))
+    names = (f"{quantity}_{name}" for name in _STATISTICS)
+    return dict(zip(names, statistics, strict=True))
 
 
 def training_document(results: Results, facts: Facts, references: Sequence[Reference]) -> Document:
@@ -134,23 +105,10 @@ def training_document(results: Results, facts: Facts, references: Sequence[Refer
                 "n_cells": score.n_cells,
                 f"n_run_{training}": score.n_run,
                 f"share_{training}": score.share,
+                f"distance_{training}": score.score,
+                f"_percent_{training}": None if score.share is None else 100.0 * score.share,
             }
-            record |= {f"distance_{training}": score.score}
-            record |= {f"_percent_{training}": None if score.share is None else 100.0 * score.share}
         records.append(record)
-    columns = (
-        ("Quantity", "{quantity}"),
-        ("cells", "{n_cells}"),
-        ("printed: within", "{_percent_printed:.0f}"),
-        ("printed: |ln|", "{distance_printed:.3f}"),
-        ("fitted: within", "{_percent_found:.0f}"),
-        ("fitted: |ln|", "{distance_found:.3f}"),
-    )
-    note = (
-        "Within: share of cells whose mean is at most one published standard deviation from the published mean."
-        " |ln|: mean |ln(ours / published)|. Printed: the parameters of the report's sections 3.3.1 and 3.3.3, and"
-        " RPROP as first published. Fitted: the configs of the tables."
-    )
     # All cells of a row are filled by the same runs; the first column counts these runs once.
     firsts = [
         cell
@@ -158,12 +116,9 @@ def training_document(results: Results, facts: Facts, references: Sequence[Refer
         for cell in table.cells.values()
         if cell.column == next(iter(table.column_labels))
     ]
-    return Document.of_records(
+    return fill(
         "P_training",
-        "Printed training, and the training that the numbers fit",
-        columns,
         records,
-        notes=(note,),
         has_runs=bool(results.of_config(PRINTED)),
         n_missing=sum(cell.runs.n_planned - cell.n for cell in firsts),
     )

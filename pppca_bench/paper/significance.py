@@ -8,8 +8,9 @@ from statistics import fmean, variance
 from typing import Any, NamedTuple
 
 from pppca_bench.paper.networks import Better, PublishedTest, published_tests
+from pppca_bench.paper.texts import fill
 from pppca_bench.reporting.document import EMPTY, Agreement, Document
-from pppca_bench.reporting.summary import CellRuns, Results
+from pppca_bench.reporting.summary import NO_RUNS, CellRuns, Results
 from pppca_bench.runs import grouped
 
 PIVOT, NO_SHORTCUTS = "proben1_pivot", "proben1_no_shortcuts"
@@ -144,41 +145,27 @@ def significance_document(results: Results) -> Document:
 
     Choice: verdicts agree if they name the same networks, or no networks, whether they are reliable or not.
     """
-    pivots, others = (runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS))
+    of_configs = [runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS)]
     records, tests, n_missing = list[dict[str, Any]](), list[LogTest](), 0
     for problem, theirs in published_tests().items():
-        pivot, no_shortcut = _errors(pivots.get(problem)), _errors(others.get(problem))
+        both = [runs.get(problem, NO_RUNS) for runs in of_configs]
+        pivot, no_shortcut = (
+            [error for repeat, error in runs.values(QUANTITY).items() if repeat < N_RUNS]
+            for runs in both
+        )
         test = compare_errors(pivot, no_shortcut)
         tests += [test] if test else []
-        planned = sum(
-            min(own[problem].n_planned, N_RUNS) for own in (pivots, others) if problem in own
-        )
-        n_missing += planned - len(pivot + no_shortcut)
+        n_missing += sum(min(runs.n_planned, N_RUNS) for runs in both)
+        n_missing -= len(pivot + no_shortcut)
         counts = {"row": problem, "n_pivot": len(pivot), "n_no_shortcut": len(no_shortcut)}
-        records.append({**counts, **_record(test, theirs), "_published": _verdict(*theirs)})
+        records.append(counts | _record(test, theirs))
     agrees = tuple(record["_agrees"] for record in records)
-    columns = (
-        *(
-            ("Problem", "{row}"),
-            ("ours", "{_ours}"),
-            ("publ.", "{_published}"),
-            ("same", "{_same}"),
-        ),
-        *(("p, %", "{p_percent:.1f}"), ("t'", "{t:.2f}")),
-        *(
-            (f"outliers {letter}", f"{{n_low_{name}}} + {{n_high_{name}}}")
-            for name, letter in _LETTERS.items()
-        ),
-    )
-    return Document.of_records(
+    return fill(
         "P12",
-        "t-test comparison of pivot and no-shortcut results",
-        columns,
         records,
-        place="Proben1 report, table 12",
-        notes=_notes(tests),
+        {"tests": tests},
         agreement=Agreement("P12 same verdict", agrees, TARGET),
-        has_runs=not published_tests().keys().isdisjoint({*pivots, *others}),
+        has_runs=not published_tests().keys().isdisjoint(set().union(*of_configs)),
         n_missing=n_missing,
         agrees=agrees,
     )
@@ -191,14 +178,6 @@ def runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
     return {problem: runs[cells[0]] for problem, cells in by_problem.items() if len(cells) == 1}
 
 
-def _errors(runs: CellRuns | None) -> list[float]:
-    return (
-        [error for repeat, error in runs.values(QUANTITY).items() if repeat < N_RUNS]
-        if runs
-        else []
-    )
-
-
 _LETTERS = {"pivot": "P", "no_shortcut": "N"}
 
 
@@ -209,44 +188,21 @@ def _verdict(better: Better, p_percent: str, is_reliable: bool) -> str:
 
 def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, Any]:
     """Return the values of our test of a data set and whether it agrees with the published test."""
-    samples = (
-        {"pivot": test.pivot, "no_shortcut": test.no_shortcut} if test else dict.fromkeys(_LETTERS)
-    )
-    agrees = test and test.better == theirs.better
+    counts = {
+        f"n_{side}_{name}": test and getattr(getattr(test, name), f"n_{side}")
+        for name in _LETTERS
+        for side in ("low", "high")
+    }
     return {
         "better": test and test.better,
         "p_percent": test and 100.0 * test.p,
         "t": test.t if test and math.isfinite(test.t) else None,
         "is_reliable": test and test.is_reliable,
-        **{
-            f"n_{side}_{name}": own and getattr(own, f"n_{side}")
-            for name, own in samples.items()
-            for side in ("low", "high")
-        },
+        **counts,
         "published_better": theirs.better,
         "published_p_percent": float(theirs.p_percent) if theirs.p_percent else None,
         "published_is_reliable": theirs.is_reliable,
         "_ours": test and _verdict(test.better, f"{100.0 * test.p:.1f}", test.is_reliable),
-        "_agrees": agrees,
-        "_same": test and ("yes" if agrees else "no"),
+        "_published": _verdict(*theirs),
+        "_agrees": test and test.better == theirs.better,
     }
-
-
-def _notes(tests: Sequence[LogTest]) -> list[str]:
-    """Return the legend, and the numbers of outliers as the report counts them."""
-    notes = [
-        "P: the pivot networks have the smaller mean logarithmic test error; N: the networks without shortcuts have it;"
-        " with p in percent. Dash: no difference at the 90 % level. Parentheses: a sample is not normal even without"
-        " outliers, so that no value was removed. Outliers: too low + too high."
-    ]
-    if tests:
-        pivots, others = [test.pivot for test in tests], [test.no_shortcut for test in tests]
-        p_low, p_high = sum(own.n_low for own in pivots), sum(own.n_high for own in pivots)
-        n_low, n_high = sum(own.n_low for own in others), sum(own.n_high for own in others)
-        n_removed = p_low + p_high + n_low + n_high
-        n_values = n_removed + sum(len(own.values) for own in (*pivots, *others))
-        notes.append(
-            f"Removed as outliers: {n_removed} of {n_values} errors ({100 * n_removed / n_values:.1f} %); of the pivot"
-            f" networks {p_low} too low and {p_high} too high, of the networks without shortcuts {n_low} and {n_high}."
-        )
-    return notes

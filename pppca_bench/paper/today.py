@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable
+from functools import partial
 from statistics import fmean
 
 from pppca_bench.paper.experiment import (
@@ -14,6 +14,7 @@ from pppca_bench.paper.experiment import (
     experiments,
 )
 from pppca_bench.paper.significance import runs_by_problem
+from pppca_bench.paper.texts import builders_of, fill
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.snapshot import Snapshot
@@ -24,14 +25,14 @@ from pppca_bench.store.database import Store
 CONFIG = "fitness_time"
 MEAN = "mean of the problems"
 
-_COLUMNS: Mapping[str, str] = {
-    "Fitness, %": "fitness_time_percent",
-    "Gram–Schmidt, %": "gram_schmidt_time_percent",
-    "Responses, %": "responses_time_percent",
-    "Breeding, %": "breeding_time_percent",
-    "Time, ms": "evolution_time_ms",
-    "Fitness, % of multiply-adds": "fitness_operations_percent",
-}
+_QUANTITIES = (
+    "fitness_time_percent",
+    "gram_schmidt_time_percent",
+    "responses_time_percent",
+    "breeding_time_percent",
+    "evolution_time_ms",
+    "fitness_operations_percent",
+)
 
 
 def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
@@ -40,16 +41,10 @@ def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
         "fitness_times": partial(fitness_times_document, snapshot.results)
     }
     for experiment in experiments():
-        documents = cache(
-            partial(experiment_documents, experiment, snapshot.results, snapshot.facts)
-        )
-        for index, ending in enumerate(ENDINGS):
-            builders[f"{experiment.id}{ending}"] = partial(_item, documents, index)
+        names = [f"{experiment.id}{ending}" for ending in ENDINGS]
+        build = partial(experiment_documents, experiment, snapshot.results, snapshot.facts)
+        builders |= builders_of(names, build)
     return builders
-
-
-def _item(documents: Callable[[], Sequence[Document]], index: int) -> Document:
-    return documents()[index]
 
 
 def shown(snapshot: Snapshot) -> dict[Cell, str]:
@@ -73,32 +68,21 @@ def mean_shares(results: Results) -> dict[str, dict[str, float]]:
     Problems with several settings are left out.
     """
     means = {
-        problem: {name: fmean(runs.values(name).values()) for name in _COLUMNS.values()}
+        problem: {name: fmean(runs.values(name).values()) for name in _QUANTITIES}
         for problem, runs in runs_by_problem(results, CONFIG).items()
         if runs.values("fitness_time_percent")
     }
     if means:
-        means[MEAN] = {
-            name: fmean(own[name] for own in means.values()) for name in _COLUMNS.values()
-        }
+        means[MEAN] = {name: fmean(own[name] for own in means.values()) for name in _QUANTITIES}
     return means
 
 
 def fitness_times_document(results: Results) -> Document:
     """Return the shares of the steps in the time of the literal algorithm, with a row for each problem."""
     runs = runs_by_problem(results, CONFIG).values()
-    return Document.of_records(
+    return fill(
         "fitness_times",
-        "Shares of the time of NE-pPCA's steps",
-        [("Problem", "{row}"), *((header, f"{{{name}:.1f}}") for header, name in _COLUMNS.items())],
         [{"row": problem, **own} for problem, own in mean_shares(results).items()],
-        notes=(
-            "The slides' literal algorithm in plain compiled loops; means over the repeats, which run one at a time."
-            ' Fitness: all of slide "Fitness evaluation", hence Gram–Schmidt process and responses. Responses: of all'
-            " training samples, with variances, sorting and removal. Breeding: selection, crossing and mutation.",
-            "Other programs have other shares. This program's own NE-pPCA computes the variances from the covariance"
-            " matrix, so that its cost does not depend on the number of samples.",
-        ),
         has_runs=bool(runs),
         n_missing=sum(own.n_planned - len(own.values("fitness_time_percent")) for own in runs),
     )

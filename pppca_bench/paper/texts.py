@@ -1,0 +1,53 @@
+"""Texts of this package: templates of sentences, and the tables of tables.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pppca_bench.reporting.document import Document, environment, paragraphs, printed
+from pppca_bench.yaml_files.source import read_yaml
+
+
+@cache
+def _layouts() -> Any:
+    return read_yaml(Path(str(files(__package__))) / "tables.yaml").value
+
+
+def rendered(template: str, numbers: Mapping[str, Any]) -> list[str]:
+    """Render a template; return its paragraphs, each in a line."""
+    templates = environment()
+    templates.filters["printed"] = printed
+    return paragraphs(templates.from_string(template).render(numbers))
+
+
+def fill(
+    layout: str,
+    records: Sequence[Mapping[Any, Any]],
+    numbers: Mapping[str, Any] = MappingProxyType({}),
+    **others: Any,
+) -> Document:
+    """Fill a table of tables.yaml, whose title and notes are templates.
+
+    ``others`` are further arguments of `Document.of_records`, or in place of those of the file.
+    """
+    own = {"id": layout, **_layouts()[layout], **others}
+    own["title"] = " ".join(rendered(own["title"], numbers))
+    own["notes"] = [text for note in own.get("notes", ()) for text in rendered(note, numbers)]
+    return Document.of_records(records=records, **own)
+
+
+def builders_of(
+    names: Iterable[str], build: Callable[[], Sequence[Document]]
+) -> dict[str, Callable[[], Document]]:
+    """Return a builder of each of some tables that are built together."""
+    built = cache(build)
+
+    def item(place: int) -> Document:
+        return built()[place]
+
+    return {name: partial(item, place) for place, name in enumerate(names)}
