@@ -101,7 +101,7 @@ def test_the_configs_run_every_method_on_every_data_set_once(experiment, n_data_
 
 @pytest.mark.parametrize("experiment", [FIRST, SECOND], ids=["first", "second"])
 def test_the_pages_state_the_number_of_tested_comparisons(experiment):
-    n_tested = sum(group.counted for group, _, _ in experiment.comparisons())
+    n_tested = sum(pair.group.counted for pair in experiment.comparisons().values())
     words = {13: "the thirteen comparisons", 34: "all 34 comparisons"}
     assert words[n_tested] in " ".join((ROOT / experiment.page).read_text(encoding="utf-8").split())
 
@@ -231,10 +231,11 @@ def test_tests_and_matrix_are_read_back_from_the_tables_of_an_experiment(tmp_pat
 
 
 def test_without_runs_there_is_no_conclusion():
-    made = experiment_documents(FIRST, results_of([]), {})
+    nothing = results_of([])
+    made = experiment_documents(FIRST, nothing, {})
     assert [document.has_runs for document in made] == [False] * len(ENDINGS)
     assert len(made[2].notes) == 1
-    assert not experiment_figure(FIRST, []).panels
+    assert not experiment_figure(FIRST, data_set_losses(FIRST, nothing, {})).panels
 
 
 @pytest.mark.parametrize("experiment", [FIRST, SECOND], ids=["first", "second"])

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import title_of
 from pppca_bench.paper.experiment import (
-    TEST_COLUMNS,
-    TESTED,
     Experiment,
     experiment_figure,
     experiments,
     runs_of_method,
+    table_of,
 )
 from pppca_bench.paper.losses import Line
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import MARGIN
-from pppca_bench.reporting.statistics import student_t
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Facts, Names, Scalar, grouped
+from pppca_bench.runs import Facts, Names, Scalar
 
 Reading = Literal["as written", "fitted"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
@@ -41,8 +40,8 @@ COMPARED = ("permutations", "as_written", "as_written_speedup")
 class Evidence(NamedTuple):
     """Results by which claims are judged.
 
-    ``claims`` are methods by reading and role (`Reference.claims`); ``configs`` compare these methods; ``compared`` are
-    comparisons of the last registered experiment.
+    ``claims`` are methods by reading and role (`Reference.claims`); ``compared`` are comparisons of the last registered
+    experiment.
     """
 
     results: Results
@@ -51,7 +50,6 @@ class Evidence(NamedTuple):
     figures: Mapping[str, Figure]
     claims: Mapping[str, Mapping[str, Role]]
     compared: Sequence[Line] = ()
-    configs: Names = COMPARED
 
     def lines(self, claim: str, reading: Reading) -> list[Line]:
         """Return the experiment's comparisons of a claim that are about a reading."""
@@ -59,83 +57,66 @@ class Evidence(NamedTuple):
             line for line in self.compared if line.claim == claim and f"({reading})" in line.name
         ]
 
-    def role(self, role: str, reading: Reading) -> Role:
+    def role(self, role: str, reading: str) -> Role:
         """Return the method and settings of a role; empty if the reading does not have it."""
         return self.claims.get(reading, {}).get(role, {})
 
-    def title(self, role: str, reading: Reading) -> str:
+    def title(self, role: str, reading: str) -> str:
         """Return the title of the method that has a role."""
-        entry = METHODS.get(str(self.role(role, reading).get("method")))
-        return entry.title if entry else role
+        return title_of(str(self.role(role, reading).get("method")))
 
     def by_data_set(
-        self, role: str, reading: Reading, quantity: str = "test_error_percent"
+        self,
+        role: str,
+        reading: str,
+        quantity: str = "test_error_percent",
+        configs: Names = COMPARED,
     ) -> dict[str, float]:
-        """Return a role's means in the comparison of methods by data set, the average of its permutations."""
-        runs = runs_of_method(self.results, self.role(role, reading), self.configs)
-        means = {
-            problem: mean
-            for problem, own in runs.items()
-            if (mean := own.mean(quantity)) is not None
-        }
-        families = grouped(
-            means, lambda problem: self.facts[problem].family if problem in self.facts else problem
-        )
-        return {
-            family: fmean(means[problem] for problem in problems)
-            for family, problems in families.items()
-        }
+        """Return a role's means in configs that compare methods by data set, the average of its permutations."""
+        runs = runs_of_method(self.results, self.role(role, reading), configs)
+        means = pd.Series({name: own.mean(quantity) for name, own in runs.items()}, dtype=float)
+        families = {name: known.family for name, known in self.facts.items()}
+        grouped = means.groupby(lambda name: families.get(name, name), sort=False)
+        return {str(family): float(mean) for family, mean in grouped.mean().dropna().items()}
 
 
 def read_experiment(experiment: Experiment, folder: Path) -> tuple[Document, Figure] | None:
     """Return the tests and the matrix of an experiment from its tables in a folder; None without tables."""
-    tests, losses = (folder / f"{experiment.id}_{name}.csv" for name in ("tests", "losses"))
-    if not (tests.is_file() and losses.is_file()):
+    if not (read := _read_tables(experiment, folder)):
         return None
-    of_row = {
-        f"{first} − {second}": {"_group": group, "_label": group.label(first, second)}
-        for group, first, second in experiment.comparisons()
-    }
-    known = [own | of_row[own["row"]] for own in _records(losses) if own["row"] in of_row]
-    title = f"{experiment.title}: tests over data sets"
-    notes = (TESTED.format(experiment.test), f"Registration and conclusions: {experiment.page}.")
-    return (
-        Document.of_records(tests.stem, title, TEST_COLUMNS, _records(tests), notes=notes),
-        experiment_figure(experiment, known),
-    )
+    tests, losses = read
+    records = tests.to_dict("records")
+    table = table_of(experiment, "_tests", records, groups={}, page=experiment.page)
+    return table, experiment_figure(experiment, losses)
 
 
-def _records(file: Path) -> list[dict[str, Any]]:
-    """Return the records of a table's file, with None for missing values."""
-    table = pd.read_csv(file).astype(object)
-    return [
-        {str(name): value for name, value in record.items()}
-        for record in table.where(table.notna(), None).to_dict("records")
-    ]
+def _read_tables(experiment: Experiment, folder: Path) -> list[pd.DataFrame]:
+    """Return the tests and the losses of an experiment; nothing without both."""
+    paths = [folder / f"{experiment.id}_{name}.csv" for name in ("tests", "losses")]
+    return [pd.read_csv(path) for path in paths] if all(path.is_file() for path in paths) else []
 
 
 def read_lines(folder: Path) -> list[Line]:
     """Return the comparisons of the claims from the last experiment's tables in a folder; none without tables."""
     experiment, lines = experiments()[-1], list[Line]()
-    tests, losses = (folder / f"{experiment.id}_{name}.csv" for name in ("tests", "losses"))
-    if not (tests.is_file() and losses.is_file()):
+    if not (read := _read_tables(experiment, folder)):
         return []
-    tested, within = pd.read_csv(tests), pd.read_csv(losses)
-    by_row: dict[str, Any] = {str(record.row): record for record in tested.itertuples()}
-    for group, first, second in experiment.comparisons():
-        own = by_row.get(f"{first} − {second}")
-        if group.claim and own is not None:
-            cut = within[(within["row"] == own.row) & ~within["is_apart"]]
-            p_values = {record.data_set: _p_of_more(record) for record in cut.itertuples()}
+    tests, losses = read
+    by_row = tests.set_index("row")
+    for name, pair in experiment.comparisons().items():
+        if pair.group.claim and name in by_row.index:
+            cut = losses[(losses["row"] == name) & ~losses["is_apart"]]
+            p_values = dict(zip(cut["data_set"], _p_of_more(cut), strict=True))
+            own: Any = by_row.loc[name]
             numbers = own.n, own.low, own.typical, own.high, own.p_holm, own.verdict
-            lines.append(Line(first, second, *numbers, group.claim, p_values))
+            lines.append(Line(pair.first, pair.second, *numbers, pair.group.claim, p_values))
     return lines
 
 
-def _p_of_more(record: Any) -> float:
-    """Return the one-sided p of a loss of `MARGIN` or more on a data set; nan without an interval."""
-    from scipy.special import stdtr
+def _p_of_more(losses: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the one-sided p of a loss of `MARGIN` or more on each data set; nan without an interval."""
+    from scipy.special import stdtr, stdtrit
 
-    degrees = record.n - 1
-    error = (record.high - record.low) / 2.0 / student_t(0.975, degrees)
-    return float(stdtr(degrees, (record.loss - MARGIN) / error) if error else record.loss >= MARGIN)
+    degrees, beyond = losses["n"] - 1, losses["loss"] - MARGIN
+    errors = (losses["high"] - losses["low"]) / 2.0 / stdtrit(degrees, 0.975)
+    return np.where(errors == 0.0, beyond >= 0.0, stdtr(degrees, beyond / errors))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,6 @@ from pppca_bench.reporting.statistics import PairedTest, holm, student_t
 
 Floats = NDArray[np.floating[Any]]
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Within = Literal["equivalent", "worse", "better", "unclear"]
 
 MIN_DATA_SETS = 6
@@ -175,6 +174,11 @@ class Line(NamedTuple):
     def name(self) -> str:
         """Return both methods."""
         return f"{self.method} − {self.other}"
+
+    @property
+    def short(self) -> str:
+        """Return both methods and the typical loss."""
+        return f"{self.name} ({printed(self.typical, SIGNED)})"
 
     @property
     def size(self) -> str:
