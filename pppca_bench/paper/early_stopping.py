@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import pandas as pd
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.statistics import summarise
+from pppca_bench.reporting.statistics import Summary, summarise
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell
+from pppca_bench.runs import Cell, grouped
 from pppca_bench.store.database import Store
 
 CONFIG = "early_stopping"
@@ -49,11 +50,9 @@ def figures(snapshot: Snapshot, _: Store) -> list[Figure]:
     runs = stops(snapshot.results)
     if runs.empty:
         return []
-    frame = criteria(runs)
-    data = frame.assign(curve=frame.index.str.partition("_").get_level_values(0))
-    data = data.rename(columns={"slowness": "step", "badness": "mean"})
-    columns = ["curve", "step", "mean", "low", "high", "n"]
-    panels = [Panel("curves", "", data[columns].reset_index(drop=True))]
+    data = criteria(runs).reset_index().rename(columns={"slowness": "step", "badness": "mean"})
+    data["curve"] = data["criterion"].str.partition("_")[0]
+    panels = [Panel("curves", "", data[["curve", "step", "mean", "low", "high", "n"]])]
     basis = f"Means over {runs['run'].nunique()} runs. Bands: 95 % interval of the mean badness."
     title = "Training time against generalisation of stopping criteria"
     axes = "slowness: epochs ÷ least epochs", "badness: test error ÷ least test error"
@@ -87,45 +86,37 @@ def criteria(frame: pd.DataFrame) -> pd.DataFrame:
 
     ``best_for_its_time``: whether no criterion that is as fast has less badness.
     """
-    groups = frame.assign(good=frame["badness"] == 1.0).groupby("criterion", sort=False)
-    own = groups[["slowness", "good"]].mean()
-    badness = {name: summarise(values.to_list())._asdict() for name, values in groups["badness"]}
-    own = own.join(pd.DataFrame.from_dict(badness, "index").rename(columns={"mean": "badness"}))
-    own["good"] *= 100.0
+    groups = frame.assign(good_percent=100.0 * (frame["badness"] == 1.0)).groupby(
+        "criterion", sort=False
+    )
+    own = groups[["slowness", "good_percent"]].mean()
+    badness = {name: summarise(values.to_list()) for name, values in groups["badness"]}
+    interval = pd.DataFrame.from_dict(badness, "index", columns=Summary._fields)
+    own = own.join(interval.rename(columns={"mean": "badness"}))
     own["best_for_its_time"] = [
-        bool(own.loc[own["slowness"] <= row["slowness"], "badness"].min() >= row["badness"])
-        for _, row in own.iterrows()
+        "yes" if own.loc[own["slowness"] <= slowness, "badness"].min() >= badness else "no"
+        for slowness, badness in zip(own["slowness"], own["badness"], strict=True)
     ]
     return own
 
 
 def criteria_document(results: Results) -> Document:
     """Return ES2: slowness, badness and P_g, with a row for each criterion."""
-    records = [
-        {
-            "row": str(name),
-            "n": int(row["n"]),
-            "slowness": float(row["slowness"]),
-            "badness": float(row["badness"]),
-            "good_percent": float(row["good"]),
-            "best_for_its_time": "yes" if row["best_for_its_time"] else "no",
-        }
-        for name, row in criteria(stops(results)).iterrows()
-    ]
-    columns = [
-        ("Criterion", "{row}"),
-        ("runs", "{n}"),
-        ("slowness", "{slowness:.2f}"),
-        ("badness", "{badness:.3f}"),
-        ("P_g, %", "{good_percent:.0f}"),
-        ("best for its time", "{best_for_its_time}"),
-    ]
+    columns = {
+        "row": ("Criterion", "{row}"),
+        "n": ("runs", "{n}"),
+        "slowness": ("slowness", "{slowness:.2f}"),
+        "badness": ("badness", "{badness:.3f}"),
+        "good_percent": ("P_g, %", "{good_percent:.0f}"),
+        "best_for_its_time": ("best for its time", "{best_for_its_time}"),
+    }
+    own = criteria(stops(results)).reset_index(names="row")[list(columns)]
     note = "Best for its time: no criterion that is as fast has less badness."
     return Document.of_records(
         "ES2",
         "Stopping criteria on the same trainings",
-        columns,
-        records,
+        list(columns.values()),
+        own.to_dict("records"),
         notes=(DEFINITIONS, note),
     )
 
@@ -134,24 +125,22 @@ def problems_document(results: Results) -> Document:
     """Return ES3: slowdown, gain and the criterion of least badness, with a row for each problem."""
     cells, frame = results.of_config(CONFIG), stops(results)
     records = list[dict[str, Any]]()
-    for problem in dict.fromkeys(cell.problem for cell in cells):
-        own = [runs for cell, runs in cells.items() if cell.problem == problem]
-        values = {
-            name: [value for runs in own for value in runs.values(name).values()]
+    for problem, of_problem in grouped(cells, lambda cell: cell.problem).items():
+        own = [cells[cell] for cell in of_problem]
+        slowdowns, gains = (
+            [value for runs in own for value in runs.values(name).values()]
             for name in ("slowdown", "gain_percent")
+        )
+        badness = frame[frame["problem"] == problem].groupby("criterion", sort=False)["badness"]
+        record = {
+            "row": problem,
+            "n": len(slowdowns),
+            "n_planned": sum(runs.n_planned for runs in own),
+            "slowdown": fmean(slowdowns) if slowdowns else None,
+            "gain_percent": fmean(gains) if gains else None,
+            "best": badness.mean().idxmin() if len(badness) else None,
         }
-        badness = (
-            frame[frame["problem"] == problem].groupby("criterion", sort=False)["badness"].mean()
-        )
-        records.append(
-            {
-                "row": problem,
-                "n": len(values["slowdown"]),
-                "n_planned": sum(runs.n_planned for runs in own),
-                **{name: float(np.mean(of)) if of else None for name, of in values.items()},
-                "best": str(badness.idxmin()) if len(badness) else None,
-            }
-        )
+        records.append(record)
     columns = [
         ("Problem", "{row}"),
         ("runs", "{n}"),
