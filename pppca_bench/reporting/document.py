@@ -130,11 +130,7 @@ class Document(NamedTuple):
             tuple(record_text(template, record) for _, template in columns) for record in records
         ]
         kept = [
-            {
-                name: None if is_missing(value) else value
-                for name, value in record.items()
-                if name[0] != "_"
-            }
+            {name: none_if_nan(value) for name, value in record.items() if name[0] != "_"}
             for record in records
         ]
         return cls(
@@ -176,8 +172,9 @@ class _Printed(Formatter):
 def record_text(template: str, record: Mapping[Any, Any]) -> str:
     """Return a record as text by a template, as in `Document.of_records`."""
     names = (name for _, name, _, _ in Formatter().parse(template) if name)
-    lacks_value = any(is_missing(record[name]) for name in names)
-    return EMPTY if lacks_value else _Printed().vformat(template, (), record)
+    if any(none_if_nan(record[name]) is None for name in names):
+        return EMPTY
+    return _Printed().vformat(template, (), record)
 
 
 def number_text(quantity: str, value: float, sign: str = "") -> str:
@@ -196,14 +193,9 @@ def printed(value: float | None, form: str) -> str:
     return true_minus(text.lstrip("+-") if float(text) == 0.0 else text)
 
 
-def is_missing(value: object) -> bool:
-    """Return whether a value is None or nan."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def none_if_nan(value: float) -> float | None:
-    """Return a number, or None for nan."""
-    return None if math.isnan(value) else value
+def none_if_nan(value: Any) -> Any:
+    """Return a value, or None for nan."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def true_minus(number: str) -> str:
