@@ -16,7 +16,7 @@ from pppca_bench.paper.texts import rendered
 from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.quantities import DECIMALS
 from pppca_bench.references.selection import Text, Texts
-from pppca_bench.reporting.document import listed, printed
+from pppca_bench.reporting.document import listed
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import Answers, Finding
 from pppca_bench.reporting.pairs import ALPHA
@@ -255,13 +255,10 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     fitted = evidence.title("dynamical", "fitted")
     if reading != "fitted":
         by_method.pop(fitted, None)
-    regained, verdicts = list[Mapping[str, object]](), list[Verdict]()
+    regained, verdicts = list[tuple[object, ...]](), list[Verdict]()
     for method, shares in by_method.items():
-        mean, n_half, n = summarise(shares), sum(share >= 50.0 for share in shares), len(shares)
-        low, average, high = (printed(value, ".0f") for value in (mean.low, mean.mean, mean.high))
-        share_text = f"{average} % (95 % interval {low} to {high} %)"
-        own = {"method": method, "is_fitted": method == fitted, "share": share_text}
-        regained.append(own | {"n_half": n_half, "n": n})
+        n_half, n = sum(share >= 50.0 for share in shares), len(shares)
+        regained.append((method, summarise(shares), n_half, n))
         verdicts.append(_share_verdict(n_half, n))
     kept, whole = (
         evidence.by_data_set(role, reading, "optimality_percent")
@@ -270,7 +267,7 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
     lost = tested_lines({("DGHA, optimality without removal", "with removal"): losses(whole, kept)})
     verdicts += [line.verdict for line in lost]
-    return Answer(verdicts, {"regained": regained, "lost": lost})
+    return Answer(verdicts, {"regained": regained, "fitted": fitted, "lost": lost})
 
 
 def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:

@@ -109,16 +109,10 @@ def training_document(results: Results, facts: Facts, references: Sequence[Refer
                 f"_percent_{training}": None if score.share is None else 100.0 * score.share,
             }
         records.append(record)
-    # All cells of a row are filled by the same runs; the first column counts these runs once.
-    firsts = [
-        cell
-        for table in printed
-        for cell in table.cells.values()
-        if cell.column == next(iter(table.column_labels))
-    ]
+    late = [cell for table in printed for cell in table.incomplete_cells]
     return fill(
         "P_training",
         records,
         has_runs=bool(results.of_config(PRINTED)),
-        n_missing=sum(cell.runs.n_planned - cell.n for cell in firsts),
+        n_missing=sum(cell.runs.n_planned - cell.n for cell in late),
     )

@@ -490,8 +490,7 @@ def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
     left = ranks.iloc[0] - _TEXT_MARGIN, "right", "{} ({:.2f}) ", ranks[:n_left]
     right = ranks.iloc[-1] + _TEXT_MARGIN, "left", " ({1:.2f}) {0}", ranks[: n_left - 1 : -1]
     for x, alignment, text, named in (left, right):
-        for y, (method, rank) in zip(
-            range(below - 1, below - 1 - len(named), -1), named.items(), strict=True
-        ):
+        for place, (method, rank) in enumerate(named.items(), 1):
+            y = below - place
             ax.plot([x, rank, rank], [y, y, 0.0], "-", marker="", color="black", linewidth=0.8)
             ax.text(x, y, text.format(method, rank), va="center", ha=alignment)
