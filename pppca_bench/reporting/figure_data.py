@@ -154,12 +154,12 @@ def _curves(
 
     Choice: the mean of losses is geometric, since methods differ by factors.
     """
-    values = [history[layout.quantity].astype(np.float64) for history in histories]
+    values = np.stack([history[layout.quantity] for history in histories]).astype(np.float64)
     if layout.percent == "of inputs":
-        values = [100.0 / problem.n_features * own for own in values]
+        values *= 100.0 / problem.n_features
         label = f"{label} ({problem.n_features})"
     elif layout.percent == "lost":
-        values = [np.log(np.maximum(LEAST_LOSS, 100.0 - 100.0 * own)) for own in values]
+        values = np.log(np.maximum(LEAST_LOSS, 100.0 - 100.0 * values))
     if layout.n_nodes:
         yield from variance_curves(label, values, layout.n_nodes)
         return
@@ -198,13 +198,12 @@ def _histories(
     return list(store.histories(done[:1] if first_alone else done).values())
 
 
-def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
-    """Average a quantity over repeats, arrays of shape (n_steps,), step by step; step 0 is the random start.
+def mean_curve(label: str, values: NDArray[np.float64]) -> pd.DataFrame:
+    """Average a quantity, of shape (n_repeats, n_steps), over repeats, step by step; step 0 is the random start.
 
     Choice: the band is the 95 % interval of the mean, as in the tables, since the slides show averages. Numbers are
     kept as float32, the precision of the stored curves, so that plotted and written numbers are the same.
     """
-    values = np.stack(repeats).astype(np.float64)
     n, mean = len(values), values.mean(axis=0)
     half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan
     ends = {"mean": mean, "low": mean - half, "high": mean + half}
@@ -213,20 +212,20 @@ def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
 
 
 def variance_curves(
-    label: str, repeats: Sequence[NDArray[Any]], n_estimates: int
+    label: str, values: NDArray[np.float64], n_estimates: int
 ) -> Iterator[pd.DataFrame]:
     """Average the variance of each leading estimate over repeats, up to the step at which every repeat has removed it.
 
-    Repeats are arrays of shape (n_steps, n_nodes), nan once a node is removed. At each step variances are ranked, the
-    largest first. Source: slide "How to decide?": "all eigenvectors estimates are sorted by projection variances".
+    Values have the shape (n_repeats, n_steps, n_nodes), nan once a node is removed. At each step variances are ranked,
+    the largest first. Source: slide "How to decide?": "all eigenvectors estimates are sorted by projection variances".
     Choice: a removed node counts as 0, so that the mean is over the same repeats at every step and the curves add up to
     the retained variance; a mean over the repeats that still have the node would rise whenever a repeat loses a node of
     small variance.
     """
-    ranked = np.sort(np.nan_to_num(np.stack(repeats), nan=0.0), axis=2)[:, :, ::-1]
+    ranked = np.sort(np.nan_to_num(values, nan=0.0), axis=2)[:, :, ::-1]
     for rank in range(min(n_estimates, ranked.shape[2])):
-        variances = ranked[:, :, rank]
-        curve = mean_curve(label, list(variances))
+        # The order of a sum depends on the layout in memory.
+        curve = mean_curve(label, np.ascontiguousarray(ranked[:, :, rank]))
         n_steps = int(np.max(np.flatnonzero(curve["mean"]), initial=-1)) + 2
         yield curve.assign(component=rank + 1)[:n_steps]
 
