@@ -41,10 +41,9 @@ MARGINS: Mapping[str, Margin] = {
 }
 
 
-def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Floats | None:
-    """Return ours − theirs over the data sets that both have, in points; None if they share fewer than two."""
-    shared = [ours[name] - theirs[name] for name in ours if name in theirs]
-    return np.array(shared) if len(shared) > 1 else None
+def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Floats:
+    """Return ours − theirs over the data sets that both have, in points."""
+    return np.array([ours[name] - theirs[name] for name in ours if name in theirs])
 
 
 def multiples(losses: ArrayLike, others: ArrayLike = 0.0, margin: Margin = ONE_POINT) -> Floats:
@@ -194,9 +193,9 @@ class Line(NamedTuple):
         return f"{self.name}: typical loss {self.size} on {self.n} data sets; p (Holm) {self.p:.2g}: {self.verdict}."
 
 
-def tested_lines(samples: Mapping[tuple[str, str], Floats | None]) -> list[Line]:
-    """Test losses of pairs of methods with the signed-rank test and Holm's correction; None is left out."""
-    known = {pair: own for pair, own in samples.items() if own is not None}
+def tested_lines(samples: Mapping[tuple[str, str], Floats]) -> list[Line]:
+    """Test two losses or more of pairs of methods with the signed-rank test and Holm's correction."""
+    known = {pair: own for pair, own in samples.items() if len(own) > 1}
     judged = judge_losses([multiples(own) for own in known.values()], "signed-rank test")
     return [
         Line(*pair, len(own), *typical_loss(own), p, verdict)

@@ -51,12 +51,14 @@ def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
 
 def shown(snapshot: Snapshot) -> dict[Cell, str]:
     """Return the table that shows the runs of a cell."""
-    results = snapshot.results
-    searched = [cell for cell in results.of_config(SEARCH) if cell.problem in published_searches()]
-    cells = dict.fromkeys(searched, "P7") | dict.fromkeys(results.of_config(PRINTED), "P_training")
-    for config in DISTRIBUTION_CONFIGS:
-        cells |= dict.fromkeys(results.of_config(config), f"D_{config}")
-    return cells
+    tables = {SEARCH: "P7", PRINTED: "P_training"}
+    tables |= {config: f"D_{config}" for config in DISTRIBUTION_CONFIGS}
+    return {
+        cell: table
+        for config, table in tables.items()
+        for cell in snapshot.results.of_config(config)
+        if config != SEARCH or cell.problem in published_searches()
+    }
 
 
 def distribution_document(config: str, results: Results) -> Document:
