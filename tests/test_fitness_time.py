@@ -45,9 +45,3 @@ def test_the_scale_of_the_data_does_not_matter():
         np.testing.assert_array_equal(
             other.explained_variance_ratio_, usual.explained_variance_ratio_
         )
-
-
-@pytest.mark.parametrize("n_samples", [0, 1])
-def test_fewer_than_two_samples_are_refused(n_samples):
-    with pytest.raises(ValueError, match=f"{n_samples} sample"):
-        FitnessTime().fit(SAMPLES[:n_samples])

@@ -56,27 +56,6 @@ def test_anything_else_becomes_a_plain_array(asked, given):
     assert np.array_equal(found, np.asarray(given, dtype=np.float64))
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (X[:, :2], "X has 2 features, but Estimator is expecting 3 features"),
-        (np.where(X[0, 0] == X, np.nan, X), "Input X contains NaN"),
-        (np.where(X[0, 0] == X, np.inf, X), "Input X contains infinity"),
-        (X[0], "Expected 2D array, got 1D array"),
-        (X[:0], r"Found array with 0 sample\(s\)"),
-        (X[:1], r"Found array with 1 sample\(s\) .* a minimum of 2"),
-        (X.astype(complex), "Complex data not supported"),
-    ],
-)
-def test_invalid_samples_are_refused_with_scikit_learns_message(given, expected):
-    estimator = Estimator()
-    validated_samples(estimator, X, reset=True)
-    with pytest.raises(ValueError, match=expected):
-        validated_samples(
-            estimator, np.ascontiguousarray(given) if given.ndim == 2 else given, min_samples=2
-        )
-
-
 def test_feature_names_are_handled_as_in_scikit_learn():
     estimator, frame = Estimator(), pd.DataFrame(X, columns=list("abc"))
     validated_samples(estimator, frame, reset=True)
