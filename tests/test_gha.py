@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
-from pppca_bench.engines.counterparts import InPlaceGHA
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
 from pppca_bench.problems import known_problems, load_problem
@@ -86,18 +85,6 @@ def test_the_learning_rate_decays_by_epochs_or_by_samples(decay, rates):
     assert abs(gha.fit(np.ones((2, 1))).components_[0, 0]) == pytest.approx(a, rel=1e-12)
 
 
-def test_samples_are_counted_through_chunks_and_epochs():
-    X = encoded_iris()
-    options = {"centre": False, "learning_rate": 0.3, "decay_samples": 50, "random_state": 0}
-    twice = InPlaceGHA(n_epochs=2, **options).fit(X)
-    chunked = InPlaceGHA(**options)
-    for chunk in 2 * np.array_split(X, 4):
-        chunked.partial_fit(chunk)
-    assert_allclose(chunked.components_, twice.components_, rtol=1e-11)
-    assert_allclose(chunked.explained_variance_, twice.explained_variance_, rtol=1e-11)
-    assert (chunked.n_epochs_, chunked.n_samples_seen_) == (8, 300)
-
-
 def started(**options):
     """Return the rows of unit norm that iris starts from: η = 1e-300 leaves them as they are."""
     gha = GHA(learning_rate=1e-300, n_epochs=1, initial_norm=1.0, random_state=0, **options)
@@ -121,16 +108,6 @@ def test_a_small_block_starts_its_components_and_random_rows_orthogonal_to_them(
     responses = (block - block.mean(axis=0)) @ rows.T
     assert_allclose(responses[:, 2:], 0.0, atol=1e-12)
     assert (responses[:, 0] ** 2).sum() > (responses[:, 1] ** 2).sum() > 0.0
-
-
-def test_chunks_merge_into_the_mean_and_variance_of_the_whole():
-    X = load_iris().data
-    gha = GHA(1, learning_rate=0.001, random_state=0)
-    for chunk in np.array_split(X, 7):
-        gha.partial_fit(chunk)
-    assert_allclose(gha.mean_, X.mean(axis=0), rtol=1e-12)
-    direction = gha.components_[0] / np.linalg.norm(gha.components_[0])
-    assert gha.explained_variance_[0] == pytest.approx(np.var(X @ direction), rel=1e-10)
 
 
 @pytest.mark.slow
@@ -174,7 +151,7 @@ def settled_cosines(X, gha):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", known_problems("proben1"))
+@pytest.mark.parametrize("name", known_problems("proben1")[::3])  # of which two are permutations
 def test_by_default_rows_settle_on_the_leading_eigenvectors_of_every_problem(name):
     X = load_problem(name).X_train
     # A row's updates read the rows before it alone: ten of them learn as they would among all.
