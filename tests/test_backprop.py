@@ -23,27 +23,6 @@ def test_outputs_after_training_are_those_that_the_training_measured(iris, activ
     assert all(np.all(intercepts != 0) for intercepts in classifier.intercepts_)
 
 
-@pytest.mark.slow
-def test_most_encoders_learn_eight_patterns_by_three_hidden_bits():
-    """The example 8-3-8 of Mitchell 2006, with logistic nodes."""
-    X, y = np.eye(8), np.arange(8)
-    networks = [
-        BackpropMLPClassifier(
-            (3,),
-            output_activation="logistic",
-            learning_rate=1.0,
-            max_epochs=3000,
-            random_state=seed,
-        )
-        for seed in range(10)
-    ]
-    fit_together(networks, [(X, y, X, y)] * len(networks))
-    assert np.mean([network.score(X, y) == 1.0 for network in networks]) > 0.5
-    # A logistic value is above 1/2 where its net input is positive.
-    bits = [network.coefs_[0] + network.intercepts_[0] > 0.0 for network in networks]
-    assert np.mean([len(np.unique(codes, axis=0)) == 8 for codes in bits]) > 0.5
-
-
 def test_standardised_features_make_the_scale_of_the_data_indifferent(iris):
     X, y, X_val, y_val = iris
     shift, factor = np.array([3.0, -1.0, 0.0, 10.0]), np.array([0.1, 5.0, 2.0, 30.0])

@@ -1,12 +1,9 @@
 """Reference of Prechelt 1998: tables and figure of hand-made runs, and a copy of its folder from outside."""
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
-from builders import config_of, expanded, write_config
-from command_line import printed
+from builders import config_of, expanded
 from stored_runs import cell_of, results_by_config, run_of
 
 from pppca_bench.config.shipped import find_experiment
@@ -82,68 +79,3 @@ def test_the_published_numbers_have_the_runs_of_the_config_and_all_of_them():
         matched = [cell for part in parts for cell in cells if part.matches(cell)]
         assert len(matched) == len(parts) == len(cells) == 12 * 12 * 2
         assert set(matched) == set(cells)
-
-
-SMALL = {
-    "name": "early_stopping",
-    "problems": ["iris", "wine"],
-    "repeats": 2,
-    "seed": 1,
-    "methods": [
-        {
-            "method": "all_features",
-            "classifier": {
-                "rule": "rprop_criteria",
-                "hidden": [2],
-                "output_activation": ["linear", "softsign"],
-                "generalisation_loss": 5,
-                "successive_increases": 8,
-                "progress_quotient": 3,
-                "max_epochs": 60,
-            },
-        }
-    ],
-}
-
-
-def test_a_copy_of_the_folder_and_its_module_works_from_outside(tmp_path):
-    """No part of the package but its public functions and the commands knows the reference."""
-    folder = Path(shutil.copytree(REFERENCE.folder, tmp_path / "stopping"))
-    module = folder / "own_stopping.py"
-    shutil.copy(early_stopping.__file__, module)
-    changed = {
-        module: {'"ES': '"OWN'},
-        folder / "numbers.csv": {"ES1": "OWN1"},
-        folder / "reference.yaml": {
-            "id: ES1": "id: OWN1",
-            "pppca_bench.paper.early_stopping": "own_stopping",
-            ", ".join(SHIPPED_PROBLEMS): "iris, wine",
-            "[[2], [4], [8], [16], [24], [32], [2, 2], [4, 2], [4, 4], [8, 4], [8, 8], [16, 8]]": "[[2]]",
-        },
-    }
-    for file, texts in changed.items():
-        text = file.read_text(encoding="utf-8")
-        for old, new in texts.items():
-            assert old in text
-            text = text.replace(old, new)
-        file.write_text(text, encoding="utf-8")
-    results = tmp_path / "results"
-    config = write_config(tmp_path, SMALL)
-    printed("run", config, "--workers", "0", "--results", results, "--quiet")
-    options = ("--results", results, "--reference", folder)
-    compared = json.loads(printed("compare", *options, "--format", "json"))
-    own = {one["quantity"]: one for one in compared if one["table"] == "OWN1"}
-    assert own.keys() == {"gain_percent", "slowdown"}
-    assert own["slowdown"]["n"] == 2
-    assert own["slowdown"]["mean"] > 1.0
-    tables = printed("tables", "OWN1", "OWN2", "OWN3", *options)
-    assert "Slower stopping criteria against faster ones" in tables
-    assert tables.count("UP_8") >= 2
-    printed("figures", "OWN", "--out", tmp_path / "figures", *options)
-    assert (tmp_path / "figures" / "OWN.svg").is_file()
-
-
-SHIPPED_PROBLEMS = (
-    *("building1", "cancer1", "card1", "diabetes1", "flare1", "gene1"),
-    *("glass1", "hearta1", "heart1", "horse1", "soybean1", "thyroid1"),
-)
