@@ -49,7 +49,7 @@ def built(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["whl", "tar.gz", "editable"])
+@pytest.fixture(scope="module", params=["whl", "editable"])
 def installed(request, built, tmp_path_factory) -> Path:
     """Return the bin folder of an environment with one kind of installation, beside this environment's dependencies."""
     folder = tmp_path_factory.mktemp("environment")
@@ -59,11 +59,7 @@ def installed(request, built, tmp_path_factory) -> Path:
     )
     # A path that a .pth file adds has its own .pth files left unread, and so the editable install stays out.
     (library / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    package = (
-        ["-e", built / "source"]
-        if request.param == "editable"
-        else built.glob(f"*.{request.param}")
-    )
+    package = ["-e", built / "source"] if request.param == "editable" else built.glob("*.whl")
     pip = [
         folder / "bin" / "python",
         "-m",
@@ -149,33 +145,6 @@ def test_the_library_example_of_the_readme_works_with_the_installed_package(inst
     program = f"{example}\nprint(dgha.n_components_)"
     printed = call(installed / "python", "-c", program, folder=tmp_path)
     assert 1 <= int(printed) <= 13
-
-
-@pytest.mark.slow
-def test_tests_pass_from_the_sdist(built, tmp_path):
-    (sdist,) = built.glob("*.tar.gz")
-    with tarfile.open(sdist) as tar:
-        tar.extractall(tmp_path, filter="data")
-    (folder,) = tmp_path.iterdir()
-    names = ("shipped", "config", "references", "baseline")
-    files = [f"tests/test_{name}.py" for name in names]
-    where = call(
-        sys.executable, "-c", "import pppca_bench; print(pppca_bench.__file__)", folder=folder
-    )
-    assert Path(where).is_relative_to(folder)
-    done = call(
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow",
-        *files,
-        folder=folder,
-    )
-    assert " passed" in done
 
 
 def requirements() -> list[str]:
