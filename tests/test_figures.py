@@ -4,8 +4,6 @@ import csv
 import io
 import itertools
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -304,16 +302,3 @@ def luminance(color: str) -> float:
     parts = np.array(to_rgb(color))
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return float(linear @ (0.2126, 0.7152, 0.0722))
-
-
-@pytest.mark.slow
-def test_only_drawing_imports_matplotlib_and_none_of_it_needs_numba_or_pyplot():
-    code = """
-import sys
-sys.modules["numba"] = None
-import pppca_bench.reporting.figure_data, pppca_bench.reporting.index_page, pppca_bench.cli.main
-assert "matplotlib" not in sys.modules
-import pppca_bench.reporting.figure_drawing
-assert "matplotlib.pyplot" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
