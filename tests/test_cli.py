@@ -19,7 +19,7 @@ import click
 import pytest
 from builders import runs_in
 from click.testing import CliRunner
-from command_line import LONG, pppca, pppca_process, printed
+from command_line import LONG, pppca, printed
 from full_results import FACTS, full_runs, plans_of
 from stored_runs import store_runs
 from tqdm import tqdm
@@ -27,9 +27,7 @@ from tqdm import tqdm
 from pppca_bench import __version__
 from pppca_bench.cli._shared import Display, progress_bar
 from pppca_bench.cli.main import cli
-from pppca_bench.compiled import cache
 from pppca_bench.engines import GHA
-from pppca_bench.experiments import runner
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import known_problems
 from pppca_bench.store.database import Store
@@ -68,33 +66,6 @@ def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
             else (spec.cell.method, "planned", None)
             for spec, outcome in runs_in(store)
         }
-
-
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled")
-@pytest.mark.slow
-def test_kernels_are_compiled_once_and_again_when_they_are_damaged(tmp_path):
-    evolved = "{method: ga_mlp, hidden: [2], population_size: 4, max_generations: 2}"
-    (tmp_path / "a.yaml").write_text(
-        f"name: a\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [{evolved}]\n"
-    )
-    environment = {
-        **os.environ,
-        "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
-        "PYTHONPATH": str(ROOT),
-    }
-
-    def compiles(repeats: int) -> bool:
-        arguments = ("run", "a.yaml", "--workers", 2, "--no-tables", "--repeats", repeats)
-        done = pppca_process(*arguments, env=environment)
-        assert "1 runs done" in done.stderr
-        return runner.COMPILING in done.stderr
-
-    assert compiles(1)
-    (path,) = tmp_path.glob("kernels/*/measure_networks*")
-    assert not compiles(2)
-    path.write_bytes(path.read_bytes()[:-5])
-    assert compiles(3)
-    assert cache.read_verified(path)
 
 
 class TestDisplay:
@@ -265,54 +236,18 @@ def recorded(tmp_path_factory) -> Path:
 
 
 class TestCompare:
-    @pytest.mark.parametrize(
-        ("quantity", "edit", "reason"),
-        [
-            (
-                "test_error_percent",
-                lambda n, value: value + (-50.0, 0.0, 50.0)[n],
-                r"is .+, recorded was .+",
-            ),
-            (
-                "test_error_percent",
-                lambda n, value: value + 1e-6 * (n == 2),
-                r"is .+ in repeat 2, recorded was [\d.]+",
-            ),
-            (
-                "test_error_percent",
-                lambda n, value: None if n == 1 else value,
-                "has repeat 1, which was not recorded",
-            ),
-            (
-                "dimensionality",
-                lambda n, value: value + (n == 0),
-                r"is .+ in repeat 0, recorded was [\d.]+",
-            ),
-            ("settings", None, "was run with other settings, or on other data, than recorded"),
-        ],
-        ids=["all by ±50", "one by 1e-6", "missing", "features", "settings"],
-    )
-    def test_strict_names_the_cell_of_every_edit_of_the_baseline(
-        self, recorded, tmp_path, quantity, edit, reason
-    ):
+    def test_strict_names_the_cells_that_differ_from_the_baseline(self, recorded, tmp_path):
         document = json.loads((recorded / "baseline.json").read_text())
-        edited = "test_error_percent" if edit is None else quantity
-        place = {"table": "T1", "row": "card1", "column": "tau=5", "quantity": edited}
+        place = {"table": "T1", "row": "card1", "column": "tau=5", "quantity": "dimensionality"}
         (cell,) = [cell for cell in document["cells"] if place.items() <= cell.items()]
-        if edit is None:
-            cell["settings"] = "b"
-        else:
-            values = {repeat: edit(int(repeat), value) for repeat, value in cell["values"].items()}
-            cell["values"] = {
-                repeat: value for repeat, value in values.items() if value is not None
-            }
+        cell["values"]["2"] += 1
         path = tmp_path / "edited.json"
         path.write_text(json.dumps(document))
-        result = pppca("compare", "--strict", "--results", recorded, "--baseline", path)
-        assert result.exit_code == 1
-        assert re.fullmatch(
-            rf"Differs from the baseline: T1, card1, tau=5, {edited} {reason}\.\n", result.stderr
+        said = printed("compare", "--strict", "--results", recorded, "--baseline", path, code=1)
+        differs = (
+            r"^Differs from the baseline: T1, card1, tau=5, dimensionality is .+ in repeat 2, "
         )
+        assert re.match(rf"{differs}recorded was [\d.]+\.\n", said)
 
     def test_against_prints_the_changes_of_verdicts(self, recorded):
         path = recorded / "baseline.json"
@@ -460,15 +395,6 @@ class TestProcess:
         assert errors.strip() == (
             "Stopped. Completed runs are saved in pppca-results. Resume with `pppca run long.yaml --workers 2`."
         )
-
-    @pytest.mark.slow
-    @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
-    def test_a_closed_pipe_ends_the_tables_silently(self, recorded):
-        printing = process("tables", "--results", recorded)
-        printing.stdout.close()
-        assert printing.stderr.read() == ""
-        printing.stderr.close()
-        assert printing.wait(timeout=60) == 1
 
 
 HEADING = "Examples:"

@@ -640,16 +640,6 @@ def test_remedies_for_given_data_are_arguments_of_a_table(tmp_path):
         assert done.outcome.n_failed == 0
 
 
-@pytest.mark.parametrize("labels", [["u", "v"], [3, 5], [True, False], [1.0, 2.0]])
-def test_predicted_classes_have_the_type_of_the_target(tmp_path, labels):
-    X, y = pd.DataFrame({"a": np.arange(20) * 7 % 20 / 2}), pd.Series(labels * 10, name="y")
-    table = pppca_bench.Table(X, y, task="classification")
-    pppca_bench.run(CONFIG, {"mine": table}, results=tmp_path)
-    fitted = pppca_bench.pipeline("own/mine/all_features/0", tmp_path, problems={"mine": table})
-    assert set(fitted.predict(X).tolist()) <= set(labels)
-    assert fitted.predict(X).dtype.kind == np.array(labels).dtype.kind
-
-
 def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import pppca
 from sklearn.datasets import load_digits, load_iris
 from test_columns import data_of
 
@@ -244,19 +243,6 @@ def test_unreadable_files_are_refused(tmp_path):
     ):
         with pytest.raises(DataError, match=re.escape(name) + said):
             OwnData(source, str(tmp_path / name)).read()
-
-
-@pytest.mark.parametrize(("asked", "code"), [("own.csv", 2), ("none.dt", 2), ("cancer1", 1)])
-def test_an_invalid_user_file_ends_with_code_2_and_a_damaged_proben1_file_with_1(
-    tmp_path, monkeypatch, asked, code
-):
-    for name in ("own.csv", "own.dt", "cancer1.dt"):
-        (tmp_path / name).write_text("x,y\n1\n")
-    monkeypatch.chdir(tmp_path)
-    done = pppca("data", "describe", asked, "--data", ".")
-    assert (done.exit_code, done.stdout) == (code, ""), done.output
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.count("\n") == 1
 
 
 def test_typed_dates_are_refused_unless_dropped(tmp_path):

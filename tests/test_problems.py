@@ -85,10 +85,6 @@ class TestRegistry:
         }
         assert names == {"building", "flare", "hearta", "heartac"}
 
-    def test_the_registry_is_read_only(self):
-        with pytest.raises(TypeError):
-            registered()["cancer1"] = problem_info("card1")
-
 
 class TestBundled:
     @pytest.mark.parametrize("name", BUNDLED)

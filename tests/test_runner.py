@@ -430,20 +430,6 @@ def test_workers_read_a_user_defined_file_from_its_path(open_store, tmp_path):
     assert store.problems()["own.dt"].data_sha256 == load_problem(str(path)).sha256
 
 
-def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
-    write_dt(tmp_path / "own.dt")
-    request = requested(tmp_path, methods=METHODS[:1])
-    write_dt(tmp_path / "own.dt", shift=0.1)
-    here = open_store(request.specs, "here")
-    assert run(request.specs, here, request.problems, workers=0).n_done == 2, (
-        "the data that were read"
-    )
-    store = open_store(request.specs)
-    outcome = run(request.specs, store, request.problems, workers=1)
-    assert (outcome.n_done, outcome.n_failed) == (0, 2)
-    assert "own.dt: expected the data that the runs were planned for" in outcome.first_error
-
-
 def test_the_sizes_of_the_problems_are_kept(open_store):
     specs = planned(repeats=1)
     store = open_store(specs)
