@@ -172,7 +172,10 @@ def broken_configs(draw):
     return text
 
 
-def check_refused_or_valid(path: Path, text: str) -> None:
+@settings(max_examples=200)
+@given(text=broken_configs())
+def test_a_damaged_config_is_refused_with_file_and_line_or_still_valid(tmp_path, text):
+    path = tmp_path / "c.yaml"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
         config = parse_config(read_yaml(path))
@@ -184,11 +187,3 @@ def check_refused_or_valid(path: Path, text: str) -> None:
         assert all(tau is None or (tau >= 1 and math.isfinite(tau)) for tau in taus)
         assert all(1 <= method.repeats <= 10_000 for method in config.methods)
         assert expanded(config, repeats=1)
-
-
-@pytest.mark.parametrize("n_examples", [200, pytest.param(5000, marks=pytest.mark.slow)])
-def test_a_damaged_config_is_refused_with_file_and_line_or_still_valid(tmp_path, n_examples):
-    check = given(text=broken_configs())(
-        lambda text: check_refused_or_valid(tmp_path / "c.yaml", text)
-    )
-    settings(max_examples=n_examples)(check)()

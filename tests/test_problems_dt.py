@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems import Problem, known_problems, load_problem, problem_info, read_dt
+from pppca_bench.problems import Problem, known_problems, problem_info, read_dt
 
 CLASSES = """bool_in=0
 real_in=2
@@ -227,25 +227,6 @@ class TestMutations:
     def test_every_cut_is_refused(self, tmp_path, content):
         for end in range(len(content)):
             error_of(tmp_path, content[:end])
-
-    @pytest.mark.slow
-    @given(data=st.data())
-    @settings(EXAMPLES_OF_SETTINGS, max_examples=5000)
-    def test_none_of_thousands_of_damages_to_real_files_is_misread(
-        self, proben1_dir, tmp_path, data
-    ):
-        content = data.draw(st.sampled_from(["glass1", "cancer1", "hearta1", "diabetes2"]))
-        damaged = data.draw(mutations((proben1_dir / f"{content}.dt").read_bytes()))
-        path = write(tmp_path, damaged, "glass1.dt")
-        assert_refused_or_unchanged(path)
-        # By the name of a registered file, that file alone is read, to the last bit.
-        if hashlib.sha256(path.read_bytes()).hexdigest() == problem_info("glass1").sha256:
-            assert load_problem("glass1", tmp_path).sha256 == problem_info("glass1").sha256
-            return
-        with pytest.raises(
-            DataError, match=r"glass1\.dt.*leave out --data to read the packaged file\.$"
-        ):
-            load_problem("glass1", tmp_path)
 
 
 class TestProben1Files:
