@@ -238,9 +238,7 @@ def test_a_child_process_that_leaves_third_party_code_ends():
     not sys.platform.startswith("linux"),
     reason="other systems do not list the processes that are left",
 )
-@pytest.mark.parametrize(
-    "options", [("--workers", 0), ("--workers", 2), ("--workers", 1, "--executor", "dask")]
-)
+@pytest.mark.parametrize("options", [("--workers", 0), ("--workers", 1, "--executor", "dask")])
 def test_a_thread_and_a_process_that_a_method_leaves_do_not_hold_the_command(module, options):
     write_own(f'"{module}:Leaves"')
     done = pppca_process("run", "own.yaml", "--no-tables", *options)
