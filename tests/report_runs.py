@@ -6,45 +6,18 @@ import numpy as np
 from stored_runs import run_of
 
 from pppca_bench.paper.networks import published_searches
+from pppca_bench.problems import problem_info
 from pppca_bench.runs import Cell, ProblemFacts, StoredRun
 
-TOPOLOGIES = (
-    (2,),
-    (4,),
-    (8,),
-    (16,),
-    (24,),
-    (32,),
-    (2, 2),
-    (4, 2),
-    (4, 4),
-    (8, 4),
-    (8, 8),
-    (16, 8),
-)
-SIZES = {
-    "building": (14, 3),
-    "cancer": (9, 2),
-    "card": (51, 2),
-    "diabetes": (8, 2),
-    "flare": (24, 3),
-    "gene": (120, 3),
-    "glass": (9, 6),
-    "heart": (35, 2),
-    "hearta": (35, 1),
-    "heartac": (35, 1),
-    "heartc": (35, 2),
-    "horse": (58, 3),
-    "soybean": (82, 19),
-    "thyroid": (21, 3),
-}
-"""Inputs and outputs of the problems, by family (Proben1 report, table 1)."""
+ONE_LAYER = [(size,) for size in (2, 4, 8, 16, 24, 32)]
+TOPOLOGIES = (*ONE_LAYER, (2, 2), (4, 2), (4, 4), (8, 4), (8, 8), (16, 8))
 
 
 def facts_of(problem: str) -> ProblemFacts:
     """Return a problem's facts; the sizes of its splits are made up."""
-    task = "classification" if published_searches()[problem].is_classification else "approximation"
-    return ProblemFacts(problem, "a" * 64, task, problem[:-1], *SIZES[problem[:-1]], 100, 50, 50)
+    info = problem_info(problem)
+    sizes = info.n_features, info.n_outputs, 100, 50, 50
+    return ProblemFacts(problem, "a" * 64, info.task, problem[:-1], *sizes)
 
 
 FACTS = {problem: facts_of(problem) for problem in published_searches()}
@@ -55,20 +28,16 @@ def cell_of(
 ) -> Cell:
     """Return a cell of one network on all features."""
     classifier = {
-        "rule": "rprop",
-        "hidden": hidden,
-        "output_activation": output,
-        "shortcuts": shortcuts,
-    }
-    classifier |= {
-        "initial_weight_range": 0.1,
         "generalisation_loss": 2.0,
+        "hidden": hidden,
+        "initial_weight_range": 0.1,
+        "output_activation": output,
+        "rule": "rprop",
+        "shortcuts": shortcuts,
         "training_progress": 0.1,
     }
-    parameters = tuple(sorted(classifier.items()))
-    return Cell(
-        problem, "a" * 64, "all_features", (), parameters, (("all_features", 1), ("rprop", 1))
-    )
+    algorithms = (("all_features", 1), ("rprop", 1))
+    return Cell(problem, "a" * 64, "all_features", (), tuple(classifier.items()), algorithms)
 
 
 def search_runs(problems: Sequence[str]) -> Iterator[StoredRun]:

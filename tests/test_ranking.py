@@ -1,5 +1,6 @@
 """Ranking of methods: Demšar's example, tests, and the runs that are ranked."""
 
+import io
 import itertools
 import json
 from dataclasses import replace
@@ -22,73 +23,24 @@ OF_METHODS = {"gha": 1.0, "pca": 2.0}
 NETWORK = (("hidden", (4,)),)
 SPEC = RankingSpec(id="F6", title="Mean ranks", configs=("permutations",))
 
-# Demšar 2006, table 6: AUC of C4.5 without and with tuned parameters on 14 data sets.
-AUC = {
-    "gha": [
-        0.763,
-        0.599,
-        0.954,
-        0.628,
-        0.882,
-        0.936,
-        0.661,
-        0.583,
-        0.775,
-        1.000,
-        0.940,
-        0.619,
-        0.972,
-        0.957,
-    ],
-    "lda": [
-        0.768,
-        0.591,
-        0.971,
-        0.661,
-        0.888,
-        0.931,
-        0.668,
-        0.583,
-        0.838,
-        1.000,
-        0.962,
-        0.666,
-        0.981,
-        0.978,
-    ],
-    "pca": [
-        0.771,
-        0.590,
-        0.968,
-        0.654,
-        0.886,
-        0.916,
-        0.609,
-        0.563,
-        0.866,
-        1.000,
-        0.965,
-        0.614,
-        0.9751,
-        0.946,
-    ],
-    "ica": [
-        0.798,
-        0.569,
-        0.967,
-        0.657,
-        0.898,
-        0.931,
-        0.685,
-        0.625,
-        0.875,
-        1.000,
-        0.962,
-        0.669,
-        0.975,
-        0.970,
-    ],
-}
+# Demšar 2006, table 6: AUC of C4.5 without and with tuned parameters on 14 data sets, a line for each.
+AUC = """
+gha   lda   pca    ica
+0.763 0.768 0.771  0.798
+0.599 0.591 0.590  0.569
+0.954 0.971 0.968  0.967
+0.628 0.661 0.654  0.657
+0.882 0.888 0.886  0.898
+0.936 0.931 0.916  0.931
+0.661 0.668 0.609  0.685
+0.583 0.583 0.563  0.625
+0.775 0.838 0.866  0.875
+1.000 1.000 1.000  1.000
+0.940 0.962 0.965  0.962
+0.619 0.666 0.614  0.669
+0.972 0.981 0.9751 0.975
+0.957 0.978 0.946  0.970
+"""
 
 
 def runs(
@@ -97,17 +49,13 @@ def runs(
     classifier: Parameters = NETWORK,
 ) -> list[StoredRun]:
     """Return two repeats of each method on each problem, whose errors have the given means."""
-    found = []
+    found, changed = [], [name for name, _ in parameters]
     for method, of_problems in errors.items():
         for problem, error in of_problems.items():
+            cell = Cell(problem, "a", method, parameters, classifier)
             for repeat, offset in enumerate((-0.5, 0.5)):
-                cell = Cell(problem, "a", method, parameters, classifier)
-                changed = [name for name, _ in parameters]
-                found.append(
-                    run_of(
-                        cell, repeat, changed, test_error_percent=error + offset, dimensionality=1
-                    )
-                )
+                values = {"test_error_percent": error + offset, "dimensionality": 1}
+                found.append(run_of(cell, repeat, changed, **values))
     return found
 
 
@@ -130,13 +78,9 @@ def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:
 
 @pytest.fixture
 def demsar() -> ranking.Ranking:
-    names = [f"set_{letter}" for letter in "abcdefghijklmn"]
-    return ranked(
-        {
-            method: dict(zip(names, (100 - 100 * auc for auc in values), strict=True))
-            for method, values in AUC.items()
-        }
-    )
+    errors = 100 - 100 * pd.read_csv(io.StringIO(AUC), sep=r"\s+")
+    errors.index = [f"set_{letter}" for letter in "abcdefghijklmn"]
+    return ranked(errors.to_dict())
 
 
 @pytest.fixture(autouse=True)
@@ -195,27 +139,22 @@ def test_p_values_are_those_of_paired_tests_with_holms_correction():
     assert [found.p(*pair[::-1]) for pair in pairs] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("n_data_sets", "least"), [(6, "0.094"), (7, None)])
-def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, least):
+@pytest.mark.parametrize(
+    ("n_data_sets", "limit"),
+    [
+        (6, ", which cannot be below 0.094 with this number of data sets, whatever the errors"),
+        (7, ""),
+    ],
+)
+def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, limit):
+    first = {f"p_{letter}": place for place, letter in enumerate("abcdefg"[:n_data_sets], 10)}
+    factors = {"gha": 1.0, "dgha": 1.1, "lda": 1.3}  # each method is always before the next
     found = ranked(
-        {
-            name: {
-                f"p_{letter}": place * factor
-                for place, letter in enumerate("abcdefg"[:n_data_sets], 10)
-            }
-            for name, factor in (("gha", 1.0), ("dgha", 1.1), ("lda", 1.3))
-        }
-    )
-    limit = (
-        f", which cannot be below {least} with this number of data sets, whatever the errors"
-        if least
-        else ""
+        {name: {p: factor * e for p, e in first.items()} for name, factor in factors.items()}
     )
     assert f"with Holm's correction{limit}." in ranking.render(found)
     off_diagonal = found.wilcoxon.to_numpy()[np.triu_indices(3, 1)]
-    assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets)), (
-        "each method always before the next"
-    )
+    assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets))
 
 
 @pytest.mark.parametrize(
@@ -398,25 +337,20 @@ def test_of_a_score_the_largest_is_the_best_and_problems_without_it_do_not_count
 
 
 def test_the_two_errors_share_no_ranking():
-    found = runs(
-        {
-            method: {"cancer1": error, "iris": error, "wine": error}
-            for method, error in OF_METHODS.items()
-        }
-    )
-    for spec, result in runs(
-        {name: {"building1": 9 - n, "flare1": 9 - n} for name, n in OF_METHODS.items()}
-    ):
+    names = ("cancer1", "iris", "wine")
+    found = runs({method: dict.fromkeys(names, error) for method, error in OF_METHODS.items()})
+    squared = {
+        name: dict.fromkeys(("building1", "flare1"), 9 - n) for name, n in OF_METHODS.items()
+    }
+    for spec, result in runs(squared):
         values = {
-            name.replace("test_error", "test_squared_error"): value
-            for name, value in result.values.items()
+            "test_squared_error_percent": result.values["test_error_percent"],
+            "dimensionality": 1,
         }
         found.append((spec, replace(result, values=values)))
     both = rank(found)
-    assert (both.quantity, list(both.errors.index)) == (
-        "test_error_percent",
-        ["cancer", "iris", "wine"],
-    )
+    assert both.quantity == "test_error_percent"
+    assert list(both.errors.index) == ["cancer", "iris", "wine"]
     remark = (
         "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
     )
