@@ -15,23 +15,14 @@ from pppca_bench.references.reference import PROBEN1_REPORT, read_reference
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 REFERENCE = EXAMPLES / "reference"
+REFUSED = yaml.safe_load(Path(__file__).with_name("refusals_references.yaml").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Run the wine config of the example, at one repeat."""
-    folder = tmp_path_factory.mktemp("results")
-    printed(
-        "run",
-        EXAMPLES / "printed_wine.yaml",
-        "--repeats",
-        "1",
-        "--workers",
-        "0",
-        "--results",
-        folder,
-        "--quiet",
-    )
+    folder, config = tmp_path_factory.mktemp("results"), EXAMPLES / "printed_wine.yaml"
+    printed("run", config, "--repeats", 1, "--workers", 0, "--results", folder, "--quiet")
     return folder
 
 
@@ -98,43 +89,7 @@ def test_only_an_added_reference_is_compared_and_its_tables_are_shown(results):
     assert "U1." not in printed("tables", "--results", results)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("id: U1", "id: T1", "expected identifiers that no other table has, got 'T1'."),
-        ("id: U1", "id: P12", "expected identifiers that no other table has, got 'P12'."),
-        (
-            "runs: {method: all_features}",
-            "runs: {method: all_feature}",
-            "mine/reference.yaml: table U1, wine, QDA, error names no run: expected a method that `pppca methods`"
-            " prints, or module:Class, got 'all_feature' (did you mean 'all_features'?).",
-        ),
-        (
-            "classifier.n_neighbors: 1",
-            "classifier.n_neighbours: 1",
-            "error names no run: expected settings that runs of sklearn.preprocessing:StandardScaler on wine have, got"
-            " 'classifier.n_neighbours' (did you mean 'classifier.n_neighbors'?).",
-        ),
-        (
-            "shows: [test_error_percent]",
-            "shows: [test_error_percent]\n    also: [dimensionalty]",
-            "mine/reference.yaml: table U1, wine, QDA, error: expected quantities that its runs measure, got"
-            " 'dimensionalty' (did you mean 'dimensionality'?).",
-        ),
-        (
-            "configs:",
-            "figures: [{id: U9, title: a, place: b, step: c, y_label: d, quantity: e,"
-            " runs: {problem: wine, method: dgah}}]\nconfigs:",
-            "mine/reference.yaml: figure U9 names no run: expected a method that `pppca methods` prints, or"
-            " module:Class, got 'dgah' (did you mean 'dgha'?).",
-        ),
-        (
-            "shows: [test_error_percent]",
-            "shows: [test_error_percent]\n    notes: [no_such]",
-            "error: expected quantities that its runs measure, got 'no_such': they have classifier_time_ms,",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "expected"), REFUSED["command"])
 def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, expected):
     change(mine, old, new)
     if old == "id: U1":
@@ -216,26 +171,7 @@ def drawn(folder: Path, *arguments: object) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("import no_such", "ModuleNotFoundError: No module named 'no_such' (own0.py, line 1)."),
-        ("a b", "SyntaxError: invalid syntax (own1.py, line 1)."),
-        ("def tables(snapshot):\n  return []", "TypeError: expected dict, got list."),
-        (
-            "def tables(snapshot):\n  return {'U3': lambda: 1 / 0}",
-            "division by zero (own3.py, line 2).",
-        ),
-        (
-            "def tables(snapshot):\n  return {'U3': list}",
-            "Table | pppca_bench.reporting.document.Document, got list.",
-        ),
-        (
-            "def tables(snapshot):\n  return {'T1': list}",
-            "expected identifiers that no other table has, got 'T1'.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("code", "expected"), REFUSED["module"])
 def test_a_module_that_does_not_work_is_an_error_of_one_line(
     results, mine, request, code, expected
 ):

@@ -35,8 +35,8 @@ def refuse_table(text: str, keys: dict[str, object]) -> None:
     DataSet(own)
 
 
-def refuse_argument(argument: str) -> None:
-    done = pppca("data", "describe", argument)
+def refuse_argument(*arguments: str) -> None:
+    done = pppca("data", "describe", *arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     raise DataError(done.stderr.removeprefix("Error: ").rstrip("\n"))
 

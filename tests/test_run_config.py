@@ -82,41 +82,35 @@ def test_arrays_and_numbers_to_approximate_are_taken_too(tmp_path):
 
 ONE = ([[1.0]], ["a"])
 SAME_NAME = (pd.DataFrame({"y": [1, 2]}), pd.Series([1, 2], name="y"))
+ONE_CLASS, INFINITE = (np.zeros((8, 1)), ["a"] * 8), ([[np.inf]] * 8, list("abababab"))
 
 
 @pytest.mark.parametrize(
-    ("given", "changes", "said"),
+    ("given", "said"),
     [
-        ({"iris": ONE}, {}, "that is not the name of a known problem, got 'iris'"),
-        ({"my own": ONE}, {}, "expected a name of letters, digits, _ and - .*, got 'my own'"),
-        ({"own": ([[1.0], [2.0]], ["a"])}, {}, "own: expected as many targets as rows, 2, got 1"),
-        (
-            {"own": (np.zeros((2, 2, 2)), ["a", "b"])},
-            {},
-            "own: expected x of one or two dimensions, got 3",
-        ),
-        ({"own": SAME_NAME}, {}, "expected each column's name once, got 'y'"),
-        (
-            {"own": (np.zeros((8, 1)), ["a"] * 8)},
-            {},
-            "own, column 'y': expected at least two classes, got one, 'a'",
-        ),
-        (
-            {"own": ([[np.inf]] * 8, list("abababab"))},
-            {},
-            "own, row 1, column 'x1': expected a number within",
-        ),
-        (
-            {"own": ONE},
-            {"problems": ["iris"], "splits": 1},
-            "config: expected 'own' among the problems of the config",
-        ),
-        ({"own": ONE}, {"problems": [{"csv": Path("own.csv")}]}, "expected plain values of YAML"),
+        ({"iris": ONE}, "that is not the name of a known problem, got 'iris'"),
+        ({"my own": ONE}, "expected a name of letters, digits, _ and - .*, got 'my own'"),
+        ({"own": ([[1.0], [2.0]], ["a"])}, "own: expected as many targets as rows, 2, got 1"),
+        ({"own": (np.zeros((2, 2, 2)), [0, 1])}, "own: expected x of one or two dimensions, got 3"),
+        ({"own": SAME_NAME}, "expected each column's name once, got 'y'"),
+        ({"own": ONE_CLASS}, "own, column 'y': expected at least two classes, got one, 'a'"),
+        ({"own": INFINITE}, "own, row 1, column 'x1': expected a number within"),
     ],
 )
-def test_invalid_data_and_documents_are_refused(tmp_path, given, changes, said):
+def test_invalid_data_are_refused(tmp_path, given, said):
     with pytest.raises((ConfigError, DataError), match=said):
-        pppca_bench.run(DOCUMENT | {"repeats": 1} | changes, given, results=tmp_path)
+        pppca_bench.run(DOCUMENT | {"repeats": 1}, given, results=tmp_path)
+
+
+def test_given_data_are_among_the_problems_of_a_document_of_plain_values(tmp_path):
+    others = DOCUMENT | {"repeats": 1, "splits": 1, "problems": ["iris"]}
+    with pytest.raises(
+        ConfigError, match="config: expected 'own' among the problems of the config"
+    ):
+        pppca_bench.run(others, {"own": ONE}, results=tmp_path)
+    others["problems"] = [{"csv": Path("own.csv")}]
+    with pytest.raises(ConfigError, match="expected plain values of YAML"):
+        pppca_bench.run(others, {"own": ONE}, results=tmp_path)
 
 
 def config_file(folder: Path, problems: str) -> Path:
@@ -143,24 +137,6 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
         f"{tmp_path}/a/own.csv: expected 2 fields, as in the header, got {got}. Correct the lines."
     )
     assert printed("run", path, code=2) == f"Error: {said}\n"
-
-
-@pytest.mark.parametrize(
-    ("problems", "said"),
-    [
-        (
-            "{csv: none.csv, target: y}",
-            r"problems\[0\]: .*none\.csv: expected a file, got none there",
-        ),
-        (
-            "{sklearn: iris}, {sklearn: iris, task: classification}",
-            r"problems\[0\]: expected a unique name, got 'sklearn:iris' again\. Add the key `name`",
-        ),
-    ],
-)
-def test_a_missing_table_or_a_repeated_name_is_reported_with_its_key(tmp_path, problems, said):
-    with pytest.raises(ConfigError, match=said):
-        read_request([config_file(tmp_path / "a", problems)])
 
 
 @pytest.mark.parametrize(
@@ -207,30 +183,6 @@ def test_the_commands_of_the_worked_example_say_what_the_document_says():
     assert "Balanced accuracy, % on page_blocks.csv.xz" in said["rank"]
     fitted = pppca_bench.pipeline("pages/page_blocks.csv.xz/pca/0", final=True)
     assert set(fitted.predict(pppca_bench.read_table(table.name))) == {"negative", "positive"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["none.csv"], "none.csv: expected a file, got none there"),
-        (["iriss"], "got 'iriss' (did you mean 'iris'?)."),
-        (
-            ["sklearn:iris", "--target", "targt"],
-            "sepal width (cm), petal length (cm), petal width (cm), target (did you",
-        ),
-        (
-            ["iris", "--target", "y"],
-            "expected --target, --task, --drop, --text, --read and --html with a table alone",
-        ),
-        (
-            ["demo.yaml", "--drop", "y"],
-            "expected --target, --task, --drop, --text, --read and --html with a table alone",
-        ),
-        (["sklearn:iris", "--target", "z"], "sklearn:iris: expected a column 'z'"),
-    ],
-)
-def test_problems_that_cannot_be_described_are_refused(arguments, said):
-    assert said in printed("data", "describe", *arguments, code=2)
 
 
 def test_a_known_problem_and_a_table_without_a_target_are_described_too():

@@ -1,10 +1,8 @@
 """Shares of the verdicts of right and wrong programs, on made-up tables."""
 
 import csv
-import json
 import math
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +10,9 @@ import pandas as pd
 import pytest
 from stored_runs import cell_of, results_of, run_of
 
-from pppca_bench.errors import OwnDataError
 from pppca_bench.references.layout import Layout, Placebo
 from pppca_bench.references.numbers import Number, Rule
-from pppca_bench.references.reference import Reference, read_reference
+from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.statistics import Summary
 from pppca_bench.reporting.table_text import render
@@ -185,32 +182,6 @@ def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, num
         Summary(float(number), 2.0, 240, -0.1, 0.1),
     )
     assert off_by_margin(Number(number, 2.0), ours, rule).mean == pytest.approx(mean)
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        ({"tables": ["Z"], "table": "U1"}, "tables: expected some of U1; U2, got 'Z'"),
-        ({"tables": ["U1"], "table": "Z"}, "table: expected some of U1; U2, got 'Z'"),
-        (
-            {"tables": ["U1"], "cycles": [["wine, QDA", "none"]]},
-            "cycles: expected some of wine, QDA; ",
-        ),
-        ({"tables": ["U1"]}, "expected one of table, cycles and runs, got none"),
-        ({"tables": ["U1"], "table": "U2", "runs": {"method": "pca"}}, "runs, got table and runs"),
-    ],
-)
-def test_an_invalid_placebo_is_an_error_with_line_and_key(keys, expected, tmp_path):
-    folder = Path(
-        shutil.copytree(
-            Path(__file__).parents[1] / "docs" / "examples" / "reference", tmp_path / "mine"
-        )
-    )
-    with (folder / "reference.yaml").open("a") as file:
-        file.write(f"placebos: [{json.dumps({'name': 'wrong', **keys})}]\n")
-    with pytest.raises(OwnDataError, match=re.escape(expected)) as error:
-        read_reference(folder)
-    assert re.search(r"mine/reference.yaml:\d+: placebos\[0\]", str(error.value))
 
 
 def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_told_apart():
