@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders import config_of, specs_of
-from command_line import printed
 
-import pppca_bench
 from pppca_bench.config.sections import AUTO_TAUS
 from pppca_bench.experiments import cell, choosing
 from pppca_bench.problems import Problem, load_problem
@@ -183,32 +181,6 @@ def test_the_largest_balanced_accuracy_on_the_validation_split_decides(wine):
         assert results[repeat].values[name] == of[key]
         scores |= set(of.values())
     assert len(scores) > 3, "the candidates differ"
-
-
-@pytest.mark.slow
-def test_chosen_settings_are_stored_and_tabled(tmp_path):
-    document = BASE | {
-        "tau": "auto",
-        "choose": "data_fraction",
-        "methods": [*BASE["methods"], "pca"],
-        "repeats": 4,
-    }
-    done = pppca_bench.run(document, results=tmp_path, workers=1)
-    assert done.outcome.n_failed == 0
-    assert set(done.runs["chosen_tau"]) <= set(AUTO_TAUS)
-    assert set(done.runs["method.tau"]) == {"auto"}
-    shown = printed("tables", "--results", tmp_path, "--table", "C")
-    (row,) = [line for line in shown.splitlines() if line.startswith("wine, PCA, τ = auto")]
-    counts = done.runs[done.runs.method == "pca"]["chosen_tau"].value_counts().sort_index()
-    assert ", ".join(f"τ = {tau:g} ({n})" for tau, n in counts.items()) in row
-    assert "validation error" in row
-    for command in (
-        ["tables", "small"],
-        ["rules", "small"],
-        ["rank", "small"],
-        ["export", "small"],
-    ):
-        printed(*command, "--results", tmp_path)
 
 
 @pytest.mark.parametrize(

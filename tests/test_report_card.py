@@ -44,21 +44,13 @@ def usual(entry) -> tuple:
     return tuple(sorted(found.items()))
 
 
-def test_a_card_has_the_points_in_order_shared_facts_once_and_sizes_in_a_table():
+def test_a_card_has_the_points_in_order_and_shared_facts_once():
     text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
     lines = [line for line in text.splitlines() if line[:1].isdigit()]
     assert [line.partition(".** ")[0] for line in lines] == [
         f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)
     ]
     assert text.count("The initial weights are drawn uniformly from -0.1 to 0.1.") == 1
-    assert "pppca 0.1.0, Python 3.11.7, numpy 2.0; on a processor, Linux." in text
-    assert "42 problems of Proben1 (an address)." in text
-    assert "60 runs of each problem." in text
-    assert "All 2520 runs are counted." in text
-    (row,) = [line for line in text.splitlines() if line.startswith("| card1 ")]
-    assert (
-        " ".join(row.split()) == "| card1 | 51 | 2 | 100 | 50 | 50 | aaaaaaaaaaaa | 32+0 l | 1832 |"
-    )
     assert len(text.splitlines()) < 60
 
 
