@@ -26,11 +26,8 @@ def trained(network: Network, validation: float, test: float = 1.0, epochs: int 
 
 
 def test_networks_are_written_as_the_report_writes_them():
-    assert [str(Network(hidden, LINEAR)) for hidden in ((4,), (16, 8), ())] == [
-        "4+0 l",
-        "16+8 l",
-        "0 l",
-    ]
+    expected = ["4+0 l", "16+8 l", "0 l"]
+    assert [str(Network(hidden, LINEAR)) for hidden in ((4,), (16, 8), ())] == expected
     assert str(Network((4, 2), SIGMOID)) == "4+2 s"
 
 
@@ -43,10 +40,8 @@ def test_the_published_tables_hold_42_problems_each():
 @pytest.mark.parametrize("problem", PUBLISHED)
 def test_the_connections_of_the_published_pivots_are_the_published_ones(problem):
     facts, published = FACTS[problem], PUBLISHED[problem]
-    assert (
-        n_connections(facts.n_features, published.pivot.hidden, facts.n_outputs)
-        == published.n_connections
-    )
+    found = n_connections(facts.n_features, published.pivot.hidden, facts.n_outputs)
+    assert found == published.n_connections
 
 
 @pytest.mark.parametrize("shortcuts", [True, False])
@@ -78,9 +73,8 @@ def test_pivot_output_is_that_of_the_smaller_error_unless_the_linear_occurs_twic
 
 def test_of_as_many_connections_more_layers_count_as_larger():
     assert n_connections(9, (32,), 6) == n_connections(9, (16, 8), 6) == 572
-    assert pivot([Network((32,), LINEAR), Network((16, 8), LINEAR)], 9, 6) == Network(
-        (16, 8), LINEAR
-    )
+    found = pivot([Network((32,), LINEAR), Network((16, 8), LINEAR)], 9, 6)
+    assert found == Network((16, 8), LINEAR)
 
 
 def test_within_takes_the_bound_itself_and_keeps_the_order_of_equals():
@@ -102,28 +96,17 @@ def test_a_search_is_described_by_hand():
         trained(S8, 11.1, test=1.0, epochs=5),
     ]
     found = describe_search(runs)
-    assert (found["network"], found["validation_error"], found["test_error"]) == (
-        "4+0 l",
-        10.0,
-        7.0,
-    )
+    expected = ("4+0 l", 10.0, 7.0)
+    assert (found["network"], found["validation_error"], found["test_error"]) == expected
     assert (found["n_within_5"], found["n_within_10"]) == (1, 2)
-    assert [found[f"{name}_{end}"] for name in ("epochs", "test") for end in ("least", "most")] == [
-        40,
-        90,
-        6.0,
-        9.0,
-    ]
+    got = [found[f"{name}_{end}"] for name in ("epochs", "test") for end in ("least", "most")]
+    assert got == [40, 90, 6.0, 9.0]
 
 
 def test_a_search_without_others_has_no_range_of_test_errors():
     found = describe_search([trained(L4, 10.0, epochs=50), trained(L2, 20.0)])
-    assert (
-        found["n_within_10"],
-        found["epochs_least"],
-        found["epochs_most"],
-        found["test_least"],
-    ) == (0, 50, 50, None)
+    got = (found["n_within_10"], found["epochs_least"], found["epochs_most"], found["test_least"])
+    assert got == (0, 50, 50, None)
 
 
 def test_the_sheets_hold_ours_beside_the_published():
@@ -131,11 +114,8 @@ def test_the_sheets_hold_ours_beside_the_published():
     sheets = search_documents(
         results_by_config({"proben1_search": list(search_runs(problems))}), FACTS
     )
-    assert [(sheet.id, len(sheet.rows), sheet.has_runs) for sheet in sheets] == [
-        ("P5", 30, True),
-        ("P6", 12, True),
-        ("P7", 42, True),
-    ]
+    expected = [("P5", 30, True), ("P6", 12, True), ("P7", 42, True)]
+    assert [(sheet.id, len(sheet.rows), sheet.has_runs) for sheet in sheets] == expected
     assert all(len(row) == len(sheet.headers) for sheet in sheets for row in sheet.rows)
     assert [
         sum(same is not None for same in sheet.agreement.same)

@@ -71,15 +71,12 @@ def test_a_share_is_held_out_where_the_validation_error_decides(iris, rule):
 
 def test_training_that_overflows_is_refused_with_its_cause(iris):
     X, y, X_val, y_val = iris
-    with pytest.raises(
-        ValueError,
-        match=r"training of .* expected finite errors, .* lower learning_rate \(now 0.1\)",
-    ):
+    said = r"training of .* expected finite errors, .* lower learning_rate \(now 0.1\)"
+    with pytest.raises(ValueError, match=said):
         BackpropMLPClassifier((), random_state=0).fit(X * 1e130, y, X_val, y_val)
 
 
 def test_classifiers_of_different_classes_are_not_fitted_together(iris):
-    with pytest.raises(
-        ValueError, match=r"expected BackpropMLPClassifier only, got RpropMLPClassifier"
-    ):
+    said = r"expected BackpropMLPClassifier only, got RpropMLPClassifier"
+    with pytest.raises(ValueError, match=said):
         fit_together([BackpropMLPClassifier(), RpropMLPClassifier()], [iris, iris])

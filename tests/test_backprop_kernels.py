@@ -89,11 +89,9 @@ def test_training_agrees_with_plain_loops(hidden, names, rule):
 def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoch():
     task = online_task((3,), 3)
     (net,) = train(task)
-    names, data, held_out = (
-        ("logistic", "linear"),
-        (task.X, task.targets),
-        (task.X_val, task.targets_val),
-    )
+    names = ("logistic", "linear")
+    data = (task.X, task.targets)
+    held_out = (task.X_val, task.targets_val)
     expected = []
     for n_epochs in (3, 6, 7):
         weights, _ = naive.train_online(task.weights, data, draw_orders(3, n_epochs), *names)

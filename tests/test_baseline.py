@@ -120,9 +120,8 @@ class TestDifferences:
 
     def test_a_cell_without_a_record_is_named(self, some):
         known = {place: cell for place, cell in some.items() if place != ERROR}
-        assert differences(tables_of(edited(lambda _spec, values: values)), known) == {
-            ERROR: "was not recorded"
-        }
+        expected = {ERROR: "was not recorded"}
+        assert differences(tables_of(edited(lambda _spec, values: values)), known) == expected
 
     def test_differences_within_the_tolerance_are_rounding(self, some):
         tables = tables_of(moved("test_error_percent", lambda _: 1e-6))
@@ -138,9 +137,8 @@ class TestDifferences:
     def test_a_cell_with_failed_runs_fails_though_the_others_pass(self, some):
         keys = [s.key for s, _ in SOME if place_of(s) == CELL][:2]
         runs = [(s, replace(r, status="failed") if s.key in keys else r) for s, r in SOME]
-        assert differences(tables_of(runs), some) == dict.fromkeys(
-            (ERROR, FEATURES), "has 2 failed runs"
-        )
+        found = differences(tables_of(runs), some)
+        assert found == dict.fromkeys((ERROR, FEATURES), "has 2 failed runs")
 
     def test_a_cell_with_other_settings_than_recorded_fails_though_its_numbers_are_the_same(
         self, some
@@ -192,13 +190,10 @@ def unobstructed(
 class TestChanges:
     def test_the_recorded_verdicts_are_those_of_the_recorded_runs(self, some):
         compared = compare(tables_of(SOME))
-        found, judged = (
-            unobstructed(SOME, some),
-            {item.place: item for item in compared if item.is_result},
-        )
-        assert {before.place for before, _ in found} == {
-            place for place, item in judged.items() if item.n
-        }
+        found = unobstructed(SOME, some)
+        judged = {item.place: item for item in compared if item.is_result}
+        expected = {place for place, item in judged.items() if item.n}
+        assert {before.place for before, _ in found} == expected
         assert all(before == now for before, now in found)
         # Timed speed-ups are recorded as operation counts.
         assert {now.table for _, now in found if now != judged[now.place]} == {"T4"}
@@ -207,21 +202,16 @@ class TestChanges:
     def test_a_changed_verdict_is_listed_with_both_means_and_counted(self, some):
         every = changes(tables_of(moved(ERROR[3], lambda _: 50.0)), some)
         ((before, now),) = [change for change in every if change.direction != "unchanged"]
-        assert (now.place, now.verdict, now.mean) == (
-            ERROR,
-            "differs",
-            pytest.approx(before.mean + 50.0),
-        )
+        expected = (ERROR, "differs", pytest.approx(before.mean + 50.0))
+        assert (now.place, now.verdict, now.mean) == expected
         text, n = render_changes(every, "terminal"), sum(not change.obstacle for change in every)
         means = (
             rf"{before.published:g} +{before.mean:.2f} +{now.mean:.2f} +{before.verdict} +differs$"
         )
         assert re.search(rf"^T1 +glass1 +tau=5 +test_error_percent +{means}", text, re.MULTILINE)
         differences = [now.difference for _, now in every if now.place[::3] == ERROR[::3] and now.n]
-        mean, n_below = (
-            math.fsum(differences) / 12,
-            sum(difference < 0 for difference in differences),
-        )
+        mean = math.fsum(differences) / 12
+        n_below = sum(difference < 0 for difference in differences)
         assert re.search(
             rf"^T1 +test_error_percent +12 +1 +0 +11 +\+{mean:.2f} +{n_below}$", text, re.MULTILINE
         )
@@ -263,13 +253,11 @@ class TestChanges:
 
     def test_fewer_repeats_are_compared_with_the_recorded_ones_as_the_message_proposes(self, some):
         fewer = [run for run in SOME if run[0].repeat < 4]
-        with pytest.raises(
-            StoreError, match=r"of our runs, got none\. .*`--repeats N` takes the first N of them"
-        ):
+        said = r"of our runs, got none\. .*`--repeats N` takes the first N of them"
+        with pytest.raises(StoreError, match=said):
             render_changes(changes(tables_of(fewer), some), "terminal")
-        assert {(before.n, before == now) for before, now in unobstructed(fewer, some, 4)} == {
-            (4, True)
-        }
+        found = {(before.n, before == now) for before, now in unobstructed(fewer, some, 4)}
+        assert found == {(4, True)}
 
 
 WHOLE = dict(
@@ -290,9 +278,8 @@ class TestFile:
         path = tmp_path / "baseline.json"
         write_baseline(synthetic, path)
         first = dict([next(iter(synthetic.items()))])
-        with pytest.raises(
-            StoreError, match=rf"none for {len(synthetic) - 1}, such as .*`--force`"
-        ):
+        said = rf"none for {len(synthetic) - 1}, such as .*`--force`"
+        with pytest.raises(StoreError, match=said):
             write_baseline(first, path)
         assert read_baseline(path) == synthetic
         write_baseline(first, path, force=True)
@@ -302,10 +289,8 @@ class TestFile:
         assert read_baseline(path) == first
 
     def test_a_missing_file_is_an_error(self, tmp_path):
-        with pytest.raises(
-            StoreError,
-            match=r"none\.json: the baseline cannot be read \(No such file or directory\)\. ",
-        ):
+        said = r"none\.json: the baseline cannot be read \(No such file or directory\)\. "
+        with pytest.raises(StoreError, match=said):
             read_baseline(tmp_path / "none.json")
 
     @pytest.mark.parametrize("cells", [3, [{}], [WHOLE | {"values": {"0": float("nan")}}]], ids=str)
@@ -323,9 +308,8 @@ class TestFile:
     def refused(self, folder: Path, text: str, expected: str) -> None:
         path = folder / "baseline.json"
         path.write_text(text)
-        with pytest.raises(
-            StoreError, match=rf"expected {expected}\. Delete it, and write it again with"
-        ):
+        said = rf"expected {expected}\. Delete it, and write it again with"
+        with pytest.raises(StoreError, match=said):
             read_baseline(path)
 
 

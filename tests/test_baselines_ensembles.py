@@ -68,9 +68,8 @@ def drawn(iris, monkeypatch):
 def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(drawn):
     samples = drawn()
     assert {len(rows) for rows in samples} == {90}
-    assert np.mean([1 - len(np.unique(rows)) / 90 for rows in samples]) == pytest.approx(
-        np.exp(-1), abs=0.02
-    )
+    found = np.mean([1 - len(np.unique(rows)) / 90 for rows in samples])
+    assert found == pytest.approx(np.exp(-1), abs=0.02)
 
 
 def test_subagging_draws_half_of_the_data_without_replacement(drawn):
@@ -146,10 +145,8 @@ def test_members_are_any_classifiers_and_get_what_their_fit_names(iris):
 
 def test_a_member_that_predicts_no_class_is_refused(iris):
     ensemble = BaggingClassifier(DecisionTreeRegressor(max_depth=1), 2, random_state=0).fit(*iris)
-    with pytest.raises(
-        ValueError,
-        match=r"^predict of DecisionTreeRegressor: expected members of classes, got 1\.5$",
-    ):
+    said = r"^predict of DecisionTreeRegressor: expected members of classes, got 1\.5$"
+    with pytest.raises(ValueError, match=said):
         ensemble.predict(iris[2])
 
 
@@ -325,10 +322,8 @@ class Predicts:
 def test_boosted_regressors_of_two_outputs_by_hand(monkeypatch):
     """Errors of norm 5, 0, 0, 0 and 0, 5, 2.5, 0: ε = 1/4, then (1/6 + 1/12) = 1/4, so that both have α = log 3."""
     y = np.zeros((4, 2))
-    first, second = (
-        Predicts([[3, -4], [0, 0], [0, 0], [0, 0]]),
-        Predicts([[0, 0], [4, 3], [0, 2.5], [0, 0]]),
-    )
+    first = Predicts([[3, -4], [0, 0], [0, 0], [0, 0]])
+    second = Predicts([[0, 0], [4, 3], [0, 2.5], [0, 0]])
     rounds = iter([first, second, Predicts([[1, 1], [0, 9], [9, 0], [0, 0]])])
     monkeypatch.setattr(AdaBoostRegressor, "_fit_members", lambda *_: [next(rounds)])
     ensemble = AdaBoostRegressor(n_estimators=2).fit(np.zeros((4, 1)), y, np.zeros((1, 1)), y[:1])

@@ -103,9 +103,8 @@ def test_balanced_accuracy_of_the_sign_equals_the_hand_worked_value():
     columns = np.array([[-1.0, 2.0, 3.0, 0.0]])
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     # The signs give no, yes, yes, no: the second and the fourth are wrong.
-    assert share_correct(
-        (0,), columns, np.array([False, False, True, True]), weights
-    ) == pytest.approx(0.4)
+    got = share_correct((0,), columns, np.array([False, False, True, True]), weights)
+    assert got == pytest.approx(0.4)
 
 
 def test_features_are_traced_through_the_layers():

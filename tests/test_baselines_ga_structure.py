@@ -51,10 +51,8 @@ def test_result_is_the_network_that_rprop_gives_without_those_nodes(noisy):
     net = StructureGAClassifier((), random_state=4, **TINY).fit(*noisy)
     kept = net.kept_
     X, X_val = noisy[0][:, kept], noisy[2][:, kept]
-    full, small = (
-        StructureGAClassifier((), random_state=4, **TINY),
-        RpropMLPClassifier((), max_epochs=30),
-    )
+    full = StructureGAClassifier((), random_state=4, **TINY)
+    small = RpropMLPClassifier((), max_epochs=30)
     of_full = full._make_task(*full._prepare(noisy, None))
     of_small = small._make_task(*small._prepare((X, noisy[1], X_val, noisy[3]), None))
     columns = np.concatenate([[True], kept])

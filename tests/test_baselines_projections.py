@@ -111,10 +111,8 @@ def aligned(features, others):
 
 
 def test_ica_equals_scikit_learns():
-    Z, start = (
-        PCA(whiten=True).fit_transform(mixtures()[0]),
-        np.random.default_rng(5).normal(size=(3, 3)),
-    )
+    Z = PCA(whiten=True).fit_transform(mixtures()[0])
+    start = np.random.default_rng(5).normal(size=(3, 3))
     ours, n_iter = independent_rotation(Z, start, 1000, 1e-4)
     expected = FastICA(whiten=False, w_init=start, max_iter=1000).fit(Z)
     assert_allclose(ours, expected.components_, atol=1e-9)
@@ -164,10 +162,8 @@ def test_units_of_features_leave_the_outputs_of_discriminants(powers, offset):
 def test_discriminants_of_more_features_than_jacobi_rotates_are_scikit_learns(n):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n, 300)) * rng.uniform(1e-3, 1e3, 300), np.arange(n) % 4
-    expected, ours = (
-        LinearDiscriminantAnalysis().fit(X, y).transform(X),
-        LDA().fit(X, y).transform(X),
-    )
+    expected = LinearDiscriminantAnalysis().fit(X, y).transform(X)
+    ours = LDA().fit(X, y).transform(X)
     expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))
     assert_allclose(ours, aligned(expected, ours), atol=1e-6)
 
@@ -187,9 +183,8 @@ def test_features_that_are_constant_within_classes_have_no_weight():
     ],
 )
 def test_discriminants_need_classes_that_vary_and_differ(x, y, got):
-    with pytest.raises(
-        ValueError, match=rf"X in LDA: expected .*, got {got}\. Leave out the reduction\."
-    ):
+    said = rf"X in LDA: expected .*, got {got}\. Leave out the reduction\."
+    with pytest.raises(ValueError, match=said):
         LDA().fit(np.array(x)[:, None], y)
 
 

@@ -43,9 +43,8 @@ def test_saliencies_are_those_of_finite_differences(architecture):
                 errors.append(squared_error(matrices, *how))
             matrix[weight] = w
             second_derivative = 0.5 * np.diff(errors, 2)[0] / h**2
-            assert saliency[weight] == pytest.approx(
-                0.5 * second_derivative * w**2, rel=1e-5, abs=1e-5
-            )
+            found = saliency[weight]
+            assert found == pytest.approx(0.5 * second_derivative * w**2, rel=1e-5, abs=1e-5)
 
 
 @settings(max_examples=60)
@@ -53,9 +52,8 @@ def test_saliencies_are_those_of_finite_differences(architecture):
 def test_inputs_are_connected_where_a_path_leads_to_an_output(architecture, seed, share):
     rng = np.random.default_rng(seed)
     masks = [draws < share for draws in uniform_per_weight(architecture, 0.0, 1.0, rng)]
-    assert connected_inputs(architecture, masks).tolist() == paths_to_outputs(
-        masks, 3, architecture.shortcuts
-    )
+    found = connected_inputs(architecture, masks).tolist()
+    assert found == paths_to_outputs(masks, 3, architecture.shortcuts)
 
 
 def test_the_least_salient_of_the_remaining_weights_go_and_biases_stay():

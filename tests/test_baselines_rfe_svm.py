@@ -45,9 +45,8 @@ def test_each_size_drops_the_least_weight_of_the_machine_one_larger(n_features):
     X[y == 1, :3] += [1.0, 0.5, 0.2]
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     classifier = RFESVMClassifier(C=[0.5], n_features=n_features).fit(X, y, X, y)
-    assert set(np.flatnonzero(classifier.support_)) == set(
-        eliminated_one_by_one(Z, y, 0.5)[-n_features:]
-    )
+    found = set(np.flatnonzero(classifier.support_))
+    assert found == set(eliminated_one_by_one(Z, y, 0.5)[-n_features:])
 
 
 def test_choice_is_the_least_validation_error_then_the_fewest_features_then_the_smallest_penalty(

@@ -88,9 +88,8 @@ def test_a_share_above_one_is_refused(monkeypatch):
     monkeypatch.setattr(
         limits, "alternate", lambda *_, **__: {"ours": [1.0, 2.0], "peak": [4.4, 5.0]}
     )
-    with pytest.raises(
-        ValueError, match=r"expected at most the peak of the machine, got 4\.40 times"
-    ):
+    said = r"expected at most the peak of the machine, got 4\.40 times"
+    with pytest.raises(ValueError, match=said):
         limits.share_of(Peak(None, 1, 1), lambda: None, 1e6)
 
 

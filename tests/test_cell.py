@@ -129,10 +129,8 @@ def test_networks_train_together_but_for_those_of_different_sizes(
 
     original = experiment.fit_together
     monkeypatch.setattr(experiment, "fit_together", fit_together)
-    assert without_times(run_group([one, replace(other, key="another")], iris))[1] == {
-        **alone[1],
-        "key": "another",
-    }
+    wanted = {**alone[1], "key": "another"}
+    assert without_times(run_group([one, replace(other, key="another")], iris))[1] == wanted
     assert sizes == expected
 
 
@@ -265,9 +263,8 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
     results = run_group(planned("dgha", repeats=2, n_components=5), iris)
     assert [result.status for result in results] == ["failed", "failed"]
     assert results[0].error.startswith("Traceback (most recent call last):")
-    assert (
-        "n_components in DGHA: expected an integer from 1 to 4 or null, got 5." in results[0].error
-    )
+    said = "n_components in DGHA: expected an integer from 1 to 4 or null, got 5."
+    assert said in results[0].error
     assert results[0].values == {}
 
 

@@ -63,11 +63,8 @@ def test_runs_by_cell_are_the_planned_runs(shared, configs):
 
 def test_runs_know_their_configs(shared):
     found = runs_by_cell(shared)
-    assert {cell: runs.configs for cell, runs in found.items()} == {
-        CELL: {"first", "second"},
-        OTHER: {"first", "third"},
-        MEASURING: {"second"},
-    }
+    expected = {CELL: {"first", "second"}, OTHER: {"first", "third"}, MEASURING: {"second"}}
+    assert {cell: runs.configs for cell, runs in found.items()} == expected
     assert found[CELL].asked_by(["second"]).columns["repeat"].tolist() == [1, 2]
     assert found[CELL].asked_by(["first"]) is found[CELL]
     assert [
@@ -88,10 +85,8 @@ def test_numbers_are_those_of_done_runs_by_repeat(shared):
 def test_equal_cells_in_two_rows_are_read_as_one(store):
     """A parameter without a type may be 1 in one config and 1.0 in another: two rows, and one cell."""
     whole, real = (replace(MEASURING, parameters=(("gamma", gamma),)) for gamma in (1, 1.0))
-    one, other = (
-        specs(whole, 3),
-        [replace(spec, key=f"other-{spec.repeat}") for spec in specs(real, 5)[3:]],
-    )
+    one = specs(whole, 3)
+    other = [replace(spec, key=f"other-{spec.repeat}") for spec in specs(real, 5)[3:]]
     store.plan(plan_of(one, "a"))
     store.plan(plan_of(other, "b"))
     assert store.rows("SELECT count(*) FROM cells") == [(2,)]

@@ -134,10 +134,8 @@ def test_a_candidate_that_fails_is_not_chosen_and_counted(wine):
 
 
 def test_on_an_approximation_problem_the_least_squared_validation_error_decides():
-    document, problem = (
-        BASE | {"problems": ["heartac1"], "methods": ["pca"], "repeats": 1},
-        load_problem("heartac1"),
-    )
+    document = BASE | {"problems": ["heartac1"], "methods": ["pca"], "repeats": 1}
+    problem = load_problem("heartac1")
     (result,) = run_group(specs_of(document | {"choose": "tau"}), problem)
     settings = [(dict(spec.cell.parameters)["tau"], spec) for spec in specs_of(document)]
     by_tau = {tau: cell.run_group([spec], [problem])[0].values for tau, spec in settings}
@@ -152,11 +150,8 @@ def test_tau_auto_has_default_candidates_for_methods_with_a_threshold():
         BASE | {"tau": "auto", "methods": ["pca", "all_features", {"method": "dgha", "tau": 7}]}
     )
     pca, features, dgha = (method.grid for method in config.methods)
-    assert (pca["tau"], pca["choose.tau"], pca["choose.by"]) == (
-        ("auto",),
-        (AUTO_TAUS,),
-        ("validation_error",),
-    )
+    expected = (("auto",), (AUTO_TAUS,), ("validation_error",))
+    assert (pca["tau"], pca["choose.tau"], pca["choose.by"]) == expected
     assert not any(name.startswith("choose.") for name in features)
     assert dgha["tau"] == (7.0,)
     (own,) = config_of(BASE | {"methods": [{"method": "pca", "tau": "auto"}]}).methods

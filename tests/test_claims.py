@@ -57,10 +57,8 @@ def test_features_can_be_cut_if_there_are_cases_with_holms_correction_over_both_
     both = tuple(finding.verdicts.values())
     assert both == ((verdict, "not run") if reading == "as written" else ("not run", verdict))
     where = "no data set" if verdict == "undecided" else "a"
-    assert (
-        f"below 1 point on {where}, significantly above on no data set, of 20."
-        in finding.evidence[0]
-    )
+    said = f"below 1 point on {where}, significantly above on no data set, of 20."
+    assert said in finding.evidence[0]
     assert "below 1 point on no data set, significantly above on a, of 20." in finding.evidence[2]
 
 
@@ -81,10 +79,8 @@ def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pc
         for reading in READINGS
     ]
     findings = answered(*both)
-    assert (*(findings[name].verdicts["as written"] for name in (ACCURACY, BESIDE_PCA)),) == (
-        verdict,
-        of_pca,
-    )
+    found = (*(findings[name].verdicts["as written"] for name in (ACCURACY, BESIDE_PCA)),)
+    assert found == (verdict, of_pca)
     word = {"holds": "Yes", "does not hold": "No", "undecided": "Undecided"}[verdict]
     assert findings[ACCURACY].answer.startswith(f"{word}. ")
     clause = {
@@ -314,10 +310,8 @@ def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict
     *_, mean = fitness_times_document(results).rows
     average = f"{sum(shares) / 2:.1f}"
     assert mean[1] == average
-    assert (
-        f"The fitness takes {average} % of the time on average, {min(shares):.1f} to"
-        in finding.answer
-    )
+    said = f"The fitness takes {average} % of the time on average, {min(shares):.1f} to"
+    assert said in finding.answer
     assert f"cancer1 {shares[0]:.1f}, horse1 {shares[1]:.1f}" in finding.evidence[0]
     assert "the Gram–Schmidt process 10.0 %" in finding.evidence[1]
     assert "the fitness takes 97.0 to 99.0 %" in finding.evidence[1]
@@ -376,10 +370,8 @@ def test_measured_times_are_those_of_the_fitted_settings():
         for tau in (5, 10)
     }
     finding = speed(5.0, 8.0, reading="fitted", tables={"T4": table("T4", values)})
-    assert (
-        "Speed-up on cancer1 with all the data, and with 10 % of the data (geometric means over τ): in"
-        in finding.evidence[1]
-    )
+    said = "Speed-up on cancer1 with all the data, and with 10 % of the data (geometric means over τ): in"
+    assert said in finding.evidence[1]
     assert len(speed(5.0, 8.0, tables={"T4": table("T4", values)}).evidence) == 3
 
 

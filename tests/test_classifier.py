@@ -59,9 +59,8 @@ def test_probabilities_are_the_nearest_to_the_outputs(iris):
 
 def test_classifiers_with_different_parameters_are_not_fitted_together(iris):
     classifiers = [RpropMLPClassifier((2,)), RpropMLPClassifier((3,))]
-    with pytest.raises(
-        ValueError, match=r"hidden_layer_sizes in fit_together: expected \(2,\) .* got \(3,\)"
-    ):
+    said = r"hidden_layer_sizes in fit_together: expected \(2,\) .* got \(3,\)"
+    with pytest.raises(ValueError, match=said):
         fit_together(classifiers, [iris, iris])
 
 

@@ -229,9 +229,8 @@ def recorded(tmp_path_factory) -> Path:
     with Store(folder / "results.sqlite") as store:
         store_runs(store, plans_of(full_runs(3)))
         store.describe_problems(list(FACTS.values()))
-    assert f"Wrote {folder / 'baseline.json'}.\n" in printed(
-        "compare", "--record", "--strict", "--results", folder
-    )
+    said = f"Wrote {folder / 'baseline.json'}.\n"
+    assert said in printed("compare", "--record", "--strict", "--results", folder)
     return folder
 
 
@@ -284,11 +283,9 @@ class TestCompare:
 @pytest.mark.slow
 def test_render_writes_valid_links_and_the_verdicts_between_the_marks_of_a_page(recorded, tmp_path):
     folder = Path(shutil.copytree(recorded, tmp_path / "copied"))
-    mark, page, findings = (
-        "<!-- verdict_shares -->\n",
-        tmp_path / "page.md",
-        tmp_path / "docs" / "new" / "findings.md",
-    )
+    mark = "<!-- verdict_shares -->\n"
+    page = tmp_path / "page.md"
+    findings = tmp_path / "docs" / "new" / "findings.md"
     page.write_text(f"Before\n{mark}old{mark}After\n")
     printed("render", "--results", folder, "--findings", findings, "--verdicts", page)
     for path, target in (
@@ -369,10 +366,8 @@ class TestProcess:
             "\nStopped. Completed runs are saved in kept."
             " Resume with `pppca run long.yaml --results kept --workers 1`.\n"
         )
-        assert sorted(status for _, status, _ in stored(tmp_path / "kept").values()) == [
-            "done",
-            "planned",
-        ]
+        expected = ["done", "planned"]
+        assert sorted(status for _, status, _ in stored(tmp_path / "kept").values()) == expected
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(

@@ -119,9 +119,8 @@ def test_both_meanings_of_a_comma_are_proposed_where_the_values_do_not_decide(va
 
 
 def test_odd_values_of_a_mixed_column_in_memory_have_their_count_and_first_row(tmp_path):
-    with pytest.raises(
-        OwnDataError, match=r"1 numbers and 2 other values: 'na' \(2, first in row 2\)"
-    ):
+    said = r"1 numbers and 2 other values: 'na' \(2, first in row 2\)"
+    with pytest.raises(OwnDataError, match=said):
         in_memory(pd.Series(["1", "na", "na"]), [0, 1, 0], tmp_path)
 
 
@@ -130,9 +129,8 @@ def test_dates_with_day_or_month_first_need_a_format(tmp_path):
         f"0{row % 9 + 1}/0{row % 5 + 1}/2020,{'uv'[row % 2]}\n" for row in range(40)
     )
     for declared in ({}, {"dates": (("when", ""),)}):
-        with pytest.raises(
-            OwnDataError, match="expected one format of dates, got several for '01/01/2020'"
-        ) as refused:
+        said = "expected one format of dates, got several for '01/01/2020'"
+        with pytest.raises(OwnDataError, match=said) as refused:
             data_of(tmp_path, text, **declared)
         ways = [
             yaml.safe_load(way)["dates"]
@@ -146,17 +144,15 @@ def test_dates_with_day_or_month_first_need_a_format(tmp_path):
         assert [int(dates.dt.month.max()) for dates in read] == [9, 5]
     short = text.replace(",", ";").replace("/2020", ",20").replace("/", ",")
     keys = {"duplicates": "keep", "read_keys": (("sep", ";"),)}
-    with pytest.raises(
-        OwnDataError, match=r"expected one format of dates, got none for '01,01,20'"
-    ) as refused:
+    said = r"expected one format of dates, got none for '01,01,20'"
+    with pytest.raises(OwnDataError, match=said) as refused:
         data_of(tmp_path, short, dates=(("when", ""),), **keys)
     way = {
         name: form.replace(".", ",")
         for name, form in yaml.safe_load(str(refused.value).split("`")[1])["dates"].items()
     }
-    assert (
-        data_of(tmp_path, short, dates=tuple(way.items()), **keys).frame["when"].dt.day.max() == 9
-    )
+    found = data_of(tmp_path, short, dates=tuple(way.items()), **keys).frame["when"].dt.day.max()
+    assert found == 9
 
 
 def test_columns_of_arrow_and_of_objects_are_what_their_values_are():
@@ -172,22 +168,16 @@ def test_columns_of_arrow_and_of_objects_are_what_their_values_are():
 
 def test_marks_of_thousands_separate_groups_of_three_digits_only():
     read = {"thousands": ","}
-    assert infer(pd.Series(["1,046", "229", "1,234,567.5"]), meaning(**read))[1].tolist() == [
-        1046,
-        229,
-        1234567.5,
-    ]
+    found = infer(pd.Series(["1,046", "229", "1,234,567.5"]), meaning(**read))[1].tolist()
+    assert found == [1046, 229, 1234567.5]
     for wrong in ("1,04", "0,123"):
         refusal([wrong, "229"], **read)
 
 
 def test_declared_markers_are_missing_as_text_and_as_number():
     for values in (["-200.0", "-200", "3"], [-200.0, -200, 3]):
-        assert infer(pd.Series(values), meaning(na_values=[-200]))[1].isna().tolist() == [
-            True,
-            True,
-            False,
-        ]
+        expected = [True, True, False]
+        assert infer(pd.Series(values), meaning(na_values=[-200]))[1].isna().tolist() == expected
     assert kind_of(["NA", "a"], keep_default_na=False) == "category"
 
 
@@ -368,10 +358,8 @@ def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(
 def test_compressed_files_are_read(tmp_path, compression):
     plain = data_of(tmp_path, "z,x,y\n" + ROWS)
     pd.read_csv(tmp_path / "t.csv").to_csv(tmp_path / f"t.csv.{compression}", index=False)
-    assert (
-        DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",))).sha256
-        == plain.sha256
-    )
+    found = DataSet(OwnData("csv", str(tmp_path / f"t.csv.{compression}"), ("y",))).sha256
+    assert found == plain.sha256
 
 
 def test_comments_are_none_within_quotes(tmp_path):
@@ -426,9 +414,8 @@ def test_few_whole_numbers_are_classes_and_said(tmp_path, labels):
     text = "x,y\n" + "".join(f"{row * 7 % 23},{labels[row % 3]}\n" for row in range(24))
     data = data_of(tmp_path, text)
     assert (data.task, data.classes) == ("classification", ("1", "2", "3"))
-    assert data.notices == [
-        "the 3 whole numbers of 'y' are classes. `task: approximation` decides otherwise."
-    ]
+    expected = ["the 3 whole numbers of 'y' are classes. `task: approximation` decides otherwise."]
+    assert data.notices == expected
     assert data_of(tmp_path, text, task="approximation").notices == []
 
 
@@ -477,16 +464,13 @@ def test_the_word_none_as_a_gap_is_said_with_the_key_that_makes_it_a_category(tm
     data = data_of(tmp_path, text)
     (notice,) = data.notices
     read = yaml.safe_load(notice.split("`")[1])["read"]
-    assert (notice.partition(".")[0], data.feature_names[1:]) == (
-        "12 texts 'None' of 'fence' are gaps",
-        ("fence = wood", "fence missing"),
-    )
+    expected = ("12 texts 'None' of 'fence' are gaps", ("fence = wood", "fence missing"))
+    assert (notice.partition(".")[0], data.feature_names[1:]) == expected
     data = data_of(tmp_path, text, read_keys=tuple(read.items()))
     assert (data.notices, data.feature_names[1:]) == ([], ("fence = None", "fence = wood"))
     text = text.replace("wood,0", ",0").replace("wood,7", ",7").replace("wood,14", ",14")
-    with pytest.raises(
-        DataError, match="expected one kind of gaps, got 12 texts 'None' beside 2 other gaps"
-    ) as refused:
+    said = "expected one kind of gaps, got 12 texts 'None' beside 2 other gaps"
+    with pytest.raises(DataError, match=said) as refused:
         data_of(tmp_path, text)
     reads = [yaml.safe_load(key)["read"] for key in str(refused.value).split("`")[1:4:2]]
     names = [
@@ -549,10 +533,8 @@ def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path)
     path = tmp_path / "auto.data"
     path.write_text('18.0   8 "chevrolet malibu"\n15.0   6\'2"\t"buick ""skylark"""\n')
     rows = pppca_bench.read_table(path, sep=r"\s+", header=False)
-    assert rows.values.tolist() == [
-        ["18.0", "8", "chevrolet malibu"],
-        ["15.0", "6'2\"", 'buick "skylark"'],
-    ]
+    expected = [["18.0", "8", "chevrolet malibu"], ["15.0", "6'2\"", 'buick "skylark"']]
+    assert rows.values.tolist() == expected
     path.write_text('18.0 8 "chevrolet\n15.0 8 buick\n')
     with pytest.raises(OwnDataError, match="line 1: expected CSV, got an open quotation mark"):
         pppca_bench.read_table(path, sep=r"\s+", header=False)
@@ -562,9 +544,8 @@ def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path)
 def test_several_headers_and_indices_are_refused(key, tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(
-        OwnDataError, match=rf"expected a single {key}, got \[0, 1\]\. Name one of them\."
-    ):
+    said = rf"expected a single {key}, got \[0, 1\]\. Name one of them\."
+    with pytest.raises(OwnDataError, match=said):
         pppca_bench.read_table(path, **{key: [0, 1]})
 
 
@@ -602,9 +583,8 @@ def test_text_of_many_values_is_encoded_by_its_components(tmp_path, monkeypatch)
     assert problem.feature_names[:2] == ("note 1", "note 2")
     assert (problem.X_train.min(), problem.X_train.max()) == (0.0, 1.0)
     monkeypatch.setitem(sys.modules, "skrub", None)
-    with pytest.raises(
-        DataError, match=r"'note': expected skrub, .*, got import of skrub halted.* Install it"
-    ):
+    said = r"'note': expected skrub, .*, got import of skrub halted.* Install it"
+    with pytest.raises(DataError, match=said):
         data_of(tmp_path, text, text=("note",)).problem()
 
 
@@ -660,9 +640,8 @@ def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch)
         "--read",
         "decimal=,",
     )
-    assert (
-        "Note: 'id' differs in every row: an identifier? `drop: [id]` leaves it out." in described
-    )
+    expected = "Note: 'id' differs in every row: an identifier? `drop: [id]` leaves it out."
+    assert expected in described
     table = "{csv: messy.csv, target: colour, drop: [id], read: {sep: ';', decimal: ','}}"
     Path("own.yaml").write_text(
         yaml.safe_dump(CONFIG | {"name": "messy", "problems": [yaml.safe_load(table)]})

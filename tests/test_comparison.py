@@ -56,19 +56,12 @@ class TestComparison:
     def test_the_numbers_are_those_of_the_summary(self):
         result, own = self.judged(summarise([1.0, 2.0, 3.0, 4.0])), summarise([1.0, 2.0, 3.0, 4.0])
         assert (result.mean, result.sd, result.n) == (own.mean, own.sd, 4)
-        assert (result.difference, result.place) == (
-            pytest.approx(0.2),
-            (*T1, "test_error_percent"),
-        )
+        expected = (pytest.approx(0.2), (*T1, "test_error_percent"))
+        assert (result.difference, result.place) == expected
         assert self.judged(None)[5:13] == (None, None, 0, *[None] * 5)
         single = self.judged(summarise([2.5]))
-        assert (single.mean, single.n, single.sd, single.low, single.high) == (
-            2.5,
-            1,
-            None,
-            None,
-            None,
-        )
+        expected = (2.5, 1, None, None, None)
+        assert (single.mean, single.n, single.sd, single.low, single.high) == expected
         assert single.verdict == "consistent"
 
 
@@ -86,10 +79,8 @@ class TestCompare:
     def test_every_published_cell_of_an_empty_store_is_not_run(self, everything):
         nothing = compare(tables_of([], {}))
         assert [item.place for item in nothing] == [item.place for item in compare(everything)]
-        assert Counter(item.verdict for item in nothing) == {
-            "not run": len(nothing) - 2,
-            "not compared": 2,
-        }
+        expected = {"not run": len(nothing) - 2, "not compared": 2}
+        assert Counter(item.verdict for item in nothing) == expected
 
 
 def run(
@@ -146,31 +137,19 @@ class TestScores:
 
     def test_speedups_are_scored_by_time_and_by_operations(self):
         half, e = pytest.approx(math.log(2)), pytest.approx(1.0)
-        assert self.score("T4 + T6 speed-up, time of the literal kernel") == (
-            32,
-            1,
-            half,
-            half,
-            "|ln ratio|",
-        )
+        expected = (32, 1, half, half, "|ln ratio|")
+        assert self.score("T4 + T6 speed-up, time of the literal kernel") == expected
         assert self.score("T4 + T6 speed-up, operation count") == (32, 1, e, e, "|ln ratio|")
 
     def test_the_own_rows_of_feature_selection_count_alone(self):
         # NE-pPCA at tau = 15 on cancer1 is in the table too: 1.78 published, 1.28 ours.
-        assert self.score("T3 error, own rows") == (
-            9,
-            1,
-            pytest.approx(0.5),
-            pytest.approx(0.5),
-            "points",
-        )
+        expected = (9, 1, pytest.approx(0.5), pytest.approx(0.5), "points")
+        assert self.score("T3 error, own rows") == expected
         assert self.score("T3 dimensionality, DGHA rows")[:2] == (6, 0)
 
     def test_each_form_shows_every_score(self):
-        records, text = (
-            json.loads(render_scores(self.TABLES, "json")),
-            render_scores(self.TABLES, "markdown"),
-        )
+        records = json.loads(render_scores(self.TABLES, "json"))
+        text = render_scores(self.TABLES, "markdown")
         assert set(records[0]) == set(Score._fields)
         assert all(record["name"] in text for record in records)
         assert re.search(
@@ -201,21 +180,11 @@ def test_numbers_that_a_search_looked_at_are_marked():
     compared = compare(TestScores.TABLES)
     searched = {item.place for item in compared if item.searched}
     own = {place for place in searched if place[0] not in ("T2", "T3")}
-    assert {table for table, *_ in own} == {
-        "T1",
-        "T4",
-        "T5",
-        "T6",
-        "T7",
-        *(f"P{n}" for n in (3, 4, 8, 9, 10, 11)),
-    }
+    expected = {"T1", "T4", "T5", "T6", "T7", *(f"P{n}" for n in (3, 4, 8, 9, 10, 11))}
+    assert {table for table, *_ in own} == expected
     # No error of T7 decided, nor a test error of the pivot networks, whose search looked at eleven problems.
-    assert {table for table, _, _, quantity in own if quantity.startswith("test")} == {
-        "T1",
-        "T5",
-        "P3",
-        "P4",
-    }
+    expected = {"T1", "T5", "P3", "P4"}
+    assert {table for table, _, _, quantity in own if quantity.startswith("test")} == expected
     assert len({row for table, row, *_ in own if table in ("P8", "P9", "P10", "P11")}) == 11
     # T2 and T3 show errors again that the search looked at in T1 and T5.
     assert ("T3", "DGHA", "cancer1", "test_error_percent") in searched
@@ -303,10 +272,8 @@ class TestDistancesWithoutARatio:
         assert (score.n_cells, score.n_run, score.score, score.share) == (1, 1, None, share)
 
     def test_a_number_smaller_than_its_standard_deviation_is_not_scored(self):
-        assert [scores(self.scored(Number("0.55", sd), 0.6))[0].n_cells for sd in (0.55, 0.59)] == [
-            1,
-            0,
-        ]
+        found = [scores(self.scored(Number("0.55", sd), 0.6))[0].n_cells for sd in (0.55, 0.59)]
+        assert found == [1, 0]
 
     def test_a_number_for_which_the_reference_has_no_rule_is_not_compared(self):
         (table,) = self.scored(Number("2.93", 0.1), 3.0)

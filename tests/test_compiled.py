@@ -297,10 +297,8 @@ def sum_of_last_row(A: Samples2D, n: int) -> float:
 @compiles
 class TestSignatures:
     def test_a_signature_is_that_of_the_annotations(self):
-        assert [str(one) for one in signature_of(sum_of_last_row.py_func)] == [
-            "readonly array(float64, 2d, C)",
-            "int64",
-        ]
+        expected = ["readonly array(float64, 2d, C)", "int64"]
+        assert [str(one) for one in signature_of(sum_of_last_row.py_func)] == expected
 
     def test_writable_arrays_are_accepted_as_read_only_arrays(self):
         A = np.arange(16.0).reshape(2, 8)
@@ -318,10 +316,8 @@ class TestSignatures:
         ids=["columns", "strided", "vector", "float32"],
     )
     def test_other_arrays_are_refused_by_name(self, A, given):
-        with pytest.raises(
-            TypeError,
-            match=f"A in sum_of_last_row: expected a C-contiguous readonly .*, got {given}",
-        ):
+        said = f"A in sum_of_last_row: expected a C-contiguous readonly .*, got {given}"
+        with pytest.raises(TypeError, match=said):
             sum_of_last_row(A, 0)
 
     def test_a_number_that_would_lose_its_fraction_is_refused(self):

@@ -39,18 +39,11 @@ def test_a_config_holds_given_values_and_defaults():
     config = load(BASE)
     assert (config.name, config.problems, config.seed) == ("small", ("iris", "wine"), 1)
     gha, dgha = config.methods
-    assert (gha.entry, gha.repeats, dgha.entry, dgha.repeats) == (
-        METHODS["gha"],
-        2,
-        METHODS["dgha"],
-        2,
-    )
+    expected = (METHODS["gha"], 2, METHODS["dgha"], 2)
+    assert (gha.entry, gha.repeats, dgha.entry, dgha.repeats) == expected
     assert (gha.grid["learning_rate"], gha.grid["n_epochs"]) == ((0.01,), (2000,))
-    assert (dgha.grid["data_fraction"], dgha.grid["learning_rate"], dgha.grid["tau"]) == (
-        (100.0, 10.0),
-        (1.2,),
-        (5, 10),
-    )
+    expected = ((100.0, 10.0), (1.2,), (5, 10))
+    assert (dgha.grid["data_fraction"], dgha.grid["learning_rate"], dgha.grid["tau"]) == expected
     assert gha.grid["tau"] == (None,)
     assert gha.classifier == dgha.classifier == RPROP | {"hidden": ((8,),)}
     with pytest.raises(ValidationError, match="Instance is frozen"):

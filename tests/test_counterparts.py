@@ -19,10 +19,8 @@ WINE = minmax_scale(load_wine().data)
     [(PCALikeDGHA, DGHA, {"tau": 5.0}), (PCALikeNEpPCA, NEpPCA, {"tau": 3.0, "n_generations": 60})],
 )
 def test_exact_components_are_as_many_as_the_pseudo_pca_keeps(like, pseudo, settings):
-    exact, kept = (
-        like(**settings, random_state=4).fit(WINE),
-        pseudo(**settings, random_state=4).fit(WINE),
-    )
+    exact = like(**settings, random_state=4).fit(WINE)
+    kept = pseudo(**settings, random_state=4).fit(WINE)
     assert 1 <= exact.n_components_ == kept.n_components_ < WINE.shape[1]
     oracle = PCA(exact.n_components_).fit(WINE)
     assert_allclose(np.abs(np.sum(exact.components_ * oracle.components_, axis=1)), 1.0)

@@ -60,9 +60,8 @@ def test_the_error_without_dask_names_the_installation_command(monkeypatch, tmp_
 def test_an_unreachable_scheduler_is_an_error(monkeypatch):
     monkeypatch.setattr(dask_cluster, "TIMEOUT_S", 0.2)
     cluster = DaskCluster(1, "tcp://127.0.0.1:9")
-    with pytest.raises(
-        ClusterError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"
-    ):
+    said = r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"
+    with pytest.raises(ClusterError, match=said):
         cluster.submit(os.getpid)
 
 

@@ -74,10 +74,8 @@ def test_a_check_sorts_the_kept_rows_by_decreasing_variance():
 
 def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
     # Covariance diag(4, 1, 1). Rows along (1, 0, 0), equal in direction, span 4 together; (1, 1, 0) adds 1 to it.
-    rows, C = (
-        np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 0.0]]),
-        np.diag([4.0, 1.0, 1.0]),
-    )
+    rows = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    C = np.diag([4.0, 1.0, 1.0])
     for least, n_rows in ((4.0, 1), (4.5, 3), (9.0, 3)):
         assert count_rows_retaining(rows, C, least) == n_rows
 
@@ -191,8 +189,6 @@ def test_fewer_samples_than_features_remove_the_same_rows_as_the_literal_kernel(
 
 
 def test_divergence_names_epoch_and_rate():
-    with pytest.raises(
-        ValueError,
-        match=r"DGHA diverged in epoch \d+: learning_rate 900.0 .* Try a rate below [\d.e+-]+, or",
-    ):
+    said = r"DGHA diverged in epoch \d+: learning_rate 900.0 .* Try a rate below [\d.e+-]+, or"
+    with pytest.raises(ValueError, match=said):
         DGHA(learning_rate=900.0, random_state=0).fit(WINE)

@@ -36,11 +36,8 @@ class TestCommand:
         lines = printed("doctor").splitlines()
         assert lines[0] == "ok  environment: Good."
         assert lines[-1] == "All checks passed."
-        assert [line.split(":")[0] for line in lines[1:-1]] == [
-            "ok  cache",
-            "ok  results",
-            "ok  database",
-        ]
+        expected = ["ok  cache", "ok  results", "ok  database"]
+        assert [line.split(":")[0] for line in lines[1:-1]] == expected
 
     @pytest.mark.usefixtures("quick_doctor")
     def test_a_failed_check_is_a_line_with_its_remedy_and_nothing_changes(self, store):
@@ -95,10 +92,8 @@ def test_each_problem_is_read_and_an_error_is_reported(monkeypatch):
     monkeypatch.setattr(doctor, "known_problems", lambda _: ["a", "b", "c", "d"])
     monkeypatch.setattr(doctor, "load_problem", load)
     found = list(doctor._data(Path("mine")))
-    assert [result.text for result in found if result.remedy is not None] == [
-        "mine/b.dt: damaged.",
-        "mine/c.dt: damaged.",
-    ]
+    expected = ["mine/b.dt: damaged.", "mine/c.dt: damaged."]
+    assert [result.text for result in found if result.remedy is not None] == expected
     assert found[-1].text == "2 of 4 Proben1 files are as registered."
 
 
@@ -123,15 +118,12 @@ class TestResults:
     ):
         assert doctor._results(tmp_path / "new" / "results").remedy is None
         path = tmp_path / "new" / "results.sqlite"
-        assert (
-            doctor._database(path).text
-            == f"{path}: does not exist yet; `pppca run CONFIG` creates it."
-        )
+        expected = f"{path}: does not exist yet; `pppca run CONFIG` creates it."
+        assert doctor._database(path).text == expected
         (tmp_path / "file").write_text("")
         text = f"{tmp_path / 'file'}: cannot be written (Not a directory)."
-        assert doctor._results(tmp_path / "file") == CheckResult(
-            "results", text, "Name another folder with --results."
-        )
+        found = doctor._results(tmp_path / "file")
+        assert found == CheckResult("results", text, "Name another folder with --results.")
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
     def test_a_folder_that_may_not_be_searched_is_reported(self, tmp_path, monkeypatch):

@@ -57,10 +57,8 @@ def test_the_interval_of_the_badness_is_by_students_t():
 
 def test_each_problem_has_its_ratios_and_its_best_criterion_and_misses_its_planned_runs():
     document = problems_document(results_of_criteria())
-    assert [tuple(row) for row in document.rows] == [
-        ("cancer1", "1", "4.00", "50.00", "GL_5"),
-        ("glass1", "1", "4.00", "50.00", "GL_1"),
-    ]
+    expected = [("cancer1", "1", "4.00", "50.00", "GL_5"), ("glass1", "1", "4.00", "50.00", "GL_1")]
+    assert [tuple(row) for row in document.rows] == expected
     assert document.n_missing == 2
 
 

@@ -159,9 +159,8 @@ REFUSED = [
 def test_values_out_of_range_or_in_contradiction_are_refused_by_name(
     iris, estimator, name, message
 ):
-    with pytest.raises(
-        ParameterError, match=f"^{re.escape(f'{name} in {named(estimator)}: expected {message}')}$"
-    ):
+    said = f"^{re.escape(f'{name} in {named(estimator)}: expected {message}')}$"
+    with pytest.raises(ParameterError, match=said):
         estimator.fit(*iris[:2])
 
 
@@ -253,9 +252,8 @@ def test_inverse_transform_takes_what_transform_returns_alone(iris, estimator):
     for wrong in (outputs[:, :-1], np.hstack([outputs, outputs])):
         if wrong.shape[1]:
             expected = rf"expected {n} column\(s\), as `transform` returns, got {wrong.shape[1]}\."
-            with pytest.raises(
-                ValueError, match=rf"^X in {named(estimator)}\.inverse_transform: {expected}$"
-            ):
+            said = rf"^X in {named(estimator)}\.inverse_transform: {expected}$"
+            with pytest.raises(ValueError, match=said):
                 fitted.inverse_transform(wrong)
     for wrong, message in (
         (np.full_like(outputs, np.nan), "contains NaN"),

@@ -49,10 +49,8 @@ def population(networks, variances=None, sizes=None):
 def run_gram_schmidt(W):
     """Return the rows that are not lost."""
     n_nodes, n_features = np.shape(W)
-    panels, work = (
-        in_panels(W)[0],
-        orthonormalisation.make_workspace(padded(n_nodes) // 8, padded(n_features)),
-    )
+    panels = in_panels(W)[0]
+    work = orthonormalisation.make_workspace(padded(n_nodes) // 8, padded(n_features))
     panels.reshape(-1, padded(n_features), 8)[-1, :n_features, (n_nodes - 1) % 8 + 1 :] = 7.0
     work.lost[:] = True
     orthonormalisation.orthonormalise(panels, n_nodes, padded(n_features), n_features, work)
@@ -70,10 +68,8 @@ def limits(tau, min_components=1):
 def evaluate_networks(networks, moments, rule, first, last):
     """Evaluate some networks of a population, in place."""
     n_rows, depth = networks.weights.shape[1], len(moments.full)
-    panels, work = (
-        aligned_zeros(n_rows, 8),
-        orthonormalisation.make_workspace(n_rows // depth, depth),
-    )
+    panels = aligned_zeros(n_rows, 8)
+    work = orthonormalisation.make_workspace(n_rows // depth, depth)
     for p in range(first, last):
         panels[:] = networks.weights[p]
         evaluation.evaluate(panels, networks.sizes[p], moments, rule, work, networks, p)
@@ -259,11 +255,8 @@ class TestMutation:
 
     def test_split_mix_begins_with_its_published_numbers(self):
         # the numbers with which it is usually shown
-        assert [naive.split_mix(1234567, i) for i in range(3)] == [
-            6457827717110365317,
-            3203168211198807973,
-            9817491932198370423,
-        ]
+        expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+        assert [naive.split_mix(1234567, i) for i in range(3)] == expected
 
     @pytest.mark.parametrize("start", [0, 3, 10**12])
     def test_noise_agrees_with_its_plain_loop_twin(self, start):

@@ -240,6 +240,5 @@ def test_a_script_whose_workers_would_run_it_again_is_refused(tmp_path, script, 
     path.write_text(f"from pppca_bench.experiments import executors\n{script}\n")
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
     assert done.returncode == is_refused
-    assert (
-        'expected `if __name__ == "__main__":` before a call with worker' in done.stderr
-    ) == is_refused
+    found = 'expected `if __name__ == "__main__":` before a call with worker' in done.stderr
+    assert found == is_refused

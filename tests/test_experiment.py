@@ -47,10 +47,8 @@ def results(experiment=FIRST, *, sizes=None, **shift):
     """
     runs = []
     for selected in experiment.methods().values():
-        method, settings = (
-            selected["method"],
-            {key: value for key, value in selected.items() if key != "method"},
-        )
+        method = selected["method"]
+        settings = {key: value for key, value in selected.items() if key != "method"}
         for problem in PROBLEMS:
             cell = cell_of(problem, method, settings, {})
             for repeat, noise in enumerate(FOLDS):
@@ -111,9 +109,8 @@ def test_losses_have_the_interval_of_overlapping_folds():
     first = losses.records[0]
     test = corrected_t([2.0 + noise for noise in FOLDS], 10 / 80)
     assert (first["row"], first["data_set"]) == ("NE-pPCA (as written) − all features", "data0")
-    assert [first[name] for name in ("loss", "low", "high")] == pytest.approx(
-        [test.difference, test.low, test.high]
-    )
+    found = [first[name] for name in ("loss", "low", "high")]
+    assert found == pytest.approx([test.difference, test.low, test.high])
     assert len(losses.records) == 13 * len(PROBLEMS)
 
 
@@ -123,10 +120,8 @@ def test_repeats_of_a_fold_are_averaged():
     )["_losses"]
     # Of three repeats, the first and the third are of the first of two folds.
     test = corrected_t([2.0 + (FOLDS[0] + FOLDS[2]) / 2, 2.0 + FOLDS[1]], 10 / 80)
-    assert (losses.records[0]["n"], losses.records[0]["loss"]) == (
-        2,
-        pytest.approx(test.difference),
-    )
+    expected = (2, pytest.approx(test.difference))
+    assert (losses.records[0]["n"], losses.records[0]["loss"]) == expected
 
 
 def test_comparisons_are_tested_over_the_data_sets():
@@ -135,11 +130,8 @@ def test_comparisons_are_tested_over_the_data_sets():
     # All of 14 data sets lose more than a point: 2 / 2¹⁴, times the 13 comparisons.
     assert lost["p_holm"] == pytest.approx(13 * 2 / 2**14)
     assert lost["verdict"] == "does not hold"
-    assert (lost["better"], lost["worse"], lost["typical"]) == (
-        0.0,
-        pytest.approx(1.0, abs=0.05),
-        pytest.approx(2.0),
-    )
+    expected = (0.0, pytest.approx(1.0, abs=0.05), pytest.approx(2.0))
+    assert (lost["better"], lost["worse"], lost["typical"]) == expected
     kept = of(tests, "PCA − all features")
     assert (kept["verdict"], kept["alike"]) == ("holds", pytest.approx(1.0, abs=0.05))
 
@@ -282,18 +274,12 @@ def test_the_page_states_the_p_and_the_widths_of_the_intervals_of_the_rendered_t
     tests, losses = (pd.read_csv(folder / f"E_{name}.csv") for name in ("tests", "losses"))
     own = tests.set_index("row").loc["DGHA (fitted) − PCA, as many as DGHA (fitted)"]
     intervals = losses[losses["row"].str.contains("as many as")][["low", "high"]]
-    widths, inside = (
-        intervals["high"] - intervals["low"],
-        (intervals["low"] > -1.0) & (intervals["high"] < 1.0),
-    )
+    widths = intervals["high"] - intervals["low"]
+    inside = (intervals["low"] > -1.0) & (intervals["high"] < 1.0)
     p = binomtest(int(own["n_small"]), int(own["n"])).pvalue
     text = " ".join((ROOT / FIRST.page).read_text(encoding="utf-8").split())
-    assert (
-        f"{own['n_small']} of {own['n']} data sets: a two-sided p of {p:.3f}, and of {own['p_holm']:.3f} af"
-        in text
-    )
+    said = f"{own['n_small']} of {own['n']} data sets: a two-sided p of {p:.3f}, and of {own['p_holm']:.3f} af"
+    assert said in text
     assert f"the {len(widths)} intervals of the losses against exact PCA" in text
-    assert (
-        f"up to {widths.max():.1f} points wide (median {widths.median():.1f}), and {inside.sum()} of them"
-        in text
-    )
+    said = f"up to {widths.max():.1f} points wide (median {widths.median():.1f}), and {inside.sum()} of them"
+    assert said in text

@@ -48,22 +48,14 @@ class TestLoadResults:
         runs = pppca_bench.load_results(results).set_index("key")
         assert sorted(runs.index) == ["ab0", "ab1", "ab2", "cd0"]
         first = runs.loc["ab0"]
-        assert (first["configs"], first["problem"], first["method"], first["repeat"]) == (
-            "one two",
-            "iris",
-            "dgha",
-            0,
-        )
+        expected = ("one two", "iris", "dgha", 0)
+        assert (first["configs"], first["problem"], first["method"], first["repeat"]) == expected
         assert (first["seed"], first["status"], first["data_sha256"]) == (2**62, "done", "a" * 64)
         assert (first["version"], first["commit"]) == ("0.1.0", "abcdef123456.dirty")
         assert (first["method.n_epochs"], first["n_epochs"]) == (50, 17)
         assert (first["test_error_percent"], first["own_measure"]) == (2.5, 0.5)
-        assert runs["status"].to_dict() == {
-            "ab0": "done",
-            "ab1": "done",
-            "ab2": "planned",
-            "cd0": "failed",
-        }
+        expected = {"ab0": "done", "ab1": "done", "ab2": "planned", "cd0": "failed"}
+        assert runs["status"].to_dict() == expected
         assert runs.loc["cd0", "error"] == TRACEBACK
         assert pd.isna(runs.loc["ab2", "test_error_percent"])
 
@@ -73,12 +65,8 @@ class TestLoadResults:
         runs = pppca_bench.load_results(results).set_index("key")
         assert runs["method.tau"].dtype == float
         assert pd.isna(runs.loc["cd0", "method.tau"])
-        assert runs["classifier.hidden"].to_dict() == {
-            "ab0": "[8, 4]",
-            "ab1": "[8, 4]",
-            "ab2": "[8, 4]",
-            "cd0": "pivot",
-        }
+        expected = {"ab0": "[8, 4]", "ab1": "[8, 4]", "ab2": "[8, 4]", "cd0": "pivot"}
+        assert runs["classifier.hidden"].to_dict() == expected
         assert runs["classifier.shortcuts"].dtype == "boolean"
         assert runs["seed"].dtype == "int64"
 
@@ -101,9 +89,8 @@ class TestExport:
 
     def test_parquet_keeps_every_value_and_type(self, results, tmp_path):
         path = tmp_path / "new" / "runs.parquet"
-        assert (
-            printed("export", "--results", results, "--out", path) == f"Wrote 4 runs to {path}.\n"
-        )
+        expected = f"Wrote 4 runs to {path}.\n"
+        assert printed("export", "--results", results, "--out", path) == expected
         pd.testing.assert_frame_equal(pd.read_parquet(path), pppca_bench.load_results(results))
 
     def test_the_error_without_pyarrow_names_the_installation_command(self, results, monkeypatch):
@@ -126,25 +113,18 @@ class TestExport:
         printed(*asked, "--format", "csv")
 
     def test_parquet_is_not_printed(self, results):
-        assert "name a file with --out" in printed(
-            "export", "--results", results, "--format", "parquet", code=2
-        )
+        said = "name a file with --out"
+        assert said in printed("export", "--results", results, "--format", "parquet", code=2)
 
 
 class TestShow:
     def test_all_facts_of_a_run_are_printed_as_yaml(self, results):
         shown = yaml.safe_load(pppca("show", "ab1", "--results", results).stdout)
-        assert (shown["key"], shown["status"], shown["configs"], shown["seed"]) == (
-            "ab1",
-            "done",
-            ["one"],
-            2**62 + 1,
-        )
+        expected = ("ab1", "done", ["one"], 2**62 + 1)
+        assert (shown["key"], shown["status"], shown["configs"], shown["seed"]) == expected
         assert shown["problem"]["n_features"] == 4
-        assert (shown["parameters"], shown["classifier"]["hidden"]) == (
-            {"n_epochs": 50, "tau": 15.0},
-            [8, 4],
-        )
+        expected = ({"n_epochs": 50, "tau": 15.0}, [8, 4])
+        assert (shown["parameters"], shown["classifier"]["hidden"]) == expected
         assert shown["values"] == {"test_error_percent": 3.5, "n_epochs": 17, "own_measure": 0.5}
         assert shown["histories"] == {"dimensionality": "5", "variances": "5 × 4"}
         assert shown["provenance"] == {
@@ -158,10 +138,8 @@ class TestShow:
         shown = pppca("show", "cd", "--results", results)
         assert "\n  ValueError: too large: é\n" in shown.stdout
         assert yaml.safe_load(shown.stdout)["error"] == TRACEBACK
-        assert yaml.safe_load(shown.stdout)["problem"] == {
-            "name": "own/my.dt",
-            "data_sha256": "b" * 64,
-        }
+        expected = {"name": "own/my.dt", "data_sha256": "b" * 64}
+        assert yaml.safe_load(shown.stdout)["problem"] == expected
 
     def test_an_unplanned_run_is_shown(self, results, store):
         store.plan(plan_of(SPECS[:1], "one"))

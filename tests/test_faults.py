@@ -121,10 +121,8 @@ def test_results_that_may_only_be_read_can_be_read_and_what_may_not_be_is_named(
     assert_refused(as_anyone("render"), r"results/tables/X.md: .*\(Permission denied\)")
     doctor = as_anyone("doctor")
     assert doctor.returncode == 1
-    assert (
-        "!!  results: pppca-results: cannot be written (Permission denied). Name another folder with --results."
-        in doctor.stdout
-    )
+    said = "!!  results: pppca-results: cannot be written (Permission denied). Name another folder with --results."
+    assert said in doctor.stdout
     assert {path: path.read_bytes() for path in unwritable.rglob("*.sqlite")} == before
     unwritable.chmod(0o755)
     Path("own.dt").write_text("")

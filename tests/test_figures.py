@@ -173,10 +173,8 @@ class TestComparison:
         titles = [panel.title for panel in figure.panels]
         assert titles == ["a) test error: 1 of 1", "b) nodes left: 1 of 1"]
         # The slide prints 2.30 (1).
-        assert [(row["published"], row["mean"], row["n"]) for row in rows(figure)] == [
-            ("2.3", "2.5", "2"),
-            ("1.0", "1.5", "2"),
-        ]
+        expected = [("2.3", "2.5", "2"), ("1.0", "1.5", "2")]
+        assert [(row["published"], row["mean"], row["n"]) for row in rows(figure)] == expected
         # The margin is a standard deviation: ours, since the slide prints none.
         assert column(figure, "margin_low") == pytest.approx([2.3 - 0.5**0.5, 1.0 - 0.5**0.5])
         assert column(figure, "margin_high") == pytest.approx([2.3 + 0.5**0.5, 1.0 + 0.5**0.5])

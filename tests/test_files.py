@@ -76,10 +76,8 @@ class TestShared:
         path.chmod(0o600)
         monkeypatch.setattr(os, "geteuid", lambda: 4711)
         assert exposure(Path("/").stat()) is None
-        assert (
-            exposure(os.stat_result((0o600, 0, 0, 0, 4712, 0, 0, 0, 0, 0)))
-            == "it belongs to another user"
-        )
+        expected = "it belongs to another user"
+        assert exposure(os.stat_result((0o600, 0, 0, 0, 4712, 0, 0, 0, 0, 0))) == expected
 
 
 class TestAtomicWrite:

@@ -59,7 +59,5 @@ def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction_whe
             texts.setdefault(row, []).append(text)
     for row, (small, large) in texts.items():
         n = (own["row"] == row).sum()
-        assert (
-            f"{row}: significantly below 1 point on {small}, significantly above on {large}, of {n}."
-            in PAGE
-        )
+        said = f"{row}: significantly below 1 point on {small}, significantly above on {large}, of {n}."
+        assert said in PAGE

@@ -170,11 +170,8 @@ def test_the_colour_of_a_cell_is_that_of_its_worst_quantity():
     }
     _, shown = table_view(table, compared)[1][0]
     assert shown.verdict == "differs"
-    assert shown.differences == [
-        ("", "+1.00", "reproduced"),
-        (" (", "+1.0", "differs"),
-        (")", "", None),
-    ]
+    expected = [("", "+1.00", "reproduced"), (" (", "+1.0", "differs"), (")", "", None)]
+    assert shown.differences == expected
 
 
 def test_equal_repeats_are_in_the_middle_of_their_histogram():
@@ -217,11 +214,8 @@ def test_the_report_of_own_results_compares_their_methods_and_has_no_section_tha
     printed("report", "--results", tmp_path)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<title>Results of mine</title>" in text
-    assert [one["id"] for one in Page(text).all("section") if "id" in one] == [
-        "answer",
-        "methods",
-        "provenance",
-    ]
+    expected = ["answer", "methods", "provenance"]
+    assert [one["id"] for one in Page(text).all("section") if "id" in one] == expected
     assert "flowers: error from 1.05 to 4.15\u00a0% with 2.0 to 2.0 features; 0 of 1 pairs" in text
     assert "−3.10" in text
     assert 'href="by_config/mine/R.csv"' in text

@@ -99,11 +99,8 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
 
     listed = machine.pppca("methods", "--format", "json")
     rows = {row["name"]: row["title"] for row in json.loads(listed.stdout)}
-    assert (rows["every_other"], rows["plain"], rows["first_class"]) == (
-        "every other feature",
-        "EveryOther",
-        "FirstClass",
-    )
+    expected = ("every other feature", "EveryOther", "FirstClass")
+    assert (rows["every_other"], rows["plain"], rows["first_class"]) == expected
     assert "broken" not in rows
     assert listed.returncode == 0
     assert listed.stderr == (
@@ -133,8 +130,6 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
             assert words(gone.stdout) == words(renamed)
     refused = machine.pppca("run", "own.yaml")
     assert refused.returncode == 2
-    assert (
-        "own.yaml:6: methods[0].method: expected a name that `pppca methods` prints, "
-        in refused.stderr
-    )
+    said = "own.yaml:6: methods[0].method: expected a name that `pppca methods` prints, "
+    assert said in refused.stderr
     assert "got 'every_other'; if a package gave it, install it." in refused.stderr

@@ -158,9 +158,8 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(
     assert n_killed >= 0.9 * N_KILLS
     assert len(done) < n_total
     offset = killed.log.stat().st_size
-    assert f"{n_total - len(done)} runs done, {len(done)} were already stored" in killed.pppca(
-        "run", "killed.yaml", "--no-tables"
-    )
+    said = f"{n_total - len(done)} runs done, {len(done)} were already stored"
+    assert said in killed.pppca("run", "killed.yaml", "--no-tables")
     assert sorted(killed.begun(offset)) == sorted(uninterrupted.rows().keys() - done.keys())
     assert killed.without_times() == uninterrupted.without_times()
     assert killed.tables() == uninterrupted.tables()
@@ -188,6 +187,5 @@ def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(
     with Store(shared.path / "pppca-results" / "results.sqlite", read_only=True) as store:
         assert store.rows("SELECT * FROM reservations") == []
         sizes = {"killed": 2 * N_RUNS_OF_A_PROBLEM, "glass": N_RUNS_OF_A_PROBLEM}
-        assert {name: len(runs_in(store, [name])) for name in store.config_texts()} == {
-            name: sizes[name] for name in configs
-        }
+        expected = {name: sizes[name] for name in configs}
+        assert {name: len(runs_in(store, [name])) for name in store.config_texts()} == expected

@@ -253,15 +253,11 @@ def test_classifiers_of_settings_are_named_if_there_are_several():
         ("RFESVM", ""),
     ]
     scaled = [run(classifier=rprop((8,), **own)) for own in ({}, {"input_scaling": True})]
-    assert [classifier for _, classifier in names(scaled)] == [
-        "input_scaling not set",
-        "input_scaling = true",
-    ]
+    expected = ["input_scaling not set", "input_scaling = true"]
+    assert [classifier for _, classifier in names(scaled)] == expected
     smooth = [run(classifier=rprop((8,), **own)) for own in ({}, {"hidden_activation": "tanh"})]
-    assert [classifier for _, classifier in names(smooth)] == [
-        "hidden_activation not set",
-        "hidden_activation = tanh",
-    ]
+    expected = ["hidden_activation not set", "hidden_activation = tanh"]
+    assert [classifier for _, classifier in names(smooth)] == expected
     assert names(runs[:1]) == [("GHA", "")], "the only one needs no name"
 
 

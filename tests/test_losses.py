@@ -53,9 +53,8 @@ def test_the_signed_rank_test_is_scipys_of_the_losses_minus_the_margin(values):
             values, 10.0, MARGINS["1 point" if margin == 1.0 else f"{margin} points"]
         )
         beyond = np.round(values / margin - 1.0, 9)
-        assert signed_rank_test(beyond_margin)[0] == pytest.approx(
-            wilcoxon(beyond, zero_method="zsplit").pvalue
-        )
+        found = signed_rank_test(beyond_margin)[0]
+        assert found == pytest.approx(wilcoxon(beyond, zero_method="zsplit").pvalue)
 
 
 @given(values=VALUES)
@@ -68,28 +67,21 @@ def test_the_interval_of_the_typical_loss_has_the_losses_that_the_test_does_not_
 
 
 def test_p_of_holm_is_that_of_the_comparison_times_the_number_of_comparisons():
-    assert (
-        judge_losses([multiples([-50.0] * 14), multiples([1.0, 1.01] * 7)], "sign test")[0][0]
-        == 2 * 2 / 2**14
-    )
+    found = judge_losses([multiples([-50.0] * 14), multiples([1.0, 1.01] * 7)], "sign test")[0][0]
+    assert found == 2 * 2 / 2**14
 
 
 def test_a_margin_may_be_a_share_of_the_other_error():
     share = MARGINS["10 % of the error"]
-    assert list(multiples([1.0, 1.0, 0.0, 2.0], [5.0, 20.0, 0.0, 0.0], share)) == [
-        2.0,
-        0.5,
-        0.0,
-        math.inf,
-    ]
+    expected = [2.0, 0.5, 0.0, math.inf]
+    assert list(multiples([1.0, 1.0, 0.0, 2.0], [5.0, 20.0, 0.0, 0.0], share)) == expected
     endless = multiples([1.0] * 6, [0.0] * 6, share)
     assert signed_rank_test(endless) == (pytest.approx(0.03125, abs=0.02), False)
 
 
 def test_fewer_than_six_data_sets_are_undecided():
-    assert judge_losses([multiples([-50.0] * 5)], "signed-rank test") == [
-        (pytest.approx(math.nan, nan_ok=True), "undecided")
-    ]
+    expected = [(pytest.approx(math.nan, nan_ok=True), "undecided")]
+    assert judge_losses([multiples([-50.0] * 5)], "signed-rank test") == expected
     assert np.isnan(typical_loss(np.arange(5.0))[::2]).all()
 
 
@@ -106,9 +98,8 @@ def test_fewer_than_six_data_sets_are_undecided():
     ],
 )
 def test_the_sign_test_counts_data_sets_with_a_loss_that_does_not_matter(n_small, n, p):
-    assert sign_test(multiples([1.0] * n_small + [1.01] * (n - n_small)))[0] == pytest.approx(
-        p, nan_ok=True
-    )
+    found = sign_test(multiples([1.0] * n_small + [1.01] * (n - n_small)))[0]
+    assert found == pytest.approx(p, nan_ok=True)
 
 
 @pytest.mark.parametrize("mean", [-1.5, 0.0, 0.3, 2.0])
@@ -116,16 +107,13 @@ def test_the_posterior_is_baycomps(mean):
     values = np.append(np.random.default_rng(1).normal(mean, 1.0, 14).round(1), [1.0, -1.0])
     theirs = SignedRankTest.probs(np.zeros(16), values, rope=1.0, nsamples=5000, random_state=1994)
     assert equivalence(multiples(values)) == pytest.approx(theirs, abs=2e-4)
-    assert equivalence(multiples(values / 2, 10.0, MARGINS["0.5 points"])) == pytest.approx(
-        theirs, abs=2e-4
-    )
+    found = equivalence(multiples(values / 2, 10.0, MARGINS["0.5 points"]))
+    assert found == pytest.approx(theirs, abs=2e-4)
 
 
 def test_losses_are_paired_over_the_data_sets_that_both_have():
-    assert list(losses({"a": 3.0, "b": 5.0, "c": 9.0}, {"b": 4.0, "a": 1.0, "d": 0.0})) == [
-        2.0,
-        1.0,
-    ]
+    expected = [2.0, 1.0]
+    assert list(losses({"a": 3.0, "b": 5.0, "c": 9.0}, {"b": 4.0, "a": 1.0, "d": 0.0})) == expected
     assert list(losses({"a": 3.0, "c": 1.0}, {"b": 1.0})) == []
 
 

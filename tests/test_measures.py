@@ -99,16 +99,14 @@ def test_squared_error_percentage_of_a_classifier_is_of_its_outputs_against_0_an
     network._weights = [np.array([[0.9, 0.0], [0.3, 0.2]])]
     # Outputs 0.9, 0.3 at x = 0 and 0.9, 0.5 at x = 1.
     assert network.squared_error_percent([[0.0]], ["a"]) == pytest.approx(100 * (0.01 + 0.09) / 2)
-    assert network.squared_error_percent([[0.0], [1.0]], ["a", "b"]) == pytest.approx(
-        100 * (0.01 + 0.09 + 0.81 + 0.25) / 4
-    )
+    found = network.squared_error_percent([[0.0], [1.0]], ["a", "b"])
+    assert found == pytest.approx(100 * (0.01 + 0.09 + 0.81 + 0.25) / 4)
 
 
 def test_squared_error_percentage_of_a_regressor_is_of_its_outputs_against_the_targets():
     network = trained()  # y = 0.22 + 0.22 x
-    assert network.squared_error_percent([[1.0], [2.0]], [0.44, 0.76]) == pytest.approx(
-        100 * 0.01 / 2
-    )
+    found = network.squared_error_percent([[1.0], [2.0]], [0.44, 0.76])
+    assert found == pytest.approx(100 * 0.01 / 2)
     two = RpropMLPRegressor((), max_epochs=1).fit(
         X, np.array([[0.0, 1.0], [1.0, 0.0]]), X, [[0.0, 1.0], [1.0, 0.0]]
     )

@@ -41,16 +41,11 @@ def test_all_samples_of_the_problems_are_for_training_in_their_order():
     centred, encoded = (load_problem(name) for name in ("iris_centred", "iris_encoded"))
     X = load_iris().data
     np.testing.assert_allclose(centred.X_train, X - X.mean(axis=0), atol=1e-9)
-    assert (encoded.X_train.min(axis=0), encoded.X_train.max(axis=0)) == (
-        pytest.approx(np.full(4, -1.0)),
-        pytest.approx(np.ones(4)),
-    )
+    expected = (pytest.approx(np.full(4, -1.0)), pytest.approx(np.ones(4)))
+    assert (encoded.X_train.min(axis=0), encoded.X_train.max(axis=0)) == expected
     for problem in (centred, encoded):
-        assert [len(part) for part in (problem.X_train, problem.X_validation, problem.X_test)] == [
-            150,
-            0,
-            0,
-        ]
+        found = [len(part) for part in (problem.X_train, problem.X_validation, problem.X_test)]
+        assert found == [150, 0, 0]
 
 
 def test_a_single_pass_starts_from_the_rows_as_drawn():

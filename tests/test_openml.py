@@ -129,19 +129,16 @@ def test_changed_data_of_a_number_are_refused_until_the_record_is_deleted(server
     for path in sorted((folder / "openml").rglob("*.gz")):
         path.unlink()
     server.content = arff(shift=0.1)
-    with pytest.raises(
-        DataError, match=r"^openml:61: expected the data of the first download .* Delete that file"
-    ):
+    said = r"^openml:61: expected the data of the first download .* Delete that file"
+    with pytest.raises(DataError, match=said):
         open_problem(own, folder)
     (folder / "openml" / "61.sha256").unlink()
     assert open_problem(own, folder)[0].sha256 != first.sha256
 
 
 def test_nothing_is_downloaded_for_a_plan_alone(server, tmp_path):
-    with pytest.raises(
-        DataError,
-        match=r"^openml:61: expected its files in the data folder, got none\. Run `pppca data",
-    ):
+    said = r"^openml:61: expected its files in the data folder, got none\. Run `pppca data"
+    with pytest.raises(DataError, match=said):
         open_problem(OwnData("openml", NUMBER), tmp_path / "data", only_local=True)
     assert server.asked == []
     assert not (tmp_path / "data").exists()
@@ -149,10 +146,8 @@ def test_nothing_is_downloaded_for_a_plan_alone(server, tmp_path):
 
 def test_a_failing_server_and_an_unknown_number_are_refused(server, tmp_path, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _: None)  # between the attempts of scikit-learn
-    with pytest.raises(
-        DataError,
-        match=r"^openml:9: expected a data set of www\.openml\.org, got [^\n]*\. Check the num",
-    ):
+    said = r"^openml:9: expected a data set of www\.openml\.org, got [^\n]*\. Check the num"
+    with pytest.raises(DataError, match=said):
         open_problem(OwnData("openml", "9"), tmp_path / "data")
     server.is_down = True
     with (

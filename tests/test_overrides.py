@@ -53,16 +53,13 @@ def taken(path: Path, *only: str) -> set[tuple[object, ...]]:
 
 class TestRunFilter:
     def test_different_keys_hold_together_and_values_of_a_key_are_alternatives(self, path):
-        assert taken(path, "method=dgha,tau=15", "problem=iris") == {
-            ("iris", "dgha", 15.0, n) for n in range(2)
-        }
+        expected = {("iris", "dgha", 15.0, n) for n in range(2)}
+        assert taken(path, "method=dgha,tau=15", "problem=iris") == expected
         assert (
             taken(path, "tau=5,15") == taken(path, "tau=5", "tau=15") == taken(path, "method=dgha")
         )
-        assert {method for _, method, *_ in taken(path, "method=gha", "method=dgha")} == {
-            "gha",
-            "dgha",
-        }
+        expected = {"gha", "dgha"}
+        assert {method for _, method, *_ in taken(path, "method=gha", "method=dgha")} == expected
 
     def test_settings_of_the_classifier_count_and_lists_are_values(self, path):
         assert {
@@ -92,9 +89,8 @@ class TestRunFilter:
         path.write_text(
             CONFIG.replace("[iris, wine]", f"[{{csv: {name!r}, target: target}}, iris]")
         )
-        assert {problem for problem, *_ in taken(path, f"tau=5,problem='{name}',method=dgha")} == {
-            name
-        }
+        found = {problem for problem, *_ in taken(path, f"tau=5,problem='{name}',method=dgha")}
+        assert found == {name}
         if "," not in name:
             assert {problem for problem, *_ in taken(path, f"problem={name}")} == {name}
 
@@ -112,18 +108,16 @@ class TestRunFilter:
         assert {spec.cell.method for spec in filtered.left_out} == {"dgha"}
         assert len(filtered.specs) == 4
         assert len(filtered.all_repeats) == N_RUNS
-        assert {spec.key for spec in (*filtered.specs, *filtered.left_out)} == {
-            spec.key for spec in filtered.all_repeats
-        }
+        expected = {spec.key for spec in filtered.all_repeats}
+        assert {spec.key for spec in (*filtered.specs, *filtered.left_out)} == expected
 
     def test_a_config_without_matching_runs_has_no_plan(self, path, tmp_path):
         other = tmp_path / "other.yaml"
         other.write_text(
             CONFIG.replace("name: small", "name: other").replace("[iris, wine]", "[wine]")
         )
-        assert [one.name for one in read_request([path, other], only=["problem=iris"]).plans] == [
-            "small"
-        ]
+        found = [one.name for one in read_request([path, other], only=["problem=iris"]).plans]
+        assert found == ["small"]
 
     def test_data_that_no_selected_run_needs_are_not_loaded(self, path, monkeypatch):
         path.write_text(CONFIG.replace("[iris, wine]", "[iris, cancer1, card1]"))
@@ -183,12 +177,8 @@ class TestSet:
         changes = {"label": text, "year": "2020", "free": "2020", "n": "7"}
         options = [f"{name}:T.parameters.{key}={value}" for key, value in changes.items()]
         settings = plan(path, *options).specs[0].cell.settings
-        assert {key: settings[key] for key in changes} == {
-            "label": text,
-            "year": "2020",
-            "free": 2020,
-            "n": 7,
-        }
+        expected = {"label": text, "year": "2020", "free": 2020, "n": 7}
+        assert {key: settings[key] for key in changes} == expected
         with pytest.raises(ConfigError, match=r"small\.yaml:6: tau: expected [^\n]*$"):
             plan(path, *options, "tau=0")
         assert plan(path, f"{name}:T.parameters.label=no").specs[0].cell.settings["label"] == "no"

@@ -156,9 +156,8 @@ def test_splits_differ_folds_test_each_row_once_and_both_are_reproducible():
             np.sort(np.concatenate([part for _, part, _ in deals])), np.arange(150)
         )
     assert sorted(folds[0][2]) != sorted(folds[5][2])
-    assert [list(part) for part in folds[3]] == [
-        list(part) for part in split_at_random(rule, y, 3, stratified=True)
-    ]
+    expected = [list(part) for part in split_at_random(rule, y, 3, stratified=True)]
+    assert [list(part) for part in folds[3]] == expected
 
 
 def test_the_digest_depends_on_content_and_settings_not_on_the_file_format(tmp_path):
@@ -207,9 +206,8 @@ def test_a_worker_loads_the_split_of_a_repeat_and_refuses_other_data(tmp_path):
     write(2)
     source, _ = open_problem(own)
     write(3)
-    with pytest.raises(
-        DataError, match=r"t\.csv: expected the data that the runs were planned for"
-    ):
+    said = r"t\.csv: expected the data that the runs were planned for"
+    with pytest.raises(DataError, match=said):
         load_source(source)
 
 
@@ -251,9 +249,8 @@ def test_typed_dates_are_refused_unless_dropped(tmp_path):
     )
     frame.to_parquet(tmp_path / "own.parquet")
     own = OwnData("parquet", str(tmp_path / "own.parquet"), ("y",))
-    with pytest.raises(
-        DataError, match=r"expected numbers or text, got dates \(typed\).* `drop: \[when\]`"
-    ):
+    said = r"expected numbers or text, got dates \(typed\).* `drop: \[when\]`"
+    with pytest.raises(DataError, match=said):
         DataSet(own)
     assert open_problem(replace(own, drop=("when",)))[1].feature_names == ("x",)
 
@@ -297,11 +294,8 @@ def test_a_column_without_a_value_in_the_training_rows_becomes_0(tmp_path):
 def test_a_proben1_family_has_all_examples_of_its_permutations():
     own = OwnData("proben1", "cancer", rule=SplitRule(folds=10))
     data = DataSet(own)
-    assert (own.label, data.table.frame.to_numpy().shape, data.classes) == (
-        "proben1:cancer",
-        (699, 10),
-        ("0", "1"),
-    )
+    expected = ("proben1:cancer", (699, 10), ("0", "1"))
+    assert (own.label, data.table.frame.to_numpy().shape, data.classes) == expected
     for name in ("cancer1", "cancer2", "cancer3"):
         problem = load_problem(name)
         X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])

@@ -82,9 +82,8 @@ def test_a_sentence_leaves_out_the_pairs_with_a_setting_without_features():
     without = runs("majority_class", high, ABSENT, size=0.0)
     alone = compared(runs("dgha", low), without)
     assert len(alone.comparisons) == 1
-    assert pairs_sentence(alone) == (
-        "own: no two settings with features at equal τ or dimensionality."
-    )
+    expected = "own: no two settings with features at equal τ or dimensionality."
+    assert pairs_sentence(alone) == expected
     found = compared(runs("dgha", low), runs("pca", low), without)
     assert pairs_sentence(found) == (
         "own: error from 1.45 to 1.45 % with 3.0 to 3.0 features; 0 of 1 pairs of settings differ significantly, 1 of"
@@ -125,12 +124,10 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
     assert at[ours[1], theirs[0]] == ("dimensionality",), "4.2 is nearer to 4.0 than to 4.6"
     assert at[ours[1], theirs[1]] == ("tau",)
     assert at[ours[2], theirs[2]] == ("tau", "dimensionality"), "29 of 30 features are within 5 %"
-    assert {pair for pair in at if "all features" in pair} == {
-        (name, "all features") for name in ours + theirs
-    }
-    assert [pair for pair in at if "LDA, n_components = 2" in pair] == [
-        (ours[0], "LDA, n_components = 2")
-    ]
+    expected = {(name, "all features") for name in ours + theirs}
+    assert {pair for pair in at if "all features" in pair} == expected
+    expected = [(ours[0], "LDA, n_components = 2")]
+    assert [pair for pair in at if "LDA, n_components = 2" in pair] == expected
     assert len(at) == 4 + 6 + 1
 
 
@@ -183,24 +180,19 @@ def test_every_score_has_a_difference_that_matters(quantity, matters):
 
 
 def test_too_few_settings_and_too_many_pairs_are_errors():
-    with pytest.raises(
-        StoreError,
-        match="own: expected at least two methods, or settings of a method, with two repeats",
-    ):
+    said = "own: expected at least two methods, or settings of a method, with two repeats"
+    with pytest.raises(StoreError, match=said):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
-    with pytest.raises(
-        StoreError, match=r"two splits or more that have log_loss, got 0\. Set `predict"
-    ):
+    said = r"two splits or more that have log_loss, got 0\. Set `predict"
+    with pytest.raises(StoreError, match=said):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0]), n_splits=2, quantity="log_loss")
     with pytest.raises(StoreError, match="own: expected all runs on the data that were run last"):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0], data="b"))
-    with pytest.raises(
-        StoreError, match="own: expected at most 500 pairs to compare, got 561 of 34 settings"
-    ):
+    said = "own: expected at most 500 pairs to compare, got 561 of 34 settings"
+    with pytest.raises(StoreError, match=said):
         compared(*(runs("dgha", [1.0, 2.0], size=n, n_epochs=n) for n in range(34)))
-    with pytest.raises(
-        UnknownNameError, match="no problem 'mine' in these results: expected one of own"
-    ):
+    said = "no problem 'mine' in these results: expected one of own"
+    with pytest.raises(UnknownNameError, match=said):
         compare_pairs(runs_by_cell(runs("dgha", [1.0])), {}, "mine")
 
 
@@ -236,7 +228,5 @@ def test_rank_compares_methods_on_the_only_or_the_named_problem(tmp_path):
     assert "n_test / n_train = 0.50" in shown("one").output
     assert "DGHA, τ = 10 − PCA, τ = 10" in shown("one").output
     assert "No two settings." in shown("--within", "own", "--only", "method=pca").output
-    assert (
-        "is not one of 'test_error_percent', 'test_squared_error_percent', 'accuracy_percent'"
-        in shown("--quantity", "accuracy").output
-    )
+    said = "is not one of 'test_error_percent', 'test_squared_error_percent', 'accuracy_percent'"
+    assert said in shown("--quantity", "accuracy").output

@@ -79,18 +79,13 @@ def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
 
 
 def test_an_estimator_is_checked_by_annotations_and_its_own_rules():
-    assert check_parameters(Estimator(np.int64(2), high=3)) == {
-        "low": 2,
-        "high": 3,
-        "anything": None,
-    }
-    with pytest.raises(
-        ParameterError, match=r"^low in Estimator: expected an integer from 1 to 1000000, got 0\.$"
-    ):
+    expected = {"low": 2, "high": 3, "anything": None}
+    assert check_parameters(Estimator(np.int64(2), high=3)) == expected
+    said = r"^low in Estimator: expected an integer from 1 to 1000000, got 0\.$"
+    with pytest.raises(ParameterError, match=said):
         check_parameters(Estimator(0))
-    with pytest.raises(
-        ParameterError, match=r"^low in Estimator: expected at most high \(2\), got 3\.$"
-    ):
+    said = r"^low in Estimator: expected at most high \(2\), got 3\.$"
+    with pytest.raises(ParameterError, match=said):
         check_parameters(Estimator(3, high=2))
 
 
@@ -116,9 +111,8 @@ CHECKED = [*(one for one in ESTIMATORS if one is not SPEEDUP), RpropMLPRegressor
 
 @pytest.mark.parametrize("estimator", CHECKED, ids=lambda one: one.__name__)
 def test_every_default_is_admissible_and_agrees_with_the_others(estimator):
-    assert check_parameters(estimator()) == {
-        name: one.default for name, one in parameters_of(estimator).items()
-    }
+    expected = {name: one.default for name, one in parameters_of(estimator).items()}
+    assert check_parameters(estimator()) == expected
 
 
 STATED = [(one, name) for one in CHECKED for name in parameters_of(one) if name not in UNSTATED]
@@ -127,17 +121,15 @@ STATED = [(one, name) for one in CHECKED for name in parameters_of(one) if name 
 @pytest.mark.parametrize(("estimator", "name"), STATED)
 def test_fit_checks_every_parameter(estimator, name):
     names = "|".join(one.__name__ for one in estimator.__mro__)  # a counterpart fits its base class
-    with pytest.raises(
-        ParameterError, match=rf"^{name} in ({names}): expected .*, got <object object"
-    ):
+    said = rf"^{name} in ({names}): expected .*, got <object object"
+    with pytest.raises(ParameterError, match=said):
         estimator(**{name: object()}).fit(np.eye(4), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("estimator", [GHA, DGHA])
 def test_partial_fit_checks_the_parameters(estimator):
-    with pytest.raises(
-        ParameterError, match=r"^n_epochs in \w+: expected an integer from 1 to 1000000, got 0\.$"
-    ):
+    said = r"^n_epochs in \w+: expected an integer from 1 to 1000000, got 0\.$"
+    with pytest.raises(ParameterError, match=said):
         estimator(n_epochs=0).partial_fit(np.eye(4))
 
 

@@ -131,9 +131,8 @@ def test_keys_and_seeds_do_not_depend_on_the_name_and_the_order_in_a_config():
     turned = config(
         name="b", problems=["iris", "cancer1"], tau=[10, 5], methods=[NE_PPCA, DGHA, GHA]
     )
-    assert {spec.key: spec.seed for spec in expanded(turned)} == {
-        spec.key: spec.seed for spec in expanded(config())
-    }
+    expected = {spec.key: spec.seed for spec in expanded(config())}
+    assert {spec.key: spec.seed for spec in expanded(turned)} == expected
 
 
 def test_more_repeats_add_runs_and_change_none():
@@ -312,12 +311,10 @@ def test_parameters_are_complete_and_sorted_by_name():
     given = dict(spec.cell.parameters)
     assert (given["tournament_size"], given["population_size"], given["tau"]) == (2, 13, 5.0)
     assert {"method", "classifier"}.isdisjoint(names)
-    assert [name for name, _ in spec.cell.classifier] == sorted(
-        name for name, _ in spec.cell.classifier
-    )
-    assert spec.cell.settings == given | {
-        f"classifier.{name}": value for name, value in spec.cell.classifier
-    }
+    found = [name for name, _ in spec.cell.classifier]
+    assert found == sorted(name for name, _ in spec.cell.classifier)
+    found = spec.cell.settings
+    assert found == given | {f"classifier.{name}": value for name, value in spec.cell.classifier}
 
 
 def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):

@@ -52,9 +52,8 @@ class TestStored:
         assert planned(method="pca", n_components=2, portrait=False)[0].key == plain.key
         one, two = (run_group([spec], [iris])[0] for spec in (plain, drawn))
         exact = {name for name in one.values if "time" not in name}
-        assert {name: one.values[name] for name in exact} == {
-            name: two.values[name] for name in exact
-        }
+        expected = {name: two.values[name] for name in exact}
+        assert {name: one.values[name] for name in exact} == expected
         assert dict(one.history) == {}
 
 
@@ -87,9 +86,8 @@ class TestPanels:
         )
         panels = portrait_panels("images", {"1 component": few, "3 components": many})
         assert {panel.kind for panel in panels} == {"images"}
-        assert [panel.title.split(":")[0] for panel in panels] == [
-            *("inputs", "1 component", "3 components", "components 1 to 2")
-        ]
+        expected = [*("inputs", "1 component", "3 components", "components 1 to 2")]
+        assert [panel.title.split(":")[0] for panel in panels] == expected
         places = [
             [n, *divmod(place, 2), inputs[sample, place]]
             for n, sample in enumerate((0, 2))

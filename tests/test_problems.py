@@ -153,9 +153,8 @@ class TestSearch:
         monkeypatch.delenv("XDG_CACHE_HOME")
         assert download_folders() == [places["environment"]]
         monkeypatch.delenv("PPPCA_DATA")
-        with pytest.raises(
-            DataError, match=r"because there is no home folder\. Give a folder with --data DIR\.$"
-        ):
+        said = r"because there is no home folder\. Give a folder with --data DIR\.$"
+        with pytest.raises(DataError, match=said):
             download_folders()
 
     def test_a_tilde_is_the_home_folder(self, monkeypatch, tmp_path):
@@ -182,22 +181,16 @@ class TestArchives:
 
     def test_export_writes_the_named_files_and_replaces_old_ones(self, tmp_path):
         put(tmp_path, "glass2", "old")
-        assert export_files(["glass2", "iris", "cancer1"], tmp_path / "new" / "er") == [
-            tmp_path / "new" / "er" / "glass2.dt",
-            tmp_path / "new" / "er" / "cancer1.dt",
-        ]
+        expected = [tmp_path / "new" / "er" / "glass2.dt", tmp_path / "new" / "er" / "cancer1.dt"]
+        assert export_files(["glass2", "iris", "cancer1"], tmp_path / "new" / "er") == expected
         export_files(["glass2"], tmp_path)
-        assert (
-            hashlib.sha256((tmp_path / "glass2.dt").read_bytes()).hexdigest()
-            == problem_info("glass2").sha256
-        )
+        found = hashlib.sha256((tmp_path / "glass2.dt").read_bytes()).hexdigest()
+        assert found == problem_info("glass2").sha256
 
     def test_a_folder_that_is_not_writable_is_refused(self, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(
-            DataError,
-            match=rf"^{tmp_path}/file: expected a writable folder, got File exists\. Give",
-        ):
+        said = rf"^{tmp_path}/file: expected a writable folder, got File exists\. Give"
+        with pytest.raises(DataError, match=said):
             export_files(["glass2"], tmp_path / "file")
 
     @pytest.mark.usefixtures("places", "archives")
@@ -234,9 +227,8 @@ class TestArchives:
         path.write_bytes(
             lzma.compress(lzma.decompress(path.read_bytes()).replace(b"0.281387", b"0.281388"))
         )
-        with pytest.raises(
-            DataError, match=r"expected SHA-256 [0-9a-f]{64}, got [0-9a-f]{64}\. The archive is"
-        ):
+        said = r"expected SHA-256 [0-9a-f]{64}, got [0-9a-f]{64}\. The archive is"
+        with pytest.raises(DataError, match=said):
             load_problem("glass1")
 
 
@@ -259,10 +251,8 @@ class TestLoad:
         text = (proben1_dir / "glass1.dt").read_text()
         put(places["environment"], "glass1", text.replace("0.281387", "0.281388", 1))
         expected = f"expected SHA-256 {problem_info('glass1').sha256}"
-        with pytest.raises(
-            DataError,
-            match=rf"^glass1\.dt in {places['environment']}: {expected}, got [0-9a-f]{{64}}\. The",
-        ):
+        said = rf"^glass1\.dt in {places['environment']}: {expected}, got [0-9a-f]{{64}}\. The"
+        with pytest.raises(DataError, match=said):
             load_problem("glass1")
 
 
@@ -273,11 +263,8 @@ class TestSources:
 
     def test_a_known_problem_is_opened_with_its_digest_and_family(self):
         source, problem = open_problem("iris", Path("somewhere"))
-        assert (source.name, source.data_dir, source.sha256) == (
-            "iris",
-            Path("somewhere").absolute(),
-            problem.sha256,
-        )
+        expected = ("iris", Path("somewhere").absolute(), problem.sha256)
+        assert (source.name, source.data_dir, source.sha256) == expected
         assert (source.is_own, source.family) == (False, "iris")
 
     def test_permutations_of_a_problem_are_one_family(self):

@@ -75,11 +75,8 @@ class TestAccepted:
         np.testing.assert_array_equal(problem.X_train, [[0.25, 1], [-1, 0.5], [0, 0]])
         np.testing.assert_array_equal(problem.X_validation, [[0.125, 1.05]])
         np.testing.assert_array_equal(problem.X_test, [[0.01, 0], [0.75, 1]])
-        assert [
-            problem.y_train.tolist(),
-            problem.y_validation.tolist(),
-            problem.y_test.tolist(),
-        ] == [[0, 1, 2], [0], [2, 1]]
+        found = [problem.y_train.tolist(), problem.y_validation.tolist(), problem.y_test.tolist()]
+        assert found == [[0, 1, 2], [0], [2, 1]]
         assert (problem.name, problem.task, problem.n_classes) == ("own", "classification", 3)
         assert (problem.n_features, problem.n_outputs) == (2, 3)
         assert problem.sha256 == hashlib.sha256(CLASSES.encode()).hexdigest()
@@ -125,10 +122,8 @@ class TestAccepted:
                 assert not array.flags.writeable
 
     def test_windows_line_ends_change_no_value(self, tmp_path):
-        unix, windows = (
-            write(tmp_path, CLASSES),
-            write(tmp_path, CLASSES.replace("\n", "\r\n"), "w.dt"),
-        )
+        unix = write(tmp_path, CLASSES)
+        windows = write(tmp_path, CLASSES.replace("\n", "\r\n"), "w.dt")
         np.testing.assert_array_equal(read_dt(windows).X_train, read_dt(unix).X_train)
 
     def test_every_printed_number_is_rounded_as_python_does(self, tmp_path):
@@ -150,9 +145,8 @@ class TestRefused:
         assert error_of(tmp_path, content).startswith("own.dt, line 1: expected 'bool_in=<count>'")
 
     def test_an_unreadable_file_is_refused(self, tmp_path):
-        with pytest.raises(
-            DataError, match=r"^none\.dt: expected a readable file, got No such file"
-        ):
+        said = r"^none\.dt: expected a readable file, got No such file"
+        with pytest.raises(DataError, match=said):
             read_dt(tmp_path / "none.dt")
         with pytest.raises(DataError, match=r"expected a readable file, got Is a directory"):
             read_dt(tmp_path)

@@ -172,10 +172,8 @@ def test_two_methods_and_methods_that_never_differ_have_no_friedman_test(errors)
     "errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}]
 )
 def test_too_little_to_rank_is_an_error(errors):
-    with pytest.raises(
-        StoreError,
-        match=r"ranking: expected at least two methods, or settings of a method, run on the same",
-    ):
+    said = r"ranking: expected at least two methods, or settings of a method, run on the same"
+    with pytest.raises(StoreError, match=said):
         ranked(errors)
 
 

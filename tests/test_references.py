@@ -433,19 +433,14 @@ class TestReading:
         reference = read_reference(written(tmp_path / "paper"))
         assert (reference.name, reference.configs, reference.figures) == ("paper", (), ())
         (layout,) = reference.layouts
-        assert [line.key for line in (*layout.rows, *layout.columns)] == [
-            "iris",
-            "wine",
-            "PCA",
-            "theirs",
-        ]
+        expected = ["iris", "wine", "PCA", "theirs"]
+        assert [line.key for line in (*layout.rows, *layout.columns)] == expected
         assert layout.selector(layout.rows[0], layout.columns[0]) == Selector("iris", "pca")
         assert layout.selector(layout.rows[0], layout.columns[1]) is None, (
             "a system that is only cited"
         )
-        assert reference.published("A1", "iris", "PCA") == {
-            "test_error_percent": Number("4.67", 1.2)
-        }
+        expected = {"test_error_percent": Number("4.67", 1.2)}
+        assert reference.published("A1", "iris", "PCA") == expected
         assert reference.published("A1", "wine", "PCA") == {}
 
     def test_lists_become_tuples_as_settings_have_them(self, tmp_path):
@@ -463,9 +458,8 @@ class TestReading:
         (found,) = read_reference(written(tmp_path, MINIMAL | {"figures": [figure]})).figures
         assert list(found.panels) == ["100 %", "50 %"]
         assert list(found.panels["50 %"]) == ["iris", "wine"]
-        assert found.panels["50 %"]["wine"] == Selector(
-            "wine", "dgha", (("data_fraction", 50), ("tau", 10))
-        )
+        got = found.panels["50 %"]["wine"]
+        assert got == Selector("wine", "dgha", (("data_fraction", 50), ("tau", 10)))
 
     def test_a_byte_order_mark_and_empty_lines_are_accepted(self, tmp_path):
         numbers = b"\xef\xbb\xbf" + NUMBERS.replace("\n", "\r\n\r\n").encode()

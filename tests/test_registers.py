@@ -69,9 +69,8 @@ def test_registers_match_numbas_target(settings, registers, tmp_path):
 
 @pytest.mark.parametrize("settings", [AVX2, GENERIC], ids=["avx2", "generic"])
 def test_results_do_not_depend_on_the_registers(settings, tmp_path):
-    assert run("from test_registers import digits; print(digits())", settings, tmp_path) == [
-        digits()
-    ]
+    expected = [digits()]
+    assert run("from test_registers import digits; print(digits())", settings, tmp_path) == expected
 
 
 def test_kernels_for_avx2_use_no_wider_register(tmp_path):

@@ -41,9 +41,8 @@ def test_names_and_titles_of_entries_are_unique():
         == len(ENTRIES)
     )
     assert {name: entry.name for name, entry in METHODS.items()} == {name: name for name in METHODS}
-    assert {rule: entry.name for rule, entry in CLASSIFIERS.items()} == {
-        rule: rule for rule in CLASSIFIERS
-    }
+    expected = {rule: rule for rule in CLASSIFIERS}
+    assert {rule: entry.name for rule, entry in CLASSIFIERS.items()} == expected
 
 
 @pytest.mark.parametrize("entry", METHODS.values(), ids=lambda entry: entry.name)
@@ -230,18 +229,16 @@ def methods_of(**section: object):
 def test_a_parameter_without_a_default_has_to_be_given():
     (method,) = methods_of(rate=0.5)
     assert method.grid == {"rate": (0.5,), "hidden": ((3,),), "n_steps": (7,), "unstated": (None,)}
-    with pytest.raises(
-        ConfigError, match=r"^a\.yaml:\d+: methods\[0\]\.rate: expected a value, got none\."
-    ):
+    said = r"^a\.yaml:\d+: methods\[0\]\.rate: expected a value, got none\."
+    with pytest.raises(ConfigError, match=said):
         methods_of()
 
 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("value", [{"a": 1}, [{"a": 1}], [[[1, 2]]]])
 def test_a_parameter_without_annotation_takes_storable_values_only(value):
-    with pytest.raises(
-        ConfigError, match=r"unstated.*: expected a number, text, true, false, null or a list, got "
-    ):
+    said = r"unstated.*: expected a number, text, true, false, null or a list, got "
+    with pytest.raises(ConfigError, match=said):
         methods_of(rate=1, unstated=value)
 
 

@@ -65,9 +65,8 @@ def test_without_validation_data_a_share_is_held_out():
     X, y, _, _ = approximation(1, n_samples=90)
     network = RpropMLPRegressor((4,), random_state=0).fit(X, y)
     assert network.score(X, y) > 0.8
-    assert network.measures_["connection_traversals"] == 21 * (
-        network.n_epochs_ * (2 * 60 + 1) + 30 * len(network.validation_curve_)
-    )
+    found = network.measures_["connection_traversals"]
+    assert found == 21 * (network.n_epochs_ * (2 * 60 + 1) + 30 * len(network.validation_curve_))
 
 
 @pytest.mark.parametrize(
@@ -85,9 +84,8 @@ def test_validation_targets_of_another_width_are_refused(n_outputs, of_validatio
 
 
 def test_classes_are_refused():
-    with pytest.raises(
-        ValueError, match=r"classes of RpropMLPRegressor\(\): expected None, .* got \[0, 1\]"
-    ):
+    said = r"classes of RpropMLPRegressor\(\): expected None, .* got \[0, 1\]"
+    with pytest.raises(ValueError, match=said):
         fit_together([RpropMLPRegressor()], [approximation(1)], classes=[0, 1])
 
 

@@ -47,9 +47,8 @@ def usual(entry) -> tuple:
 def test_a_card_has_the_points_in_order_and_shared_facts_once():
     text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
     lines = [line for line in text.splitlines() if line[:1].isdigit()]
-    assert [line.partition(".** ")[0] for line in lines] == [
-        f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)
-    ]
+    expected = [f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)]
+    assert [line.partition(".** ")[0] for line in lines] == expected
     assert text.count("The initial weights are drawn uniformly from -0.1 to 0.1.") == 1
     assert len(text.splitlines()) < 60
 
@@ -61,10 +60,10 @@ def test_a_search_is_two_groups_not_a_list_of_all_its_networks():
     assert groups[0].varied == {"classifier.hidden": TOPOLOGIES}
     text = card_of("s", runs)
     assert "classifier.hidden = 2, 4, 8, 16, 24, 32, 2+2, 4+2, 4+4, 8+4, 8+8 and 16+8." in text
-    assert (
+    said = (
         "2 runs of each setting on each problem in A. 1 run of each setting on each problem in B."
-        in text
     )
+    assert said in text
 
 
 def test_settings_are_split_into_grids():
@@ -100,9 +99,8 @@ def test_failed_and_missing_runs_are_counted():
     (spec, _), *others = network_runs("proben1_pivot", ["cancer1"], 5)
     late = [(spec, RunResult(spec.key, "failed", "why")), (others[0][0], None), *others[1:]]
     text = card_of("proben1_pivot", late)
-    assert (
-        "1 of 5 runs failed and are left out of the results. 1 of 5 runs are not done yet." in text
-    )
+    said = "1 of 5 runs failed and are left out of the results. 1 of 5 runs are not done yet."
+    assert said in text
     assert "none is left out" not in text
 
 
@@ -114,10 +112,10 @@ def test_splits_of_the_repeats_and_a_network_by_the_rule_of_size_are_described(m
     facts = replace(FACTS["cancer1"], name="own.csv", n_outputs=10, n_splits=5)
     monkeypatch.setitem(KNOWN, "own.csv", facts)
     text = card_of("proben1_pivot", runs + own)
-    assert (
+    said = (
         "The examples of own.csv are split in 5 ways into a training, a validation and a test set"
-        in text
     )
+    assert said in text
     assert "Each other problem's examples are split once" in text
     assert "own.csv: user-defined data." in text
     (row,) = (line for line in text.splitlines() if line.startswith("| own.csv"))
@@ -214,12 +212,8 @@ def test_rules_that_are_off_have_a_sentence():
 
 
 def test_words_are_listed_as_in_a_sentence():
-    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
-        "",
-        "a",
-        "a and b",
-        "a, b and c",
-    ]
+    expected = ["", "a", "a and b", "a, b and c"]
+    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == expected
 
 
 @pytest.mark.usefixtures("isolated_folders")

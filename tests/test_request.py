@@ -54,9 +54,8 @@ def test_a_plan_holds_the_config_and_its_runs(tmp_path):
     assert plan.all_repeats == plan.specs
     ((name, digest),) = request.problems
     assert (name, digest) == ("iris", load_problem("iris").sha256)
-    assert {
-        (spec.cell.problem, spec.cell.data_sha256) for spec in request.specs
-    } == request.problems.keys()
+    found = {(spec.cell.problem, spec.cell.data_sha256) for spec in request.specs}
+    assert found == request.problems.keys()
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="a file system of open files")
@@ -139,9 +138,8 @@ def test_files_of_the_same_name_in_two_configs_share_their_runs_if_they_have_the
     request, digests = read_request(paths), [load_problem(str(file)).sha256 for file in files]
     assert list(request.problems) == [("own.dt", digest) for digest in digests[:n_files]]
     assert len(request.specs) == n_files * N_RUNS
-    assert [{spec.cell.data_sha256 for spec in plan.specs} for plan in request.plans] == [
-        {one} for one in digests
-    ]
+    expected = [{one} for one in digests]
+    assert [{spec.cell.data_sha256 for spec in plan.specs} for plan in request.plans] == expected
 
 
 def test_two_configs_of_the_same_name_are_refused(tmp_path):

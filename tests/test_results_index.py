@@ -50,10 +50,8 @@ def test_what_was_not_run_is_named(tmp_path):
         "F4. Change of averaged dimensionality (DGHA, 100 % of the data, τ = 10): all of it",
     ]
     # Of 8 × 4 cells one is published as N/A, and one has several settings.
-    assert [line.partition(": ")[2][:13] for line in lines if line.startswith("T2.")] == [
-        "30 of 31 cell",
-        "1 of 31 cells",
-    ]
+    expected = ["30 of 31 cell", "1 of 31 cells"]
+    assert [line.partition(": ")[2][:13] for line in lines if line.startswith("T2.")] == expected
 
 
 def test_the_published_index_is_short_and_its_headline_is_in_the_readme():
@@ -84,9 +82,8 @@ def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
         "B: 1 of 1 published numbers are reproduced (100 %).",
     ]
     third = others[-1]._replace(row="e", source="C")
-    assert headline([others[-1], third], Answers()) == [
-        "All published numbers are reproduced: B (1 numbers) and C (1 numbers)."
-    ]
+    expected = ["All published numbers are reproduced: B (1 numbers) and C (1 numbers)."]
+    assert headline([others[-1], third], Answers()) == expected
     assert headline([], Answers()) == []
 
 
@@ -97,6 +94,5 @@ def test_the_nearness_of_a_source_is_beside_that_of_right_and_wrong_programs():
     others = [one._replace(row="c", verdict="differs"), one._replace(row="d", n=0)]
     record = {"source": "A", "n": 2, "reproduced": 100.0, "ours": 1}
     shares = [record | {"program": RIGHT}, record | {"program": "exact PCA", "reproduced": 50.0}]
-    assert sources_document([one, *others], shares).rows == [
-        ["A", "1 of 2 (50 %)", "100 % (ours of these: 50 %)", "exact PCA 50 %", "1"]
-    ]
+    expected = [["A", "1 of 2 (50 %)", "100 % (ours of these: 50 %)", "exact PCA 50 %", "1"]]
+    assert sources_document([one, *others], shares).rows == expected

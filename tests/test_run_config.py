@@ -104,9 +104,8 @@ def test_invalid_data_are_refused(tmp_path, given, said):
 
 def test_given_data_are_among_the_problems_of_a_document_of_plain_values(tmp_path):
     others = DOCUMENT | {"repeats": 1, "splits": 1, "problems": ["iris"]}
-    with pytest.raises(
-        ConfigError, match="config: expected 'own' among the problems of the config"
-    ):
+    said = "config: expected 'own' among the problems of the config"
+    with pytest.raises(ConfigError, match=said):
         pppca_bench.run(others, {"own": ONE}, results=tmp_path)
     others["problems"] = [{"csv": Path("own.csv")}]
     with pytest.raises(ConfigError, match="expected plain values of YAML"):
@@ -169,9 +168,8 @@ def consoles(text: str) -> list[tuple[list[str], str]]:
 def test_the_commands_of_the_worked_example_say_what_the_document_says():
     text = EXAMPLE.read_text(encoding="utf-8")
     folder = EXAMPLE.parent / "examples" / "own_data"
-    assert text.split("```yaml\n")[1].split("```")[0] == (folder / "own.yaml").read_text(
-        encoding="utf-8"
-    )
+    found = text.split("```yaml\n")[1].split("```")[0]
+    assert found == (folder / "own.yaml").read_text(encoding="utf-8")
     table = EXAMPLE.parents[1] / "data" / "uci" / "page_blocks.csv.xz"
     for path in (folder / "own.yaml", table):
         Path(path.name).write_bytes(path.read_bytes())

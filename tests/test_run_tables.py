@@ -79,10 +79,8 @@ class TestRun:
             f"{name}: 2 tables in pppca-results/by_config/{name}\n" for name in "abcd"
         )
         printed = run(*configs[:2]).stdout
-        assert [line for line in printed.splitlines() if line.startswith("Tables")] == [
-            "Tables of a",
-            "Tables of b",
-        ]
+        expected = ["Tables of a", "Tables of b"]
+        assert [line for line in printed.splitlines() if line.startswith("Tables")] == expected
 
     def test_unwritable_tables_are_an_error_after_the_runs(self, config):
         Path("pppca-results").mkdir()
@@ -130,10 +128,8 @@ class TestPartOfAConfig:
         before = table_of(run(config))
         changed = run(config, "--set", "dgha.n_epochs=6", "--only", "method=dgha")
         assert changed.exit_code == 0, changed.stderr
-        assert [line.split()[0] for line in pppca("list").stdout.splitlines()[2:]] == [
-            "small",
-            "small+dgha.n_epochs=6",
-        ]
+        expected = ["small", "small+dgha.n_epochs=6"]
+        assert [line.split()[0] for line in pppca("list").stdout.splitlines()[2:]] == expected
         assert pppca("tables", "small").stdout.startswith(before)
         assert pppca("tables", "small+dgha.n_epochs=6").stdout.startswith(table_of(changed))
         assert "n_epochs: 6" in pppca("list", "--text", "small+dgha.n_epochs=6").stdout
@@ -151,11 +147,8 @@ def shown(tmp_path_factory):
 class TestTables:
     def test_rows_and_columns_that_were_not_run_are_left_out_unless_asked_for(self, shown):
         ours, _, rest = shown("--table", "T1").partition("Published")
-        assert [line.split()[0] for line in ours.splitlines()[5:8]] == [
-            "cancer1",
-            "diabetes1",
-            "heart1",
-        ]
+        expected = ["cancer1", "diabetes1", "heart1"]
+        assert [line.split()[0] for line in ours.splitlines()[5:8]] == expected
         assert "–" not in ours
         assert "card1" not in ours + rest
         assert ["card1", "(51)", *"––––"] in [

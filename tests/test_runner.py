@@ -274,9 +274,8 @@ def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_sto
 def test_failing_fast_waits_for_retries_and_ends_the_workers(open_store, failing, monkeypatch):
     specs = planned(methods=METHODS[:1])
     failing(1)
-    assert run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1) == Outcome(
-        4, 0, 4, 0, None
-    )
+    found = run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1)
+    assert found == Outcome(4, 0, 4, 0, None)
     specs = planned(repeats=5)
     monkeypatch.setattr(runner, "compute", dying_workers.die_at_repeat_3)
     outcome = run(specs, open_store(specs, "b"), IRIS, workers=2, fail_fast=True)
@@ -306,13 +305,11 @@ def test_runs_with_equal_settings_are_grouped(repeats, expected):
     specs = [spec for name in "abcd" for spec in on(name, planned(repeats=repeats))]
     for data_of in (queues.same_problem, lambda _: "equal"):
         found = list(queues.groups(specs, data_of))
-        assert sorted(spec.key for group in found for spec in group) == sorted(
-            spec.key for spec in specs
-        )
+        got = sorted(spec.key for group in found for spec in group)
+        assert got == sorted(spec.key for spec in specs)
         assert all(len({(tau_of(spec), data_of(spec)) for spec in group}) == 1 for group in found)
-        assert [problems_of(group) for group in found] == expected[
-            data_of is not queues.same_problem
-        ]
+        got = [problems_of(group) for group in found]
+        assert got == expected[data_of is not queues.same_problem]
 
 
 def test_missing_data_fail_only_their_own_runs():
@@ -385,9 +382,8 @@ def test_runs_finished_by_another_process_are_not_computed(
                 )
 
     assert run(specs, store, IRIS, workers=0, progress=meanwhile) == Outcome(12, 4, 8, 0, None)
-    assert [spec for group in computed for spec in group] == [
-        spec for spec in specs if spec not in of_others
-    ]
+    expected = [spec for spec in specs if spec not in of_others]
+    assert [spec for group in computed for spec in group] == expected
     assert [spec for spec, result in runs_in(store) if result.values["n_epochs"] == 99] == of_others
 
 
@@ -406,9 +402,8 @@ def test_each_result_names_its_configs(open_store):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
     run(specs, store, IRIS, workers=0, plans=[plan_of(specs, sha256="f" * 64)])
-    assert [json.loads(result.origin)["configs"] for _, result in runs_in(store)] == [
-        {"a": "f" * 64}
-    ] * 2
+    found = [json.loads(result.origin)["configs"] for _, result in runs_in(store)]
+    assert found == [{"a": "f" * 64}] * 2
 
 
 def requested(folder: Path, **changes: object) -> Request:
@@ -435,9 +430,8 @@ def test_the_sizes_of_the_problems_are_kept(open_store):
     store = open_store(specs)
     run(specs, store, IRIS, workers=0)
     sha256 = load_problem("iris").sha256
-    assert store.problems() == {
-        "iris": ProblemFacts("iris", sha256, "classification", "iris", 4, 3, 75, 38, 37)
-    }
+    expected = {"iris": ProblemFacts("iris", sha256, "classification", "iris", 4, 3, 75, 38, 37)}
+    assert store.problems() == expected
 
 
 TIMED = {"method": "dgha_speedup", "n_epochs": 3}

@@ -46,10 +46,8 @@ def directions(outputs):
 def lost(model, X):
     """Return the share of variance that reconstructions lose."""
     scale = np.abs(X).max()
-    errors, deviations = (
-        (X - model.inverse_transform(model.transform(X))) / scale,
-        (X - X.mean(axis=0)) / scale,
-    )
+    errors = (X - model.inverse_transform(model.transform(X))) / scale
+    deviations = (X - X.mean(axis=0)) / scale
     return np.square(errors).sum() / np.square(deviations).sum()
 
 
@@ -97,8 +95,6 @@ def test_shares_of_variance_of_a_stream_sum_to_at_most_1(rule, seed, n, tail):
 @pytest.mark.parametrize("rule", STREAMING)
 def test_a_stream_refuses_samples_beyond_the_scale_of_its_first(rule):
     X = iris()[0]
-    with pytest.raises(
-        ValueError,
-        match=r"first samples, 1\.\S+e-100, got values up to 1e\+100\. Scale the features",
-    ):
+    said = r"first samples, 1\.\S+e-100, got values up to 1e\+100\. Scale the features"
+    with pytest.raises(ValueError, match=said):
         rule().partial_fit(X * 1e-100).partial_fit(X * 1e100)

@@ -53,9 +53,8 @@ class TestNames:
 
     def test_an_installation_without_configs_is_reported(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shipped, "_ROOTS", (tmp_path / "a", tmp_path / "b"))
-        with pytest.raises(
-            ConfigError, match=r"/a/configs: expected a shipped file or folder, got none\. Install"
-        ):
+        said = r"/a/configs: expected a shipped file or folder, got none\. Install"
+        with pytest.raises(ConfigError, match=said):
             find_experiment(Path("demo"))
 
     def test_a_word_too_long_for_a_file_name_is_refused(self):
@@ -76,9 +75,8 @@ class TestInit:
         edited = tmp_path / "configs" / "demo.yaml"
         edited.write_text("name: edited\n")
         (tmp_path / "configs" / "cancer1.yaml").unlink()
-        assert f"configs: 1 files written, {n_files - 1} existing files kept (--force" in printed(
-            "init"
-        )
+        expected = f"configs: 1 files written, {n_files - 1} existing files kept (--force"
+        assert expected in printed("init")
         assert edited.read_text() == "name: edited\n"
         assert f"configs: {n_files} files written." in printed("init", "--force")
         assert contents(tmp_path / "configs") == shipped

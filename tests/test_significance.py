@@ -138,10 +138,8 @@ def test_the_table_has_ours_beside_the_published_verdicts_and_counts_outliers():
     same = sheet.agreement.same
     assert (len(same), same.count(None), same.count(True)) == (42, 40, 2)
     assert sheet.agreement.target == pytest.approx(36 / 42)
-    assert (
-        "2 of 240 errors (0.8 %); of the pivot networks 0 too low and 0 too high, of the "
-        in sheet.notes[1]
-    )
+    said = "2 of 240 errors (0.8 %); of the pivot networks 0 too low and 0 too high, of the "
+    assert said in sheet.notes[1]
     assert sheet.notes[1].endswith(" networks without shortcuts 0 and 2.")
 
 

@@ -120,9 +120,8 @@ def test_both_learn_with_the_settings_that_they_share_from_the_same_seed():
 def test_unknown_parameters_and_parameters_that_do_not_agree_are_refused():
     measured = Speedup(min_components=3, max_components=2)
     for refuse in (measured.check_agreement, lambda: measured.fit(SAMPLES)):
-        with pytest.raises(
-            ParameterError, match=r"min_components.*: expected at most max_components \(2\), got 3"
-        ):
+        said = r"min_components.*: expected at most max_components \(2\), got 3"
+        with pytest.raises(ParameterError, match=said):
             refuse()
     with pytest.raises(TypeError, match="kernle"):
         Speedup(kernle="fast").fit(SAMPLES)

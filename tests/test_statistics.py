@@ -101,9 +101,8 @@ class TestCorrelation:
     @pytest.mark.parametrize("sign", [1, -1])
     def test_collinear_errors_have_correlation_one(self, sign):
         summary = correlation(VALIDATION, [9 + sign * 2 * value for value in VALIDATION])
-        assert (summary.mean, summary.low, summary.high) == pytest.approx(
-            (sign, sign, sign), abs=1e-9
-        )
+        found = (summary.mean, summary.low, summary.high)
+        assert found == pytest.approx((sign, sign, sign), abs=1e-9)
 
     @pytest.mark.parametrize(
         "errors",
@@ -130,9 +129,8 @@ def test_the_corrected_t_test_is_the_formula_of_nadeau_and_bengio():
     assert found.p == pytest.approx(2 * stats.t.sf(2.5 / math.sqrt(1.25), 3))
     half = stats.t.ppf(0.975, 3) * math.sqrt(1.25)
     assert (found.low, found.high) == pytest.approx((2.5 - half, 2.5 + half))
-    assert corrected_t(differences, 0.0).p == pytest.approx(
-        stats.ttest_1samp(differences, 0).pvalue
-    )
+    got = corrected_t(differences, 0.0).p
+    assert got == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
 
 
 def test_the_test_of_seeds_is_wilcoxons_whatever_the_rounding():
@@ -145,9 +143,8 @@ def test_the_test_of_seeds_is_wilcoxons_whatever_the_rounding():
 
 
 def test_holms_correction_is_that_of_the_paper():
-    assert holm([0.01, 0.04, 0.03, math.nan, 0.005]) == pytest.approx(
-        [0.03, 0.06, 0.06, math.nan, 0.02], nan_ok=True
-    )
+    found = holm([0.01, 0.04, 0.03, math.nan, 0.005])
+    assert found == pytest.approx([0.03, 0.06, 0.06, math.nan, 0.02], nan_ok=True)
     assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 

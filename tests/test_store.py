@@ -61,12 +61,8 @@ def keys(store: Store, *configs: str) -> list[str]:
 def test_a_new_store_makes_its_folder_and_is_empty(tmp_path):
     with Store(tmp_path / "results" / "results.sqlite") as store:
         assert store.path.is_file()
-        assert (runs_in(store), store.config_texts(), store.problems(), store.done(["key0"])) == (
-            [],
-            {},
-            {},
-            set(),
-        )
+        found = (runs_in(store), store.config_texts(), store.problems(), store.done(["key0"]))
+        assert found == ([], {}, {}, set())
 
 
 def test_runs_are_read_back_as_planned_and_recorded_to_the_last_bit(store, path):
@@ -86,9 +82,8 @@ def test_measures_of_a_method_are_read_back_under_its_names(planned):
     planned.record([RunResult("key0", "done", values=values)], "{}")
     found = runs_in(planned)[0][1].values
     assert found == values
-    assert {name: type(value) for name, value in found.items()} == {
-        name: type(one) for name, one in values.items()
-    }
+    expected = {name: type(one) for name, one in values.items()}
+    assert {name: type(value) for name, value in found.items()} == expected
 
 
 def test_neither_numbers_nor_curves_are_left_of_a_result_that_was_replaced(planned):
@@ -172,10 +167,8 @@ class TestOtherSeeds:
     def test_they_are_refused_and_nothing_is_lost(self, planned):
         planned.record([DONE[0]], "{}")
         before = runs_in(planned)
-        with pytest.raises(
-            ConfigError,
-            match=r"^dgha on iris, repeat 0: expected one seed .* of the configs a and b",
-        ):
+        said = r"^dgha on iris, repeat 0: expected one seed .* of the configs a and b"
+        with pytest.raises(ConfigError, match=said):
             planned.plan(plan_of([GHA, self.OTHER[0]], "b"))
         assert (list(planned.config_texts()), runs_in(planned)) == (["a"], before)
 
@@ -216,9 +209,8 @@ def test_runs_are_in_the_order_of_the_configs_names_and_their_plans_whenever_the
 def test_runs_of_an_unknown_config_are_refused(store, planned_names, listed):
     for name in planned_names:
         store.plan(plan_of(SPECS, name))
-    with pytest.raises(
-        StoreError, match=rf"no runs of config 'x' in \S+: expected one of {listed}\. Run it first"
-    ):
+    said = rf"no runs of config 'x' in \S+: expected one of {listed}\. Run it first"
+    with pytest.raises(StoreError, match=said):
         runs_in(store, ["x"])
 
 
@@ -256,9 +248,8 @@ def test_what_is_recorded_outlives_a_power_cut(store):
 def test_an_empty_file_is_refused_by_readers_and_initialised_by_writers(tmp_path):
     path = tmp_path / "empty.sqlite"
     path.touch()
-    with pytest.raises(
-        StoreError, match=r"expected a results database of version \d, got version 0\. Move it away"
-    ):
+    said = r"expected a results database of version \d, got version 0\. Move it away"
+    with pytest.raises(StoreError, match=said):
         Store(path, read_only=True)
     assert path.stat().st_size == 0
     with Store(path) as store:
@@ -315,10 +306,8 @@ def test_damaged_content_is_named_and_other_runs_stay_readable(planned, content)
     planned.plan(plan_of([GHA], "b"))
     planned.record([replace(DONE[0], history={"curve": np.zeros(2)})], "{}")
     planned.rows(DAMAGES[content])
-    with pytest.raises(
-        StoreError,
-        match=rf"results\.sqlite: no intact results database \({content}.*\)\. Restore it",
-    ):
+    said = rf"results\.sqlite: no intact results database \({content}.*\)\. Restore it"
+    with pytest.raises(StoreError, match=said):
         planned.check_content()
     assert runs_in(planned, ["b"]) == [(GHA, None)]
 
@@ -447,8 +436,7 @@ def test_a_database_of_another_version_is_refused_and_left_unchanged(
     with pytest.raises(StoreError) as caught:
         Store(path, read_only=read_only)
     expected = f"expected a results database of version {SCHEMA_VERSION}"
-    assert (
-        str(caught.value) == f"{path}: {expected}, got {got}, or name another folder (--results)."
-    )
+    wanted = f"{path}: {expected}, got {got}, or name another folder (--results)."
+    assert str(caught.value) == wanted
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]

@@ -48,9 +48,8 @@ def test_history_follows_the_optimality_at_powers_of_two():
     X, _ = samples(100)
     estimator = CCIPCA(n_components=3, track_optimality=True, n_samples=300, random_state=0).fit(X)
     assert estimator.history_["samples"].tolist() == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
-    assert estimator.history_["optimality"][-1] == pytest.approx(
-        optimality_of(estimator, X), rel=1e-12
-    )
+    found = estimator.history_["optimality"][-1]
+    assert found == pytest.approx(optimality_of(estimator, X), rel=1e-12)
 
 
 def test_orthogonal_samples_leave_rows_their_directions():

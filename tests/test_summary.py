@@ -35,10 +35,8 @@ def mean_error(results: Results, selector: Selector = CENTRED, configs: Names = 
 
 def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
     found = results_of(runs(1.0, 2.0, "Traceback", None)).repeats(CENTRED)
-    assert {name: (own.mean, own.n) for name, own in found.quantities.items()} == {
-        ERROR: (1.5, 2),
-        "dimensionality": (3.5, 2),
-    }
+    expected = {ERROR: (1.5, 2), "dimensionality": (3.5, 2)}
+    assert {name: (own.mean, own.n) for name, own in found.quantities.items()} == expected
     assert (found.n_planned, found.n_done, found.n_failed) == (4, 2, 1)
     assert found.values(ERROR) == {0: 1.0, 1: 2.0}
 
@@ -46,11 +44,8 @@ def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
 def test_a_cell_without_completed_runs_has_no_quantities():
     for planned, counts in ((runs("Traceback", None), (2, 1)), ([], (0, 0))):
         found = results_of(planned).repeats(CENTRED)
-        assert (found.quantities, found.settings, found.n_planned, found.n_failed) == (
-            {},
-            "",
-            *counts,
-        )
+        expected = ({}, "", *counts)
+        assert (found.quantities, found.settings, found.n_planned, found.n_failed) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,9 +91,8 @@ class TestSelection:
 
     def test_a_config_has_the_repeats_alone_that_it_asks_for(self):
         results = results_by_config({"a": self.OURS[:2], "b": self.OURS})
-        assert [
-            results.repeats(CENTRED, configs).n_planned for configs in (("a",), ("b",), ())
-        ] == [2, 3, 3]
+        found = [results.repeats(CENTRED, configs).n_planned for configs in (("a",), ("b",), ())]
+        assert found == [2, 3, 3]
         assert results.cells[cell()].configs == {"a", "b"}
 
     @pytest.mark.parametrize(

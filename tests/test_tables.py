@@ -98,10 +98,8 @@ def test_a_number_that_rounds_to_zero_has_no_sign(value, form, text):
 
 def test_a_quantity_without_repeats_is_not_missing():
     """Three repeats or less have no correlation."""
-    own, names = (
-        cell_of("cancer1", "all_features"),
-        ("validation_squared_error_percent", "test_squared_error_percent"),
-    )
+    own = cell_of("cancer1", "all_features")
+    names = ("validation_squared_error_percent", "test_squared_error_percent")
     runs = [run_of(own, repeat, **dict.fromkeys(names, repeat)) for repeat in range(3)]
     text = render(by_name(**plans_of(runs))["P8"], form="terminal")
     assert "ρ" in text
@@ -154,10 +152,8 @@ class TestVariants:
         assert all(found[table].has_runs for table in ("P8", "P10"))
 
     def test_a_single_setting_of_a_config_is_no_variant(self):
-        one, other = (
-            run("gha", tau=None, learning_rate=0.1),
-            run("gha", tau=None, learning_rate=0.2),
-        )
+        one = run("gha", tau=None, learning_rate=0.1)
+        other = run("gha", tau=None, learning_rate=0.2)
         found = by_name(mine=[one], ablation=[one, other])
         assert rows_of(found["X"]) == ["GHA, learning_rate = 0.1"]
         assert len(found["variants_ablation"].row_labels) == 2
@@ -168,12 +164,8 @@ class TestTablesOfASingleConfig:
         halves = [run("reducers:Halves", tau=None, power=power) for power in (1.0, 2.0)]
         found = by_name(own=[run("dgha", tau=10.0), run("pca", tau=10.0), *halves])
         assert found["X"].title == "Results of own"
-        assert rows_of(found["X"]) == [
-            "DGHA, 100%",
-            "PCA",
-            "Halves, power = 1",
-            "Halves, power = 2",
-        ]
+        expected = ["DGHA, 100%", "PCA", "Halves, power = 1", "Halves, power = 2"]
+        assert rows_of(found["X"]) == expected
         assert len(found["R"].row_labels) == 4
         assert "variants_own" not in found
 
@@ -205,10 +197,8 @@ class TestTablesOfASingleConfig:
         assert max(map(len, terminal.splitlines())) <= 100
         assert "Dim.    Var., %    Opt., %    Rec. error" in terminal
         assert "Opt.: optimality; Rec. error: reconstruction error." in terminal
-        assert (
-            "Optimality is the retained variance relative to exact PCA with as many features."
-            in terminal
-        )
+        said = "Optimality is the retained variance relative to exact PCA with as many features."
+        assert said in terminal
 
     def test_measures_of_a_method_that_is_not_installed_are_left_out_of_other_columns(self):
         table = by_name(mine=[run_of(cell_of("cancer1", "spectral"), gap=1.0)])["X"]
@@ -250,10 +240,8 @@ class TestTablesOfASingleConfig:
 
 class TestOtherSettings:
     def test_another_config_does_not_take_the_slides_place(self):
-        slides, mine = (
-            run("dgha", error=1.0),
-            run("dgha", error=9.0, learning_rate=0.5, changed=("learning_rate",)),
-        )
+        slides = run("dgha", error=1.0)
+        mine = run("dgha", error=9.0, learning_rate=0.5, changed=("learning_rate",))
         found = by_name(c2=[mine], cancer1=[slides])
         assert found["T5"].cells[PLACE].ours["test_error_percent"].mean == 1.0
         (row,) = found["X"].row_labels
@@ -273,10 +261,8 @@ class TestOtherSettings:
         line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
         assert line in render(found["T5"], form="terminal").splitlines()
         assert f" {escaped(line, 'latex')}" in render(found["T5"], form="latex")
-        assert rows_of(found["X"]) == [
-            "DGHA, 100%, learning_rate = 1",
-            "DGHA, 100%, learning_rate = 0.5",
-        ]
+        expected = ["DGHA, 100%, learning_rate = 1", "DGHA, 100%, learning_rate = 0.5"]
+        assert rows_of(found["X"]) == expected
 
     def test_the_line_names_cells_row_by_row_and_every_table_once(self):
         runs = [run("ne_ppca", tau=tau, n_generations=n) for tau in (5.0, 10.0) for n in (3, 4)]

@@ -35,12 +35,8 @@ class TestText:
         other = ODD._replace(id="Z2", records=({"row": "x", "c": -0.1},))
         csv = "table,row,a,b,c\nZ1,x_1,2,,\nZ1,y,,0.5,\nZ2,x,,,-0.1\n"
         assert render(ODD, other, form="csv") == csv
-        assert json.loads(render(ODD, form="json"))[1] == {
-            "table": "Z1",
-            "row": "y",
-            "a": None,
-            "b": 0.5,
-        }
+        expected = {"table": "Z1", "row": "y", "a": None, "b": 0.5}
+        assert json.loads(render(ODD, form="json"))[1] == expected
         assert render(ODD._replace(records=()), form="csv") == "table\n"
 
     def test_a_column_is_a_template_of_a_record_whose_marks_are_not_exported(self):
@@ -93,10 +89,8 @@ class TestSpread:
         record = distribution_document(
             "proben1_linear", results_by_config({"proben1_linear": runs})
         ).records[0]
-        assert (
-            record["test_squared_error_percent_best"],
-            record["test_error_percent_best"],
-        ) == best
+        found = (record["test_squared_error_percent_best"], record["test_error_percent_best"])
+        assert found == best
         assert record["test_error_percent_minimum"] == 4.0
 
 

@@ -113,10 +113,8 @@ def test_the_version_depends_on_imported_modules_of_other_folders_that_are_not_i
     for place in (folder, folder / "site-packages"):
         place.mkdir()
         monkeypatch.syspath_prepend(place)
-    own, installed = (
-        folder / f"{module}_own.py",
-        folder / "site-packages" / f"{module}_installed.py",
-    )
+    own = folder / f"{module}_own.py"
+    installed = folder / "site-packages" / f"{module}_installed.py"
     for file in (own, installed):
         file.write_text("")
         with Path(f"{module}.py").open("a") as importing:
@@ -247,9 +245,8 @@ def test_a_thread_and_a_process_that_a_method_leaves_do_not_hold_the_command(mod
 
 
 def test_the_code_of_a_main_module_is_refused():
-    with pytest.raises(
-        ConfigError, match=r"got a class of a script or notebook\. Move it into a module"
-    ):
+    said = r"got a class of a script or notebook\. Move it into a module"
+    with pytest.raises(ConfigError, match=said):
         version_of(type("M", (), {"__module__": "__main__"}))
 
 

@@ -17,9 +17,8 @@ VEHICLE = uci_sets()["vehicle"]
 
 
 def test_every_packaged_file_is_registered():
-    assert {path.name for path in (ROOT / "data" / "uci").glob("*.xz")} == {
-        f"{name}.csv.xz" for name in uci_sets()
-    }
+    expected = {f"{name}.csv.xz" for name in uci_sets()}
+    assert {path.name for path in (ROOT / "data" / "uci").glob("*.xz")} == expected
 
 
 @pytest.mark.parametrize("info", uci_sets().values(), ids=uci_sets())
@@ -32,11 +31,8 @@ def test_the_readme_has_the_registered_sizes_and_digest(info):
 @pytest.mark.parametrize("info", uci_sets().values(), ids=uci_sets())
 def test_a_set_has_the_registered_sizes_no_copies_and_no_gaps_and_splits_into_ten_folds(info):
     data = DataSet(OwnData("uci", info.name, rule=SplitRule(folds=10)))
-    assert (len(data.y), len(data.inputs), len(data.classes)) == (
-        info.n_rows,
-        info.n_inputs,
-        info.n_classes,
-    )
+    expected = (info.n_rows, info.n_inputs, info.n_classes)
+    assert (len(data.y), len(data.inputs), len(data.classes)) == expected
     assert not data.table.frame.duplicated().any()
     assert not any(column.has_gaps for column in data.inputs)
     # no copies, identifiers, or doubtful types
@@ -54,9 +50,8 @@ def test_a_file_with_another_digest_and_a_missing_file_are_refused(tmp_path, mon
     path = tmp_path / "uci" / "vehicle.csv.xz"
     monkeypatch.setattr("pppca_bench.problems.proben1._FOLDERS", (tmp_path,))
     expected = f"^{re.escape(str(path))}: expected SHA-256 {VEHICLE.sha256}, got "
-    with pytest.raises(
-        DataError, match=rf"{expected}No such file or directory\. Install pppca-bench again\.$"
-    ):
+    said = rf"{expected}No such file or directory\. Install pppca-bench again\.$"
+    with pytest.raises(DataError, match=said):
         OwnData("uci", "vehicle").read()
     path.parent.mkdir()
     shutil.copy(ROOT / "data" / "uci" / path.name, path)
@@ -72,6 +67,5 @@ def test_the_commands_list_and_describe_the_sets():
         re.search(rf"^uci:{info.name} .* {info.n_rows}, split by", listed, re.M)
         for info in uci_sets().values()
     )
-    assert "bus (218), opel (212), saab (217), van (199)\n" in printed(
-        "data", "describe", "uci:vehicle"
-    )
+    said = "bus (218), opel (212), saab (217), van (199)\n"
+    assert said in printed("data", "describe", "uci:vehicle")

@@ -100,21 +100,16 @@ def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snaps
         right, off = own["a right program"], own["a program off by the margin"]
         assert (right["n"], right["differs"]) == (40, pytest.approx(0.0, abs=2))
         assert right["reproduced"] == pytest.approx(91, abs=6)
-        assert [off[verdict] for verdict in ("reproduced", "differs")] == pytest.approx(
-            [5, 91], abs=6
-        )
+        found = [off[verdict] for verdict in ("reproduced", "differs")]
+        assert found == pytest.approx([5, 91], abs=6)
         assert own["ours"]["reproduced"] == pytest.approx(right["reproduced"], abs=12)
 
 
 def test_a_placebo_has_the_numbers_of_its_runs_of_another_table_or_of_the_next_row(snapshot):
     own = shares(snapshot)
     assert "no runs" not in own
-    assert [own[name]["n"] for name in ("equal runs", "other runs", "other table", "next row")] == [
-        40,
-        40,
-        20,
-        4,
-    ]
+    found = [own[name]["n"] for name in ("equal runs", "other runs", "other table", "next row")]
+    assert found == [40, 40, 20, 4]
     assert [own[name]["tells"] for name in own] == [None, None, None, "no", "yes", "yes", "yes"]
     assert own["other runs"]["differs"] == own["next row"]["differs"] == 100.0
 
@@ -177,10 +172,8 @@ def test_a_comparison_draws_nothing(snapshot, monkeypatch):
     ],
 )
 def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, number, mean):
-    rule, ours = (
-        Rule(margin=0.5, unit="sd", runs=60, compare=scale),
-        Summary(float(number), 2.0, 240, -0.1, 0.1),
-    )
+    rule = Rule(margin=0.5, unit="sd", runs=60, compare=scale)
+    ours = Summary(float(number), 2.0, 240, -0.1, 0.1)
     assert off_by_margin(Number(number, 2.0), ours, rule).mean == pytest.approx(mean)
 
 
@@ -201,10 +194,8 @@ def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_
     assert f"gets {of_right[0]} of the errors of T1, T3, T5 and T7 (" in page
     assert f"{of_right[1]} of P3 and P4 (simulated: 74 %), and {of_right[2]} of P8 to P11." in page
     dimensionalities = span(OFF, "T1 T2 T3 T5 T7", "Dimensionality")
-    assert (
-        f"in {of_off[0]}, in {of_off[1]} and in {of_off[2]} of these numbers, and in {dimensionalities} of"
-        in page
-    )
+    said = f"in {of_off[0]}, in {of_off[1]} and in {of_off[2]} of these numbers, and in {dimensionalities} of"
+    assert said in page
     untold = shares[shares["tells"] == "no"]
     assert [*zip(untold["row"], untold["quantity"], untold["program"], strict=True)] == [
         ("T5", "Error", "exact PCA"),
@@ -218,7 +209,5 @@ def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_
         .splitlines()
     )
     of_report = [line.split("|")[4].strip() for line in differing if re.match(r"\| P\d+ ", line)]
-    assert (
-        f"Of the {len(of_report)} numbers of the report that differ, {of_report.count('correlation')} are"
-        in page
-    )
+    said = f"Of the {len(of_report)} numbers of the report that differ, {of_report.count('correlation')} are"
+    assert said in page

@@ -46,11 +46,8 @@ def test_values_are_plain_and_typed_by_yaml():
     }
     assert read("# nothing\n").value is None
     assert read("<<: {a: 1}\n").value == {"<<": {"a": 1}}, "a merge key is a key like any other"
-    assert read("a: &t [5, {b: x}]\nc: *t\nd: [*t]\n").value == {
-        "a": (5, {"b": "x"}),
-        "c": (5, {"b": "x"}),
-        "d": ((5, {"b": "x"}),),
-    }
+    expected = {"a": (5, {"b": "x"}), "c": (5, {"b": "x"}), "d": ((5, {"b": "x"}),)}
+    assert read("a: &t [5, {b: x}]\nc: *t\nd: [*t]\n").value == expected
     assert read("[" * MAX_DEPTH + "]" * MAX_DEPTH).value is not None
 
 
