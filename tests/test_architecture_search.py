@@ -78,13 +78,8 @@ def test_of_as_many_connections_more_layers_count_as_larger():
 
 
 def test_within_takes_the_bound_itself_and_keeps_the_order_of_equals():
-    runs = [
-        trained(L8, 110.0),
-        trained(L4, 100.0),
-        trained(L2, 105.0),
-        trained(S8, 100.0),
-        trained(L8, 105.1),
-    ]
+    validated = ((L8, 110.0), (L4, 100.0), (L2, 105.0), (S8, 100.0), (L8, 105.1))
+    runs = [trained(network, error) for network, error in validated]
     assert [run.network for run in within(runs, 5.0)] == [L4, S8, L2]
 
 
@@ -117,11 +112,8 @@ def test_the_sheets_hold_ours_beside_the_published():
     expected = [("P5", 30, True), ("P6", 12, True), ("P7", 42, True)]
     assert [(sheet.id, len(sheet.rows), sheet.has_runs) for sheet in sheets] == expected
     assert all(len(row) == len(sheet.headers) for sheet in sheets for row in sheet.rows)
-    assert [
-        sum(same is not None for same in sheet.agreement.same)
-        for sheet in sheets
-        if sheet.agreement
-    ] == [2, 2]
+    agreements = [sheet.agreement.same for sheet in sheets if sheet.agreement]
+    assert [len(same) - same.count(None) for same in agreements] == [2, 2]
     by_row = {record["row"]: record for record in sheets[0].records}
     assert by_row["cancer1"]["n"] == by_row["cancer1"]["n_planned"] == 36
     assert by_row["cancer2"]["network"] is None
@@ -133,12 +125,8 @@ def test_what_was_not_run_is_a_dash_and_never_the_published_number():
         assert not sheet.has_runs
         ours = [i for i, header in enumerate(sheet.headers) if "publ" not in header and i]
         assert {row[i] for row in sheet.rows for i in ours} == {"–"}
-        measured = {
-            value
-            for record in sheet.records
-            for name, value in record.items()
-            if "publ" not in name
-        }
+        records = [record.items() for record in sheet.records]
+        measured = {value for items in records for name, value in items if "publ" not in name}
         assert measured - set(FACTS) <= {None, 0}
 
 

@@ -41,11 +41,7 @@ def test_members_have_different_seeds_and_their_epochs_add_up_and_the_base_is_un
 
 
 def test_majority_is_counted_by_hand():
-    outputs = [
-        np.array([[0.9, 0.0, 0.0]]),
-        np.array([[0.3, 0.2, 0.4]]),
-        np.array([[0.0, 0.1, 0.2]]),
-    ]
+    outputs = list(np.array([[[0.9, 0.0, 0.0]], [[0.3, 0.2, 0.4]], [[0.0, 0.1, 0.2]]]))
     assert_allclose(BaggingClassifier(vote="majority")._combine(outputs), [[1 / 3, 0.0, 2 / 3]])
     assert_allclose(BaggingClassifier()._combine(outputs), [[0.4, 0.1, 0.2]])
 
@@ -90,14 +86,8 @@ def test_members_learn_from_the_labels_of_their_samples_and_share_the_validation
 
 def test_a_sample_is_never_empty():
     X, y = np.arange(12.0)[:, None], np.arange(12) % 2
-    assert (
-        len(
-            BaggingClassifier(StumpClassifier(), 3, sample_share=0.01, random_state=0)
-            .fit(X, y, X, y)
-            .estimators_
-        )
-        == 3
-    )
+    stumps = BaggingClassifier(StumpClassifier(), 3, sample_share=0.01, random_state=0)
+    assert len(stumps.fit(X, y, X, y).estimators_) == 3
 
 
 def test_disjoint_parts_contain_every_example_once_and_are_never_empty(monkeypatch, iris):

@@ -22,13 +22,10 @@ def test_errors_of_a_population_are_those_of_the_reference(
     rng = np.random.default_rng(1)
     X, targets = rng.normal(size=(37, 4)), rng.uniform(size=(37, 3))
     population = rng.normal(size=(n_networks, architecture.n_weights))
-    expected = [
-        100.0
-        / targets.size
-        * squared_error(unpack(w, architecture, architecture), X, targets, shortcuts, activation)
-        for w in population
-    ]
-    assert_allclose(population_errors(architecture, X, targets)(population), expected, rtol=1e-12)
+    unpacked = (unpack(w, architecture, architecture) for w in population)
+    errors = [squared_error(own, X, targets, shortcuts, activation) for own in unpacked]
+    found = population_errors(architecture, X, targets)(population)
+    assert_allclose(found, 100.0 / targets.size * np.array(errors), rtol=1e-12)
 
 
 def test_mutation_adds_gaussian_noise_to_the_share_of_the_weights():
@@ -123,8 +120,5 @@ def test_first_generation_may_be_trained_networks(iris):
         GAMLPClassifier((3,), start=start, **settings).fit(*iris) for start in ("random", "trained")
     )
     alone = RpropMLPClassifier((3,), random_state=5).fit(*iris)
-    assert (
-        trained.training_curve_[0]
-        < 1.2 * alone.training_curve_.min()
-        < 0.5 * random.training_curve_[0]
-    )
+    first, least = trained.training_curve_[0], alone.training_curve_.min()
+    assert first < 1.2 * least < 0.5 * random.training_curve_[0]

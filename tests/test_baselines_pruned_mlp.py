@@ -101,12 +101,8 @@ def test_first_round_is_the_training_of_the_unpruned_network(iris):
 
 
 def test_each_round_deletes_the_fraction_until_there_are_no_more_weights_than_outputs(iris):
-    path = (
-        PrunedMLPClassifier((4,), prune_fraction=0.5, random_state=3)
-        .fit(*iris)
-        .history_["n_weights"]
-    )
-    assert_array_equal(path, [28, 14, 7, 3])
+    network = PrunedMLPClassifier((4,), prune_fraction=0.5, random_state=3).fit(*iris)
+    assert_array_equal(network.history_["n_weights"], [28, 14, 7, 3])
 
 
 def test_result_is_the_network_of_the_least_validation_error_of_all_rounds(iris):

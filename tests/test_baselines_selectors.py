@@ -164,13 +164,10 @@ def test_conditional_scores_are_the_least_gain_over_the_features_before(iris):
     order = np.argsort(selector.ranking_)
     codes = [discretise(column, 10) for column in X.T]
     for n, feature in enumerate(order[1:], start=1):
-        gains = {
-            other: min(
-                conditional_mutual_information(contingency_table(codes[other], y, codes[kept]))
-                for kept in order[:n]
-            )
-            for other in order[n:]
-        }
+        gains = {}
+        for other in order[n:]:
+            tables = (contingency_table(codes[other], y, codes[kept]) for kept in order[:n])
+            gains[other] = min(map(conditional_mutual_information, tables))
         assert gains[feature] == max(gains.values()) == pytest.approx(selector.scores_[feature])
 
 

@@ -471,15 +471,9 @@ def test_errors_of_an_approximation_problem_are_squared_errors_in_percent():
         values = [result.values[f"{name}_squared_error_percent"] for name in ("validation", "test")]
         assert values == pytest.approx(errors)
         assert network.measures_.items() <= result.values.items()
-        assert not [
-            name
-            for name in result.values
-            if name.endswith("_error_percent") and "squared" not in name
-        ]
-    assert (
-        results[0].values["test_squared_error_percent"]
-        != results[1].values["test_squared_error_percent"]
-    )
+        assert all("squared" in name for name in result.values if name.endswith("error_percent"))
+    first, second = (result.values["test_squared_error_percent"] for result in results)
+    assert first != second
 
 
 @pytest.mark.parametrize(

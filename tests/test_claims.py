@@ -133,17 +133,13 @@ def test_the_main_results_name_the_claims_by_verdict_without_the_identity():
 
 
 def test_an_undecided_claim_is_answered_by_what_alone_is_decided_and_where_the_loss_is_above_0():
+    lines = (("A", "holds", -1.0), ("B", "undecided", 0.1), ("C", "undecided", -0.1))
     own = [
         line("accuracy", f"{name} ({reading})", verdict=verdict, low=low)
         for reading in READINGS
-        for name, verdict, low in (
-            ("A", "holds", -1.0),
-            ("B", "undecided", 0.1),
-            ("C", "undecided", -0.1),
-        )
+        for name, verdict, low in lines
     ]
-    evidence = NOTHING._replace(compared=own)
-    answer = answers(evidence)[ACCURACY].answer
+    answer = answered(*own)[ACCURACY].answer
     assert "at most 1 point in: A (as written) − B (+0.20)." in answer
     assert answer.endswith("interval lies above 0 in: B (as written) − B (+0.20).")
 
@@ -155,16 +151,10 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
     )
     # Ten folds, so that the interval is 2.262 standard errors wide to each side: t = (loss - 1) / error with 9 degrees
     # of freedom is -9.0 in a, -1.8 in b (p = 0.05 before the correction), and in d nothing was cut.
-    rows = (
-        "a,0,-0.25,0.25,False",
-        "b,0,-1.25,1.25,False",
-        "c,1,1,1,False",
-        "d,0,0,0,True",
-        "e,0,0,0,False",
-        "f,2,,,False",
-    )
+    rows = "a,0,-0.25,0.25,False b,0,-1.25,1.25,False c,1,1,1,False d,0,0,0,True e,0,0,0,False f,2,,,False"
     (tmp_path / "E2_losses.csv").write_text(
-        "row,data_set,loss,low,high,is_apart,n\n" + "".join(f"{name},{own},10\n" for own in rows),
+        "row,data_set,loss,low,high,is_apart,n\n"
+        + "".join(f"{name},{own},10\n" for own in rows.split()),
         encoding="utf-8",
     )
     (own,) = read_lines(tmp_path)
@@ -288,22 +278,13 @@ def test_self_repair_is_judged_beside_learning_without_removal(shift, verdict):
     [((90.0, 51.0), "holds"), ((90.0, 50.0), "holds in part"), ((40.0, 50.0), "does not hold")],
 )
 def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict):
-    runs = [
-        run_of(
-            cell_of(problem, "ne_ppca_times"),
-            repeat,
-            fitness_time_percent=share + shift,
-            gram_schmidt_time_percent=10.0,
-            responses_time_percent=share + shift - 10.0,
-            breeding_time_percent=100.0 - share - shift,
-            evolution_time_ms=5.0,
-            fitness_operations_percent=operations,
-        )
-        for problem, share, operations in zip(
-            ("cancer1", "horse1"), shares, (97.0, 99.0), strict=True
-        )
-        for repeat, shift in enumerate((-2.0, 2.0))
-    ]
+    problems, operations, runs = ("cancer1", "horse1"), (97.0, 99.0), []
+    for problem, share, counted in zip(problems, shares, operations, strict=True):
+        for repeat, fitness in enumerate((share - 2.0, share + 2.0)):
+            values = {"fitness_time_percent": fitness, "responses_time_percent": fitness - 10.0}
+            values |= {"gram_schmidt_time_percent": 10.0, "breeding_time_percent": 100.0 - fitness}
+            values |= {"evolution_time_ms": 5.0, "fitness_operations_percent": counted}
+            runs.append(run_of(cell_of(problem, "ne_ppca_times"), repeat, **values))
     results = results_by_config({"fitness_time": runs})
     finding = answers(NOTHING._replace(results=results))[TIME]
     assert finding.verdicts["fitted"] == verdict
@@ -319,30 +300,20 @@ def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict
 
 def table(name: str, values: dict[tuple[str, str], dict[str, float]]) -> Table:
     methods = {"NE-pPCA": "ne_ppca", "Proben1": "all_features"}
-    cells = {
-        place: TableCell(
-            *place,
-            shows=(),
-            form="",
-            ours={q: summarise([v]) for q, v in own.items()},
-            selector=Selector(place[0], methods[place[1]]) if place[1] in methods else None,
-        )
-        for place, own in values.items()
-    }
+    cells = {}
+    for place, own in values.items():
+        selector = Selector(place[0], methods[place[1]]) if place[1] in methods else None
+        ours = {quantity: summarise([value]) for quantity, value in own.items()}
+        cells[place] = TableCell(*place, (), "", ours=ours, selector=selector)
     return Table(name, "", "", "", {}, {}, cells)
 
 
 def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Finding:
     """Return the answer for speed-ups, and errors that are larger by a loss after removal, and twice with less data."""
-    values = {
-        "speed_up": {"speedup_operations": [whole] * 8},
-        "speed_up_by_part": {"speedup_operations": [part] * 8},
-    }
-    values |= {
-        "dynamical": errors([lost] * 8),
-        "dynamical_by_part": errors([2 * lost] * 8),
-        "hebbian": errors([0.0] * 8),
-    }
+    losses = {"dynamical": lost, "dynamical_by_part": 2 * lost, "hebbian": 0.0}
+    values = {name: errors([loss] * 8) for name, loss in losses.items()}
+    for name, ratio in (("speed_up", whole), ("speed_up_by_part", part)):
+        values[name] = {"speedup_operations": [ratio] * 8}
     return answers(compared(more.pop("reading", "as written"), **values)._replace(**more))[SPEED]
 
 
@@ -403,12 +374,8 @@ def test_the_page_links_to_what_is_there_and_names_the_rest():
 
 def test_answers_of_several_sources_have_a_column_for_each_reading():
     other = Finding("It flies.", "page 2", "No.", {"verdict": "does not hold"})
-    both = joined(
-        [
-            Answers(["A."], [FINDING], "Claims of A", rule="R."),
-            Answers(["B."], [other], "Claims of B"),
-        ]
-    )
+    first = Answers(["A."], [FINDING], "Claims of A", rule="R.")
+    both = joined([first, Answers(["B."], [other], "Claims of B")])
     assert (both.results, both.heading, both.rule) == (["A.", "B."], "Claims", "R.")
     page = render_findings([], both, {})
     assert "| | claim | as written | fitted | verdict |" in page

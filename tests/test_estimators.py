@@ -126,6 +126,8 @@ A_RULE = "an integer where variance_ratio and tau are null, got None."
 TOO_MANY = "an integer from 1 to 4 or null, got 5."
 ORDERED = "two numbers, the first at most the second, got (0.2, 0.1)."
 NO_TAU = "null where n_components is given, got 5.0."
+DECAYING_TWICE = GHA(decay_epochs=2.0, decay_samples=3.0)
+CROSSED = NEpPCA(min_components=3, max_components=2), RpropMLPClassifier(step_min=2.0, step_max=1.0)
 REFUSED = [
     *((make(n_components=5), "n_components", TOO_MANY) for make in (GHA, NEpPCA, CovariancePCA)),
     *((make(n_features=5), "n_features", TOO_MANY) for make in SIZED),
@@ -135,23 +137,11 @@ REFUSED = [
     (LDA(3), "n_components", "an integer from 1 to 2 or null, got 3."),
     (NotebookGHA(5), "component", "an integer from 1 to 4, got 5."),
     (NEpPCA(n_jobs=0), "n_jobs", "a number of threads, or -1 for all processors, got 0."),
-    (
-        GHA(decay_epochs=2.0, decay_samples=3.0),
-        "decay_samples",
-        "null where decay_epochs is given, got 3.0.",
-    ),
-    (
-        NEpPCA(min_components=3, max_components=2),
-        "min_components",
-        "at most max_components (2), got 3.",
-    ),
+    (DECAYING_TWICE, "decay_samples", "null where decay_epochs is given, got 3.0."),
+    (CROSSED[0], "min_components", "at most max_components (2), got 3."),
+    (CROSSED[1], "step_min", "at most step_max (1.0), got 2.0."),
     (RpropMLPClassifier(initial_step_range=(0.2, 0.1)), "initial_step_range", ORDERED),
     (NotebookPCA(opposite=(2, 5)), "opposite", "rows from 1 to 4, got 5."),
-    (
-        RpropMLPClassifier(step_min=2.0, step_max=1.0),
-        "step_min",
-        "at most step_max (1.0), got 2.0.",
-    ),
 ]
 
 
@@ -193,17 +183,9 @@ def outcome(estimator, data, seed):
     return fitted.decision_function(data[2]) if is_classifier(fitted) else fitted.transform(data[2])
 
 
-RANDOM = [
-    *(
-        one
-        for one in BY_SPLIT
-        if not isinstance(
-            one, RFESVMClassifier | FilterSelector | ForwardSelector | GaussianKernelPCA
-        )
-    ),
-    Autoencoder(2, kind="nonlinear", max_iter=20),
-    ICA(3),
-]
+NOT_RANDOM = RFESVMClassifier | FilterSelector | ForwardSelector | GaussianKernelPCA
+RANDOM = [one for one in BY_SPLIT if not isinstance(one, NOT_RANDOM)]
+RANDOM += [Autoencoder(2, kind="nonlinear", max_iter=20), ICA(3)]
 
 
 @pytest.mark.parametrize("estimator", RANDOM, ids=named)

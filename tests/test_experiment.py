@@ -53,14 +53,8 @@ def results(experiment=FIRST, *, sizes=None, **shift):
             cell = cell_of(problem, method, settings, {})
             for repeat, noise in enumerate(FOLDS):
                 error = 10.0 + repeat + shift.get(method, 0.0) + noise * (method != "all_features")
-                runs.append(
-                    run_of(
-                        cell,
-                        repeat,
-                        test_error_percent=error,
-                        dimensionality=(sizes or {}).get(problem, 3),
-                    )
-                )
+                size = (sizes or {}).get(problem, 3)
+                runs.append(run_of(cell, repeat, test_error_percent=error, dimensionality=size))
     return results_by_config({experiment.configs[0]: runs})
 
 
@@ -162,14 +156,9 @@ def test_the_conclusions_follow_the_tests(shift, sentence):
 def test_exact_pca_is_advised_if_pseudo_pca_is_not_better_with_as_many_components(
     shift, is_advised
 ):
+    advice = "To reduce the features of data like these, use exact PCA"
     notes = documents(**shift)["_tests"].notes
-    assert (
-        any(
-            note.startswith("To reduce the features of data like these, use exact PCA")
-            for note in notes
-        )
-        == is_advised
-    )
+    assert any(note.startswith(advice) for note in notes) == is_advised
 
 
 def test_data_sets_without_a_cut_are_apart_in_the_second_experiment():
@@ -246,12 +235,8 @@ def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():
     cut = losses[losses["features_percent"] < SECOND.most_features]
     by_row = {row: own["loss"] for row, own in cut.groupby("row", sort=False)}
     counted = tests[tests["p_holm"].notna()].set_index("row")
-    p = pd.Series(
-        {
-            row: wilcoxon(by_row[row].round(10) - 1.0, zero_method="zsplit").pvalue
-            for row in counted.index
-        }
-    )
+    beyond = {row: by_row[row].round(10) - 1.0 for row in counted.index}
+    p = pd.Series({row: wilcoxon(own, zero_method="zsplit").pvalue for row, own in beyond.items()})
     ranks = p.rank(method="first")
     adjusted = (p * (len(p) - ranks + 1)).iloc[p.argsort()].cummax().clip(upper=1.0)
     assert len(counted) == 34
@@ -259,14 +244,8 @@ def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():
     assert list(counted["p_holm"]) == pytest.approx(list(adjusted[counted.index]))
     typical = counted["typical"]
     for row in counted.index:
-        verdict = (
-            "undecided"
-            if adjusted[row] >= 0.05
-            else "holds"
-            if typical[row] < 1.0
-            else "does not hold"
-        )
-        assert counted["verdict"][row] == verdict, row
+        verdict = "holds" if typical[row] < 1.0 else "does not hold"
+        assert counted["verdict"][row] == ("undecided" if adjusted[row] >= 0.05 else verdict), row
 
 
 def test_the_page_states_the_p_and_the_widths_of_the_intervals_of_the_rendered_tables():

@@ -61,18 +61,9 @@ def test_cross_validation_finds_the_factors():
 def test_broken_stick_has_the_published_shares():
     # Legendre and Legendre 1998, section 9.1.6, of five pieces: 45.67, 25.67, 15.67, 9.00 and 4.00 %.
     shares = np.array([0.4567, 0.2567, 0.1567, 0.09, 0.04])
-    assert (
-        keep_rules.count_by_broken_stick(
-            shares + np.array([0.001, 0.001, -0.001, -0.0005, -0.0005])
-        )
-        == 2
-    )
-    assert (
-        keep_rules.count_by_broken_stick(
-            shares + np.array([0.001, -0.001, 0.001, -0.0005, -0.0005])
-        )
-        == 1
-    )
+    for changes, n in (([0.001, 0.001, -0.001], 2), ([0.001, -0.001, 0.001], 1)):
+        own = shares + np.array([*changes, -0.0005, -0.0005])
+        assert keep_rules.count_by_broken_stick(own) == n
 
 
 def test_hard_threshold_of_a_square_matrix_is_the_published_multiple_of_the_median():

@@ -35,16 +35,9 @@ def runs(
     """Return a repeat for each error."""
     parameters = other if tau == ABSENT else {"tau": tau, **other}
     cell = cell_of("own", method, parameters, {"hidden": (4,)}, data=data)
+    values = [{"test_error_percent": error, "accuracy_percent": 100.0 - error} for error in errors]
     return [
-        run_of(
-            cell,
-            repeat,
-            other,
-            test_error_percent=error,
-            accuracy_percent=100.0 - error,
-            dimensionality=size,
-        )
-        for repeat, error in enumerate(errors)
+        run_of(cell, repeat, other, dimensionality=size, **own) for repeat, own in enumerate(values)
     ]
 
 

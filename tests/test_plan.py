@@ -48,21 +48,12 @@ def setting(spec: RunSpec, name: str) -> object:
 def test_runs_are_ordered_by_problem_method_tau_fraction_and_repeat():
     dgha = [("dgha", tau, fraction) for tau in (5.0, 10.0) for fraction in (100.0, 10.0)]
     settings = [("gha", None, None), *dgha, ("ne_ppca", 5.0, None), ("ne_ppca", 10.0, None)]
-    assert [
-        (
-            spec.cell.problem,
-            spec.cell.method,
-            setting(spec, "tau"),
-            setting(spec, "data_fraction"),
-            spec.repeat,
-        )
-        for spec in expanded(config())
-    ] == [
-        (problem, *own, repeat)
-        for problem in ("cancer1", "iris")
-        for own in settings
-        for repeat in (0, 1)
-    ]
+    planned = []
+    for spec in expanded(config()):
+        own = spec.cell.method, setting(spec, "tau"), setting(spec, "data_fraction")
+        planned.append((spec.cell.problem, *own, spec.repeat))
+    problems = ("cancer1", "iris")
+    assert planned == [(one, *own, n) for one in problems for own in settings for n in (0, 1)]
 
 
 def test_lists_of_other_parameters_vary_before_thresholds_and_classifiers_before_all():

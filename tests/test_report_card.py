@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from builders import small, write_config
 from command_line import printed
 from report_runs import FACTS, TOPOLOGIES, network_runs, search_runs
 from stored_runs import cell_of, results_by_config, run_of, runs_by_cell
@@ -217,53 +218,25 @@ def test_words_are_listed_as_in_a_sentence():
 
 
 @pytest.mark.usefixtures("isolated_folders")
-class TestCommand:
-    SMALL = """\
-name: small
-problems: [iris]
-repeats: 1
-seed: 1
-methods: [{method: pca, tau: 5}]
-classifier: {hidden: [2], max_epochs: 5}
-"""
-
-    def test_a_config_is_named_or_given_as_a_file_and_other_files_are_refused_in_a_line(self):
-        Path("file.yaml").write_text(self.SMALL)
-        printed("run", "file.yaml", "--workers", 0)
-        named = printed("rules", "small")
-        assert named == printed("rules", "file.yaml")
-        assert named.startswith(
-            "# How small was run\n\n1. **Problem.** iris of the problems bundled with pppca-bench"
-        )
-        assert "\\section*{How small was run}" in printed("rules", "small", "--format", "latex")
-        Path("list.yaml").write_text("- 1\n")
-        for name, said in (
-            ("none.yaml", "cannot be read"),
-            ("list.yaml", "no runs of config 'list.yaml'"),
-        ):
-            refused = printed("rules", name, code=2)
-            assert said in refused
-            assert refused.count("\n") == 1
+def test_a_config_is_named_or_given_as_a_file_and_other_files_are_refused_in_a_line(tmp_path):
+    path = write_config(tmp_path, small({"method": "pca", "tau": 5}, name="small", repeats=1))
+    printed("run", path, "--workers", 0)
+    named = printed("rules", "small")
+    assert named == printed("rules", path)
+    bundled = "# How small was run\n\n1. **Problem.** iris of the problems bundled with pppca-bench"
+    assert named.startswith(bundled)
+    assert "\\section*{How small was run}" in printed("rules", "small", "--format", "latex")
+    Path("list.yaml").write_text("- 1\n")
+    no_runs = "no runs of config 'list.yaml'"
+    for name, said in (("none.yaml", "cannot be read"), ("list.yaml", no_runs)):
+        refused = printed("rules", name, code=2)
+        assert said in refused
+        assert refused.count("\n") == 1
 
 
 def test_the_choice_of_a_run_is_described(tmp_path):
-    document = {
-        **{
-            "name": "own",
-            "problems": ["iris"],
-            "repeats": 1,
-            "seed": 1,
-            "classifier": {"hidden": [], "max_epochs": 5},
-        },
-        **{
-            "tau": [5, 10],
-            "choose": "tau",
-            "by": "retained_variance",
-            "retain": 80,
-            "methods": ["pca"],
-        },
-    }
-    pppca_bench.run(document, results=tmp_path)
+    choice = {"tau": [5, 10], "choose": "tau", "by": "retained_variance", "retain": 80}
+    pppca_bench.run(small("pca", name="own", repeats=1, **choice), results=tmp_path)
     described = printed("rules", "own", "--results", tmp_path)
     expected = (
         "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance"

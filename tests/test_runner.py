@@ -49,6 +49,8 @@ METHODS = [
 ]
 
 
+ONLINE = {"rule": "backprop", "hidden": [2]}
+BAGGED = {"rule": "bagging", "base": {"rule": "rprop", "hidden": [2]}}
 IRIS = opened(["iris"])
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals and locks of POSIX")
 
@@ -233,14 +235,8 @@ def test_a_failed_run_is_retried_the_given_number_of_times(
     run(specs, expected, IRIS, workers=0)
     failing(n_failures)
     calls = []
-    outcome = run(
-        specs,
-        store,
-        IRIS,
-        workers=0,
-        retries=retries,
-        progress=lambda *counts: calls.append(counts),
-    )
+    progress = lambda *counts: calls.append(counts)  # noqa: E731
+    outcome = run(specs, store, IRIS, workers=0, retries=retries, progress=progress)
     assert (calls[0], calls[-1], calls) == ((0, 4), (4, 4), sorted(calls)), (
         "a retried run counts once"
     )
@@ -600,17 +596,8 @@ class TestKernels:
             ({"method": "gha"}, ["linear_algebra", "hebbian", "batch_training"]),
             ({"method": "ga_mlp", "hidden": [2]}, ["batch_training", "network_errors"]),
             ({"method": "rfe_svm"}, []),
-            (
-                {"method": "gha", "classifier": {"rule": "backprop", "hidden": [2]}},
-                ["online_training", "linear_algebra", "hebbian"],
-            ),
-            (
-                {
-                    "method": "all_features",
-                    "classifier": {"rule": "bagging", "base": {"rule": "rprop", "hidden": [2]}},
-                },
-                ["batch_training"],
-            ),
+            ({"method": "all_features", "classifier": ONLINE}, ["online_training"]),
+            ({"method": "all_features", "classifier": BAGGED}, ["batch_training"]),
         ],
     )
     def test_needed_families_are_those_of_method_and_classifier(self, section, families):

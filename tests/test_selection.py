@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from scipy.stats import norm
 from stored_runs import cell_of, results_of, run_of
+from test_references import with_table, written
 
 from pppca_bench.references.reference import read_reference
 from pppca_bench.references.selection import Formula
@@ -80,27 +80,10 @@ OVER = {"over": {"problem": ["iris", "wine"]}}
 
 def filled(folder: Path, runs: list[StoredRun], printed: float, column: dict) -> Table:
     """Return a table of a single cell with a printed number and the keys of its column."""
-    document = {
-        "title": "A paper",
-        "citation": "Somebody 1994",
-        "verdicts": [{"margin": 0.5, "runs": 20}],
-        "tables": [
-            {
-                "id": "A1",
-                "title": "Errors",
-                "place": "table 1",
-                "row_header": "Row",
-                "rows": [ROW],
-                "columns": [{"key": "all", **column}],
-                "shows": [ERROR],
-            }
-        ],
-    }
-    folder.mkdir(exist_ok=True)
-    (folder / "reference.yaml").write_text(yaml.safe_dump(document))
-    lines = "table,row,column,quantity,value,sd", f"A1,errors,all,{ERROR},{printed:.2f},"
-    (folder / "numbers.csv").write_text("\n".join(lines))
-    reference = read_reference(folder)
+    document = with_table(rows=[ROW], columns=[{"key": "all", **column}])
+    document["verdicts"] = [{"margin": 0.5, "runs": 20}]
+    numbers = f"table,row,column,quantity,value,sd\nA1,errors,all,{ERROR},{printed:.2f},"
+    reference = read_reference(written(folder, document, numbers))
     return fill_table(reference.layouts[0], reference, results_of(runs), {})
 
 

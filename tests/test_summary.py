@@ -130,20 +130,14 @@ class TestDigestOfSettings:
 
 def test_the_selection_of_a_cell_takes_its_runs_alone():
     cells = [
-        *(
-            cell("iris", parameters={"tau": tau, "data_fraction": part})
-            for tau in (5.0, 7.5)
-            for part in (100.0, 10.0)
-        ),
-        *(
-            cell(
-                "iris", parameters={"tau": 5.0, "data_fraction": 100.0}, classifier={"hidden": own}
-            )
-            for own in ((8,), ())
-        ),
-        *(cell("iris", "gha", parameters={"centre": value}) for value in (True, False)),
-        cell("wine", "gha", parameters={"decay_epochs": None}),
+        cell("iris", parameters={"tau": tau, "data_fraction": part})
+        for tau in (5.0, 7.5)
+        for part in (100.0, 10.0)
     ]
+    usual = {"tau": 5.0, "data_fraction": 100.0}
+    cells += [cell("iris", parameters=usual, classifier={"hidden": own}) for own in ((8,), ())]
+    cells += [cell("iris", "gha", parameters={"centre": value}) for value in (True, False)]
+    cells.append(cell("wine", "gha", parameters={"decay_epochs": None}))
     planned = [run for own in cells for run in runs(1.0, of=own)]
     results = results_by_config({"a": planned, "b": planned[:1]})
     for own in cells:

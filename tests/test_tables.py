@@ -40,15 +40,8 @@ def run(
     given = {} if tau is None else {"tau": tau, "centre": True}
     given |= {"data_fraction": 100.0} if method == "dgha" else {}
     own = cell_of("cancer1", method, given | parameters, network)
-    return run_of(
-        own,
-        repeat,
-        changed,
-        dimensionality=size,
-        fit_time_ms=1.5,
-        test_error_percent=error,
-        **MEASURED,
-    )
+    values = MEASURED | {"dimensionality": size, "fit_time_ms": 1.5, "test_error_percent": error}
+    return run_of(own, repeat, changed, **values)
 
 
 def by_name(**runs: list[StoredRun]) -> dict[str, Table]:
