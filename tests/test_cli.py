@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import click
 import pytest
-from builders import runs_in
+from builders import runs_in, small, write_config
 from click.testing import CliRunner
 from command_line import LONG, pppca, printed
 from full_results import FACTS, full_runs, plans_of
@@ -33,18 +33,12 @@ from pppca_bench.problems import known_problems
 from pppca_bench.store.database import Store
 
 ROOT = Path(__file__).parents[1]
-SMALL = """\
-name: small
-problems: [iris, wine]
-repeats: 2
-seed: 1
-tau: [5, 15]
-methods:
-  - {method: gha, n_epochs: 10}
-  - {method: dgha, n_epochs: 10, data_fraction: [100, 10]}
-  - {method: ne_ppca, n_generations: 5}
-classifier: {hidden: [4], max_epochs: 20}
-"""
+SMALL = small(
+    {"method": "gha", "n_epochs": 10},
+    {"method": "dgha", "n_epochs": 10, "data_fraction": [100, 10]},
+    {"method": "ne_ppca", "n_generations": 5},
+    **{"name": "small", "problems": ["iris", "wine"], "tau": [5, 15]},
+)
 N_RUNS = 2 * 2 * (1 + 2 * 2 + 2)
 
 
@@ -53,9 +47,7 @@ pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 @pytest.fixture
 def config(tmp_path) -> Path:
-    path = tmp_path / "small.yaml"
-    path.write_text(SMALL)
-    return path
+    return write_config(tmp_path, SMALL)
 
 
 def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
@@ -188,7 +180,7 @@ class TestErrors:
     ):
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / "cancer1.dt").write_text("damaged")
-        config.write_text(SMALL.replace("[iris, wine]", f"[{problem}]"))
+        write_config(tmp_path, SMALL | {"problems": [problem]})
         refused = printed("run", config, "--data", "mine", code=code)
         assert refused.startswith(start.format(config=config))
         assert refused.endswith(end)

@@ -8,12 +8,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
+from builders import write_config
 from command_line import pppca, printed
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -622,54 +622,35 @@ def test_remedies_for_given_data_are_arguments_of_a_table(tmp_path):
 
 def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    header = "id;size;colour;code;price"
     rows = [
         f"{1000 + row};0,{row * 7 % 13};{'red' if row % 2 else 'blue'};0{row % 3};1,{row % 4}"
         for row in range(40)
     ]
-    Path("messy.csv").write_text("\n".join(["id;size;colour;code;price", *rows]))
-    refused = pppca("data", "describe", "messy.csv", "--target", "colour", "--read", "sep=;")
+    Path("messy.csv").write_text("\n".join([header, *rows]))
+    describe = ("data", "describe", "messy.csv", "--target", "colour", "--read", "sep=;")
+    refused = pppca(*describe)
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 2)
-    described = printed(
-        "data",
-        "describe",
-        "messy.csv",
-        "--target",
-        "colour",
-        "--read",
-        "sep=;",
-        "--read",
-        "decimal=,",
-    )
-    expected = "Note: 'id' differs in every row: an identifier? `drop: [id]` leaves it out."
-    assert expected in described
-    table = "{csv: messy.csv, target: colour, drop: [id], read: {sep: ';', decimal: ','}}"
-    Path("own.yaml").write_text(
-        yaml.safe_dump(CONFIG | {"name": "messy", "problems": [yaml.safe_load(table)]})
-    )
-    printed("run", "own.yaml", "--workers", "0", "--quiet", "--no-tables")
-    fitted = pppca_bench.pipeline("messy/messy.csv/all_features/0")
-    joblib.dump(fitted, "fitted.joblib")
-    new = ["id;size;colour;code;price", "7;0,5;;00;1,3", "8;?;;02;1,0"]
-    Path("new.csv").write_text("\n".join(new))
+    noted = "Note: 'id' differs in every row: an identifier? `drop: [id]` leaves it out."
+    assert noted in printed(*describe, "--read", "decimal=,")
     read = {"sep": ";", "decimal": ","}
-    assert set(joblib.load("fitted.joblib").predict(pppca_bench.read_table("new.csv", **read))) <= {
-        "red",
-        "blue",
-    }
-    for line, said in (
-        (
-            "9;1;;07;1,0",
-            "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got '07'",
-        ),
-        (
-            "9;1;;;1,0",
-            "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got a gap",
-        ),
-        ("9;1;;00;1.0", "line 4, column 'price' of X: expected numbers, got '1.0'"),
-    ):
-        Path("odd.csv").write_text("\n".join([*new, line]))
+    table = {"csv": "messy.csv", "target": "colour", "drop": ["id"], "read": read}
+    path = write_config(tmp_path, CONFIG | {"problems": [table]})
+    printed("run", path, "--workers", "0", "--quiet", "--no-tables")
+    fitted, lenient = (
+        pppca_bench.pipeline("own/messy.csv/all_features/0", unseen=unseen)
+        for unseen in ("refuse", "ignore")
+    )
+
+    def predicted(pipeline, *odd):
+        Path("new.csv").write_text("\n".join([header, "7;0,5;;00;1,3", "8;?;;02;1,0", *odd]))
+        return pipeline.predict(pppca_bench.read_table("new.csv", **read))
+
+    assert set(predicted(fitted)) <= {"red", "blue"}
+    known = "line 4, column 'code' of X: expected one of the table's '00', '01', '02', got"
+    price = "line 4, column 'price' of X: expected numbers, got '1.0'"
+    odd = {"9;1;;07;1,0": f"{known} '07'", "9;1;;;1,0": f"{known} a gap", "9;1;;00;1.0": price}
+    for line, said in odd.items():
         with pytest.raises(ValueError, match=said):
-            fitted.predict(pppca_bench.read_table("odd.csv", **read))
-    Path("odd.csv").write_text("\n".join([*new, "9;1;;07;1,0"]))
-    lenient = pppca_bench.pipeline("messy/messy.csv/all_features/0", unseen="ignore")
-    assert len(lenient.predict(pppca_bench.read_table("odd.csv", **read))) == 3
+            predicted(fitted, line)
+    assert len(predicted(lenient, "9;1;;07;1,0")) == 3

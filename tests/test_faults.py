@@ -8,23 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders import stored_rows
+from builders import small, stored_rows, write_config
 from click.testing import Result
 from command_line import pppca, printed
 
 from pppca_bench.store import RESULTS
 
-CONFIG = """\
-name: small
-problems: [iris]
-repeats: 32
-seed: 1
-tau: [5, 15]
-methods:
-  - {method: gha, n_epochs: 20}
-  - {method: dgha, n_epochs: 20, data_fraction: [100, 10]}
-classifier: {hidden: [], max_epochs: 5}
-"""
+METHODS = [
+    {"method": "gha", "n_epochs": 20},
+    {"method": "dgha", "n_epochs": 20, "data_fraction": [100, 10]},
+]
+NETWORK = {"hidden": [], "max_epochs": 5}
+CONFIG = small(*METHODS, name="small", repeats=32, tau=[5, 15], classifier=NETWORK)
 N_RUNS = 32 * (1 + 2 * 2)
 POSIX = pytest.mark.skipif(os.name == "nt", reason="limits and users of POSIX")
 
@@ -33,8 +28,8 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="limits and users of POSIX")
 def finished(tmp_path_factory) -> Path:
     """Return a folder with a config and its results."""
     folder = tmp_path_factory.mktemp("finished")
-    (folder / "small.yaml").write_text(CONFIG)
-    printed("run", folder / "small.yaml", "--results", folder / RESULTS, "--workers", "0")
+    path = write_config(folder, CONFIG)
+    printed("run", path, "--results", folder / RESULTS, "--workers", "0")
     return folder
 
 
@@ -126,7 +121,7 @@ def test_results_that_may_only_be_read_can_be_read_and_what_may_not_be_is_named(
     assert {path: path.read_bytes() for path in unwritable.rglob("*.sqlite")} == before
     unwritable.chmod(0o755)
     Path("own.dt").write_text("")
-    Path("other.yaml").write_text(CONFIG.replace("[iris]", "[own.dt]"))
+    write_config(unwritable, CONFIG | {"name": "other", "problems": ["own.dt"]})
     for name in ("own.dt", "small.yaml"):
         Path(name).chmod(0)
     assert_refused(as_anyone("run", "small.yaml"), r"Path 'small\.yaml' is not readable", code=2)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from builders import failed, plan_of, runs_in, specs_of, stored_rows
+from builders import done, failed, plan_of, runs_in, specs_of, stored_rows
 from command_line import pppca, printed
 
 from pppca_bench.errors import StoreError
@@ -40,13 +40,8 @@ def test_a_folder_without_results_is_refused_before_a_database_is_created(tmp_pa
 
 
 def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResult:
-    values = {
-        "test_error_percent": error,
-        "fit_time_ms": time_ms,
-        "evolution_time_ms": time_ms,
-        "own": 2.0,
-    }
-    return RunResult(spec.key, "done", values=values, history={"variances": np.arange(3.0)})
+    times = dict.fromkeys(("fit_time_ms", "evolution_time_ms"), time_ms)
+    return done(spec, {"variances": np.arange(3.0)}, test_error_percent=error, own=2.0, **times)
 
 
 @pytest.fixture

@@ -160,33 +160,23 @@ def test_splits_differ_folds_test_each_row_once_and_both_are_reproducible():
     assert [list(part) for part in folds[3]] == expected
 
 
-def test_the_digest_depends_on_content_and_settings_not_on_the_file_format(tmp_path):
+def test_the_digest_depends_on_content_and_settings_not_on_place_and_name(tmp_path):
     frame = load_iris(as_frame=True).frame
     (tmp_path / "elsewhere").mkdir()
-    for path in (tmp_path / "a.csv", tmp_path / "elsewhere" / "b.csv"):
-        frame.to_csv(path, index=False)
-    frame.to_parquet(tmp_path / "a.parquet")
+    for place in ("a.csv", "elsewhere/b.csv"):
+        frame.to_csv(tmp_path / place, index=False)
 
-    def sha256(source, place, **settings):
-        own = OwnData(source, str(tmp_path / place), ("target",), **settings)
-        return DataSet(own).sha256
+    def sha256(place="a.csv", **settings):
+        return DataSet(OwnData("csv", str(tmp_path / place), ("target",), **settings)).sha256
 
-    first = sha256("csv", "a.csv")
-    assert (
-        first
-        == sha256("csv", "elsewhere/b.csv")
-        == sha256("parquet", "a.parquet")
-        == sha256("csv", "a.csv", name="x")
-    )
-    others = [
-        sha256("csv", "a.csv", task="approximation"),
-        sha256("csv", "a.csv", drop=("petal width (cm)",)),
-        sha256("csv", "a.csv", rule=SplitRule(splits=2)),
-        sha256("csv", "a.csv", rule=SplitRule(folds=3)),
-    ]
+    first = sha256()
+    assert first == sha256("elsewhere/b.csv") == sha256(name="x")
+    others = [{"task": "approximation"}, {"drop": ("petal width (cm)",)}]
+    others += [{"rule": SplitRule(splits=2)}, {"rule": SplitRule(folds=3)}]
+    digests = {first, *(sha256(**settings) for settings in others)}
     frame.iloc[0, 0] += 0.1
     frame.to_csv(tmp_path / "a.csv", index=False)
-    assert len({first, sha256("csv", "a.csv"), *others}) == 6
+    assert len({*digests, sha256()}) == 6
 
 
 def test_a_worker_loads_the_split_of_a_repeat_and_refuses_other_data(tmp_path):

@@ -6,22 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from builders import small, write_config
 from click.testing import Result
 from command_line import pppca, printed
 from report_page import write_store
 
 ROOT = Path(__file__).parents[1]
-CONFIG = """\
-name: {name}
-problems: [iris]
-repeats: 1
-seed: {seed}
-tau: [5, 15]
-methods:
-  - {{method: gha, n_epochs: 5}}
-  - {{method: dgha, n_epochs: 5}}
-classifier: {{hidden: [2], max_epochs: 5}}
-"""
 
 pytestmark = pytest.mark.usefixtures("isolated_folders")
 
@@ -36,9 +26,9 @@ def config(tmp_path) -> Path:
 
 
 def written(folder: Path, name: str = "small", seed: int = 1) -> Path:
-    path = folder / f"{name}.yaml"
-    path.write_text(CONFIG.format(name=name, seed=seed))
-    return path
+    methods = [{"method": method, "n_epochs": 5} for method in ("gha", "dgha")]
+    changes = {"name": name, "seed": seed, "repeats": 1, "tau": [5, 15]}
+    return write_config(folder, small(*methods, **changes))
 
 
 def table_of(done: Result) -> str:

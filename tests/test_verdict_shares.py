@@ -38,45 +38,33 @@ def made_up(n_runs: int) -> Snapshot:
     for place, problem in enumerate(ROWS):
         for method, mean in (("dgha", 10.0), ("pca", 10.0), ("all_features", 12.0)):
             for tau in (5, 10) if method != "all_features" else (None,):
-                settings = {} if tau is None else {"tau": tau}
-                cell = cell_of(
-                    problem,
-                    method,
-                    {**settings, "centre": True} if method == "dgha" else settings,
-                    {},
-                )
+                settings = {"centre": True} if method == "dgha" else {}
+                settings |= {} if tau is None else {"tau": tau}
+                cell = cell_of(problem, method, settings, {})
                 values = rng.normal((mean + 5.0 * place, mean + place), 1.0, (n_runs, 2))
                 runs += [
-                    run_of(cell, repeat, **{ERROR: own, SIZE: size})
-                    for repeat, (own, size) in enumerate(values)
+                    run_of(cell, repeat, **dict(zip((ERROR, SIZE), own, strict=True)))
+                    for repeat, own in enumerate(values)
                 ]
         for tau in (5, 10):
             error, size = rng.normal((10.0 + 5.0 * place, 10.0 + place), 1.0 / 60**0.5)
-            numbers["A", problem, str(tau)] = {
-                ERROR: Number(f"{error:.2f}", 1.0),
-                SIZE: Number(f"{size:.2f}"),
-            }
-    lines = {
-        "rows": tuple({"key": row, "runs": {"problem": row}} for row in ROWS),
-        "columns": tuple({"key": str(tau), "runs": {"tau": tau}} for tau in (5, 10)),
-    }
-    shared = {"title": "t", "place": "p", "row_header": "Problem", "shows": (ERROR, SIZE), **lines}
+            own = {ERROR: Number(f"{error:.2f}", 1.0), SIZE: Number(f"{size:.2f}")}
+            numbers["A", problem, str(tau)] = own
+    rows = tuple({"key": row, "runs": {"problem": row}} for row in ROWS)
+    columns = tuple({"key": str(tau), "runs": {"tau": tau}} for tau in (5, 10))
+    keys = {"title": "t", "place": "p", "row_header": "Problem", "shows": (ERROR, SIZE)}
     reference = Reference.model_construct(
-        name="mine",
-        title="Mine",
-        configs=(),
-        searched=(),
+        **{"name": "mine", "title": "Mine", "configs": (), "searched": (), "numbers": numbers},
         rules=(Rule(margin=0.5, unit="sd", runs=60),),
-        placebos=tuple(
-            Placebo(name=name, tables=("A",), **keys) for name, keys in PLACEBOS.items()
-        ),
+        placebos=[Placebo(name=name, tables=("A",), **own) for name, own in PLACEBOS.items()],
         layouts=(
-            Layout(id="A", runs={"method": "dgha", "centre": True}, **shared),
             Layout(
-                id="B", runs={"method": "all_features"}, **shared | {"columns": ({"key": "5"},)}
+                id="A", runs={"method": "dgha", "centre": True}, rows=rows, columns=columns, **keys
+            ),
+            Layout(
+                id="B", runs={"method": "all_features"}, rows=rows, columns=({"key": "5"},), **keys
             ),
         ),
-        numbers=numbers,
     )
     return Snapshot(results_of(runs), {}, [reference])
 
@@ -139,19 +127,17 @@ def test_with_too_few_runs_for_a_draw_no_placebo_is_judged():
 
 def test_the_page_has_the_shares_of_the_rendered_table():
     root = Path(__file__).parents[1]
-    table = (
-        (root / "docs" / "verdicts.md")
-        .read_text("utf-8")
-        .split(f"<!-- {SHARES} -->\n")[1]
-        .strip()
-        .splitlines()
-    )
-    page = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
+    page = (root / "docs" / "verdicts.md").read_text("utf-8").split(f"<!-- {SHARES} -->\n")[1]
+    table = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in page.strip().splitlines()[2:]
+    ]
     with (root / "results" / "tables" / f"{SHARES}.csv").open(encoding="utf-8") as file:
         rendered = list(csv.DictReader(file))
-    assert page == [
+    verdicts = ("reproduced", "consistent", "differs")
+    assert table == [
         [row["row"], row["quantity"], row["program"], row["n"]]
-        + [f"{float(row[verdict]):.0f} %" for verdict in ("reproduced", "consistent", "differs")]
+        + [f"{float(row[verdict]):.0f} %" for verdict in verdicts]
         + [row["tells"] or "–"]
         for row in rendered
     ]
