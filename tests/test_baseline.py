@@ -53,6 +53,7 @@ def some() -> Recorded:
 
 
 CELL = ("glass1", "ne_ppca", 5)
+LACKS = "lacks repeat 2, and 1 other repeats"
 ERROR, FEATURES = (
     ("T1", "glass1", "tau=5", name) for name in ("test_error_percent", "dimensionality")
 )
@@ -82,30 +83,23 @@ class TestDifferences:
         runs = [run for run in SOME if n_repeats is None or run[0].repeat < n_repeats]
         assert differences(tables_of(runs), some, n_repeats) == {}
 
+    BOTH = (ERROR, FEATURES)
+
     @pytest.mark.parametrize(
-        ("runs", "expected"),
+        ("runs", "places", "reason"),
         [
-            (
-                moved("test_error_percent", lambda n: (-50.0, 50.0)[n % 2]),
-                {ERROR: ", and 9 other repeats"},
-            ),
-            (
-                moved("test_error_percent", lambda n: 1e-6 * (n == 7)),
-                {ERROR: "in repeat 7, recorded was"},
-            ),
-            (moved("dimensionality", lambda n: n == 4), {FEATURES: "in repeat 4, recorded was"}),
-            (
-                edited(lambda spec, values: None if spec.repeat in (2, 9) else values),
-                dict.fromkeys((ERROR, FEATURES), "lacks repeat 2, and 1 other repeats"),
-            ),
-            (edited(lambda _spec, _values: None), dict.fromkeys((ERROR, FEATURES), "was not run")),
+            (moved(ERROR[3], lambda n: (-50.0, 50.0)[n % 2]), [ERROR], ", and 9 other repeats"),
+            (moved(ERROR[3], lambda n: 1e-6 * (n == 7)), [ERROR], "in repeat 7, recorded was"),
+            (moved(FEATURES[3], lambda n: n == 4), [FEATURES], "in repeat 4, recorded was"),
+            (edited(lambda spec, values: None if spec.repeat in (2, 9) else values), BOTH, LACKS),
+            (edited(lambda _spec, _values: None), BOTH, "was not run"),
         ],
         ids=["all by ±50", "one by 1e-6", "features", "missing", "not run"],
     )
-    def test_a_cell_with_another_repeat_is_named(self, some, runs, expected):
+    def test_a_cell_with_another_repeat_is_named(self, some, runs, places, reason):
         reasons = differences(tables_of(runs), some)
-        assert reasons.keys() == expected.keys()
-        assert all(expected[place] in reason for place, reason in reasons.items())
+        assert reasons.keys() == set(places)
+        assert all(reason in said for said in reasons.values())
 
     def test_more_repeats_than_recorded_pass_if_only_the_first_are_compared(self, some):
         known = {

@@ -414,14 +414,15 @@ def test_examples_of_the_help_are_valid_calls(names):
     assert any(call.startswith(" ".join(["pppca", *names])) for call in calls)
 
 
+SYSTEM = "the system refused a call (Too many open files)."
+CHECK = "cannot be read or written (No such file or directory). Check the path and the disk."
+
+
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (OSError(24, "Too many open files"), "the system refused a call (Too many open files)."),
-        (
-            FileNotFoundError(2, "No such file or directory", "x.csv"),
-            "x.csv: cannot be read or written (No such file or directory). Check the path and the disk.",
-        ),
+        (OSError(24, "Too many open files"), SYSTEM),
+        (FileNotFoundError(2, "No such file or directory", "x.csv"), f"x.csv: {CHECK}"),
     ],
 )
 def test_an_error_of_the_system_names_its_own_file_or_none(monkeypatch, error, line):

@@ -549,19 +549,13 @@ def test_several_headers_and_indices_are_refused(key, tmp_path):
         pppca_bench.read_table(path, **{key: [0, 1]})
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *(
-            {"task": "regression"},
-            {"duplicates": "yes"},
-            {"duplicates": "group", "group": "a"},
-            {"read": {"sep": ";"}},
-            {"read": {"decimal": ",,"}},
-        ),
-        *({"read": {"na_values": {"a": [0]}}}, {"group": np.zeros(3)}),
-    ],
-)
+READ = ({"sep": ";"}, {"decimal": ",,"}, {"na_values": {"a": [0]}})
+WRONG = [{"task": "regression"}, {"duplicates": "yes"}, {"group": np.zeros(3)}]
+WRONG += [{"duplicates": "group", "group": "a"}]
+WRONG += [{"read": read} for read in READ]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_unknown_values_of_a_table_in_memory_are_refused(wrong):
     with pytest.raises(DataError, match=rf"^{min(wrong)}\S* of Table: expected "):
         pppca_bench.Table([[1]], [1], **wrong)

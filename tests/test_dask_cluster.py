@@ -31,19 +31,14 @@ SPECS = specs_of(small({"method": "ne_ppca", "n_generations": 2}, repeats=18, ta
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("options", "message"),
     [
-        (["--scheduler", "tcp://a:1"], "expected --scheduler with --executor dask"),
-        (
-            ["--executor", "dask", "--scheduler", "tcp://a:1", "--workers", "2"],
-            "and without --workers: it has workers",
-        ),
+        ([], "expected --scheduler with --executor dask"),
+        (["--executor", "dask", "--workers", "2"], "and without --workers: it has workers"),
     ],
 )
-def test_a_scheduler_without_dask_or_with_a_number_of_workers_is_refused(arguments, message):
-    done = pppca("run", "demo", *arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
+def test_a_scheduler_without_dask_or_with_a_number_of_workers_is_refused(options, message):
+    assert message in printed("run", "demo", "--scheduler", "tcp://a:1", *options, code=2)
 
 
 def test_the_error_without_dask_names_the_installation_command(monkeypatch, tmp_path):

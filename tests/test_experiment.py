@@ -130,18 +130,15 @@ def test_comparisons_are_tested_over_the_data_sets():
     assert (kept["verdict"], kept["alike"]) == ("holds", pytest.approx(1.0, abs=0.05))
 
 
+BOTH = "NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted)"
+
+
 @pytest.mark.parametrize(
     ("shift", "sentence"),
     [
-        (
-            {},
-            f"{LITTLE}: NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted), with 33 %",
-        ),
+        ({}, f"{LITTLE}: {BOTH}, with 33 %"),
         (dict.fromkeys(("ne_ppca", "dgha", "pca"), 2.0), f"{LITTLE}: none."),
-        (
-            {"ne_ppca": 2.0},
-            f"{MUCH}: NE-pPCA (as written), with 33 % of the features; NE-pPCA (fitted)",
-        ),
+        ({"ne_ppca": 2.0}, f"{MUCH}: {BOTH}"),
         ({"pca": 0.5}, f"{ALIKE}: NE-pPCA (as "),
         ({"pca": 2.0}, f"{GAIN}: NE-pPCA (as written); NE-pPCA (fitted)"),
         ({"pca": 0.5}, f"{GAIN}: none."),

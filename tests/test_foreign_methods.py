@@ -15,21 +15,20 @@ from pppca_bench.experiments.measures import predictions_of
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import describe_parameters, section_of
 
+NEITHER = "a class with fit and transform, or fit and predict, got a class without fit and tr"
+
 
 @pytest.mark.parametrize(
-    ("path", "reason"),
+    ("name", "reason"),
     [
-        ("%s:Halve", "has no attribute 'Halve' (did you mean 'Halves'?)"),
-        (
-            "%s:Nothing",
-            "expected a class with fit and transform, or fit and predict, got a class without fit and tr",
-        ),
-        ("%s:Mapped", "Its fit_transform alone cannot be applied to the other splits"),
+        ("Halve", "has no attribute 'Halve' (did you mean 'Halves'?)"),
+        ("Nothing", f"expected {NEITHER}"),
+        ("Mapped", "Its fit_transform alone cannot be applied to the other splits"),
     ],
 )
-def test_a_path_to_anything_but_a_method_is_refused_with_the_reason(module, path, reason):
+def test_a_path_to_anything_but_a_method_is_refused_with_the_reason(module, name, reason):
     with pytest.raises(ConfigError, match=re.escape(reason)):
-        find_method(path.replace("%s", module))
+        find_method(f"{module}:{name}")
 
 
 @pytest.mark.parametrize(

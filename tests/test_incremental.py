@@ -79,13 +79,13 @@ def test_parameters_of_the_first_chunk_are_those_of_all(model, name, value):
     assert fitted.fit(X).partial_fit(X).n_components_ <= (2 if name == "n_components" else 5)
 
 
+RATES = {"tau": 7.0, "data_fraction": 50.0, "min_components": 2, "learning_rate": 0.02}
+
+
 @pytest.mark.parametrize(
     ("model", "changes"),
     [
-        (
-            DGHA(n_epochs=4, **SLOW_STEPS),
-            {"tau": 7.0, "data_fraction": 50.0, "min_components": 2, "learning_rate": 0.02},
-        ),
+        (DGHA(n_epochs=4, **SLOW_STEPS), RATES),
         (DGHA(n_epochs=4, **SLOW_STEPS), {"min_variance_ratio": 0.5}),
         (CCIPCA(), {"amnesia": 1.0}),
         (EigenGame(), {"learning_rate": 0.02, "decay_samples": 20.0}),

@@ -207,15 +207,14 @@ def test_settings_of_a_method_are_settings_of_their_own_named_by_what_is_no_defa
     ]
 
 
+UNUSUAL = {"data_fraction": 50.0, "head_start": 0.0, "tau": 5.0}
+
+
 @pytest.mark.parametrize(
     ("method", "parameters", "name"),
     [
         ("ne_ppca", {"n_jobs": 1, "tau": 15.0, "tol": 0.01}, "NE-pPCA, τ = 15, tol = 0.01"),
-        (
-            "dgha",
-            {"data_fraction": 50.0, "head_start": 0.0, "tau": 5.0},
-            "DGHA, 50%, τ = 5, head_start = 0",
-        ),
+        ("dgha", UNUSUAL, "DGHA, 50%, τ = 5, head_start = 0"),
         ("rfe_svm", {"C": section_of(METHODS["rfe_svm"])["C"].default}, "RFESVM"),
     ],
 )

@@ -159,42 +159,37 @@ CURVES = replace(result(SPECS[0]), history={"variances": np.ones(3)})
 OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
 
 
-@pytest.mark.parametrize(
-    ("theirs", "message"),
-    [
-        (
-            {"results": [result(spec, 0.5) for spec in SPECS[:3]]},
-            r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\. Runs that differ: 3\. Other proc",
-        ),
-        ({"results": [OWN]}, r"expected own 2\.0, as it was merged before, got 2\.5\."),
-        (
-            {"results": [CURVES]},
-            rf"run {SPECS[0].key} .*expected the learning curve 'variances' of SHA-256 .*got ",
-        ),
-        (
-            {"results": [], "sha256": "d"},
-            r"config a: expected the text.*SHA-256 c\.\.\.\), got another \(d\.\.\.\)",
-        ),
-        (
-            {"results": [], "specs": [other_cell(SPECS[0], data_sha256="f" * 64)], "config": "b"},
-            r"gha on iris: expected the same data in all databases, got SHA-256 .* and ",
-        ),
-        (
-            {"results": [], "specs": [other_cell(SPECS[0], algorithms=(("gha", 99),))]},
-            r"gha on iris: expected the same versions of the algorithms .*\"gha\": .* and .*99",
-        ),
-        (
-            {"results": [], "specs": [replace(SPECS[0], key="other", seed=1)], "config": "b"},
-            "gha on iris, repeat 0: expected one seed for the same settings, got several, of the configs a and b.",
-        ),
-    ],
-)
-def test_a_contradiction_is_named_and_nothing_is_merged(store, made, theirs, message):
+OTHER_CELLS = {
+    "data": other_cell(SPECS[0], data_sha256="f" * 64),
+    "version": other_cell(SPECS[0], algorithms=(("gha", 99),)),
+    "seed": replace(SPECS[0], key="other", seed=1),
+}
+CONTRADICTIONS = {
+    "error": {"results": [result(spec, 0.5) for spec in SPECS[:3]]},
+    "measure": {"results": [OWN]},
+    "curve": {"results": [CURVES]},
+    "text": {"results": [], "sha256": "d"},
+    **{name: {"results": [], "specs": [spec], "config": "b"} for name, spec in OTHER_CELLS.items()},
+}
+MESSAGES = {
+    "error": r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\. Runs that differ: 3\. Other proc",
+    "measure": r"expected own 2\.0, as it was merged before, got 2\.5\.",
+    "curve": rf"run {SPECS[0].key} .*expected the learning curve 'variances' of SHA-256 .*got ",
+    "text": r"config a: expected the text.*SHA-256 c\.\.\.\), got another \(d\.\.\.\)",
+    "data": r"gha on iris: expected the same data in all databases, got SHA-256 .* and ",
+    "version": r"gha on iris: expected the same versions of the algorithms .*\"gha\": .* and .*99",
+    "seed": r"gha on iris, repeat 0: expected one seed for the same settings, got several, of the configs a and b\.",
+}
+
+
+@pytest.mark.parametrize("kind", CONTRADICTIONS)
+def test_a_contradiction_is_named_and_nothing_is_merged(store, made, kind):
     merge(store, [made("one", [result(SPECS[0]), result(SPECS[2])])])
     before = content(store)
-    fine = made("two", [result(SPECS[1])])
-    with pytest.raises(StoreError, match=rf"bad.{DATABASE}: .*{message}.* Nothing was merged\.$"):
-        merge(store, [fine, made("bad", **theirs)])
+    fine, bad = made("two", [result(SPECS[1])]), made("bad", **CONTRADICTIONS[kind])
+    said = rf"bad.{DATABASE}: .*{MESSAGES[kind]}.* Nothing was merged\.$"
+    with pytest.raises(StoreError, match=said):
+        merge(store, [fine, bad])
     assert content(store) == before
 
 

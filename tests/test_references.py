@@ -323,40 +323,30 @@ def selector(table: str, row: str, column: str) -> Selector | None:
     return layout.selector(of_row, of_column)
 
 
+HALF = {"centre": True, "data_fraction": 50, "tau": 5}
+AUTOCOR = {"centre": False, "data_fraction": 100, "tau": 15}
+PIVOTS = (("hidden", "pivot"), ("rule", "rprop"), ("shortcuts", False))
+NETWORK = {f"classifier.{name}": value for name, value in PIVOTS}
+
+
 class TestSelectors:
     """Which runs fill a cell."""
 
     @pytest.mark.parametrize(
         ("place", "expected"),
         [
-            (
-                ("T5", "cancer1, 50%", "tau=5"),
-                Selector("cancer1", "dgha", (("centre", True), ("data_fraction", 50), ("tau", 5))),
-            ),
-            (
-                ("T3", "DGHA (autocor)", "heart1"),
-                Selector(
-                    "heart1", "dgha", (("centre", False), ("data_fraction", 100), ("tau", 15))
-                ),
-            ),
-            (("T3", "RFESVM", "heart1"), Selector("heart1", "rfe_svm")),
-            (
-                ("P11", "flare2", "correlation"),
-                Selector(
-                    "flare2",
-                    "all_features",
-                    (
-                        ("classifier.hidden", "pivot"),
-                        ("classifier.rule", "rprop"),
-                        ("classifier.shortcuts", False),
-                    ),
-                ),
-            ),
-            (("T0", "horse1", "sizes"), None),
+            (("T5", "cancer1, 50%", "tau=5"), ("cancer1", "dgha", HALF)),
+            (("T3", "DGHA (autocor)", "heart1"), ("heart1", "dgha", AUTOCOR)),
+            (("T3", "RFESVM", "heart1"), ("heart1", "rfe_svm", {})),
+            (("P11", "flare2", "correlation"), ("flare2", "all_features", NETWORK)),
         ],
     )
     def test_a_cell_asks_for_what_table_row_and_column_have_in_common(self, place, expected):
-        assert selector(*place) == expected
+        problem, method, settings = expected
+        assert selector(*place) == Selector(problem, method, tuple(settings.items()))
+
+    def test_a_cell_of_sizes_asks_for_no_runs(self):
+        assert selector("T0", "horse1", "sizes") is None
 
     def test_single_cells_may_ask_for_something_else(self):
         shortcuts = [

@@ -163,23 +163,14 @@ class TestTables:
         assert {line.split()[0] for line in lines if line.startswith("T")} == {"T5"}
 
     @pytest.mark.parametrize(
-        ("option", "message"),
-        [
-            (
-                ("--table", "T55"),
-                "Error: no table 'T55' in these results: expected one of T5, T4, ",
-            ),
-            (
-                ("--problem", "cancer"),
-                "Error: no problem 'cancer' in these results: expected one of ",
-            ),
-            (("--method", "dgh"), "Error: no method 'dgh' in these results: expected one of "),
-        ],
+        ("kind", "name", "first"),
+        [("table", "T55", "T5, T4, "), ("problem", "cancer", ""), ("method", "dgh", "")],
     )
-    def test_an_unknown_name_is_refused_with_the_nearest(self, shown, option, message):
-        refused = shown(*option, code=2)
+    def test_an_unknown_name_is_refused_with_the_nearest(self, shown, kind, name, first):
+        refused = shown(f"--{kind}", name, code=2)
         assert refused.count("\n") == 1
-        assert refused.startswith(message)
+        said = f"Error: no {kind} {name!r} in these results: expected one of {first}"
+        assert refused.startswith(said)
         assert "(did you mean '" in refused
 
 

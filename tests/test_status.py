@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 import pytest
-from builders import plan_of
+from builders import done, failed, plan_of
 from command_line import pppca, printed
 
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
@@ -61,28 +61,18 @@ def test_reservations_of_running_processes_count_as_under_way(store):
     assert statuses(store) == [["c", "0", "0", "3", "2"]]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *(
-            ["status"],
-            ["list"],
-            ["list", "--failed"],
-            ["list", "--text", "c"],
-            ["show", "gha0"],
-            ["export"],
-        ),
-        *(["tables"], ["tables", "--format", "json"], ["compare"], ["rank"], ["rules", "c"]),
-    ],
-)
+COMMANDS = ["status", "list", "list --failed", "list --text c", "show gha0", "export", "tables"]
+COMMANDS += ["tables --format json", "compare", "rank", "rules c"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_prints_while_it_reads(store, monkeypatch, command):
     """Otherwise a pager that waits would keep the lock, and stop a `pppca run` that writes."""
     store.plan(plan_of([*GHA, *DGHA], "c"))
     facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
     store.describe_problems([facts])
-    values = {"test_error_percent": 1.0}
-    done = [RunResult(spec.key, "done", values=values) for spec in (*GHA, *DGHA[1:])]
-    store.record([*done, RunResult("dgha0", "failed", "no")], '{"pppca": "0.1.0"}')
+    results = [done(spec, test_error_percent=1.0) for spec in (*GHA, *DGHA[1:])]
+    store.record([*results, failed(DGHA[0])], '{"pppca": "0.1.0"}')
     echo, texts = click.echo, []
 
     def echo_under_lock(text: str, **options: Any) -> None:
@@ -92,5 +82,5 @@ def test_no_command_prints_while_it_reads(store, monkeypatch, command):
         echo(text, **options)
 
     monkeypatch.setattr(click, "echo", echo_under_lock)
-    pppca(*command, "--results", store.path.parent)
+    pppca(*command.split(), "--results", store.path.parent)
     assert texts

@@ -259,21 +259,17 @@ def test_an_empty_file_is_refused_by_readers_and_initialised_by_writers(tmp_path
 NOT_A_DATABASE = r"notes: no intact results database \(file is not a database\)\. Restore it from"
 
 
+NO_RESULTS = r"^no results in \S+none\.sqlite: run `pppca run CONFIG` first, or name"
+NO_FOLDER = r"notes/r\.sqlite: cannot be used .*Check the disk and the file,"
+
+
 @pytest.mark.parametrize(
     ("name", "read_only", "expected"),
     [
-        (
-            "none.sqlite",
-            True,
-            r"^no results in \S+none\.sqlite: run `pppca run CONFIG` first, or name",
-        ),
+        ("none.sqlite", True, NO_RESULTS),
         ("notes", True, NOT_A_DATABASE),
         ("notes", False, NOT_A_DATABASE),
-        (
-            "notes/r.sqlite",
-            False,
-            r"notes/r\.sqlite: cannot be used .*Check the disk and the file,",
-        ),
+        ("notes/r.sqlite", False, NO_FOLDER),
     ],
 )
 def test_a_path_of_another_kind_is_refused_and_left_unchanged(tmp_path, name, read_only, expected):
@@ -413,6 +409,7 @@ def test_changed_settings_are_those_of_the_last_plan(planned):
 
 NEXT = SCHEMA_VERSION + 1
 AGAIN = "Move it away and run the configs again"
+OLDER = f"an older database without columns for optimality_percent. {AGAIN}"
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -421,10 +418,7 @@ AGAIN = "Move it away and run the configs again"
     [
         ("PRAGMA user_version = 2", f"version 2. {AGAIN}"),
         (f"PRAGMA user_version = {NEXT}", f"version {NEXT}. Use the pppca that wrote it"),
-        (
-            "ALTER TABLE runs DROP COLUMN optimality_percent",
-            f"an older database without columns for optimality_percent. {AGAIN}",
-        ),
+        ("ALTER TABLE runs DROP COLUMN optimality_percent", OLDER),
     ],
 )
 def test_a_database_of_another_version_is_refused_and_left_unchanged(
@@ -435,8 +429,7 @@ def test_a_database_of_another_version_is_refused_and_left_unchanged(
     before = path.read_bytes()
     with pytest.raises(StoreError) as caught:
         Store(path, read_only=read_only)
-    expected = f"expected a results database of version {SCHEMA_VERSION}"
-    wanted = f"{path}: {expected}, got {got}, or name another folder (--results)."
-    assert str(caught.value) == wanted
+    said = f"{path}: expected a results database of version {SCHEMA_VERSION}, got {got}"
+    assert str(caught.value) == f"{said}, or name another folder (--results)."
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
