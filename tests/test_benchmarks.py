@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from benchmarks import backprop, hebbian, large_pca, limits, rprop, scale
+from benchmarks import hebbian, large_pca, limits, rprop, scale
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.operations import Operations, Peak, largest_share, sample_operations
 from benchmarks.report import Topic, render
@@ -30,37 +30,6 @@ def small_nets(shortcuts):
     rng = np.random.default_rng(3)
     X, targets = rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)]
     return rprop.nets_of_a_cell(X, targets, (4, 2), shortcuts=shortcuts, n_nets=3)
-
-
-def assert_equal_nets(stacked, nets, atol):
-    for matrices, ours in zip(stacked, zip(*nets, strict=True), strict=True):
-        np.testing.assert_allclose(matrices, np.stack(ours), rtol=0, atol=atol)
-
-
-@pytest.mark.parametrize("shortcuts", [False, True])
-@pytest.mark.parametrize(
-    ("peer", "module", "n_epochs"), [("JAX", "jax", 20), ("PyTorch", "torch", 1)]
-)
-def test_epochs_of_rprop_agree_with_those_of_the_peers(peer, module, n_epochs, shortcuts):
-    # PyTorch's rule does not take back a step, which the first epoch never does.
-    pytest.importorskip(module)
-    nets = small_nets(shortcuts)
-    assert_equal_nets(
-        rprop.together(peer, nets, n_epochs)(), rprop.train_ours(nets, n_epochs), 1e-10
-    )
-    in_float32 = rprop.together(peer, nets, 1, np.float32)()
-    assert {matrices.dtype for matrices in in_float32} == {np.dtype(np.float32)}
-    assert_equal_nets(in_float32, rprop.train_ours(nets, 1), 1e-6)
-
-
-def test_epochs_of_backpropagation_agree_with_jax():
-    pytest.importorskip("jax")
-    rng = np.random.default_rng(3)
-    tasks = backprop.nets_of_a_cell(
-        rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)], (4,), 3
-    )
-    theirs = backprop.jax_trainer(tasks, 2)()
-    assert_equal_nets(theirs, backprop.train_ours(tasks, 2), 1e-10)
 
 
 def test_operations_of_a_sample_are_those_of_a_net_counted_by_hand():

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders import small, stored_rows, write_config
+from builders import small, write_config
 from click.testing import Result
 from command_line import pppca, printed
 
@@ -49,30 +49,6 @@ def assert_refused(
     assert len(lines) == 1, result.stderr
     assert re.search(pattern, lines[0]), lines[0]
     assert "Traceback" not in result.stderr
-
-
-@pytest.mark.slow
-@POSIX
-def test_a_run_on_a_full_disk_ends_with_an_error_and_can_be_resumed(folder):
-    size = (folder / RESULTS / "results.sqlite").stat().st_size
-    program = (
-        "import resource, sys; limit = int(sys.argv.pop(1)); resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit));"
-        "from pppca_bench.cli.main import main; main()"
-    )
-    arguments = ["run", "small.yaml", "--results", "full", "--workers", "2"]
-    command = [sys.executable, "-c", program, str(size * 9 // 10), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert_refused(
-        done,
-        r"full/results\.sqlite: cannot be used .*Recorded results are kept: free some space on the disk",
-    )
-    kept = stored_rows(Path("full", "results.sqlite"), aside=())
-    assert 0 < len(kept) < N_RUNS
-    again = pppca(*arguments[:-1], "0")
-    assert f"{N_RUNS - len(kept)} runs done, {len(kept)} were already stored." in again.stderr
-    whole = stored_rows(Path("full", "results.sqlite"), aside=())
-    assert {key: whole[key] for key in kept} == kept
-    assert pppca("tables", "--results", "full").exit_code == 0
 
 
 # Be root without the rights (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) to write and to read anything: PR_CAPBSET_DROP.

@@ -1,21 +1,14 @@
 """Figures of single runs: stored arrays, panels, and the textbooks' examples."""
 
-import csv
-from itertools import pairwise
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
 from builders import specs_of
-from command_line import printed
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem
 from pppca_bench.problems.bundled import draw_noisy_circle, draw_three_circles
 from pppca_bench.reporting.figure_data import portrait_panels, retained_percent
-from pppca_bench.store import RESULTS
 
 
 def planned(problem: str = "iris", **method: object) -> list:
@@ -113,23 +106,3 @@ def test_points_of_the_three_circles_lie_near_them_evenly_all_round():
         assert radii[circle == number].mean() == pytest.approx(1 + 2 * number, abs=0.01)
         assert radii[circle == number].std() == pytest.approx(0.05, rel=0.2)
         assert np.bincount(quarter[circle == number].astype(int)) == pytest.approx(37.5, abs=0.5)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("isolated_folders")
-def test_the_textbooks_examples_run_and_nonlinear_methods_find_the_circles_that_pca_loses():
-    configs = ("iris_projections", "digits_components", "noisy_circle", "three_circles")
-    printed("run", *configs, "--workers", "0", "--no-tables")
-    drawn = printed("figures")
-    assert not any(f"E{number}: not run" in drawn for number in (1, 2, 3, 4))
-    with Path(RESULTS, "figures", "E3.csv").open() as file:
-        panels = {row["panel"] for row in csv.DictReader(file)}
-    shares = dict(panel.split(": ") for panel in panels if ":" in panel)
-    assert float(shares["PCA"].split()[0]) < 55.0
-    assert float(shares["autoencoder"].split()[0]) > 95.0
-    points = pd.read_csv(Path(RESULTS, "figures", "E4.csv"))
-    for method, separated in (("PCA", False), ("kernel PCA", True)):
-        first = points[points.panel == method].groupby("series")["x"]
-        ends = sorted(zip(first.min(), first.max(), strict=True))
-        gaps = [low > high for (_, high), (low, _) in pairwise(ends)]
-        assert gaps == [separated] * 2

@@ -94,14 +94,8 @@ def shown_rows(table) -> list:
     return [row for row in table.find_elements(By.CSS_SELECTOR, "tbody tr") if row.is_displayed()]
 
 
-def test_the_console_is_silent_and_nothing_is_loaded(browser):
+def test_the_console_is_silent(browser):
     assert browser.get_log("browser") == []
-    assert (
-        browser.execute_script(
-            "return performance.getEntriesByType('resource').map(one => one.name)"
-        )
-        == []
-    )
 
 
 def open_all(browser) -> None:

@@ -313,7 +313,8 @@ def test_a_full_disk_loses_no_recorded_result(planned):
     ((pages,),) = planned.rows("PRAGMA page_count")
     planned.rows(f"PRAGMA max_page_count = {pages}")
     large = {"curve": np.random.default_rng(0).normal(size=10_000)}
-    with pytest.raises(StoreError, match=r"\(database or disk is full\)"):
+    said = r"\(database or disk is full\)\. Recorded results are kept: free some space on the disk, then"
+    with pytest.raises(StoreError, match=said):
         planned.record([replace(DONE[1], history=large)], "{}")
     assert [result for _, result in runs_in(planned)] == [DONE[0], None, None]
     assert planned.rows("PRAGMA integrity_check") == [("ok",)]
