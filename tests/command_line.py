@@ -43,12 +43,7 @@ def pppca_process(*arguments: object, **options: object) -> subprocess.Completed
 
 def output_of(program: str, **environment: str) -> str:
     """Return what a Python program prints in a process of its own, without errors, with more environment variables."""
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    call, pipes = [sys.executable, "-c", program], {"capture_output": True, "text": True}
+    done = subprocess.run(call, env=os.environ | environment, check=True, **pipes)
     assert done.stderr == ""
     return done.stdout

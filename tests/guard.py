@@ -116,17 +116,11 @@ def compute() -> None:
 def _run(folder: Path, configs: str, options: str) -> None:
     """Run shipped configs; runs that fail are stored, too."""
     files = [f"configs/{name}.yaml" for name in configs.split()]
-    command = [
-        sys.executable,
-        "-m",
-        "pppca_bench",
-        "run",
-        *files,
-        "--no-tables",
-        "--results",
-        str(folder),
-    ]
-    if subprocess.run([*command, *options.split()], cwd=ROOT, check=False).returncode > 1:
+    command = [sys.executable, "-m", "pppca_bench", "run", *files, "--no-tables", "--results"]
+    if (
+        subprocess.run([*command, str(folder), *options.split()], cwd=ROOT, check=False).returncode
+        > 1
+    ):
         sys.exit(f"{configs}: expected runs, got an error.")
 
 
@@ -183,11 +177,9 @@ def _printed(command: str) -> str:
 def outputs(folder: Path) -> dict[str, str]:
     """Return the digest of each output, by its path in the folder that `write` fills."""
     write(folder)
-    kept = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.suffix not in (".sqlite", ".png")
-    ]
+    suffixes = (".sqlite", ".png")
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    kept = [path for path in files if path.suffix not in suffixes]
     return {path.relative_to(folder).as_posix(): _digest(path.read_bytes()) for path in kept}
 
 

@@ -219,10 +219,8 @@ def train_by_rprop(
         run.training_curve.append(percentage(W, data, *network))
         rises = len(run.training_curve) > 1 and run.training_curve[-1] > run.training_curve[-2]
         stepped = zip(W, steps, gradient(W, *data, *network), before, strict=True)
-        W, steps, before = zip(
-            *[rprop_step(*layer, weight_backtracking, improved, rises) for layer in stepped],
-            strict=True,
-        )
+        moved = [rprop_step(*layer, weight_backtracking, improved, rises) for layer in stepped]
+        W, steps, before = zip(*moved, strict=True)
         if epoch % 5 and epoch < max_epochs:
             continue
         error = percentage(W, validation, *network)
@@ -346,11 +344,8 @@ def adaoja(X, n_rows, batch):
             Q, G = directions.T * np.sign(np.diagonal(factors))[:, np.newaxis], np.zeros_like(G)
         if starts(residual, Q, n_rows) and 2 * len(Q) <= t:
             norm = np.linalg.norm(residual)
-            Q, G, squares = (
-                np.vstack([Q, residual / norm]),
-                np.vstack([G, np.zeros_like(x)]),
-                np.append(squares, 0.0),
-            )
+            Q, G = np.vstack([Q, residual / norm]), np.vstack([G, np.zeros_like(x)])
+            squares = np.append(squares, 0.0)
             M = block_diag(M, weight * norm**2)
     return turned(Q, M)
 

@@ -273,12 +273,8 @@ def test_the_dependencies_are_the_imported_packages():
     lines = [*project["dependencies"], *extras["dask"], *extras["tables"]]
     stated = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in lines}
     owners = packages_distributions()
-    # of numba and pydantic
-    imported = (
-        set().union(*map(third_party, modules()))
-        - sys.stdlib_module_names
-        - {"llvmlite", "pydantic_core"}
-    )
+    of_others = {"llvmlite", "pydantic_core"}  # of numba and pydantic
+    imported = set().union(*map(third_party, modules())) - sys.stdlib_module_names - of_others
     assert {owners[name][0].lower().replace("-", "_") for name in imported} == stated
 
 

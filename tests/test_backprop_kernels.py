@@ -101,11 +101,8 @@ def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoc
 
 
 def overfitting_task():
-    return next(
-        task
-        for task in (online_task((3,), seed) for seed in range(50))
-        if train(replace(task, rng=np.random.default_rng(0)), max_epochs=30)[0].best_epoch < 30
-    )
+    fresh = (replace(online_task((3,), seed), rng=np.random.default_rng(0)) for seed in range(50))
+    return next(task for task in fresh if train(task, max_epochs=30)[0].best_epoch < 30)
 
 
 def test_best_weights_belong_to_the_validation_minimum_and_last_weights_to_the_end():

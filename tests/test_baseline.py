@@ -155,12 +155,9 @@ class TestRecord:
         assert {len(cell.values) for cell in synthetic.values()} == {N_REPEATS}
 
     def test_a_time_is_recorded_as_its_operation_count(self, synthetic):
-        ratios = [
-            result.values["speedup_operations"]
-            for spec, result in RUNS
-            if place_of(spec) == ("cancer1", "dgha_speedup", 5)
-            and ("data_fraction", 100) in spec.cell.parameters
-        ]
+        cells = ((s, r) for s, r in RUNS if place_of(s) == ("cancer1", "dgha_speedup", 5))
+        of_all = (r for s, r in cells if ("data_fraction", 100) in s.cell.parameters)
+        ratios = [result.values["speedup_operations"] for result in of_all]
         assert list(synthetic["T4", "cancer1, 100%", "tau=5", "speedup"].values.values()) == ratios
 
 
@@ -280,11 +277,11 @@ class TestFile:
 
     @pytest.mark.parametrize("cells", [3, [{}], [WHOLE | {"values": {"0": float("nan")}}]], ids=str)
     def test_a_damaged_cell_is_an_error(self, tmp_path, cells):
-        self.refused(
-            tmp_path,
+        text, anything = (
             json.dumps({"format": 4, "cells": cells}),
             r"a baseline, got something else \(.+\)",
         )
+        self.refused(tmp_path, text, anything)
 
     def test_a_file_that_is_no_baseline_is_an_error(self, tmp_path):
         self.refused(tmp_path, "", r"a baseline, got something else \(.+\)")

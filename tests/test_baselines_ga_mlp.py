@@ -110,14 +110,10 @@ def test_inputs_that_overflow_are_refused(iris):
 
 
 def test_first_generation_may_be_trained_networks(iris):
-    settings = {
-        "max_generations": 5,
-        "population_size": 2,
-        "initial_weight_range": 0.01,
-        "random_state": 5,
-    }
+    settings = {"max_generations": 5, "population_size": 2, "initial_weight_range": 0.01}
     random, trained = (
-        GAMLPClassifier((3,), start=start, **settings).fit(*iris) for start in ("random", "trained")
+        GAMLPClassifier((3,), start=start, random_state=5, **settings).fit(*iris)
+        for start in ("random", "trained")
     )
     alone = RpropMLPClassifier((3,), random_state=5).fit(*iris)
     first, least = trained.training_curve_[0], alone.training_curve_.min()

@@ -56,10 +56,8 @@ def test_result_is_the_network_that_rprop_gives_without_those_nodes(noisy):
     of_full = full._make_task(*full._prepare(noisy, None))
     of_small = small._make_task(*small._prepare((X, noisy[1], X_val, noisy[3]), None))
     columns = np.concatenate([[True], kept])
-    of_small.weights[0][:], of_small.steps[0][:] = (
-        of_full.weights[0][:, columns],
-        of_full.steps[0][:, columns],
-    )
+    of_small.weights[0][:] = of_full.weights[0][:, columns]
+    of_small.steps[0][:] = of_full.steps[0][:, columns]
     (trained,) = train_by_rprop([of_small], small)
     assert_allclose(net._weights[0][:, columns], trained.weights[0], atol=1e-12)
     assert_allclose(net.validation_curve_, trained.validation_curve, rtol=1e-9)

@@ -87,13 +87,8 @@ def test_few_samples_of_many_features_have_the_components_of_their_gram_matrix()
 def mixtures(n_samples=400):
     """Return mixtures of a square wave, a saw tooth and a uniform source, and the sources."""
     t = np.arange(n_samples)
-    sources = np.column_stack(
-        [
-            np.sign(np.sin(0.1 * t)),
-            (t % 37) / 18.0 - 1.0,
-            np.random.default_rng(0).uniform(-1.0, 1.0, n_samples),
-        ]
-    )
+    uniform = np.random.default_rng(0).uniform(-1.0, 1.0, n_samples)
+    sources = np.column_stack([np.sign(np.sin(0.1 * t)), (t % 37) / 18.0 - 1.0, uniform])
     return sources @ [[1.0, 0.5, 0.2], [0.3, 1.0, -0.5], [-0.2, 0.4, 1.0]], sources
 
 

@@ -84,28 +84,17 @@ def test_contestants_take_turns_after_a_warm_up_and_the_ratio_is_the_median_of_t
 
 def test_the_report_has_a_column_for_each_processor():
     def part(*rows):
-        return {
-            "date": "2026-11-25",
-            "code": "1",
-            "load": 0.5,
-            "rows": [asdict(row) for row in rows],
-        }
+        rows = [asdict(row) for row in rows]
+        return {"date": "2026-11-25", "code": "1", "load": 0.5, "rows": rows}
 
     both, alone = Row("GHA", "C loop", 1.5, "2 µs", 2.0), Row("DGHA", "C loop", 12.3, "3 µs")
-    kept = {
-        "one": {"machine": ["2 cores"], "parts": {"gha": part(both, alone)}},
-        "two": {
-            "machine": ["4 cores"],
-            "parts": {"gha": part(Row("GHA", "C loop", 2.5, "1 µs", 2.0))},
-        },
-    }
+    there = {"gha": part(Row("GHA", "C loop", 2.5, "1 µs", 2.0))}
+    kept = {"one": {"machine": ["2 cores"], "parts": {"gha": part(both, alone)}}}
+    kept["two"] = {"machine": ["4 cores"], "parts": there}
     page = render(kept, [Topic("Learning", ("gha", "limits"), "In brackets our time.")])
     assert "- **B**: two\n  - 4 cores\n  - measured 2026-11-25; version 1; load up to 0.5" in page
-    lines = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in page.splitlines()
-        if line.startswith("|")
-    ]
+    table = [line for line in page.splitlines() if line.startswith("|")]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table]
     assert lines[0] == ["what", "against", "target", "A", "B"]
     assert lines[2:] == [
         ["GHA", "C loop", "2.00", "1.50 (2 µs), short", "2.50 (1 µs)"],

@@ -21,10 +21,11 @@ from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import RunResult, RunSpec
 
 TIMES = ("fit_time_ms", "classifier_time_ms")
+FEW = {"hidden": [3], "max_epochs": 30}
 SYSTEMS = {
     "ga_mlp": {"hidden": [3], "max_generations": 100},
-    "pruned_mlp": {"hidden": [3], "max_epochs": 30, "retrain_epochs": 5},
-    "ga_structure": {"hidden": [3], "max_generations": 2, "population_size": 6, "max_epochs": 30},
+    "pruned_mlp": {**FEW, "retrain_epochs": 5},
+    "ga_structure": {**FEW, "max_generations": 2, "population_size": 6},
     "flgp": {"n_populations": 2, "population_size": 20, "n_generations": 5},
     "rfe_svm": {"C": [0.1, 1.0]},
 }

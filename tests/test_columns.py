@@ -211,11 +211,8 @@ def frames(draw) -> pd.DataFrame:
         ]
         for place, kind in enumerate(kinds)
     }
-    return (
-        pd.DataFrame(columns)
-        .convert_dtypes()
-        .assign(y=["u", "v"] * (n_rows // 2) + ["u"] * (n_rows % 2))
-    )
+    classes = ["u", "v"] * (n_rows // 2) + ["u"] * (n_rows % 2)
+    return pd.DataFrame(columns).convert_dtypes().assign(y=classes)
 
 
 def written(frame: pd.DataFrame, folder: Path) -> list[OwnData]:

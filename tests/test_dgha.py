@@ -90,13 +90,9 @@ def test_run_of_the_defaults_agrees_with_plain_loops(tau):
     rng = np.random.default_rng(7)
     rows = 2.0 * orthonormal(rng.standard_normal((13, 13)))
     rows = rows[np.argsort(-np.var(WINE @ rows.T, axis=0))]
-    options = {
-        "n_started": [1] * 3 + [13] * 33,
-        "checked": [False] * 3 + [True] * 33,
-        "learning_rate": 1.2 / 53,
-    }
+    options = {"n_started": [1] * 3 + [13] * 33, "checked": [False] * 3 + [True] * 33}
     orders = [rng.permutation(178)[:53] for _ in range(36)]
-    W, indices = naive.dgha(WINE, rows, tau=tau, orders=orders, **options)
+    W, indices = naive.dgha(WINE, rows, tau=tau, learning_rate=1.2 / 53, orders=orders, **options)
     assert 1 <= len(indices) < 13
     assert_array_equal(dgha.nodes_, indices)
     assert_allclose(dgha.components_, W, rtol=1e-7, atol=1e-9)
@@ -138,13 +134,9 @@ def test_constant_samples_remove_nothing():
 def test_after_long_learning_as_many_rows_remain_as_of_exact_pca():
     eigenvalues = np.linalg.eigvalsh(np.cov(WINE.T, bias=True))[::-1]
     expected = int((eigenvalues[0] / eigenvalues <= 10.0).sum())
-    options = PLAIN | {
-        "learning_rate": 9.0,
-        "first_check": 500,
-        "decay_epochs": 100,
-        "n_epochs": 600,
-    }
-    assert DGHA(10.0, random_state=0, **options).fit(WINE).n_components_ == expected
+    options = {"learning_rate": 9.0, "first_check": 500, "decay_epochs": 100, "n_epochs": 600}
+    dgha = DGHA(10.0, random_state=0, **PLAIN | options).fit(WINE)
+    assert dgha.n_components_ == expected
 
 
 @pytest.mark.parametrize(("fraction", "n_drawn"), [(100.0, 150), (25.0, 38), (10.0, 15), (0.1, 1)])

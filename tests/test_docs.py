@@ -44,17 +44,12 @@ def site(tmp_path_factory) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=made)
     shutil.copy(ROOT / "CITATION.cff", folder)
     nowhere = "http://127.0.0.1:9"
+    call = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"),
-            "docs",
-            "build/docs",
-        ],
+        [*call, "docs", "build/docs"],
         cwd=folder,
         env={**os.environ, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere},
-        capture_output=True,
-        text=True,
-        check=False,
+        **{"capture_output": True, "text": True, "check": False},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "build" / "docs"
@@ -87,21 +82,14 @@ def unresolved(page: Path, links: set[str], pages: dict[Path, Page]) -> list[str
 @pytest.mark.slow
 def test_no_link_of_the_site_is_broken(site, pages):
     assert len(pages[site / "index.html"].links) > 20
-    assert [
-        bad
-        for page, read in pages.items()
-        for bad in unresolved(page, read.links | read.loads, pages)
-    ] == []
+    broken = (unresolved(page, own.links | own.loads, pages) for page, own in pages.items())
+    assert [link for links in broken for link in links] == []
 
 
 @pytest.mark.slow
 def test_no_page_of_the_site_loads_third_party_content(pages):
-    assert {
-        url
-        for page in pages.values()
-        for url in page.loads
-        if urlsplit(url).scheme not in ("", "data")
-    } == set()
+    loaded = {url for page in pages.values() for url in page.loads}
+    assert {url for url in loaded if urlsplit(url).scheme not in ("", "data")} == set()
 
 
 @pytest.mark.slow

@@ -15,15 +15,11 @@ def test_shares_are_of_the_times_between_the_steps(monkeypatch):
     readings = iter(np.cumsum([0.0, *[1.0, 2.0, 5.0, 0.0] * 3]))
     monkeypatch.setattr(time, "perf_counter", lambda: next(readings))
     measures = FitnessTime(n_generations=2, random_state=0).fit(SAMPLES).measures_
-    assert {name: value for name, value in measures.items() if "time" in name} == pytest.approx(
-        {
-            "fitness_time_percent": 87.5,
-            "gram_schmidt_time_percent": 25.0,
-            "responses_time_percent": 62.5,
-            "breeding_time_percent": 12.5,
-            "evolution_time_ms": 24_000.0,
-        }
-    )
+    expected = {"fitness_time_percent": 87.5, "gram_schmidt_time_percent": 25.0}
+    expected |= {"responses_time_percent": 62.5, "breeding_time_percent": 12.5}
+    expected |= {"evolution_time_ms": 24_000.0}
+    times = {name: value for name, value in measures.items() if "time" in name}
+    assert times == pytest.approx(expected)
 
 
 def test_operations_are_counted_over_all_networks_before_removal_without_times():

@@ -179,18 +179,13 @@ def test_the_report_of_own_results_compares_their_methods_and_has_no_section_tha
     tmp_path,
 ):
     errors = {"pca": (1.0, 1.1, 1.2, 0.9), "gha": (4.0, 4.2, 4.1, 4.3)}
-    runs = [
-        run_of(
-            cell_of("flowers", method, {"tau": 10.0}, {"hidden": (4,)}),
-            repeat,
-            test_error_percent=error,
-            validation_error_percent=error,
-            dimensionality=2.0,
-            retained_variance_percent=90.0,
-        )
-        for method, own in errors.items()
-        for repeat, error in enumerate(own)
-    ]
+    runs = []
+    for method, own in errors.items():
+        cell = cell_of("flowers", method, {"tau": 10.0}, {"hidden": (4,)})
+        for repeat, error in enumerate(own):
+            values = {"test_error_percent": error, "validation_error_percent": error}
+            values |= {"dimensionality": 2.0, "retained_variance_percent": 90.0}
+            runs.append(run_of(cell, repeat, **values))
     with Store(tmp_path / "results.sqlite") as store:
         store.describe_problems(
             [ProblemFacts("flowers", "a", "classification", "flowers", 4, 3, 75, 37, 38)]

@@ -97,13 +97,9 @@ def test_rates_and_rules_of_removal_may_change_between_chunks(model, changes):
 
 
 def test_a_rate_changed_between_chunks_is_the_rate_of_the_next_chunk():
-    changed = (
-        InPlaceGHA(learning_rate=1e-300, random_state=0)
-        .partial_fit(X)
-        .set_params(learning_rate=0.01)
-    )
-    start = InPlaceGHA(learning_rate=1e-300, random_state=0).partial_fit(X).components_
-    assert not np.allclose(changed.partial_fit(X).components_, start)
+    start = InPlaceGHA(learning_rate=1e-300, random_state=0).partial_fit(X)
+    changed = clone(start).partial_fit(X).set_params(learning_rate=0.01).partial_fit(X)
+    assert not np.allclose(changed.components_, start.components_)
 
 
 def test_rows_found_without_removal_learn_on():

@@ -50,12 +50,8 @@ class Folder:
         path = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
         program = f"{path}; from counted_runs import main; main()"
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen(
-            [sys.executable, "-c", program, *arguments],
-            cwd=self.path,
-            env=self.environment,
-            **pipes,
-        )
+        command = [sys.executable, "-c", program, *arguments]
+        return subprocess.Popen(command, cwd=self.path, env=self.environment, **pipes)
 
     def pppca(self, *arguments: str) -> str:
         running = self.start(*arguments)

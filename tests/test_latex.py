@@ -78,16 +78,12 @@ def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path):
 def test_every_table_fits_its_page(tmp_path):
     """R has several hundred rows, the columns of P8 are pairs."""
     measures = {"retained_variance_percent": 91.5, "fit_time_ms": 1234.5}
-    measured = [
-        run_of(
-            replace(spec.cell, problem=f"problem{n}{spec.cell.problem}"),
-            **result.values,
-            **measures,
-        )
-        for spec, result in full_runs(1)
-        for n in range(5)
-        if spec.cell.method in ("dgha", "ne_ppca")
-    ]
+    measured = []
+    for spec, result in full_runs(1):
+        if spec.cell.method in ("dgha", "ne_ppca"):
+            for n in range(5):
+                cell = replace(spec.cell, problem=f"problem{n}{spec.cell.problem}")
+                measured.append(run_of(cell, **result.values, **measures))
     tables = {
         table.id: table for table in [*tables_of(measured), *full_tables(2)] if table.has_runs
     }

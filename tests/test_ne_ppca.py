@@ -53,13 +53,8 @@ class TestSelection:
         # Without crossing and noise, the children of the only selected network are its copies.
         given = {"tau": 4.0, "mutation_scale": 0.0, "random_state": 2}
         fittest = NEpPCA(n_generations=0, **given).fit(wine)
-        copies = NEpPCA(
-            n_generations=1,
-            crossover_probability=0.0,
-            selection="truncation",
-            truncation_share=1e-3,
-            **given,
-        ).fit(wine)
+        alone = {"selection": "truncation", "truncation_share": 1e-3, "crossover_probability": 0.0}
+        copies = NEpPCA(n_generations=1, **alone, **given).fit(wine)
         assert_allclose(copies.components_, fittest.components_, atol=1e-12)
         mean = copies.history_["mean_dimensionality"]
         assert mean[1] == fittest.n_components_ != mean[0]
@@ -161,11 +156,8 @@ class TestWarmStart:
         assert_allclose(model.explained_variance_ratio_, exact.explained_variance_ratio_, rtol=1e-9)
 
     def test_networks_differ_at_the_start(self, wine):
-        history = (
-            NEpPCA(tau=1.2, initial_samples=60, n_generations=0, mutation_scale=0.3, random_state=0)
-            .fit(wine)
-            .history_
-        )
+        given = {"tau": 1.2, "initial_samples": 60, "n_generations": 0, "mutation_scale": 0.3}
+        history = NEpPCA(random_state=0, **given).fit(wine).history_
         assert history["mean_dimensionality"][0] != history["dimensionality"][0]
 
 

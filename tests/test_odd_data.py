@@ -37,10 +37,8 @@ def few_samples_of_many_features(problem: Problem) -> Problem:
 
 
 def _zeros(problem: Problem) -> dict[str, np.ndarray]:
-    return {
-        name: np.zeros_like(getattr(problem, name))
-        for name in ("y_train", "y_validation", "y_test")
-    }
+    names = ("y_train", "y_validation", "y_test")
+    return {name: np.zeros_like(getattr(problem, name)) for name in names}
 
 
 KINDS = {

@@ -64,11 +64,8 @@ def test_the_variance_of_a_span_depends_on_neither_norms_nor_angles_of_rows(seed
     rng, C = np.random.default_rng([seed, 1]), covariance(seed)
     n_rows = int(rng.integers(1, 7))
     basis = np.linalg.qr(rng.standard_normal((6, n_rows)))[0].T
-    mixed = (
-        rng.standard_normal((n_rows, n_rows))
-        @ basis
-        * rng.choice([1e-120, 1e-3, 1.0, 1e90], size=(n_rows, 1))
-    )
+    norms = rng.choice([1e-120, 1e-3, 1.0, 1e90], size=(n_rows, 1))
+    mixed = rng.standard_normal((n_rows, n_rows)) @ basis * norms
     assert variance_of_span(mixed, C) == pytest.approx(np.trace(basis @ C @ basis.T), rel=1e-7)
 
 

@@ -45,10 +45,8 @@ def plan(path: Path, *changes: str, only: tuple[str, ...] = ()) -> Plan:
 
 def taken(path: Path, *only: str) -> set[tuple[object, ...]]:
     specs = plan(path, only=only).specs
-    return {
-        (spec.cell.problem, spec.cell.method, spec.cell.settings.get("tau"), spec.repeat)
-        for spec in specs
-    }
+    cells = [(spec.cell, spec.repeat) for spec in specs]
+    return {(own.problem, own.method, own.settings.get("tau"), n) for own, n in cells}
 
 
 class TestRunFilter:

@@ -20,19 +20,14 @@ FORGE = (".ci/", ".github/", ".gitignore")
 
 def call(*command: object, folder: Path, **environment: str) -> str:
     """Return what a command prints, run in a folder without a way to the network."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("PPPCA_DATA", "PYTHONPATH")
-    }
+    hidden = ("PPPCA_DATA", "PYTHONPATH")
+    kept = {name: value for name, value in os.environ.items() if name not in hidden}
     nowhere = "http://127.0.0.1:9"
     done = subprocess.run(
         list(map(str, command)),
         cwd=folder,
         env={**kept, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+        **{"capture_output": True, "text": True, "check": False},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -60,16 +55,8 @@ def installed(request, built, tmp_path_factory) -> Path:
     # A path that a .pth file adds has its own .pth files left unread, and so the editable install stays out.
     (library / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     package = ["-e", built / "source"] if request.param == "editable" else built.glob("*.whl")
-    pip = [
-        folder / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--no-deps",
-        "--no-build-isolation",
-        "--ignore-installed",
-    ]
-    call(*pip, *package, folder=folder)
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--no-deps", "--no-build-isolation"]
+    call(*pip, "--ignore-installed", *package, folder=folder)
     return folder / "bin"
 
 
@@ -93,24 +80,18 @@ def test_the_sdist_has_every_file_of_the_repository(built):
 @pytest.mark.slow
 def test_the_wheel_has_only_the_package_the_configs_and_the_data(built):
     files, _ = names_in(built)
-    sources = {
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "pppca_bench").rglob("*")
-        if path.is_file()
-    }
-    outside = (
+    files_of_package = (path for path in (ROOT / "pppca_bench").rglob("*") if path.is_file())
+    sources = {path.relative_to(ROOT).as_posix() for path in files_of_package}
+    outside = [
         "configs/*.yaml",
         "data/*.tar.xz",
         "data/uci/*.csv.xz",
         "data/README.md",
         "CITATION.cff",
-    )
+    ]
     expected = {name for name in sources if "__pycache__" not in name}
-    expected |= {
-        f"pppca_bench/{path.relative_to(ROOT).as_posix()}"
-        for pattern in outside
-        for path in ROOT.glob(pattern)
-    }
+    paths = (path.relative_to(ROOT) for pattern in outside for path in ROOT.glob(pattern))
+    expected |= {f"pppca_bench/{path.as_posix()}" for path in paths}
     assert {name for name in files if ".dist-info/" not in name} == expected
 
 

@@ -128,12 +128,10 @@ def test_verdicts_by_significance_and_by_the_difference_that_matters():
     rng = np.random.default_rng(0)
     noise = list(rng.normal(0, 0.1, 30))
     worse = {"far": 3.0, "near": 0.5, "none": 0.0}
-    verdicts = {
-        name: compared(
-            runs("dgha", [5.0] * 30), runs("pca", [5 + shift + e for e in noise])
-        ).comparisons[0]
-        for name, shift in worse.items()
-    }
+    verdicts = {}
+    for name, shift in worse.items():
+        pca = runs("pca", [5 + shift + error for error in noise])
+        verdicts[name] = compared(runs("dgha", [5.0] * 30), pca).comparisons[0]
     assert verdicts["far"].verdict == "DGHA, τ = 10 is better, by more than 1"
     assert verdicts["near"].verdict == "DGHA, τ = 10 is better, by less than 1"
     assert verdicts["none"].verdict == "alike within 1"

@@ -187,15 +187,9 @@ def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch
 
 def test_runs_without_a_pipeline_or_predictions_are_refused():
     speedup = {"method": "dgha_speedup", "timed": False, "n_epochs": 1}
-    document = {
-        "name": "own",
-        "seed": 1,
-        "repeats": 1,
-        "problems": ["iris"],
-        "tau": 5,
-        "methods": [speedup, "pca"],
-    }
-    runs = pppca_bench.run(document | {"classifier": NETWORK}).runs.set_index("method")
+    document = {"name": "own", "seed": 1, "repeats": 1, "problems": ["iris"], "tau": 5}
+    document |= {"methods": [speedup, "pca"], "classifier": NETWORK}
+    runs = pppca_bench.run(document).runs.set_index("method")
     said = "expected a method that predicts, got dgha_speedup, which only measures"
     with pytest.raises(StoreError, match=said):
         pppca_bench.pipeline(runs.key["dgha_speedup"])

@@ -55,26 +55,22 @@ class TestPanels:
 
     def made(self, **more: np.ndarray) -> dict[str, np.ndarray]:
         rebuilt = self.INPUTS * [1.0, 0.0] + np.array([0.0, 1.0])  # the second input by its mean
+        inputs, targets = self.INPUTS, np.array([0, 0, 1, 1])
         given = {
-            "inputs": self.INPUTS,
+            "inputs": inputs,
             "rebuilt": rebuilt,
-            "features": self.INPUTS,
-            "targets": np.array([0, 0, 1, 1]),
-        }
-        return {
-            f"portrait_{name}": np.asarray(one, np.float32)
-            for name, one in {**given, **more}.items()
-        }
+            "features": inputs,
+            "targets": targets,
+        } | more
+        return {f"portrait_{name}": np.asarray(one, np.float32) for name, one in given.items()}
 
     def test_one_of_two_inputs_of_equal_variance_retains_half(self):
         assert retained_percent(self.made()) == pytest.approx(50.0)
 
     def test_images_are_the_first_sample_of_each_class_and_the_components_of_the_richest_run(self):
-        inputs = np.arange(16.0).reshape(4, 4)
+        inputs, names = np.arange(16.0).reshape(4, 4), ("inputs", "rebuilt", "features")
         few, many = (
-            self.made(
-                inputs=inputs, rebuilt=inputs, components=np.full((n, 4), float(n)), features=inputs
-            )
+            self.made(components=np.full((n, 4), float(n)), **dict.fromkeys(names, inputs))
             for n in (1, 3)
         )
         panels = portrait_panels("images", {"1 component": few, "3 components": many})

@@ -68,21 +68,15 @@ def sizes_of(problem: Problem) -> tuple[int, int, int]:
 class TestRegistry:
     def test_the_registry_lists_proben1_then_bundled_problems(self):
         folders = "building cancer card diabetes flare gene glass heart hearta heartac heartc horse"
-        expected = [
-            f"{name}{i}"
-            for name in [*folders.split(), "mushroom", "soybean", "thyroid"]
-            for i in "123"
-        ]
+        names = [*folders.split(), "mushroom", "soybean", "thyroid"]
+        expected = [f"{name}{number}" for name in names for number in "123"]
         assert known_problems("proben1") == expected
         assert known_problems("bundled") == BUNDLED
         assert known_problems() == expected + BUNDLED == list(registered())
 
     def test_approximation_problems_are_those_of_the_report(self):
-        names = {
-            name[:-1]
-            for name in known_problems("proben1")
-            if problem_info(name).task == "approximation"
-        }
+        infos = {name[:-1]: problem_info(name) for name in known_problems("proben1")}
+        names = {name for name, info in infos.items() if info.task == "approximation"}
         assert names == {"building", "flare", "hearta", "heartac"}
 
 

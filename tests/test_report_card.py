@@ -175,12 +175,8 @@ def test_third_party_classes_are_named_and_only_trained_networks_are_described()
     rprop = tuple(sorted((("rule", "rprop"), *usual(CLASSIFIERS["rprop"]))))
     svc = (("C", 3), ("rule", "sklearn.svm:SVC"))
     mine, stump = (("power", 2),), tuple(sorted((("rule", "stump"), *usual(CLASSIFIERS["stump"]))))
-    learners = [
-        ("m:Mine", mine, rprop),
-        ("pca", (), svc),
-        ("sklearn.svm:SVC", (("C", 1),), ()),
-        ("pca", (), stump),
-    ]
+    learners = [("m:Mine", mine, rprop), ("pca", (), svc)]
+    learners += [("sklearn.svm:SVC", (("C", 1),), ()), ("pca", (), stump)]
     runs = [run_of(Cell("iris", "a", *one), 0, test_error_percent=1.0) for one in learners]
     lines = card_of("four", runs).splitlines()
     assert [line[3:] for line in lines if line.startswith("## ")][:4] == [

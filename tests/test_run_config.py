@@ -218,13 +218,8 @@ def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gai
     # so that the other values of a feature lie near 1
     X[rng.integers(0, 600, 12), np.arange(12)] = -60.0
     methods = [{"method": "all_features"}, {"method": "pca", "variance_ratio": 1.0}]
-    document = {
-        "name": "ten",
-        "seed": 1,
-        "splits": 20,
-        "methods": methods,
-        "classifier": {"input_scaling": scaling},
-    }
+    document = {"name": "ten", "seed": 1, "splits": 20, "methods": methods}
+    document["classifier"] = {"input_scaling": scaling}
     runs = pppca_bench.run(
         document, {"ten": pppca_bench.Table(X, y.astype(str), task="classification")}
     ).runs

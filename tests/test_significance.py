@@ -121,13 +121,9 @@ def test_the_table_has_ours_beside_the_published_verdicts_and_counts_outliers():
     two_heaps = [
         math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 9, 0.01)]
     ]
-    results = results_by_config(
-        {
-            PIVOT: runs_of(PIVOT, "cancer1", errors) + runs_of(PIVOT, "gene2", two_heaps),
-            NO_SHORTCUTS: runs_of(NO_SHORTCUTS, "cancer1", better)
-            + runs_of(NO_SHORTCUTS, "gene2", errors),
-        }
-    )
+    pivots = runs_of(PIVOT, "cancer1", errors) + runs_of(PIVOT, "gene2", two_heaps)
+    others = runs_of(NO_SHORTCUTS, "cancer1", better) + runs_of(NO_SHORTCUTS, "gene2", errors)
+    results = results_by_config({PIVOT: pivots, NO_SHORTCUTS: others})
     sheet = significance_document(results)
     rows = {row[0]: row for row in sheet.rows}
     assert rows["cancer1"][:4] == ("cancer1", "N 0.0", "N 0.0", "yes")

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from builders import config_of, opened, specs_of
+from builders import opened, small, specs_of
 from numpy.testing import assert_array_equal
 
 from pppca_bench.classifiers import RpropMLPClassifier, RpropMLPRegressor, fit_together
@@ -110,14 +110,7 @@ def test_the_ratio_of_the_slowest_to_the_fastest_is_a_mean_over_the_classes():
 
 def test_a_run_records_the_errors_that_each_criterion_leads_to_on_the_test_split():
     classifier = {"rule": "rprop_criteria", "hidden": [4], "max_epochs": 60, **SEARCH}
-    document = {
-        "name": "a",
-        "problems": ["iris"],
-        "repeats": 1,
-        "seed": 1,
-        "methods": [{"method": "all_features", "classifier": classifier}],
-    }
-    assert config_of(document)
+    document = small({"method": "all_features", "classifier": classifier}, repeats=1)
     (spec,) = specs_of(document)
     ((_, problem),) = opened(["iris"]).values()
     (result,) = run_group([spec], [problem])
