@@ -134,9 +134,7 @@ class TestDifferences:
         found = differences(tables_of(runs), some)
         assert found == dict.fromkeys((ERROR, FEATURES), "has 2 failed runs")
 
-    def test_a_cell_with_other_settings_than_recorded_fails_though_its_numbers_are_the_same(
-        self, some
-    ):
+    def test_a_cell_with_other_settings_than_recorded_fails_though_its_numbers_agree(self, some):
         runs = [
             (in_cells(s, classifier=(("hidden", (7,)),)) if place_of(s) == CELL else s, r)
             for s, r in SOME
@@ -214,9 +212,7 @@ class TestChanges:
             ({"settings": "b"}, "recorded with other settings, on other data, or not at all"),
         ],
     )
-    def test_a_number_with_other_repeats_or_settings_is_left_out_with_the_reason(
-        self, some, known, reason
-    ):
+    def test_a_number_of_other_repeats_or_settings_is_left_out_with_why(self, some, known, reason):
         text = render_changes(
             changes(tables_of(SOME), some | {ERROR: some[ERROR]._replace(**known)}), "terminal"
         )
@@ -248,9 +244,7 @@ WHOLE = dict(
 
 
 class TestFile:
-    def test_a_baseline_has_a_line_per_cell_and_is_read_back_to_the_last_digit(
-        self, synthetic, tmp_path
-    ):
+    def test_a_baseline_has_a_line_per_cell_and_is_read_back_exactly(self, synthetic, tmp_path):
         path = tmp_path / "baseline.json"
         write_baseline(synthetic, path)
         assert read_baseline(path) == synthetic

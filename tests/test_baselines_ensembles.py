@@ -220,9 +220,7 @@ def test_boosting_of_ten_samples_by_hand(monkeypatch):
     [([[0], []], [9, 19]), ([[0], [0]], [9]), ([[0, 1, 2, 3, 4, 5]], [np.e])],
     ids=["no errors have a finite vote", "chance is dropped", "the first is kept"],
 )
-def test_a_network_without_errors_or_no_better_than_chance_ends_the_boosting(
-    monkeypatch, wrong, votes
-):
+def test_a_network_without_errors_or_like_chance_ends_the_boosting(monkeypatch, wrong, votes):
     ensemble, _ = boosted(monkeypatch, wrong)
     assert_allclose(ensemble.estimator_weights_, np.log(votes))
 
@@ -325,9 +323,7 @@ def test_boosted_regressors_of_two_outputs_by_hand(monkeypatch):
 @pytest.mark.parametrize(
     ("outputs", "votes"), [([0, 0, 0, 0], [7]), ([1, 1, 1, 0], [np.e])], ids=["exact", "bad"]
 )
-def test_an_exact_regressor_or_a_first_regressor_no_better_than_half_is_alone(
-    monkeypatch, outputs, votes
-):
+def test_an_exact_regressor_or_a_first_one_like_chance_is_alone(monkeypatch, outputs, votes):
     monkeypatch.setattr(AdaBoostRegressor, "_fit_members", lambda *_: [Predicts(outputs)])
     ensemble = AdaBoostRegressor(n_estimators=3).fit(*[np.zeros((4, 1)), np.zeros(4)] * 2)
     assert_allclose(ensemble.estimator_weights_, np.log(votes))

@@ -15,9 +15,7 @@ from pppca_bench.classifiers.training import population_errors
 @pytest.mark.parametrize("shortcuts", [False, True])
 @pytest.mark.parametrize("activation", ["linear", "softsign"])
 @pytest.mark.parametrize("n_networks", [1, 8, 11])
-def test_errors_of_a_population_are_those_of_the_reference(
-    hidden, shortcuts, activation, n_networks
-):
+def test_errors_of_a_population_are_the_references(hidden, shortcuts, activation, n_networks):
     architecture = Architecture(4, hidden, 3, shortcuts, activation)
     rng = np.random.default_rng(1)
     X, targets = rng.normal(size=(37, 4)), rng.uniform(size=(37, 3))
@@ -37,9 +35,7 @@ def test_mutation_adds_gaussian_noise_to_the_share_of_the_weights():
     assert changed.mean() == pytest.approx(0.0, abs=0.03)
 
 
-def test_history_is_of_the_training_errors_of_every_generation_and_the_fittest_never_gets_worse(
-    iris,
-):
+def test_the_history_has_training_errors_and_the_fittest_never_gets_worse(iris):
     classifier = GAMLPClassifier((3,), mutation_scale=2.0, max_generations=23, random_state=0).fit(
         *iris
     )

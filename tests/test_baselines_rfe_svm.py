@@ -49,9 +49,7 @@ def test_each_size_drops_the_least_weight_of_the_machine_one_larger(n_features):
     assert found == set(eliminated_one_by_one(Z, y, 0.5)[-n_features:])
 
 
-def test_choice_is_the_least_validation_error_then_the_fewest_features_then_the_smallest_penalty(
-    two_of_five,
-):
+def test_of_equal_validation_errors_the_fewest_features_then_the_least_penalty_win(two_of_five):
     classifier = RFESVMClassifier(C=(1.0, 0.1)).fit(*two_of_five)
     history = classifier.history_
     rows = list(

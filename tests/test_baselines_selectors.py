@@ -133,9 +133,7 @@ def test_values_are_counted_as_they_are_or_in_intervals_of_equally_many_samples(
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 4))
-def test_mutual_information_and_the_statistic_of_independence_are_those_of_others(
-    seed, n_bins, n_classes
-):
+def test_information_and_the_statistic_of_independence_are_those_of_others(seed, n_bins, n_classes):
     rng = np.random.default_rng(seed)
     column = rng.normal(size=90)
     y = np.append(rng.integers(n_classes, size=90 - n_classes), np.arange(n_classes))

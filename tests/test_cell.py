@@ -113,9 +113,7 @@ def test_grouped_runs_on_other_data_equal_single_runs(iris, method, n_left_out):
 
 
 @pytest.mark.parametrize(("other_size", "expected"), [([2], [2]), ([3, 2], [1, 1])])
-def test_networks_train_together_but_for_those_of_different_sizes(
-    iris, monkeypatch, other_size, expected
-):
+def test_networks_train_together_if_their_sizes_are_equal(iris, monkeypatch, other_size, expected):
     """As the pivot networks of a problem's permutations may be."""
     one, other = (
         planned("all_features", repeats=1, classifier={"hidden": hidden})[0]
@@ -270,9 +268,7 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
 
 
 @pytest.mark.parametrize(("value", "status"), [(np.inf, "failed"), (np.nan, "done")])
-def test_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(
-    iris, monkeypatch, value, status
-):
+def test_infinite_numbers_fail_a_run_and_undefined_ones_do_not(iris, monkeypatch, value, status):
     monkeypatch.setattr(
         experiment, "measure_reconstruction", lambda *_: {"optimality_percent": np.float64(value)}
     )

@@ -46,9 +46,7 @@ def answered(*lines: Line) -> dict[str, Finding]:
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(("p", "verdict"), [(0.02, "holds in part"), (0.03, "undecided")])
-def test_features_can_be_cut_if_there_are_cases_with_holms_correction_over_both_methods(
-    reading, p, verdict
-):
+def test_features_can_be_cut_if_cases_remain_after_holms_correction(reading, p, verdict):
     lines = (
         line("cutting", f"{name} ({reading})", within=within)
         for name, within in (("A", {"a": p}), ("C", {"a": 0.999}))
@@ -70,9 +68,7 @@ def test_features_can_be_cut_if_there_are_cases_with_holms_correction_over_both_
         ("undecided",) * 3,
     ],
 )
-def test_comparisons_of_the_experiment_decide_where_pseudo_pca_gains_as_exact_pca_loses(
-    of_lines, verdict, of_pca
-):
+def test_comparisons_of_the_experiment_decide_both_ways(of_lines, verdict, of_pca):
     both = [
         line(claim, f"A ({reading})", verdict=of_lines)
         for claim in ("accuracy", "exact_pca")
@@ -326,9 +322,7 @@ def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Fi
         (5.0, 8.0, 2.0, "does not hold"),
     ],
 )
-def test_speed_is_judged_by_operations_and_by_what_removal_and_part_of_the_data_lose(
-    whole, part, lost, verdict
-):
+def test_speed_is_judged_by_operations_and_by_what_is_lost_for_it(whole, part, lost, verdict):
     assert speed(whole, part, lost=lost).verdicts["as written"] == verdict
 
 

@@ -316,9 +316,7 @@ ROWS = "".join(f"{row},{row * 7 % 5},{'uv'[row % 2]}\n" for row in range(20))
     ],
     ids=lambda value: ascii(value)[2:14],
 )
-def test_a_file_that_looks_otherwise_is_refused_with_the_key_that_reads_it(
-    tmp_path, content, remedies
-):
+def test_a_file_that_looks_otherwise_is_refused_with_its_key(tmp_path, content, remedies):
     (tmp_path / "t.csv").write_bytes(content)
     read = {}
     for _ in range(remedies):
@@ -338,9 +336,7 @@ CELL = st.text(st.sampled_from("ab ,;\"'\n\r#\t1é"), max_size=5)
     rows=st.lists(st.tuples(CELL, CELL), min_size=1, max_size=6),
     sep=st.sampled_from([",", ";", "\t"]),
 )
-def test_a_csv_file_that_pandas_writes_is_read_back_with_its_line_numbers(
-    tmp_path_factory, monkeypatch, rows, sep
-):
+def test_a_csv_file_of_pandas_is_read_with_its_lines(tmp_path_factory, monkeypatch, rows, sep):
     monkeypatch.setattr("pppca_bench.problems.read_csv._N_AT_ONCE", 2)
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     frame = pd.DataFrame(rows, columns=["first", "second"])

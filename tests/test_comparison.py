@@ -114,9 +114,7 @@ class TestScores:
         (found,) = [item for item in scores(self.TABLES) if item.name == name]
         return (found.share, found.share_target, found.met)
 
-    def test_the_reports_numbers_are_scored_by_their_ratio_and_by_the_share_within_a_standard_deviation(
-        self,
-    ):
+    def test_the_reports_numbers_are_scored_by_ratio_and_by_the_share_within_an_sd(self):
         apart = pytest.approx(math.log(3.68 / 2.93))
         assert self.score("P3 classification error") == (31, 1, apart, apart, "|ln ratio|")
         assert self.shares("P3 classification error") == (0.0, 0.85, False)
@@ -197,9 +195,7 @@ class TestCountedOnce:
         assert found["T3", "NE pPCA", "heart1"] == "T1, heart1, tau=15"
         assert found["T1", "heart1", "tau=10"] == found["T1", "cancer1", "tau=15"] == ""
 
-    def test_no_two_results_are_of_the_same_runs_and_every_repetition_names_a_result(
-        self, compared
-    ):
+    def test_no_two_results_are_of_the_same_runs_and_repetitions_name_a_result(self, compared):
         results = {
             (f"{item.table}, {item.row}, {item.column}", item.quantity)
             for item in compared

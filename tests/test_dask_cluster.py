@@ -105,9 +105,7 @@ def test_results_on_dask_equal_local_results_bit_for_bit(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(
-    planned, tmp_path, monkeypatch
-):
+def test_a_killed_worker_loses_nothing_and_data_travel_once(planned, tmp_path, monkeypatch):
     monkeypatch.setenv("DIED", str(tmp_path / "died"))
     monkeypatch.setattr(runner, "compute", dying_workers.die_once_loading)
     sent = []

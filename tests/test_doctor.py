@@ -97,9 +97,7 @@ def test_each_problem_is_read_and_an_error_is_reported(monkeypatch):
     assert found[-1].text == "2 of 4 Proben1 files are as registered."
 
 
-def test_an_intact_database_is_accepted_and_damage_that_reading_runs_does_not_meet_is_reported(
-    store,
-):
+def test_an_intact_database_is_accepted_and_damage_apart_from_runs_is_reported(store):
     store.record([RunResult("key0", "done", history={"curve": np.zeros(2)})], "{}")
     assert doctor._database(store.path).remedy is None
     store.rows("PRAGMA writable_schema = ON")
@@ -113,9 +111,7 @@ def test_an_intact_database_is_accepted_and_damage_that_reading_runs_does_not_me
 
 
 class TestResults:
-    def test_a_new_folder_is_accepted_and_not_created_and_an_unwritable_folder_is_reported(
-        self, tmp_path
-    ):
+    def test_a_new_folder_is_accepted_and_an_unwritable_one_reported(self, tmp_path):
         assert doctor._results(tmp_path / "new" / "results").remedy is None
         path = tmp_path / "new" / "results.sqlite"
         expected = f"{path}: does not exist yet; `pppca run CONFIG` creates it."

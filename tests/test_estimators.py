@@ -146,9 +146,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("estimator", "name", "message"), REFUSED, ids=str)
-def test_values_out_of_range_or_in_contradiction_are_refused_by_name(
-    iris, estimator, name, message
-):
+def test_values_out_of_range_or_in_conflict_are_refused_by_name(iris, estimator, name, message):
     said = f"^{re.escape(f'{name} in {named(estimator)}: expected {message}')}$"
     with pytest.raises(ParameterError, match=said):
         estimator.fit(*iris[:2])

@@ -123,9 +123,7 @@ class TestCrossing:
         ("other", "v_i", "v_j"),
         [((0.6, 0.8), 3.0, 1.0), ((1.0, 0.0), 2.0, 2.0), ((1.0, 0.0), 0.0, 0.0)],
     )
-    def test_equal_nodes_equal_variances_and_no_variances_give_the_first_parent(
-        self, other, v_i, v_j
-    ):
+    def test_equal_nodes_and_equal_or_no_variances_give_the_first_parent(self, other, v_i, v_j):
         assert_array_equal(run_cross((0.6, 0.8), other, v_i, v_j), [0.6, 0.8])
 
 

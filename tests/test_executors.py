@@ -94,9 +94,7 @@ def test_an_error_of_a_call_is_its_result_and_loses_nothing(workers):
     assert one.n_in_flight == 4
 
 
-def test_only_the_call_whose_worker_died_is_lost_and_a_new_worker_computes_the_next(
-    workers, tmp_path
-):
+def test_only_the_call_of_a_dead_worker_is_lost_and_a_new_one_computes_the_next(workers, tmp_path):
     two = workers(2)
     other = two.submit(wait_for, tmp_path / "later")
     lost = two.submit(os._exit, 9)

@@ -150,9 +150,7 @@ def test_the_conclusions_follow_the_tests(shift, sentence):
 
 
 @pytest.mark.parametrize(("shift", "is_advised"), [({}, True), ({"pca_like_dgha": 2.0}, False)])
-def test_exact_pca_is_advised_if_pseudo_pca_is_not_better_with_as_many_components(
-    shift, is_advised
-):
+def test_exact_pca_is_advised_unless_pseudo_pca_is_better_with_as_many(shift, is_advised):
     advice = "To reduce the features of data like these, use exact PCA"
     notes = documents(**shift)["_tests"].notes
     assert any(note.startswith(advice) for note in notes) == is_advised

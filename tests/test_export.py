@@ -59,9 +59,7 @@ class TestLoadResults:
         assert runs.loc["cd0", "error"] == TRACEBACK
         assert pd.isna(runs.loc["ab2", "test_error_percent"])
 
-    def test_settings_are_numbers_or_flags_where_all_are_and_else_text_as_configs_have_it(
-        self, results
-    ):
+    def test_settings_are_numbers_or_flags_where_all_are_and_else_text_of_configs(self, results):
         runs = pppca_bench.load_results(results).set_index("key")
         assert runs["method.tau"].dtype == float
         assert pd.isna(runs.loc["cd0", "method.tau"])
@@ -151,9 +149,7 @@ class TestShow:
         [("ab1", "ab1"), ("c", "cd0"), ("one/iris/dgha/2", "ab2"), ("one/own/my.dt/gha/0", "cd0")],
     )
     @pytest.mark.usefixtures("results")
-    def test_a_run_is_named_by_its_key_a_prefix_or_its_config_problem_method_and_repeat(
-        self, store, text, key
-    ):
+    def test_a_run_is_named_by_its_key_a_prefix_or_what_it_is_of(self, store, text, key):
         assert find_run(store, text) == key
 
     @pytest.mark.parametrize(

@@ -117,9 +117,7 @@ class TestNumbers:
         )
         assert runs.figures()["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
 
-    def test_estimates_are_ranked_and_a_removed_node_counts_as_zero_until_all_repeats_removed_it(
-        self, runs
-    ):
+    def test_a_removed_node_counts_as_zero_until_all_repeats_removed_it(self, runs):
         runs.add(
             "cancer1", "dgha", 100.0, variances=[[4.0, 1.0], [4.0, NAN], [5.0, NAN], [5.0, NAN]]
         )
@@ -131,9 +129,7 @@ class TestNumbers:
         assert column(figure, "mean", component="2") == [1.0, 1.5, 0.0]
         assert column(figure, "step", component="2") == [0, 1, 2]
 
-    def test_losses_by_samples_start_with_equal_components_and_epochs_count_all_training_samples(
-        self, runs
-    ):
+    def test_losses_by_samples_start_with_equal_components_and_epochs_count_all_samples(self, runs):
         three = {"n_components": 3, "track_optimality": True}
         stream = {"samples": [1, 2, 4, 8], "dimensionality": [1, 2, 3, 3]}
         for method, problem, lost, history in (

@@ -36,9 +36,7 @@ def test_typical_losses_are_those_of_the_experiment():
 
 
 @pytest.mark.parametrize("reading", ["as written", "fitted"])
-def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction_where_features_were_cut(
-    reading,
-):
+def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction(reading):
     losses = pd.read_csv(EXPERIMENT / "E2_losses.csv")
     losses = losses[
         losses["row"].str.endswith(f"({reading}) − all features") & losses["low"].notna()

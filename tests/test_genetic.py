@@ -109,9 +109,7 @@ class TestCrossover:
     @given(
         st.integers(1, 30), st.integers(1, 6), st.none() | st.integers(1, 40), st.integers(0, 99)
     )
-    def test_every_child_begins_with_the_first_parent_and_changes_at_each_point(
-        self, length, n_children, n_points, seed
-    ):
+    def test_children_are_of_both_parents_in_turn(self, length, n_children, n_points, seed):
         from_second = exchange(n_children, length, n_points, rng(seed))
         assert from_second.shape == (n_children, length)
         if n_points is not None:

@@ -117,9 +117,7 @@ RULES = ["tau", "variance", "broken_stick", "gavish_donoho", "parallel", "cross_
     n_constant=st.sampled_from([0, 1, 230]),
 )
 @settings(max_examples=20, deadline=None)
-def test_constant_features_and_the_computation_of_the_spectrum_leave_the_count(
-    keep, seed, n, m, n_constant
-):
+def test_constant_features_and_how_spectra_are_made_leave_the_count(keep, seed, n, m, n_constant):
     assume(keep != "mle" or n >= m)
     X = factors(n=n, m=m, k=2, seed=seed)
     wide = np.hstack([X, np.full((n, n_constant), 0.1)])

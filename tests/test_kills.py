@@ -130,9 +130,7 @@ def kill_after(running: subprocess.Popen, seconds: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(
-    folder, uninterrupted
-):
+def test_a_run_killed_fifty_times_does_nothing_twice_and_loses_nothing(folder, uninterrupted):
     killed, chance, n_total = folder("killed"), random.Random(6), 2 * N_RUNS_OF_A_PROBLEM
     killed.write_config("killed", "cancer1, glass1")
     # Half of the runs at most: the last of them are recorded so many at a time that a kill may come too late.
@@ -165,9 +163,7 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configs", [("killed", "killed"), ("killed", "glass")])
-def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(
-    folder, uninterrupted, configs
-):
+def test_two_runs_on_one_store_share_it_and_leave_each_run_once(folder, uninterrupted, configs):
     shared = folder("shared")
     shared.write_config("killed", "cancer1, glass1")
     shared.write_config("glass", "glass1")

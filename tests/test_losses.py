@@ -123,9 +123,7 @@ def test_losses_are_paired_over_the_data_sets_that_both_have():
     n=st.integers(3, 20),
     seed=st.integers(0, 1000),
 )
-def test_equivalent_within_a_data_set_are_losses_that_two_one_sided_tests_place_within_the_margin(
-    mean, spread, n, seed
-):
+def test_equivalent_losses_are_those_that_two_one_sided_tests_place_inside(mean, spread, n, seed):
     folds = np.random.default_rng(seed).normal(mean, spread, n)
     one_sided = [
         ttest_1samp(folds, end, alternative=side).pvalue

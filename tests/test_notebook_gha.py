@@ -68,9 +68,7 @@ def test_a_single_pass_starts_from_the_rows_as_drawn():
         ),
     ],
 )
-def test_the_printed_distances_to_pca_come_from_rows_with_opposite_signs(
-    problem, third, opposite, printed, aligned
-):
+def test_printed_distances_are_to_rows_of_opposite_sign(problem, third, opposite, printed, aligned):
     X = load_problem(problem).X_train
     measures = NotebookPCA(3, opposite=opposite, random_state=0).fit(X).measures_
     row = [measures[f"weight_{i}"] for i in range(1, 5)]

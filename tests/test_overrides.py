@@ -162,9 +162,7 @@ class TestSet:
         assert yaml.safe_load(text)["name"] == changed.name
 
     @pytest.mark.parametrize("text", ["2020", "1e3", "-0.50", "017.5"])
-    def test_a_number_is_text_to_a_key_that_takes_texts_alone(
-        self, path, tmp_path, monkeypatch, text
-    ):
+    def test_a_number_is_text_to_a_key_that_takes_texts(self, path, tmp_path, monkeypatch, text):
         name = f"typed_{tmp_path.name}"
         taking = "def __init__(self, label: str = 'a', year: Literal['2020'] = '2020', free='x', n: int = 1): ..."
         fitting = "def fit(self, X, y=None): ...\n    def transform(self, X): ..."

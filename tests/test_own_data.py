@@ -107,9 +107,7 @@ def test_numeric_codes_become_categories_on_request(tmp_path):
         ([0.5, 1.5], "categorical", "classification"),
     ],
 )
-def test_the_task_follows_from_the_type_of_the_target_unless_it_is_given(
-    tmp_path, target, given, task
-):
+def test_the_task_follows_from_the_targets_type_unless_given(tmp_path, target, given, task):
     text = "x,y\n" + "".join(f"{row},{target[row % 2]}\n" for row in range(8))
     data = data_of(
         tmp_path, text, **({"categorical": ("y",)} if given == "categorical" else {"task": given})

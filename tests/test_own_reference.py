@@ -172,9 +172,7 @@ def drawn(folder: Path, *arguments: object) -> list[Path]:
 
 
 @pytest.mark.parametrize(("code", "expected"), REFUSED["module"])
-def test_a_module_that_does_not_work_is_an_error_of_one_line(
-    results, mine, request, code, expected
-):
+def test_a_module_that_does_not_work_is_an_error_line(results, mine, request, code, expected):
     name = f"own{request.node.callspec.indices['code']}"
     (mine / f"{name}.py").write_text(code, encoding="utf-8")
     change(mine, "configs:", f"module: {name}\nconfigs:")

@@ -138,9 +138,7 @@ def test_more_repeats_add_runs_and_change_none():
 @pytest.mark.parametrize(
     ("repeats", "expected"), [(None, {"gha": 2, "ne_ppca": 1}), (3, {"gha": 3, "ne_ppca": 3})]
 )
-def test_repeats_of_the_command_replace_those_of_a_method_and_these_those_of_the_config(
-    repeats, expected
-):
+def test_repeats_of_command_method_and_config_hold_in_this_order(repeats, expected):
     few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}], problems="iris", tau=5)
     found = [(spec.cell.method, spec.repeat) for spec in expanded(few, repeats=repeats)]
     assert found == [(method, repeat) for method, n in expected.items() for repeat in range(n)]
@@ -224,9 +222,7 @@ BAGGED = {"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
         *((BAGGED, CLASSIFIERS[rule], 28) for rule in ("rprop", "adaboost")),
     ],
 )
-def test_a_new_version_of_an_algorithm_gives_the_runs_that_use_it_new_keys(
-    register, classifier, entry, n_same
-):
+def test_a_new_version_of_an_algorithm_gives_its_runs_new_keys(register, classifier, entry, n_same):
     of = config(classifier=classifier)
     before = keys(of)
     register(replace(entry, version=entry.version + 1))
@@ -250,9 +246,7 @@ def test_the_algorithms_of_a_cell_are_those_of_its_method_and_of_all_its_classif
         ({"classifier": {"hidden": [4, 2]}}, True),
     ],
 )
-def test_another_pivot_architecture_gives_the_runs_that_use_it_new_keys(
-    monkeypatch, changes, is_same
-):
+def test_another_pivot_architecture_gives_its_runs_new_keys(monkeypatch, changes, is_same):
     of = config(problems="cancer1", **changes)
     before = keys(of)
     other = networks.PIVOT._replace(published=lambda _: Network((32,), "linear"))

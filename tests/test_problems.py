@@ -132,9 +132,7 @@ class TestSearch:
             path = put(places[folder])
             assert find_file("cancer1", places["option"]) == path
 
-    def test_downloads_go_to_the_first_folder_that_is_given_or_exists(
-        self, places, monkeypatch, tmp_path
-    ):
+    def test_downloads_go_to_the_first_folder_given_or_there(self, places, monkeypatch, tmp_path):
         assert download_folders(places["option"])[0] == places["option"]
         assert download_folders()[0] == places["environment"]
         monkeypatch.delenv("PPPCA_DATA")
@@ -230,9 +228,7 @@ class TestLoad:
     @pytest.mark.parametrize(
         ("place", "remedy"), [("option", "leave out --data"), ("environment", "unset PPPCA_DATA")]
     )
-    def test_a_damaged_user_file_is_refused_although_the_package_has_an_intact_one(
-        self, places, place, remedy
-    ):
+    def test_a_damaged_user_file_is_refused_beside_an_intact_package(self, places, place, remedy):
         put(places[place], "cancer1", "bool_in=0\n")
         with pytest.raises(DataError) as caught:
             load_problem("cancer1", places["option"])

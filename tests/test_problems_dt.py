@@ -103,9 +103,7 @@ class TestAccepted:
         ("first", "last", "expected"),
         [("0", "0.3", "value 3 0 or 1"), ("0.3", "1", "output a level other than 0 and 1")],
     )
-    def test_a_single_bool_output_is_0_or_1_in_all_examples_or_in_none(
-        self, tmp_path, first, last, expected
-    ):
+    def test_a_single_bool_output_is_0_or_1_in_all_or_none(self, tmp_path, first, last, expected):
         message = error_of(tmp_path, single_output(first, last))
         assert message.startswith(f"own.dt, line 9: expected as {expected}")
         assert f", got '{last}'" in message
@@ -245,9 +243,7 @@ class TestProben1Files:
         # UCI repository, "Class Distribution" of breast-cancer-wisconsin and glass.
         [("cancer", [458, 241]), ("glass", [70, 76, 17, 13, 9, 29])],
     )
-    def test_classes_are_as_frequent_as_in_the_uci_repository(
-        self, proben1_dir, name, examples_by_class
-    ):
+    def test_classes_are_as_frequent_as_in_uci(self, proben1_dir, name, examples_by_class):
         for number in "123":
             problem = read_dt(proben1_dir / f"{name}{number}.dt")
             y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])

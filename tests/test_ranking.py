@@ -248,9 +248,7 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
     )
 
 
-def test_bars_join_the_longest_runs_of_methods_that_do_not_differ_on_as_few_levels_as_hold_them(
-    demsar,
-):
+def test_bars_join_the_longest_runs_of_methods_that_do_not_differ(demsar):
     assert figure_drawing.cliques(demsar) == [(0, 3)], (
         "mean ranks 1.96 to 3.14, critical difference 1.25"
     )

@@ -140,9 +140,7 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("n_outputs", "hidden"), [(1, (16, 8)), (8, (16, 8)), (10, (20, 10)), (200, (128, 64))]
 )
-def test_a_problem_without_a_pivot_architecture_gets_the_network_of_the_rule_of_size(
-    n_outputs, hidden
-):
+def test_a_problem_without_a_pivot_architecture_has_the_network_of_its_size(n_outputs, hidden):
     settings = (("hidden", "pivot"), ("output_activation", "pivot"), ("rule", "rprop"))
     own, known = (
         make_classifier(with_networks(settings, name, n_outputs), 0, "classification")

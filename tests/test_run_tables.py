@@ -145,9 +145,7 @@ class TestTables:
             line.split() for line in shown("--table", "T1", "--all").splitlines()
         ]
 
-    def test_a_table_holds_the_runs_of_the_chosen_problems_and_methods_with_their_remarks(
-        self, shown
-    ):
+    def test_a_table_holds_the_runs_of_chosen_problems_and_methods_and_remarks(self, shown):
         table = shown(
             "--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe"
         )

@@ -170,9 +170,7 @@ def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_run_that_exceeds_the_time_limit_fails_alone_also_in_compiled_code(
-    open_store, monkeypatch, workers
-):
+def test_a_run_over_the_time_limit_fails_alone_even_if_compiled(open_store, monkeypatch, workers):
     specs = planned(repeats=4)
     store = open_store(specs)
     with monkeypatch.context() as patched, executors.Workers(workers, timeout=2) as backend:
@@ -227,9 +225,7 @@ def failing(monkeypatch):
 
 
 @pytest.mark.parametrize(("n_failures", "retries", "n_failed"), [(1, 1, 0), (2, 1, 4), (2, 2, 0)])
-def test_a_failed_run_is_retried_the_given_number_of_times(
-    open_store, failing, n_failures, retries, n_failed
-):
+def test_a_failed_run_is_retried_as_asked(open_store, failing, n_failures, retries, n_failed):
     specs = planned(methods=METHODS[:1])
     store, expected = open_store(specs), open_store(specs, "expected")
     run(specs, expected, IRIS, workers=0)
@@ -360,9 +356,7 @@ def test_runs_reserved_by_another_process_are_computed_last(open_store, computed
 
 
 @pytest.mark.parametrize("reserves", [False, True])
-def test_runs_finished_by_another_process_are_not_computed(
-    open_store, computed, tmp_path, reserves
-):
+def test_runs_of_another_process_are_not_computed(open_store, computed, tmp_path, reserves):
     specs = planned(tau=(5, 10, 20))
     store = open_store(specs)
     of_others = [spec for spec in specs if tau_of(spec) == (5 if reserves else 20)]
@@ -582,9 +576,7 @@ class TestKernels:
         assert outcome == Outcome(4, 0, 4, 0, None)
         assert (events[0].startswith(runner.COMPILING), events[-1]) == (True, "")
 
-    def test_without_a_cache_there_is_one_warning_and_the_runs_go_on(
-        self, open_store, events, monkeypatch
-    ):
+    def test_a_missing_cache_is_a_warning_and_runs_go_on(self, open_store, events, monkeypatch):
         monkeypatch.setattr(runner.cache, "cache_problem", lambda: "nowhere")
         specs = planned(repeats=1, tau=(5,))
         assert self.run(specs, open_store(specs), events).n_done == 1

@@ -119,9 +119,7 @@ RUNS = [
     ],
     ids=str,
 )
-def test_a_right_number_of_a_formula_is_not_refuted_and_a_wrong_number_differs(
-    tmp_path, column, right, wrong
-):
+def test_a_right_number_of_a_formula_holds_and_a_wrong_one_differs(tmp_path, column, right, wrong):
     verdicts = [compare([filled(tmp_path, RUNS, n, column)])[0].verdict for n in (right, wrong)]
     assert verdicts[0] in ("reproduced", "consistent")
     assert verdicts[1] == "differs"

@@ -26,9 +26,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 class TestNames:
-    def test_a_path_of_that_name_comes_before_a_copy_and_a_copy_before_the_shipped_config(
-        self, tmp_path
-    ):
+    def test_a_path_comes_before_a_copy_and_a_copy_before_the_shipped_config(self, tmp_path):
         demo = Path("demo")
         assert find_experiment(demo) == ROOT / "configs" / "demo.yaml"
         (tmp_path / "configs").mkdir()

@@ -83,9 +83,7 @@ class TestCorrelation:
         assert (found.n, math.isnan(found.sd)) == (5, True)
 
     @pytest.mark.parametrize("tails", [math.inf, 5.0])
-    def test_the_interval_of_a_correlation_is_as_wide_as_correlations_of_other_runs_spread(
-        self, tails
-    ):
+    def test_the_interval_of_a_correlation_is_as_wide_as_other_runs_spread(self, tails):
         rng, n = np.random.default_rng(1), 240
 
         def drawn() -> tuple[list[float], list[float]]:

@@ -187,9 +187,7 @@ class TestOtherSeeds:
             planned.plan(plan_of(SPECS))
 
 
-def test_runs_are_in_the_order_of_the_configs_names_and_their_plans_whenever_they_were_planned(
-    store,
-):
+def test_runs_are_in_the_order_of_configs_names_and_plans_whenever_planned(store):
     first, second, last = (
         replace(spec, place=place) for place, spec in enumerate([GHA, *SPECS[:2]])
     )
@@ -373,9 +371,7 @@ def test_processes_that_create_a_store_at_once_lose_and_duplicate_nothing(tmp_pa
     assert all(result is not None for _, result in runs)
 
 
-def test_repeats_share_a_row_of_their_cell_and_cells_that_differ_in_any_property_have_separate_rows(
-    store,
-):
+def test_repeats_share_the_row_of_their_cell_and_other_cells_have_their_own(store):
     changes = (
         {"problem": "wine"},
         {"data_sha256": "b" * 64},
@@ -422,9 +418,7 @@ OLDER = f"an older database without columns for optimality_percent. {AGAIN}"
         ("ALTER TABLE runs DROP COLUMN optimality_percent", OLDER),
     ],
 )
-def test_a_database_of_another_version_is_refused_and_left_unchanged(
-    planned, path, change, got, read_only
-):
+def test_a_database_of_another_version_is_refused_unchanged(planned, path, change, got, read_only):
     planned.rows(change)
     planned.close()
     before = path.read_bytes()

@@ -125,9 +125,7 @@ def rows_of(table: Table) -> list[str]:
 class TestVariants:
     """Several settings of a method in a config."""
 
-    def test_variants_have_their_own_table_even_if_another_config_fills_the_slides_cell_with_one_of_them(
-        self,
-    ):
+    def test_variants_have_their_own_table_even_if_one_of_them_fills_the_slides_cell(self):
         runs = [run("dgha", repeat, n_epochs=n) for n in (36, 3) for repeat in (0, 1)]
         found = by_name(ablation=runs)
         variants = [f"DGHA, 100%, τ = 15, n_epochs = {n}" for n in (36, 3)]

@@ -106,9 +106,7 @@ def test_the_version_depends_on_all_modules_of_the_folder_that_are_imported(modu
         file.write_text(text)
 
 
-def test_the_version_depends_on_imported_modules_of_other_folders_that_are_not_installed(
-    module, monkeypatch
-):
+def test_the_version_depends_on_modules_elsewhere_that_are_not_installed(module, monkeypatch):
     folder = Path("elsewhere").resolve()
     for place in (folder, folder / "site-packages"):
         place.mkdir()

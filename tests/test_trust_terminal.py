@@ -112,9 +112,7 @@ def test_trust_stderr_that_fails_is_given_up_and_stdout_is_not():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
-def test_trust_a_run_without_stderr_completes_with_a_valid_database_and_a_full_stdout_is_an_error(
-    finished,
-):
+def test_trust_a_run_without_stderr_completes_and_a_full_stdout_is_an_error(finished):
     for results, redirection in (("closed", "<&- 2>&-"), ("full", "2>/dev/full")):
         done = shell(
             f"run small.yaml --results {results} --workers 0", finished, redirection=redirection

@@ -62,9 +62,7 @@ def test_values_are_plain_and_typed_by_yaml():
         (("seed",), 2),
     ],
 )
-def test_each_value_knows_the_line_of_its_key_or_item_and_absent_values_that_of_their_parent(
-    location, line
-):
+def test_each_value_knows_the_line_of_its_key_or_item_or_of_its_parent(location, line):
     assert read(DOCUMENT).line(location) == line
 
 
