@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_references import T0
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import Problem, known_problems, problem_info, read_dt
@@ -38,16 +39,6 @@ test_examples=1
 0 -0.5 0.75 1
 """
 
-# Slide "Proben1 data set", as printed: features, classes, training / validation / test set sizes.
-SLIDE_TABLE = {
-    "cancer1": (9, 2, 350, 175, 174),
-    "card1": (51, 2, 345, 173, 172),
-    "diabetes1": (8, 2, 384, 192, 192),
-    "glass1": (9, 6, 107, 54, 53),
-    "heart1": (35, 2, 460, 230, 230),
-    "horse1": (58, 3, 182, 91, 91),
-    "thyroid1": (21, 3, 3600, 1800, 1800),
-}
 EXAMPLES_OF_SETTINGS = settings(max_examples=200)
 
 
@@ -232,11 +223,12 @@ class TestProben1Files:
         assert problem.X_validation.shape == (info.n_validation, info.n_features)
         assert problem.X_test.shape == (info.n_test, info.n_features)
 
-    @pytest.mark.parametrize("name", SLIDE_TABLE)
-    def test_sizes_are_those_of_the_slides(self, name):
+    @pytest.mark.parametrize("line", T0.strip().splitlines())
+    def test_sizes_are_those_of_the_slides(self, line):
+        name, *printed = line.replace("/ ", "").split()
         info = problem_info(name)
         sizes = (info.n_features, info.n_outputs, info.n_train, info.n_validation, info.n_test)
-        assert sizes == SLIDE_TABLE[name]
+        assert [str(size) for size in sizes] == printed
 
     @pytest.mark.parametrize(
         ("name", "examples_by_class"),

@@ -17,7 +17,7 @@ from pppca_bench.methods.protocol import (
     import_estimator,
     section_of,
 )
-from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]
 
@@ -60,10 +60,6 @@ def test_the_parameters_that_an_entry_names_exist(entry):
     assert not entry.timed_by or isinstance(section[entry.timed_by].default, bool)
     assert not entry.seeded_as or entry.seeded_as in METHODS
     assert not METHODS.get(entry.seeded_as, entry).seeded_as or not entry.seeded_as
-
-
-def test_the_default_rule_is_a_single_network():
-    assert not CLASSIFIERS[DEFAULT_RULE].is_ensemble
 
 
 def fit(self, X, y): ...

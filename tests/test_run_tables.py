@@ -81,15 +81,6 @@ class TestRun:
         assert lines[0] == "3 runs done, 0 were already stored."
         assert lines[1].startswith("Error: pppca-results/by_config/small/X.md: ")
 
-    def test_tables_of_an_older_config_are_removed(self, config):
-        run(config)
-        (stale := Path("pppca-results/by_config/small/T5.tex")).write_text("old")
-        (notes := Path("pppca-results/by_config/small/notes.txt")).write_text("mine")
-        with Path("pppca-results/by_config/small/.rendered").open("a") as manifest:
-            manifest.write("T5.tex\n")
-        run(config)
-        assert (stale.exists(), notes.exists()) == (False, True)
-
     @pytest.mark.slow
     def test_a_closed_pipe_ends_a_run_silently_with_tables_written(self, config):
         assert run(config, "--no-tables").exit_code == 0
