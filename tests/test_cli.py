@@ -32,7 +32,6 @@ from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import known_problems
 from pppca_bench.store.database import Store
 
-ROOT = Path(__file__).parents[1]
 SMALL = small(
     {"method": "gha", "n_epochs": 10},
     {"method": "dgha", "n_epochs": 10, "data_fraction": [100, 10]},

@@ -19,7 +19,6 @@ from pppca_bench.reporting.table_text import render
 from pppca_bench.reporting.verdict_shares import OFF, RIGHT, SHARES
 from pppca_bench.reporting.verdicts import off_by_margin
 
-NAN = math.nan
 ERROR, SIZE = "test_error_percent", "dimensionality"
 ROWS = [f"{family}{number}" for family in "abcdefghij" for number in (1, 2)]
 CYCLES = tuple((f"{family}1", f"{family}2") for family in "abcdefghij")
