@@ -44,9 +44,9 @@ def built(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["whl", "editable"])
-def installed(request, built, tmp_path_factory) -> Path:
-    """Return the bin folder of an environment with one kind of installation, beside this environment's dependencies."""
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory) -> Path:
+    """Return the bin folder of an environment with the wheel, beside this environment's dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     call(sys.executable, "-m", "venv", "--without-pip", folder, folder=folder)
     library = Path(
@@ -54,9 +54,8 @@ def installed(request, built, tmp_path_factory) -> Path:
     )
     # A path that a .pth file adds has its own .pth files left unread, and so the editable install stays out.
     (library / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    package = ["-e", built / "source"] if request.param == "editable" else built.glob("*.whl")
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--no-deps", "--no-build-isolation"]
-    call(*pip, "--ignore-installed", *package, folder=folder)
+    call(*pip, "--ignore-installed", *built.glob("*.whl"), folder=folder)
     return folder / "bin"
 
 
