@@ -37,8 +37,9 @@ def refuse_table(text: str, keys: dict[str, object]) -> None:
 
 def refuse_argument(*arguments: str) -> None:
     done = pppca("data", "describe", *arguments)
-    assert (done.exit_code, done.stdout) == (2, "")
-    raise DataError(done.stderr.removeprefix("Error: ").rstrip("\n"))
+    # A table is described before its target is looked for.
+    assert (done.exit_code, done.stdout if len(arguments) == 1 else "") == (2, "")
+    raise DataError(done.stderr.rpartition("Error: ")[2].rstrip("\n"))
 
 
 def refuse_dt(piece: str, by: str) -> None:
