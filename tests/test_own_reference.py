@@ -111,7 +111,9 @@ def test_a_misspelt_quantity_is_an_error_before_its_cell_is_run(results, mine):
 
 def test_a_misspelt_learning_curve_is_an_error_of_one_line(mine, tmp_path):
     config = tmp_path / "nodes.yaml"
-    config.write_text("name: nodes\nproblems: [wine]\nmethods: [{method: dgha, tau: 5}]\nrepeats: 1\nseed: 1\n")
+    config.write_text(
+        "name: nodes\nproblems: [wine]\nmethods: [{method: dgha, tau: 5}]\nrepeats: 1\nseed: 1\n"
+    )
     printed("run", config, "--workers", "0", "--results", tmp_path, "--quiet", "--no-tables")
     figure = """figures:
   - id: U9

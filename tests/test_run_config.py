@@ -12,7 +12,6 @@ from command_line import pppca, printed
 import pppca_bench
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.cell import make_classifier, with_networks
-from pppca_bench.experiments.request import read_request
 from pppca_bench.notebook import Completed
 from pppca_bench.paper.networks import rule_network
 from pppca_bench.problems import OwnData, open_problem
