@@ -31,6 +31,8 @@ def mine(tmp_path):
     """Copy the example's reference without its module, to be changed."""
     folder = Path(shutil.copytree(REFERENCE, tmp_path / "mine"))
     change(folder, "module: printed_accuracies", "")
+    # Folders of references stay in sys.path, where a copy of the module would come first.
+    (folder / "printed_accuracies.py").unlink()
     return folder
 
 

@@ -126,12 +126,13 @@ def _curve_figure(
         for label, selector in selectors.items():
             stored = _histories(results, store, selector, layout.configs or reference.configs)
             histories = [history for history in stored if layout.quantity in history]
-            if stored and not histories:
+            # Choice: runs may lack curves; another name counts as misspelt if it is similar to that of a curve.
+            known = sorted(set().union(*stored))
+            if not histories and (hint := nearest(layout.quantity, known)):
                 where = ", ".join(filter(None, (f"figure {layout.id}", title, label)))
-                known = sorted(set().union(*stored))
                 raise OwnDataError(
                     f"{reference.name}/reference.yaml: {where}: expected learning curves that its runs have"
-                    f" ({', '.join(known)}), got {layout.quantity!r}{nearest(layout.quantity, known)}."
+                    f" ({', '.join(known)}), got {layout.quantity!r}{hint}."
                 )
             if histories:
                 name = title_of(selector.method) if label == selector.method else label
