@@ -219,12 +219,20 @@ class TestCountedOnce:
             " sets."
         )
 
-    def test_numbers_that_were_not_run_are_counted_in_the_last_line_unless_asked_for(self):
-        one = Comparison(*T1, "test_error_percent", 2.3)
+    def test_sizes_and_numbers_that_were_not_run_are_counted_in_the_last_line_unless_asked_for(
+        self,
+    ):
+        one = Comparison(*T1, "test_error_percent", 2.3, source="A")
         run = one._replace(row="card1", verdict="reproduced", mean=2.3, n=3)
-        short = render([one, run], "terminal", show_all=False)
-        assert short.endswith("\nNumbers without runs: 1. `pppca compare --all` lists them.")
-        assert ("cancer1" in short, "cancer1" in render([one, run], "terminal")) == (False, True)
+        size = run._replace(row="heart1", quantity="n_features")
+        numbers = [one, run, size, one._replace(source="B")]
+        short, full = (render(numbers, "terminal", show_all=show_all) for show_all in (False, True))
+        assert short.endswith(
+            "\nLeft out: 3 numbers without runs or of the sizes of data sets. `pppca compare --all`"
+            " lists them."
+        )
+        for name in ("cancer1", "heart1", "B: 1 published results"):
+            assert (name in short, name in full) == (False, True)
 
 
 class TestDistancesWithoutARatio:

@@ -257,17 +257,20 @@ def _distance(number: Number, ours: float, unit: str) -> float:
 def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = True) -> str:
     """Render comparisons as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts.
 
-    Without ``show_all`` a last line counts the numbers without runs; JSON has them in any case.
+    Without ``show_all``, sizes of data sets, numbers without runs and sources without any run are left out, and a last
+    line counts the numbers; JSON has all in any case.
     """
     if form == "json":
         return in_json([item._asdict() for item in comparisons])
-    shown = [item for item in comparisons if show_all or item.n]
-    text = f"{_comparison_grid(shown, form)}\n\n{tally(comparisons)}"
-    n_left = len(comparisons) - len(shown)
+    if show_all:
+        return f"{_comparison_grid(comparisons, form)}\n\n{tally(comparisons)}"
+    shown = [item for item in comparisons if item.n and item.quantity not in SIZES]
+    sources = {item.source for item in shown}
+    counts = tally([item for item in comparisons if item.source in sources] or comparisons)
     return (
-        f"{text}\nNumbers without runs: {n_left}. `pppca compare --all` lists them."
-        if n_left
-        else text
+        f"{_comparison_grid(shown, form)}\n\n{counts}\n"
+        f"Left out: {len(comparisons) - len(shown)} numbers without runs or of the sizes of data sets."
+        " `pppca compare --all` lists them."
     )
 
 
