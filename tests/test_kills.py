@@ -31,7 +31,7 @@ methods:
 classifier: {{hidden: [4], max_epochs: 20}}
 """
 N_RUNS_OF_A_PROBLEM = 96 * (1 + 2 * 2 + 2 + 1)
-N_KILLS = 50
+N_KILLS = 20
 pytestmark = [pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
 
 
@@ -130,7 +130,7 @@ def kill_after(running: subprocess.Popen, seconds: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_killed_fifty_times_does_nothing_twice_and_loses_nothing(folder, uninterrupted):
+def test_a_run_killed_twenty_times_does_nothing_twice_and_loses_nothing(folder, uninterrupted):
     killed, chance, n_total = folder("killed"), random.Random(6), 2 * N_RUNS_OF_A_PROBLEM
     killed.write_config("killed", "cancer1, glass1")
     # Half of the runs at most: the last of them are recorded so many at a time that a kill may come too late.
