@@ -12,12 +12,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.base.parameters import ParameterError
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
-from pppca_bench.classifiers.ensembles import (
+from pppca_bench.classifiers.adaboost import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    SamplingAdaBoostClassifier,
+)
+from pppca_bench.classifiers.ensembles import (
     BaggingClassifier,
     PartitionClassifier,
-    SamplingAdaBoostClassifier,
     ThreePartBoostingClassifier,
 )
 from pppca_bench.classifiers.flgp import FLGPClassifier
