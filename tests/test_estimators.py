@@ -40,13 +40,8 @@ from pppca_bench.engines.counterparts import (
 )
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.reducers.filter_selection import FilterSelector
-from pppca_bench.reducers.linear_projection import (
-    ICA,
-    LDA,
-    AllFeatures,
-    CovariancePCA,
-    SingularValuePCA,
-)
+from pppca_bench.reducers.lda import LDA
+from pppca_bench.reducers.linear_projection import ICA, AllFeatures, CovariancePCA, SingularValuePCA
 from pppca_bench.reducers.nonlinear_projection import Autoencoder, GaussianKernelPCA, HiddenLayer
 from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
