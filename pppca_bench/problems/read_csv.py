@@ -48,8 +48,6 @@ def read_csv(
     lines have other numbers of fields than the header, or another separator, encoding or header is likely; the message
     has the key to write.
     """
-    import pandas as pd
-
     sep = sep or ("\t" if ".tsv" in Path(path).suffixes else ",")
     for key, value in {"header": header, "index_col": index_col}.items():
         if isinstance(value, list | tuple):
@@ -62,8 +60,8 @@ def read_csv(
     text = text_of(path, encoding, compression)
     records = _records(path, text, sep, **lines)
     header_records = list(itertools.islice(records, n_header))
-    line_numbers, counts, frame = _frame_of(records)
-    first = [f"x{index + 1}" for index in range(max(counts[:1], default=0))]
+    counts, frame = _frame_of(records)
+    first = [f"x{index + 1}" for index in range(frame.shape[1])]
     if header_records:
         first = header_records[-1][1]
     if not first:
@@ -74,12 +72,10 @@ def read_csv(
         is_single = {*counts, *(len(fields) for _, fields in header_records)} == {1}
         _check_first_line(path, text.partition("\n")[0].strip(), sep, is_single=is_single)
     columns = list(names) or first
-    _check_fields(path, line_numbers, counts, len(columns), n_header, has_row_names=has_row_names)
-    if counts and counts[0] > len(columns):
+    _check_fields(path, counts, len(columns), n_header, has_row_names=has_row_names)
+    if counts.max() > len(columns):
         columns = ["", *columns]  # row names, a column without a name
-    frame = frame.reindex(columns=range(len(columns))).set_axis(
-        pd.Index(line_numbers, name="line"), axis=0
-    )
+    frame = frame.reindex(columns=range(len(columns))).set_axis(counts.index, axis=0)
     if has_row_names:
         index = columns.index(index_col) if index_col in columns else index_col
         if index not in frame.columns:
@@ -93,8 +89,8 @@ def read_csv(
     return frame.set_axis(columns, axis=1)
 
 
-def _frame_of(records: Iterator[Record]) -> tuple[list[int], list[int], pd.DataFrame]:
-    """Return the numbers of the lines and of the fields of records, and a data frame of as many fields as the first."""
+def _frame_of(records: Iterator[Record]) -> tuple[pd.Series[int], pd.DataFrame]:
+    """Return the numbers of fields by the numbers of lines, and a data frame of as many fields as the first record."""
     import pandas as pd
 
     numbers, counts, parts = list[int](), list[int](), [pd.DataFrame()]
@@ -103,7 +99,8 @@ def _frame_of(records: Iterator[Record]) -> tuple[list[int], list[int], pd.DataF
         counts += [len(fields) for _, fields in chunk]
         rows = [fields for _, fields in chunk if len(fields) == counts[0]]
         parts.append(pd.DataFrame(rows, columns=range(counts[0]), dtype=str))
-    return numbers, counts, pd.concat(parts[1:] or parts)
+    index = pd.Index(numbers, name="line")
+    return pd.Series(counts, index, dtype=int), pd.concat(parts[1:] or parts)
 
 
 def text_of(path: str | Path, encoding: str = "utf-8", compression: Any = "infer") -> str:
@@ -253,27 +250,20 @@ def _check_first_line(path: str | Path, line: str, sep: str, *, is_single: bool)
 
 
 def _check_fields(
-    path: str | Path,
-    lines: Sequence[int],
-    counts: Sequence[int],
-    n_names: int,
-    n_before: int,
-    *,
-    has_row_names: bool,
+    path: str | Path, counts: pd.Series[int], n_names: int, n_before: int, *, has_row_names: bool
 ) -> None:
     """Raise OwnDataError for rows whose number of fields differs from the number of names."""
-    if set(counts) <= {n_names} or (has_row_names and set(counts) == {n_names + 1}):
+    if (counts == n_names).all() or (has_row_names and (counts == n_names + 1).all()):
         return
-    if len(set(counts)) == 1:
-        got = f"{counts[0]} in each of the {len(counts)} rows"
+    wrong = counts[counts != n_names]
+    if counts.nunique() == 1:
+        got = f"{counts.iloc[0]} in each of the {len(counts)} rows"
         remedy = f"If the names are in the next line, set {read_key(header=n_before)}."
-        if counts[0] == n_names + 1:
+        if counts.iloc[0] == n_names + 1:
             remedy = f"If the first field is the name of the row, set {read_key(index_col=0)}."
     else:
-        wrong = [
-            f"{n} in line {line}" for line, n in zip(lines, counts, strict=True) if n != n_names
-        ]
-        shown = ", ".join(wrong[:3]) + (" …" if len(wrong) > 3 else "")
+        shown = ", ".join(f"{n} in line {line}" for line, n in wrong.iloc[:3].items())
+        shown += " …" if len(wrong) > 3 else ""
         got = f"another number in {len(wrong)} of {len(counts)} rows: {shown}"
         remedy = "Correct the lines."
     raise OwnDataError(f"{path}: expected {n_names} fields, as in the header, got {got}. {remedy}")
