@@ -230,13 +230,6 @@ class Config(Section):
             raise PydanticKnownError("missing")
         return most
 
-    @field_validator("retain", mode="after")
-    @classmethod
-    def _check_retain(cls, value: float, info: ValidationInfo) -> float:
-        if (by := info.data.get("by", "retained_variance")) != "retained_variance":
-            raise broken_rule(f"expected retain only with by: retained_variance, got by: {by}")
-        return value
-
     @field_validator("methods", mode="after")
     @classmethod
     def _add_baselines(
@@ -279,6 +272,9 @@ class Config(Section):
             kept = "known problems and .dt files keep their own split"
             text = f"expected a table ({', '.join(_SOURCES[:-1])}) among the problems, got none: {kept}"
             raise broken_rule(text, "splits" if "splits" in self.model_fields_set else "folds")
+        if "retain" in self.model_fields_set and self.by != "retained_variance":
+            text = f"expected retain only with by: retained_variance, got by: {self.by}"
+            raise broken_rule(text, "retain")
         for name in self.choose:
             if not any(f"{CHOOSE}{name}" in method.grid for method in self.methods):
                 raise broken_rule(
