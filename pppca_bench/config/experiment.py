@@ -222,9 +222,7 @@ class Config(Section):
         if not info.data.keys() >= {"splits", "folds", "problems"}:
             # the error of that key is reported already
             return 1
-        tables = [
-            problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)
-        ]
+        tables = [entry for entry in info.data["problems"] if isinstance(entry, OwnData)]
         most = max((table.rule.n_splits for table in tables), default=1)
         if most == 1:
             raise PydanticKnownError("missing")
