@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _FILL = "take them out", "fill them in"
+_LEAST = "at least {} {}, one for each part of a split"
 
 _SHOWN_CLASSES = 5
 """Largest number of classes whose shares a notice names."""
@@ -84,7 +85,8 @@ class DataSet:
         self._split_words = self._find_split()
         self._look_for_leaks()
         self._check_sizes()
-        self._look_at_classes()
+        if self.task == "classification":
+            self._look_at_classes()
         self._encoder, self.feature_names = make_encoder(self.inputs, self.frame)
 
     @cached_property
@@ -215,18 +217,16 @@ class DataSet:
             column, values = self.table.typed(name)
         if column.kind != "number":
             return column.kind != "date"
-        numbers = np.unique(values.dropna())
-        is_whole = bool((numbers == np.round(numbers)).all()) and len(numbers) > 1
-        is_few = len(numbers) <= min(FEW_CATEGORIES, len(values) / 2)
+        n = values.nunique()
+        is_whole = n > 1 and bool((values.dropna() % 1 == 0).all())
+        is_few = n <= min(FEW_CATEGORIES, len(values) / 2)
         if is_whole and not own.is_named:  # the outputs of named data are what they look like
-            kind, other = (
-                ("classes", "approximation")
-                if is_few
-                else ("numbers to approximate", "classification")
-            )
+            kind, other = "numbers to approximate", "classification"
+            if is_few:
+                kind, other = "classes", "approximation"
             advice = own.key("task", other)
             self.notices.append(
-                f"the {len(numbers)} whole numbers of {name!r} are {kind}. {advice} decides otherwise."
+                f"the {n} whole numbers of {name!r} are {kind}. {advice} decides otherwise."
             )
         return is_whole and is_few
 
@@ -389,8 +389,17 @@ class DataSet:
                 )
 
     def _look_at_classes(self) -> None:
-        """Add a notice on imbalanced classes."""
-        counts = np.bincount(self.y.astype(np.int64)) if self.classes else np.ones(1, np.int64)
+        """Add a notice on imbalanced classes; raise DataError for a class with fewer rows than a split has parts."""
+        counts, rule = np.bincount(self.y.astype(np.int64)), self.own.rule
+        ways: list[Remedy] = ["take its rows out", "join it to another class"]
+        ways += [("set", "task", "approximation")] * (self.class_values.dtype.kind in "if")
+        with self.own.explained(self.targets[0]):
+            check(
+                rule.column or counts.min() >= rule.n_parts,
+                _LEAST.format(rule.n_parts, "rows of each class"),
+                f"{counts.min()} of {self.classes[int(counts.argmin())]!r}",
+                *ways,
+            )
         if are_imbalanced(counts):
             order = np.argsort(-counts, kind="stable")[:_SHOWN_CLASSES]
             shares = [
@@ -405,7 +414,7 @@ class DataSet:
             )
 
     def _check_sizes(self) -> None:
-        """Raise DataError for too few rows, groups or members of a class."""
+        """Raise DataError for too few rows or groups."""
         rule = self.own.rule
         if rule.column:
             train = self.rows(0)[0]
@@ -414,21 +423,13 @@ class DataSet:
                 is_varied = not self.classes or len(np.unique(self.y[train])) > 1
                 check(is_varied, "at least two classes to train on", "one", "split again")
             return
-        least = "at least {} {}, one for each part of a split".format
-        with self.own.explained():
-            n = len(self.y)
-            check(n >= rule.n_parts, least(rule.n_parts, "rows"), f"{n}", "add rows")
-            if self._groups is not None:
-                n, remedy = len(np.unique(self._groups)), "take another column, or fewer folds"
-                check(n >= rule.n_parts, least(rule.n_parts, "groups"), f"{n}", remedy)
-        if self.classes:
-            counts = np.bincount(self.y.astype(np.int64), minlength=len(self.classes))
-            ways: list[Remedy] = ["take its rows out", "join it to another class"]
-            ways += [("set", "task", "approximation")] * (self.class_values.dtype.kind in "if")
-            got = f"{counts.min()} of {self.classes[int(counts.argmin())]!r}"
-            with self.own.explained(self.targets[0]):
-                expected = least(rule.n_parts, "rows of each class")
-                check(counts.min() >= rule.n_parts, expected, got, *ways)
+        sizes = [("rows", len(self.y), "add rows")]
+        if self._groups is not None:
+            n_groups = len(np.unique(self._groups))
+            sizes.append(("groups", n_groups, "take another column, or fewer folds"))
+        for kind, n, remedy in sizes:
+            with self.own.explained():
+                check(n >= rule.n_parts, _LEAST.format(rule.n_parts, kind), f"{n}", remedy)
 
 
 def _in_own_type(column: Column, series: Series, codes: Any, first: Indices) -> NDArray[Any]:
