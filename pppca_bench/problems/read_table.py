@@ -211,7 +211,7 @@ def read_sklearn(name: str) -> Rows:
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
-    return bunch.frame, _target_names(bunch.target)
+    return bunch.frame, tuple(bunch.frame.columns[bunch.data.shape[1] :])
 
 
 def read_proben1(family: str) -> Rows:
@@ -266,12 +266,12 @@ def read_openml(
 
     source, record = f"openml:{number}", Path("openml", f"{number}.sha256")
     folders = download_folders(data_dir)
-    present = next((folder for folder in folders if (folder / record).is_file()), None)
-    if present is None and only_local:
+    folder = next((folder for folder in folders if (folder / record).is_file()), folders[0])
+    path = folder / record
+    if only_local and not path.is_file():
         raise DataError(
             f"{source}: expected its files in the data folder, got none. Run `pppca data describe {source}`."
         )
-    folder = present or folders[0]
     options = {"data_home": str(folder), "as_frame": True, "n_retries": _RETRIES, "delay": _PAUSE_S}
     try:
         try:
@@ -288,16 +288,15 @@ def read_openml(
             f"{source}: expected a data set of www.openml.org, got {first_line(error)}. {remedy}"
         ) from None
     digest = hashlib.sha256(bunch.frame.to_csv(index=False).encode()).hexdigest()
-    if present is None:
-        atomic_write(folder / record, f"{digest}\n")
-        present = folder
-    recorded = (folder / record).read_text(encoding="ascii", errors="replace").strip()
+    if not path.is_file():
+        atomic_write(path, f"{digest}\n")
+    recorded = path.read_text(encoding="ascii", errors="replace").strip()
     if digest != recorded:
         raise DataError(
-            f"{source}: expected the data of the first download (SHA-256 {recorded[:12]}... in {folder / record}),"
+            f"{source}: expected the data of the first download (SHA-256 {recorded[:12]}... in {path}),"
             f" got other data ({digest[:12]}...). Delete that file to take the new data."
         )
-    return bunch.frame, () if bunch.target is None else _target_names(bunch.target)
+    return bunch.frame, tuple(bunch.target_names)
 
 
 def download_folders(data_dir: str | Path | None = None) -> list[Path]:
@@ -312,10 +311,6 @@ def download_folders(data_dir: str | Path | None = None) -> list[Path]:
         expected = "expected a folder for downloads, got none, because there is no home folder"
         raise DataError(f"data: {expected}. Give a folder with --data DIR.")
     return folders
-
-
-def _target_names(target: pd.DataFrame | pd.Series) -> tuple[str, ...]:
-    return tuple(map(str, [target.name] if target.ndim == 1 else target.columns))
 
 
 _READERS: Mapping[Source, Callable[[str], Rows]] = {
