@@ -18,6 +18,7 @@ from pppca_bench.problems import (
     load_source,
     open_problem,
 )
+from pppca_bench.problems.read_table import read_table
 from pppca_bench.problems.splits import split_at_random
 
 MIXED = """\
@@ -229,6 +230,16 @@ def test_unreadable_files_are_refused(tmp_path):
     ):
         with pytest.raises(DataError, match=re.escape(name) + said):
             OwnData(source, str(tmp_path / name)).read()
+
+
+def test_keys_of_a_csv_file_are_refused_for_other_data(tmp_path):
+    path = tmp_path / "own.parquet"
+    pd.DataFrame({"x": ["1,5", "2,5"], "y": [0, 1]}).to_parquet(path)
+    said = "own.parquet: expected only decimal, thousands, na_values, keep_default_na for data that"
+    for key in ({"sep": ";"}, {"dtype": {"x": "str"}}):
+        with pytest.raises(DataError, match=rf"{said} are no CSV file, got {min(key)}\. Leave out"):
+            read_table(path, **key)
+    assert read_table(path, decimal=",").shape == (2, 2)
 
 
 def test_typed_dates_are_refused_unless_dropped(tmp_path):

@@ -107,12 +107,15 @@ class OwnData(Declaration):
         """
         import pandas as pd
 
+        keys = {key: value for key, value in self.read_keys if key not in VALUE_KEYS}
+        with self.explained():
+            expected = f"only {', '.join(VALUE_KEYS)} for data that are no CSV file"
+            is_csv = self.source == "csv"
+            check(is_csv or not keys, expected, ", ".join(keys), "leave out the others")
+        keys.pop("dtype", None)
         if self.source == "openml":
             frame, targets = read_openml(self.place, data_dir, only_local=only_local)
         elif self.source == "csv":
-            keys = {
-                key: value for key, value in self.read_keys if key not in (*VALUE_KEYS, "dtype")
-            }
             frame, targets = read_csv(self.place, **keys), ()
         else:
             frame, targets = _READERS[self.source](self.place)
