@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from importlib.resources import files
 from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_experiment, read_lines
 from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
-from pppca_bench.paper.texts import rendered
+from pppca_bench.paper.texts import read, rendered
 from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.quantities import DECIMALS
 from pppca_bench.references.selection import Text, Texts
@@ -24,7 +23,6 @@ from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.statistics import holm, summarise
 from pppca_bench.runs import grouped
 from pppca_bench.yaml_files.section import Section
-from pppca_bench.yaml_files.source import read_yaml
 
 _ROUNDING = 1e-6
 
@@ -63,9 +61,7 @@ Judge = Callable[[Evidence, Reading], Answer]
 
 @cache
 def _document() -> _Document:
-    return _Document.read(
-        read_yaml(Path(str(files("pppca_bench.references"))) / "slides" / "claims.yaml")
-    )
+    return _Document.read(read("claims.yaml"))
 
 
 def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:

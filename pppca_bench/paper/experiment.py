@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -25,7 +23,7 @@ from pppca_bench.paper.losses import (
     typical_loss,
     verdict_within,
 )
-from pppca_bench.paper.texts import fill
+from pppca_bench.paper.texts import fill, read
 from pppca_bench.references.layout import Identifier
 from pppca_bench.references.selection import Settings, Text, Texts
 from pppca_bench.reporting.document import EMPTY, Document, Grid, record_text
@@ -35,7 +33,6 @@ from pppca_bench.reporting.statistics import corrected_t
 from pppca_bench.reporting.summary import NO_RUNS, CellRuns, Results
 from pppca_bench.runs import Facts, Names, Selector, grouped
 from pppca_bench.yaml_files.section import Section
-from pppca_bench.yaml_files.source import read_yaml
 
 ENDINGS = ("", "_losses", "_tests", "_margins", "_matrix")
 """Ends of the identifiers of an experiment's tables."""
@@ -124,7 +121,7 @@ class _Document(Section):
 
 @cache
 def _document() -> _Document:
-    return _Document.read(read_yaml(Path(str(files(__package__))) / "experiments.yaml"))
+    return _Document.read(read("experiments.yaml"))
 
 
 def experiments() -> tuple[Experiment, ...]:

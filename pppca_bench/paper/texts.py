@@ -10,12 +10,17 @@ from types import MappingProxyType
 from typing import Any
 
 from pppca_bench.reporting.document import Document, environment, paragraphs, printed
-from pppca_bench.yaml_files.source import read_yaml
+from pppca_bench.yaml_files.source import YamlSource, read_yaml
+
+
+def read(name: str) -> YamlSource:
+    """Read a file of this package."""
+    return read_yaml(Path(str(files(__package__))) / name)
 
 
 @cache
 def _layouts() -> Any:
-    return read_yaml(Path(str(files(__package__))) / "tables.yaml").value
+    return read("tables.yaml").value
 
 
 def rendered(template: str, numbers: Mapping[str, Any]) -> list[str]:
