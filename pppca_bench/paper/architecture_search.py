@@ -94,11 +94,11 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
 
 def search_documents(results: Results, facts: Facts) -> list[Document]:
     """Return P5, P6 and P7: the best networks of the search (`CONFIG`), and the pivot architectures that follow."""
-    cells, published = results.of_config(CONFIG), published_searches()
-    by_problem = grouped(cells, attrgetter("problem"))
+    searches = grouped(results.of_config(CONFIG).values(), attrgetter("cell.problem"))
+    published = published_searches()
     found, pivots = dict[str, dict[str, Any]](), list[dict[str, Any]]()
     for problem, theirs in published.items():
-        planned = [cells[cell] for cell in by_problem.get(problem, ())]
+        planned = searches.get(problem, [])
         runs, n_planned = _trained(planned), sum(own.n_planned for own in planned)
         head = {"row": problem, "n": len(runs), "n_planned": n_planned}
         head["_late"] = "*" if len(runs) < n_planned else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from statistics import fmean
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -65,15 +65,17 @@ def stops(results: Results) -> pd.DataFrame:
     Slowness and badness are relative to the least epochs and the least test error of the run; see `DEFINITIONS`. A run
     without errors has a badness of 1 for each criterion without errors, and infinity for the others.
     """
-    rows = list[tuple[Any, ...]]()
-    for index, (cell, runs) in enumerate(results.of_config(CONFIG).items()):
-        names = [name.removeprefix(EPOCHS) for name in runs.numbers if name.startswith(EPOCHS)]
-        for name in names:
-            errors = runs.values(f"{ERROR}{name}")
-            rows += [
-                (cell.problem, (index, repeat), name, epochs, errors[repeat])
-                for repeat, epochs in runs.values(f"{EPOCHS}{name}").items()
-            ]
+    records = [
+        (runs.cell.problem, record)
+        for runs in results.of_config(CONFIG).values()
+        for record in runs.records
+    ]
+    rows = [
+        (problem, run, name.removeprefix(EPOCHS), epochs, record[name.replace(EPOCHS, ERROR)])
+        for run, (problem, record) in enumerate(records)
+        for name, epochs in record.items()
+        if name.startswith(EPOCHS)
+    ]
     frame = pd.DataFrame(rows, columns=["problem", "run", "criterion", "epochs", "error"])
     for relative, name in {"slowness": "epochs", "badness": "error"}.items():
         least = frame.groupby("run")[name].transform("min")
@@ -123,21 +125,16 @@ def criteria_document(results: Results) -> Document:
 
 def problems_document(results: Results) -> Document:
     """Return ES3: slowdown, gain and the criterion of least badness, with a row for each problem."""
-    cells, frame = results.of_config(CONFIG), stops(results)
-    records = list[dict[str, Any]]()
-    for problem, of_problem in grouped(cells, lambda cell: cell.problem).items():
-        own = [cells[cell] for cell in of_problem]
-        slowdowns, gains = (
-            [value for runs in own for value in runs.values(name).values()]
-            for name in ("slowdown", "gain_percent")
-        )
+    cells, frame, records = results.of_config(CONFIG), stops(results), list[dict[Any, Any]]()
+    for problem, own in grouped(cells.values(), attrgetter("cell.problem")).items():
+        done = [record for runs in own for record in runs.records]
+        measured = pd.DataFrame(done, columns=["slowdown", "gain_percent"])
         badness = frame[frame["problem"] == problem].groupby("criterion", sort=False)["badness"]
         record = {
             "row": problem,
-            "n": len(slowdowns),
+            "n": int(measured["slowdown"].count()),
             "n_planned": sum(runs.n_planned for runs in own),
-            "slowdown": fmean(slowdowns) if slowdowns else None,
-            "gain_percent": fmean(gains) if gains else None,
+            **measured.mean().to_dict(),
             "best": badness.mean().idxmin() if len(badness) else None,
         }
         records.append(record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from statistics import fmean, variance
 from typing import Any, NamedTuple
 
@@ -173,9 +174,8 @@ def significance_document(results: Results) -> Document:
 
 def runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
     """Return the runs of a config by problem; problems with several settings are left out."""
-    runs = results.of_config(config)
-    by_problem = grouped(runs, lambda cell: cell.problem)
-    return {problem: runs[cells[0]] for problem, cells in by_problem.items() if len(cells) == 1}
+    by_problem = grouped(results.of_config(config).values(), attrgetter("cell.problem"))
+    return {problem: runs[0] for problem, runs in by_problem.items() if len(runs) == 1}
 
 
 _LETTERS = {"pivot": "P", "no_shortcut": "N"}
