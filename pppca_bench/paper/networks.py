@@ -13,8 +13,6 @@ from pppca_bench.methods.networks import Network, NetworkRule
 LINEAR, SIGMOID = "linear", "softsign"
 """Output activations; the report's sigmoid is x / (1 + |x|)."""
 
-_OUTPUTS = {"linear": LINEAR, "sigmoid": SIGMOID, "l": LINEAR, "s": SIGMOID}
-
 Better = Literal["pivot", "no_shortcut", "none"]
 
 
@@ -96,7 +94,9 @@ def published_tests() -> Mapping[str, PublishedTest]:
 
 
 def _network(hidden: str, output: str) -> Network:
-    return Network(tuple(size for size in map(int, hidden.split("+")) if size), _OUTPUTS[output])
+    """Return a network, given nodes such as ``"16+8"``, and its outputs: linear, sigmoid, or their first letter."""
+    layers = tuple(size for size in map(int, hidden.split("+")) if size)
+    return Network(layers, LINEAR if output[0] == "l" else SIGMOID)
 
 
 def _rows(name: str) -> list[list[str]]:

@@ -86,13 +86,12 @@ def _cell(
     """Return the view of a cell with our numbers as text."""
     places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
     judged = {name: compared[place] for name, place in places.items() if place in compared}
-    found = {number.verdict for number in judged.values()}
     published = published_texts(cell)
     if table.spread and published[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
         published[0] += f" ± {number_text(cell.shows[0], sd)}"
     return CellView(
         text,
-        next((verdict for verdict in _FROM_WORST if verdict in found), None),
+        min((item.verdict for item in judged.values()), key=_FROM_WORST.index, default=None),
         anchor(table.id, cell.row, cell.column),
         filled(cell.form, published) if cell.published else "",
         _differences(cell, judged),
