@@ -7,10 +7,13 @@ from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pppca_bench.reporting.document import Document, environment, paragraphs, printed
 from pppca_bench.yaml_files.source import YamlSource, read_yaml
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 
 def read(name: str) -> YamlSource:
@@ -23,11 +26,16 @@ def _layouts() -> Any:
     return read("tables.yaml").value
 
 
-def rendered(template: str, numbers: Mapping[str, Any]) -> list[str]:
-    """Render a template; return its paragraphs, each in a line."""
+@cache
+def _compiled(template: str) -> Template:
     templates = environment()
     templates.filters["printed"] = printed
-    return paragraphs(templates.from_string(template).render(numbers))
+    return templates.from_string(template)
+
+
+def rendered(template: str, numbers: Mapping[str, Any]) -> list[str]:
+    """Render a template; return its paragraphs, each in a line."""
+    return paragraphs(_compiled(template).render(numbers))
 
 
 def fill(
