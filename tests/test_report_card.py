@@ -32,9 +32,8 @@ CHECKLIST = ["Problem", "Data sets", *POINTS.values(), "Runs", "Software"]
 
 def card_of(config: str, runs: list) -> str:
     origins = [("all_features", "done", PROVENANCE, len(runs))]
-    return render_card(
-        build_card(config, results_by_config({config: runs}), KNOWN, ADDRESSES, origins), "markdown"
-    )
+    cells = results_by_config({config: runs}).cells
+    return render_card(build_card(config, cells, KNOWN, ADDRESSES, origins), "markdown")
 
 
 def usual(entry) -> tuple:

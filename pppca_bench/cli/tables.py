@@ -254,15 +254,15 @@ def rules(config: str, results: Path, form: CardFormat) -> None:
       pppca rules cancer1 --format latex > setup.tex
     """
     from pppca_bench.reporting.report_card import build_card, render_card
-    from pppca_bench.reporting.summary import Results, split_by_cell
+    from pppca_bench.reporting.summary import split_by_cell
     from pppca_bench.yaml_files.source import read_yaml
 
     if config.endswith((".yaml", ".yml")):
         document = read_yaml(Path(config)).value
         config = str(document.get("name", config)) if isinstance(document, dict) else config
     with read_store(results) as store:
-        runs = Results(split_by_cell(*store.read([config])))
-        card = build_card(config, runs, store.problems(), _addresses(), store.origins([config]))
+        cells = split_by_cell(*store.read([config]))
+        card = build_card(config, cells, store.problems(), _addresses(), store.origins([config]))
     click.echo(render_card(card, form), nl=False)
 
 

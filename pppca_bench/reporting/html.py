@@ -105,7 +105,7 @@ def render_report(
         draw_ranking=partial(to_images, draw_ranking, for_page=True),
         configs=[_config(name, text, snapshot, store, addresses) for name, text in texts.items()],
         gaps=not_run(shown, figures),
-        software=software(store.origins(), {item for cell in cells for item in cell.algorithms}),
+        software=software(store.origins(), cells),
         version=__version__,
         signs=SIGNS,
         beside=(PUBLISHED, DIFFERENCE),
@@ -205,9 +205,7 @@ def _config(
         "methods": ", ".join(dict.fromkeys(title_of(cell.method) for cell in cells)),
         "runs": cells.values(),
         "text": text,
-        "card": build_card(
-            name, snapshot.results, snapshot.facts, addresses, store.origins([name])
-        ),
+        "card": build_card(name, cells, snapshot.facts, addresses, store.origins([name])),
     }
 
 

@@ -20,7 +20,7 @@ from pppca_bench.methods.networks import rule_named
 from pppca_bench.quantities import SIZES
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
-from pppca_bench.reporting.summary import CellRuns, Results
+from pppca_bench.reporting.summary import CellRuns
 from pppca_bench.runs import CHOOSE, Cell, Facts, ProblemFacts, Scalar, grouped
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Card(NamedTuple):
 
 def build_card(
     config: str,
-    results: Results,
+    cells: Mapping[Cell, CellRuns],
     facts: Facts,
     addresses: Mapping[str, str],
     origins: Sequence[tuple[str, str, str | None, int]],
@@ -201,14 +201,13 @@ def build_card(
     ----------
     config : str
         Name of the config.
-    results, facts
-        Runs, and facts of the problems, as in `Snapshot`.
+    cells, facts
+        Runs that the config asks for, by cell, and facts of the problems, as in `Snapshot`.
     addresses : mapping of str to str
         Source of each problem's data; a problem without a source is a user-defined file.
     origins : sequence of (method, status, provenance or None, count)
         Numbers of the config's runs, as `Store.origins` returns them.
     """
-    cells = results.of_config(config)
     run_groups = group_runs(cells)
     groups = {ascii_uppercase[n : n + 1] or f"A{n}": group for n, group in enumerate(run_groups)}
     problems = list(dict.fromkeys(problem for group in run_groups for problem in group.problems))
@@ -220,7 +219,7 @@ def build_card(
     sentences: Any = _environment().get_template("rules.txt").module
     text = sentences.of_config(groups, by_address, n_splits, *counts)
     before, after = _parse_points(("Problem", "Data sets"), text), _parse_points(("Runs",), text)
-    after["Software"] = software(origins, {item for cell in cells for item in cell.algorithms})
+    after["Software"] = software(origins, cells)
     first: dict[str, str] = {}
     described = {
         name: _describe_group(name, group, problems, first) for name, group in groups.items()
@@ -275,8 +274,7 @@ def describe_entry(entry: Entry, settings: Mapping[str, Scalar]) -> Points:
 
 
 def software(
-    origins: Sequence[tuple[str, str, str | None, int]],
-    algorithms: Collection[tuple[str, int | str]],
+    origins: Sequence[tuple[str, str, str | None, int]], cells: Collection[Cell]
 ) -> list[str]:
     """Describe versions of code, libraries and algorithms, and the machines; see `build_card`."""
     counts = Counter[str]()
@@ -289,6 +287,7 @@ def software(
     sentences = [
         f"{text} ({n} runs)." if len(counts) > 1 else f"{text}." for text, n in counts.most_common()
     ] or ["No provenance was recorded."]
+    algorithms = {item for cell in cells for item in cell.algorithms}
     titles = [f"{name} {version}" for name, version in sorted(algorithms)]
     return [*sentences, f"Versions of the algorithms: {listed(titles)}."] if titles else sentences
 
