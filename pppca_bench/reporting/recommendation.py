@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pppca_bench.quantities import BALANCED_SCORES, ERRORS, described, error_of
 from pppca_bench.reporting.document import EMPTY, Document, number_text
@@ -77,11 +77,8 @@ def _text(table: Table, item: _Validated, quantity: str) -> str:
     """Return place, setting and numbers of a recommended cell, and the call that fits it to all rows."""
     runs, facts = item.cell.runs, []
     if item.setting:
-        won = [
-            all(run.get(f"{CHOSEN}{name}") == value for name, value in item.setting)
-            for run in runs.records
-        ]
-        facts.append(f"chosen in {sum(won)} of {len(won)} runs")
+        n_chosen = _chosen(runs)
+        facts.append(f"chosen in {n_chosen[item.setting]} of {n_chosen.total()} runs")
     score = quantity.removeprefix("validation_")
     tested = score if score in BALANCED_SCORES else error_of(runs.quantities)
     numbers = {quantity: item.value, "dimensionality": item.size}
@@ -114,11 +111,12 @@ def choices_document(results: Results) -> Document:
         retain = parameters.get(CHOOSE_RETAIN)
         by = str(parameters[CHOOSE_BY]).replace("_", " ")
         n_missing += runs.n_planned - runs.n_done
+        chosen = [f"{settings_text(own)} ({n})" for own, n in sorted(_chosen(runs).items())]
         best = recommended(cell, runs.records)
         record = {
             "row": f"{cell.problem}, {labels[cell]}",
             "by": by if retain is None else f"{by}, {value_text(retain)} %",
-            "chosen": _chosen(runs) or EMPTY,
+            "chosen": ", ".join(chosen) or EMPTY,
             "recommended": best and settings_text(best[0]),
             **{name: runs.mean(name) for name in (error_of(runs.quantities), "dimensionality")},
             "n": runs.n_done,
@@ -149,13 +147,11 @@ def choices_document(results: Results) -> Document:
     return Document.of_records("C", title, columns, records, notes=(note,), n_missing=n_missing)
 
 
-def _chosen(runs: CellRuns) -> str:
-    """Return the number of runs that chose each combination, in the order of the candidates."""
+def _chosen(runs: CellRuns) -> Counter[Any]:
+    """Count the runs that chose each combination of candidates, as `Parameters`."""
     names = [name for name, _ in candidates(runs.cell)[0]]
     chosen = [runs.values(f"{CHOSEN}{name}").values() for name in names]
-    counts = sorted(Counter(zip(*chosen, strict=True)).items())
-    texts = [(settings_text(zip(names, values, strict=True)), n) for values, n in counts]
-    return ", ".join(f"{text} ({n})" for text, n in texts)
+    return Counter(tuple(zip(names, values, strict=True)) for values in zip(*chosen, strict=True))
 
 
 def settings_text(settings: Iterable[tuple[str, Scalar]]) -> str:
