@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
@@ -135,9 +134,8 @@ def run(
     for computed in _execute(queue, workers, problems, warn):
         # while the workers compute
         provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})
-        results = list(itertools.chain.from_iterable(computed))
-        store.record(results, provenance, replace=fresh)
-        for result in results:
+        store.record(computed, provenance, replace=fresh)
+        for result in computed:
             if not queue.put_back(by_key[result.key], result):
                 n_finished += 1
                 n_trained += n_trainings(by_key[result.key].cell)
@@ -214,7 +212,7 @@ def _described(spec: RunSpec) -> str:
 
 def _execute(
     queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify
-) -> Iterator[list[Computed]]:
+) -> Iterator[Computed]:
     """Compute the groups; timed runs come last, one after another in a single worker, with no other runs."""
     yield from _fan_out(partial(queue.next, timed=False), backend, problems)
     if queue.has_timed:
@@ -230,7 +228,7 @@ def _fan_out(
     backend: Workers,
     problems: OpenProblems,
     n_in_flight: int | None = None,
-) -> Iterator[list[Computed]]:
+) -> Iterator[Computed]:
     """Keep every worker busy, and yield the results of groups that finish together.
 
     After Ctrl-C or SIGTERM, which wait until yielded results are recorded, groups that are finished are yielded first.
@@ -252,18 +250,19 @@ def _fan_out(
             if not in_flight:
                 return
             wait(in_flight, return_when=FIRST_COMPLETED)
-            computed = list[Computed]()
+            computed: Computed = []
             finished = [future for future in in_flight if future.done()]
             for future in finished:
                 group, start = in_flight[future]
                 if not backend.is_lost(future):
-                    computed.append(future.result())
+                    results = future.result()
+                    computed += results
                     # slow: each to any worker
-                    rest.extend((spec,) for spec in group[len(computed[-1]) :])
+                    rest.extend((spec,) for spec in group[len(results) :])
                 elif cause := _cause_of_loss(
                     group, time.perf_counter() - start, backend.timeout, tried
                 ):
-                    computed.append([failed_result(spec, cause) for spec in group])
+                    computed += [failed_result(spec, cause) for spec in group]
                 else:
                     lost += group
                     tried |= {spec.key for spec in group}
@@ -273,8 +272,9 @@ def _fan_out(
                 yield computed
     except KeyboardInterrupt:
         with uninterrupted():
-            kept = [future for future in in_flight if future.done() and not future.cancelled()]
-            yield [future.result() for future in kept if not future.exception()]
+            ended = (future for future in in_flight if future.done() and not future.cancelled())
+            kept = [future for future in ended if not future.exception()]
+            yield [result for future in kept for result in future.result()]
         raise
 
 
