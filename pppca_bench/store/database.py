@@ -17,7 +17,7 @@ from pppca_bench.quantities import QUANTITIES
 from pppca_bench.runs import Curves, Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import columns
 from pppca_bench.store.columns import CELL_COLUMNS, CellRow, to_json
-from pppca_bench.store.file import Database, is_running, this_process
+from pppca_bench.store.file import Database, bound, is_running, this_process
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,7 @@ class Store(Database):
             "SELECT problem, method, repeat, json_group_array(DISTINCT config) FROM runs"
             " JOIN plans ON plans.key = runs.key JOIN cells ON cells.id = cell"
             f" WHERE cell {_AMONG} GROUP BY cell, repeat HAVING min(seed) < max(seed) LIMIT 1",
-            json.dumps(sorted(cells)),
+            cells,
         )
         for problem, method, repeat, configs in conflicts:
             raise ConfigError(
@@ -178,9 +178,7 @@ class Store(Database):
         """
         me = this_process()
         with self.transaction() as connection:
-            rows = self.rows(
-                f"SELECT key, process FROM reservations WHERE key {_AMONG}", json.dumps(list(keys))
-            )
+            rows = self.rows(f"SELECT key, process FROM reservations WHERE key {_AMONG}", keys)
             held = {key for key, process in rows if process != me and is_running(process)}
             free = [(key, me) for key in keys if key not in held]
             connection.executemany("INSERT OR REPLACE INTO reservations VALUES (?, ?)", free)
@@ -208,7 +206,7 @@ class Store(Database):
             " FROM (SELECT config, key, 0 AS is_sum FROM plans WHERE place >= 0"
             " UNION SELECT '(all)', key, 1 FROM plans WHERE place >= 0)"
             " JOIN runs USING (key) GROUP BY is_sum, config ORDER BY is_sum, config",
-            json.dumps([key for key, process in reserved if is_running(process)]),
+            [key for key, process in reserved if is_running(process)],
         )
 
     def failures(self) -> list[tuple[str, str, str, int, str]]:
@@ -237,7 +235,7 @@ class Store(Database):
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return the given keys whose runs are done."""
         query = f"SELECT key FROM runs WHERE status = 'done' AND key {_AMONG}"
-        return {key for (key,) in self.rows(query, json.dumps(list(keys)))}
+        return {key for (key,) in self.rows(query, keys)}
 
     def origins(
         self, configs: Sequence[str] | None = None
@@ -248,7 +246,7 @@ class Store(Database):
             "SELECT method, status, description, count(*) FROM runs JOIN cells ON cells.id = cell"
             " LEFT JOIN provenances ON provenances.id = provenance"
             f" WHERE key IN (SELECT key FROM plans WHERE config {_AMONG}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
-            json.dumps(list(wanted)),
+            wanted,
         )
 
     def configs_of(self, key: str) -> list[str]:
@@ -293,14 +291,14 @@ class Store(Database):
             "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first,"
             " max(place, -1 - place) AS place"
             " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)",
-            json.dumps(known if configs is None else sorted(configs)),
+            known if configs is None else sorted(configs),
             more="configs, first, place",
         )
         return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
-        runs = columns.records(*self._read(f"WHERE key {_AMONG}", json.dumps(list(keys))))
+        runs = columns.records(*self._read(f"WHERE key {_AMONG}", keys))
         return {spec.key: (spec, result) for spec, result in runs}
 
     def runs_of_cell(self, key: str) -> list[StoredRun]:
@@ -311,24 +309,22 @@ class Store(Database):
     def histories(self, keys: Collection[str]) -> dict[str, Curves]:
         """Return the learning curves of the runs that have any, by key."""
         curves = dict[str, Curves]()
-        for key, blob in self.rows(
-            f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys))
-        ):
+        for key, blob in self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", keys):
             with self.decoding(f"learning curves of run {key}"):
                 curves[key] = columns.unpack(blob)
         return curves
 
     def _cells(self, numbers: Iterable[int]) -> dict[int, CellRow]:
         """Return cells by their numbers in the tables."""
-        wanted, cells = json.dumps(list(numbers)), dict[int, CellRow]()
+        cells = dict[int, CellRow]()
         query = f"SELECT id, {', '.join(CELL_COLUMNS)}, changed FROM cells WHERE id {_AMONG}"
-        for number, *row in self.rows(query, wanted):
+        for number, *row in self.rows(query, numbers):
             with self.decoding(f"cell {number}"):
                 cells[number] = columns.read_cell(row)
         return cells
 
     def _read(
-        self, which: str, value: str, more: str = "NULL AS configs"
+        self, which: str, value: object, more: str = "NULL AS configs"
     ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
         """Return the runs that the end of a query with a value selects, and their cells."""
         import pandas as pd
@@ -344,7 +340,7 @@ class Store(Database):
         query = f"SELECT {names} FROM runs {which}"
         with self._explained():
             parts = pd.read_sql_query(
-                query, self._connection, params=(value,), chunksize=CHUNK, dtype=types
+                query, self._connection, params=bound(value), chunksize=CHUNK, dtype=types
             )
             # Most runs have few of the quantities.
             chunks = [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import shlex
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -97,9 +98,9 @@ class Database:
         self._connection.close()
 
     def rows(self, query: str, *values: object) -> list[Any]:
-        """Return the rows of a query."""
+        """Return the rows of a query with `bound` values."""
         with self._explained():
-            return self._connection.execute(query, values).fetchall()
+            return self._connection.execute(query, bound(*values)).fetchall()
 
     def _prepare(self, read_only: bool) -> None:
         """Set up the connection, and create the tables in an empty database.
@@ -195,6 +196,16 @@ class Database:
             f"Restore it from a backup, or move it aside (`{aside}`) and run the configs again."
         )
         return StoreError(f"{self.path}: no intact results database ({cause}). {remedy}")
+
+
+def bound(*values: Any) -> list[Any]:
+    """Return values of a query, collections as JSON, whose items SQLite's `json_each` lists."""
+    return [
+        json.dumps(list(value))
+        if isinstance(value, Iterable) and not isinstance(value, str)
+        else value
+        for value in values
+    ]
 
 
 def this_process() -> str:
