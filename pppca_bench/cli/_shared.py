@@ -33,6 +33,11 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
+def notify(text: object) -> None:
+    """Print a message on standard error, beside the results on standard output."""
+    click.echo(text, err=True)
+
+
 class Command(click.Command):
     """Command whose docstring ends with examples, which are the end of its help."""
 
@@ -58,7 +63,7 @@ class Commands(Command, click.Group):
         try:
             return super().invoke(ctx)
         except PppcaError as error:
-            click.echo(f"Error: {error}", err=True)
+            notify(f"Error: {error}")
             ctx.exit(error.exit_code)
         except OSError as error:
             if error.errno == errno.EPIPE:
@@ -69,10 +74,7 @@ class Commands(Command, click.Group):
             )
             cause = error.strerror or error
             line = f"{where}: cannot be read or written ({cause}). Check the path and the disk."
-            click.echo(
-                f"Error: {f'the system refused a call ({cause}).' if where is None else line}",
-                err=True,
-            )
+            notify(f"Error: {f'the system refused a call ({cause}).' if where is None else line}")
             ctx.exit(1)
 
 
@@ -189,9 +191,7 @@ def resume_hint_on_interrupt(results: Path) -> Iterator[None]:
             # a second signal would interrupt the message
             signal.signal(number, signal.SIG_IGN)
         again = own_command("--fresh")
-        click.echo(
-            f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True
-        )
+        notify(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.")
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, previous)

@@ -14,6 +14,7 @@ from pppca_bench.cli._shared import (
     configs_argument,
     format_option,
     named_argument,
+    notify,
     own_command,
     read_snapshot,
     read_store,
@@ -115,12 +116,12 @@ def compare(
     path = baseline or results / "baseline.json"
     if record:
         recorded.write_baseline(recorded.record(built), path, force=force)
-        click.echo(f"Wrote {path}.", err=True)
+        notify(f"Wrote {path}.")
     if strict:
         cells = recorded.read_baseline(path, own_command("--strict", "--record"))
         differing = recorded.differences(built, cells, repeats, tolerance)
         for place, reason in differing.items():
-            click.echo(f"Differs from the baseline: {', '.join(place)} {reason}.", err=True)
+            notify(f"Differs from the baseline: {', '.join(place)} {reason}.")
         if differing:
             sys.exit(1)
 

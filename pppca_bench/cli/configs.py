@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pppca_bench.cli._shared import FOLDER, cli, format_option
+from pppca_bench.cli._shared import FOLDER, cli, format_option, notify
 from pppca_bench.errors import ConfigError, PppcaError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def methods(name: str | None, form: str) -> None:
                 refusals.append(error)
     if name is None:
         for refusal in refusals:
-            click.echo(refusal, err=True)
+            notify(refusal)
         _print([_described(kind, entry) for kind, entry in entries], form)
     elif entries:
         _print_parameters(entries, form)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pppca_bench.cli._shared import FILE, FOLDER, cli, completion, data_option
+from pppca_bench.cli._shared import FILE, FOLDER, cli, completion, data_option, notify
 from pppca_bench.errors import OwnDataError
 
 
@@ -126,7 +126,7 @@ def data_describe(problem: str, page: Path | None, data_dir: Path | None, **decl
         )
         mistakes += [unusable] if unusable else []
     if page is not None:
-        click.echo(f"Wrote {page}.", err=True)
+        notify(f"Wrote {page}.")
     if mistakes:
         raise OwnDataError("\n".join(mistakes))
 

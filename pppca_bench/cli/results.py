@@ -15,6 +15,7 @@ from pppca_bench.cli._shared import (
     cli,
     configs_argument,
     data_option,
+    notify,
     read_store,
     results_option,
     resume_hint_on_interrupt,
@@ -152,7 +153,7 @@ def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path 
         click.echo(to_csv(runs), nl=False)
         return
     atomic_write(out, runs.to_parquet(index=False) if form == "parquet" else to_csv(runs))
-    click.echo(f"Wrote {len(runs)} runs to {out}.", err=True)
+    notify(f"Wrote {len(runs)} runs to {out}.")
 
 
 @cli.command()
@@ -182,8 +183,8 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
             merged = merge_databases(store, [folder / DATABASE for folder in sources])
             _, done, failed, planned, _ = next(reversed(store.statuses()), ("", 0, 0, 0, 0))
     for folder, (n_new, n_known) in zip(sources, merged, strict=True):
-        click.echo(f"{folder}: {n_new} runs added, {n_known} were already stored.", err=True)
-    click.echo(f"{results} has {done} runs done, {failed} failed and {planned} to do.", err=True)
+        notify(f"{folder}: {n_new} runs added, {n_known} were already stored.")
+    notify(f"{results} has {done} runs done, {failed} failed and {planned} to do.")
 
 
 @cli.command()

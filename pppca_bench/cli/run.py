@@ -15,6 +15,7 @@ from pppca_bench.cli._shared import (
     cli,
     completion,
     data_option,
+    notify,
     progress_bar,
     read_store,
     results_option,
@@ -175,7 +176,7 @@ def run(
         if shard is not None:
             request = request.part(*shard)
         for notice in () if quiet else request.notices:
-            click.echo(f"Note: {notice}", err=True)
+            notify(f"Note: {notice}")
         if dry_run:
             _print_dry_run(request.specs, results, fresh)
             return
@@ -203,9 +204,7 @@ def run(
         finally:  # also if the tables cannot be written
             _print_outcome(outcome, results, quiet)
         if not (no_tables or shard or quiet or outcome.n_failed):
-            click.echo(
-                f"Next: {command(results, 'report')} shows all results on one page.", err=True
-            )
+            notify(f"Next: {command(results, 'report')} shows all results on one page.")
     if outcome.n_failed:
         sys.exit(1)
 
@@ -229,9 +228,7 @@ def _workers(
             f"--executor dask needs Dask, which is not installed ({error}): `pip install distributed`."
         ) from None
 
-    announce = (
-        None if quiet else lambda address: click.echo(f"Dask's dashboard: {address}", err=True)
-    )
+    announce = None if quiet else lambda address: notify(f"Dask's dashboard: {address}")
     return DaskCluster(max(workers, 1), scheduler, announce, timeout=timeout)
 
 
@@ -260,7 +257,7 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         end = f"No table shows the runs of {name}."
         if tables:
             end = f"\nThe tables of {name} are in {folder}."
-        click.echo(end, err=True)
+        notify(end)
 
 
 def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
@@ -295,4 +292,4 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
     elif not quiet:
         lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were already stored.")
     for line in lines:
-        click.echo(line, err=True)
+        notify(line)

@@ -16,6 +16,7 @@ from pppca_bench.cli._shared import (
     completion,
     format_option,
     named_argument,
+    notify,
     read_snapshot,
     read_store,
     references_option,
@@ -139,7 +140,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
             lacking[spec.id] = f"{spec.missing} (configs/{spec.configs[0]}.yaml)"
     for name, missing in lacking.items():
         if missing and not (references and name in _packaged_figures()):
-            click.echo(f"{name}: not run: {missing}.", err=True)
+            notify(f"{name}: not run: {missing}.")
 
 
 def _packaged_figures() -> set[str]:
