@@ -14,7 +14,7 @@ from pppca_bench.runs import Names
 from pppca_bench.store import DATABASE, RESULTS
 
 if TYPE_CHECKING:
-    from pppca_bench.runs import Cell, Selector
+    from pppca_bench.runs import Selector
 
 
 def command(results: Path, words: str) -> str:
@@ -71,10 +71,13 @@ def configs_filling(identifier: str) -> list[str]:
 
 def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:
     """Return configs that fill what ``selectors`` select, at each step the config that fills the most."""
-    cells = {name: _cells(name) for name in names}
+    from pppca_bench.experiments.request import read_request
+
+    files = [shipped_experiments()[name] for name in names]
+    plans = read_request(files, only_plan=True, changes=["repeats=1"]).plans
     filled = {
-        name: {selector for selector in selectors if any(map(selector.matches, own))}
-        for name, own in cells.items()
+        name: {own for own in selectors if any(own.matches(spec.cell) for spec in plan.specs)}
+        for name, plan in zip(names, plans, strict=True)
     }
     chosen = list[str]()
     while best := max(filled, key=lambda name: len(filled[name]), default=""):
@@ -83,11 +86,3 @@ def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:
         chosen.append(best)
         filled = {name: own - new for name, own in filled.items()}
     return chosen
-
-
-def _cells(name: str) -> set[Cell]:
-    """Return the cells of a shipped config's runs."""
-    from pppca_bench.experiments.request import read_request
-
-    request = read_request([shipped_experiments()[name]], only_plan=True, changes=["repeats=1"])
-    return {spec.cell for spec in request.specs}
