@@ -14,7 +14,7 @@ from pppca_bench.base.projection import max_variances
 from pppca_bench.classifiers import squared_error_percent
 from pppca_bench.compiled.arrays import Array, Floats
 from pppca_bench.problems import Problem
-from pppca_bench.quantities import BALANCED_SCORES, MEASURES, QUANTITIES, RECALL, RECALL_END
+from pppca_bench.quantities import BALANCED_SCORES, RECALL, RECALL_END, described
 from pppca_bench.runs import Curves, RunResult, RunSpec, failed_result
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
@@ -270,8 +270,7 @@ def _number(name: object, value: Any) -> float:
         raise ValueError(
             f"{name}: expected a finite number, got {number}. Scale the data, or lower the rate."
         )
-    known = QUANTITIES.get(name) or MEASURES.get(name)
-    if known is not None and known.is_count and number < 0:
+    if described(name).is_count and number < 0:
         raise ValueError(f"{name}: expected a count of at least 0, got {number}.")
     return number
 

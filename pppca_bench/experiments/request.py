@@ -262,15 +262,11 @@ def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config
         remedy = f"If its targets are classes, set `task: classification`, or bool_out in a .dt file. {remedy}"
     methods = config.methods_on(entry, data.task)
     for used in (used for method in methods for used in method.entries):
-        for is_needed, kind in (
-            (used.needs_numbers, "an approximation"),
-            (used.needs_classes, "a classification"),
-        ):
-            if is_needed and not kind.endswith(data.task):
-                expected = f"expected {kind} problem, which {used.name} needs"
-                raise ConfigError(
-                    f"{place}: {expected}, got {label}, which is {data.task}. {remedy}"
-                )
+        is_needed = used.needs_numbers or used.needs_classes
+        kind = "an approximation" if used.needs_numbers else "a classification"
+        if is_needed and not kind.endswith(data.task):
+            expected = f"expected {kind} problem, which {used.name} needs"
+            raise ConfigError(f"{place}: {expected}, got {label}, which is {data.task}. {remedy}")
     if data.task != "classification" and f"{config.by}_percent" in BALANCED_SCORES:
         expected = f"expected a classification problem, since the config has `by: {config.by}`"
         raise ConfigError(
