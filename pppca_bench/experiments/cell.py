@@ -80,9 +80,9 @@ def run_group(
     """Run repeats of a cell, or of cells with the same settings on different data; each result is as if it ran alone.
 
     Networks train side by side. Methods and classifier learn from the training split of the run's problem, the
-    classifier stops by the validation split, and the test split serves only to measure errors. With ``only_method``,
-    the methods alone are fitted and measured, on the training split. A run with a numerical error has failed, and has
-    its traceback.
+    classifier stops by the validation split, as do methods whose `fit` takes it, and the test split serves only to
+    measure errors. With ``only_method``, the methods alone are fitted and measured, on the training split. A run with
+    a numerical error has failed, and has its traceback.
     """
     runs = list(map(_new_run, specs, problems))
     try:
@@ -163,10 +163,7 @@ def _new_run(spec: RunSpec, problem: Problem) -> _Run:
 
 
 def _fit_methods(runs: Sequence[_Run]) -> None:
-    """Fit the methods of runs with the same settings, networks side by side, and measure them.
-
-    Methods learn from the training split, and from the validation split where the protocol includes it.
-    """
+    """Fit the methods of runs with the same settings, networks side by side, and measure them."""
     contract = contract_of(find_method(runs[0].spec.cell.method))
     for batch in _batches(runs, contract):
         with contained(batch[0].spec, 0):
@@ -278,10 +275,7 @@ def _features(method: Any, run: _Run) -> Splits:
     Third-party features are `rounded`. Features without variance (`explained_variance_`) become 0: they are rounding
     errors, which a classifier that standardises its inputs would scale up.
 
-    Raises
-    ------
-    ValueError
-        The features are not finite numbers of shape (n_samples, n_components), with the same n_components >= 1.
+    Raises ValueError unless they are finite, of shape (n_samples, n_components), with the same n_components >= 1.
     """
     features: list[Floats] = []
     for name, X in zip(("training", "validation", "test"), run.splits, strict=True):
