@@ -40,6 +40,17 @@ def layouts() -> list[Layout]:
     return [layout for reference in REFERENCES for layout in reference.layouts]
 
 
+@cache
+def asked() -> list[tuple[list[Selector], Layout, str]]:
+    """Return for each table what its cells ask for, its layout, and the first of its configs."""
+    return [
+        (selectors_of(layout), layout, (layout.configs or reference.configs)[0])
+        for reference in REFERENCES
+        for layout in reference.layouts
+    ]
+
+
+@cache
 def configs_of(cell: Cell) -> list[str]:
     """Return the names of configs that ask for a cell: one for each table that shows it, else `CONFIG`.
 
@@ -47,10 +58,9 @@ def configs_of(cell: Cell) -> list[str]:
     """
     named = f"proben1_{cell.problem.rstrip('123')}"
     found = [
-        named if named in layout.configs else (layout.configs or reference.configs)[0]
-        for reference in REFERENCES
-        for layout in reference.layouts
-        if any(one.matches(cell) for one in selectors_of(layout) if one.problem == cell.problem)
+        named if named in layout.configs else first
+        for selectors, layout, first in asked()
+        if any(one.matches(cell) for one in selectors if one.problem == cell.problem)
     ]
     return list(dict.fromkeys(found)) or [CONFIG]
 
@@ -63,10 +73,9 @@ def selectors_of(layout: Layout) -> list[Selector]:
 
 def plans_of(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]:
     """Return runs by the configs that ask for them (`configs_of`)."""
-    names = cache(configs_of)
     plans: dict[str, list[StoredRun]] = {}
     for run in runs:
-        for name in names(run[0].cell):
+        for name in configs_of(run[0].cell):
             plans.setdefault(name, []).append(run)
     return plans
 
