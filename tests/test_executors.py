@@ -7,39 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
+import worker_calls as calls
 from builders import small, write_config
 from command_line import output_of, pppca_process
 
 from pppca_bench.experiments import executors
 from pppca_bench.experiments.executors import Workers
-
-
-def process_and_sum(*numbers: int) -> tuple[int, int]:
-    return os.getpid(), sum(numbers)
-
-
-def refuse() -> None:
-    raise ValueError("no")
-
-
-def wait_for(path: Path) -> str:
-    while not path.exists():
-        time.sleep(0.01)
-    return path.name
-
-
-def kill_the_server_and_wait() -> None:
-    os.kill(os.getppid(), signal.SIGKILL)
-    threading.Event().wait()
-
-
-def ignores_interruptions() -> bool:
-    return signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 
 @pytest.fixture
@@ -59,32 +35,35 @@ def workers(monkeypatch):
 
 def test_without_workers_this_process_computes_a_call_at_once():
     here = Workers(0)
-    future = here.submit(process_and_sum, 2, 3)
+    future = here.submit(calls.process_and_sum, 2, 3)
     assert future.done()
     assert not here.is_lost(future)
     assert future.result() == (os.getpid(), 5)
     assert here.n_in_flight == 1, "so that each result is recorded before the next is computed"
     here.renew(1)
-    assert (here.n_in_flight, here.submit(process_and_sum, 1).result()) == (1, (os.getpid(), 1))
+    assert (here.n_in_flight, here.submit(calls.process_and_sum, 1).result()) == (
+        1,
+        (os.getpid(), 1),
+    )
 
 
 def test_workers_compute_calls_in_other_processes_and_side_by_side(workers, tmp_path):
     two = workers(2)
     assert two.n_in_flight == 4
     assert multiprocessing.active_children() == [], "no worker starts before there is a call"
-    first = two.submit(wait_for, tmp_path / "second")
+    first = two.submit(calls.wait_for, tmp_path / "second")
     second = two.submit((tmp_path / "second").touch)
     assert first.result(timeout=60) == "second"
     assert second.result(timeout=60) is None
-    process, total = two.submit(process_and_sum, 1, 2).result(timeout=60)
+    process, total = two.submit(calls.process_and_sum, 1, 2).result(timeout=60)
     assert total == 3
     assert process != os.getpid()
-    assert two.submit(ignores_interruptions).result(timeout=60)
+    assert two.submit(calls.ignores_interruptions).result(timeout=60)
 
 
 def test_an_error_of_a_call_is_its_result_and_loses_nothing(workers):
     one = workers(1)
-    future = one.submit(refuse)
+    future = one.submit(calls.refuse)
     with pytest.raises(ValueError, match=r"^no$"):
         future.result(timeout=60)
     assert not one.is_lost(future)
@@ -96,22 +75,13 @@ def test_an_error_of_a_call_is_its_result_and_loses_nothing(workers):
 
 def test_only_the_call_of_a_dead_worker_is_lost_and_a_new_one_computes_the_next(workers, tmp_path):
     two = workers(2)
-    other = two.submit(wait_for, tmp_path / "later")
+    other = two.submit(calls.wait_for, tmp_path / "later")
     lost = two.submit(os._exit, 9)
     lost.exception(timeout=60)
     assert two.is_lost(lost)
-    assert two.submit(process_and_sum, 4).result(timeout=60)[1] == 4
+    assert two.submit(calls.process_and_sum, 4).result(timeout=60)[1] == 4
     (tmp_path / "later").touch()
     assert other.result(timeout=60) == "later"
-
-
-def start_a_child_and_a_thread() -> int:
-    """Leave a process that holds this worker's pipes, and a thread that holds its process; neither ever ends."""
-    child = os.fork()
-    if not child:
-        threading.Event().wait()
-    threading.Thread(target=threading.Event().wait, daemon=False).start()
-    return child
 
 
 @pytest.mark.skipif(
@@ -120,7 +90,7 @@ def start_a_child_and_a_thread() -> int:
 @pytest.mark.parametrize("end", ["close", "renew", "death"])
 def test_threads_and_processes_that_a_call_leaves_end_with_its_worker(workers, end):
     one = workers(1)
-    left = os.pidfd_open(one.submit(start_a_child_and_a_thread).result(timeout=60))
+    left = os.pidfd_open(one.submit(calls.start_a_child_and_a_thread).result(timeout=60))
     if end == "death":
         assert one.is_lost(one.submit(os._exit, 1))
     else:
@@ -151,7 +121,7 @@ def test_signals_wait_for_the_end_of_a_block():
 def test_no_worker_and_no_thread_is_left_at_the_end(workers, error, is_stopped):
     before = set(threading.enumerate())
     with pytest.raises(error) if error else workers(0), workers(2) as two:
-        number, _ = two.submit(process_and_sum).result(timeout=60)
+        number, _ = two.submit(calls.process_and_sum).result(timeout=60)
         worker = os.pidfd_open(number)
         if is_stopped:
             os.kill(number, signal.SIGSTOP)
@@ -167,11 +137,11 @@ def test_no_worker_and_no_thread_is_left_at_the_end(workers, error, is_stopped):
 
 def test_closing_waits_for_the_calls_in_flight_and_renewing_does_not(workers, tmp_path):
     one = workers(1)
-    one.submit(process_and_sum).result(timeout=60)
-    slow = one.submit(process_and_sum, 1)
+    one.submit(calls.process_and_sum).result(timeout=60)
+    slow = one.submit(calls.process_and_sum, 1)
     one.close()
     assert slow.done()
-    never = one.submit(wait_for, tmp_path / "never")
+    never = one.submit(calls.wait_for, tmp_path / "never")
     one.renew()
     assert never.exception(timeout=60) is not None
 
@@ -183,7 +153,7 @@ def test_closing_waits_for_the_calls_in_flight_and_renewing_does_not(workers, tm
 def test_a_server_that_was_killed_is_started_again_and_the_call_of_its_worker_is_lost(workers):
     one = workers(1)
     before = one.submit(os.getppid).result(timeout=60)
-    lost = one.submit(kill_the_server_and_wait)
+    lost = one.submit(calls.kill_the_server_and_wait)
     lost.exception(timeout=60)
     assert one.is_lost(lost)
     after = one.submit(os.getppid).result(timeout=60)
@@ -193,7 +163,7 @@ def test_a_server_that_was_killed_is_started_again_and_the_call_of_its_worker_is
 
 def test_any_executor_of_the_standard_library_serves():
     with Workers(2, ThreadPoolExecutor) as threads:
-        assert threads.submit(process_and_sum, 1, 2).result(timeout=60) == (os.getpid(), 3)
+        assert threads.submit(calls.process_and_sum, 1, 2).result(timeout=60) == (os.getpid(), 3)
 
 
 def test_a_worker_does_not_import_the_command_line_that_its_parent_was_started_with():
