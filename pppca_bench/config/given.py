@@ -94,10 +94,24 @@ class Table:
         return cast("OwnData", section.problem(SplitRule()))
 
     def save(self, name: str, path: Path) -> OwnData:
-        """Save the rows for worker processes in a private folder, and return the declaration of a problem.
+        """Save the rows for worker processes, and return the declaration.
 
-        Raises DataError if X and y differ in their numbers of rows or their indices, or an array has more than two
-        dimensions.
+        Parameters
+        ----------
+        name : str
+            Name of the problem.
+        path : Path
+            File to write, in a private folder.
+
+        Returns
+        -------
+        OwnData
+            Declaration of the saved rows.
+
+        Raises
+        ------
+        DataError
+            X and y differ in their numbers of rows or their indices, or an array has more than two dimensions.
         """
         import pandas as pd
 

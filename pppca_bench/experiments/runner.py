@@ -108,13 +108,14 @@ def run(
     stage, warn : callable(text), optional
         ``stage`` is called with the name of a slow step before the runs, then with ""; ``warn`` with each warning.
     """
+    # Planned runs are always of known problems, also if this process is killed.
+    store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     for plan in plans:
         if n_dropped := store.plan(plan):
             warn(
                 f"{plan.name}: the tables leave out {n_dropped} completed runs, which another text of this name asked"
                 " for. Rename the config to have both."
             )
-    store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     done = set() if fresh else store.done(spec.key for spec in specs)
     # the largest problems first: a long group that starts last would run alone
     missing = sorted(
