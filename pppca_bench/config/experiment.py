@@ -37,7 +37,7 @@ from pppca_bench.config.sections import (
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
-from pppca_bench.problems.declaration import Duplicates, Source, names_of
+from pppca_bench.problems.declaration import NO_CSV, Duplicates, Source, inapplicable, names_of
 from pppca_bench.runs import CHOOSE
 from pppca_bench.yaml_files.section import UNSET, Section, broken_rule, yaml_text
 from pppca_bench.yaml_files.source import YamlSource, parse_yaml
@@ -117,6 +117,8 @@ class TableSection(Section):
         if source == "dt" and len(given) > 1:
             rule = "expected dt alone, since a .dt file states its own targets and split"
             raise broken_rule(f"{rule}, got it beside {' and '.join(sorted(given - {'dt'}))}", "dt")
+        for key in inapplicable(source, self.read_section.model_fields_set):
+            raise broken_rule(f"expected {NO_CSV}, got {key}", "read", key)
         if self.group and self.duplicates == "group":
             raise broken_rule(
                 "expected duplicates: drop or keep with group, got group", "duplicates"

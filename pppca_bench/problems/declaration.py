@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,9 @@ NAMED = ("sklearn", "proben1", "uci")
 
 VALUE_KEYS = ("decimal", "thousands", "na_values", "keep_default_na")
 """Keys of ``read`` that apply to the texts of every source; the other keys are for CSV files."""
+
+NO_CSV = f"only {', '.join(VALUE_KEYS)} for data that are no CSV file"
+"""Expected keys of ``read`` where there is no CSV file."""
 
 _LISTS = ("target", "inputs", "categorical", "drop", "text")
 """Keys whose values are lists of columns."""
@@ -153,6 +156,11 @@ class Declaration:
                 "none",
                 ("name it, such as", "target", last),
             )
+
+
+def inapplicable(source: str, read_keys: Collection[str]) -> list[str]:
+    """Return the keys of ``read`` that have no effect on the data of a source."""
+    return [] if source == "csv" else sorted({*read_keys} - {*VALUE_KEYS})
 
 
 def read_key(**keys: object) -> str:

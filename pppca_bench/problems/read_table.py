@@ -21,7 +21,14 @@ import numpy as np
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, listed, nearest
 from pppca_bench.files import atomic_write
 from pppca_bench.problems.columns import ColumnError, ColumnKind, check
-from pppca_bench.problems.declaration import VALUE_KEYS, Declaration, Source, read_key
+from pppca_bench.problems.declaration import (
+    NO_CSV,
+    VALUE_KEYS,
+    Declaration,
+    Source,
+    inapplicable,
+    read_key,
+)
 from pppca_bench.problems.infer import infer
 from pppca_bench.problems.proben1 import load_proben1, user_folders
 from pppca_bench.problems.problem import known_problems, problem_info
@@ -107,15 +114,15 @@ class OwnData(Declaration):
         """
         import pandas as pd
 
-        keys = {key: value for key, value in self.read_keys if key not in VALUE_KEYS}
+        wrong = inapplicable(self.source, dict(self.read_keys))
         with self.explained():
-            expected = f"only {', '.join(VALUE_KEYS)} for data that are no CSV file"
-            is_csv = self.source == "csv"
-            check(is_csv or not keys, expected, ", ".join(keys), "leave out the others")
-        keys.pop("dtype", None)
+            check(not wrong, NO_CSV, ", ".join(wrong), "leave out the others")
         if self.source == "openml":
             frame, targets = read_openml(self.place, data_dir, only_local=only_local)
         elif self.source == "csv":
+            keys = {
+                key: value for key, value in self.read_keys if key not in (*VALUE_KEYS, "dtype")
+            }
             frame, targets = read_csv(self.place, **keys), ()
         else:
             frame, targets = _READERS[self.source](self.place)
