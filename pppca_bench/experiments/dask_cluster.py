@@ -123,8 +123,8 @@ class DaskCluster(Workers):
             self._ask(self._client.unregister_worker_plugin, name)
         self._leave()
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
+    def __exit__(self, *raised: object) -> None:
+        if raised[0] is None:
             self.close()
         else:
             self._leave()

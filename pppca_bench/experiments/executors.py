@@ -61,7 +61,8 @@ def check_main_guard() -> None:
 class Workers:
     """An executor that is created at the first call, and again after it was discarded.
 
-    As a context manager, it kills its workers at the end of the block, with all processes that they have started.
+    As a context manager, it kills its workers at the end of the block, with all processes that they have started: calls
+    in flight are lost.
 
     Parameters
     ----------
@@ -91,11 +92,8 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.renew()
+    def __exit__(self, *_: object) -> None:
+        self.renew()
 
     @property
     def n_in_flight(self) -> int:
@@ -127,12 +125,6 @@ class Workers:
         self._size = n_workers or self._size
         if executor is not None:
             executor.shutdown(wait=False, cancel_futures=True)
-
-    def close(self) -> None:
-        """Wait for the calls in flight, and end the workers."""
-        if self._executor is not None:
-            self._executor.shutdown()
-        self._executor = None
 
 
 class _Processes(Executor):
