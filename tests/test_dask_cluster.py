@@ -156,7 +156,7 @@ def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(
     finally:
         monkeypatch.undo()
         dask_cluster.fingerprint.cache_clear()
-        cluster.close()
+        cluster.__exit__(None)
 
 
 @contextmanager

@@ -117,19 +117,10 @@ class DaskCluster(Workers):
         if executor is not None:
             executor.shutdown(wait=False)
 
-    def close(self) -> None:
-        """Remove the data from the workers, and stop a cluster that was started here."""
-        for name in self._sent:
-            self._ask(self._client.unregister_worker_plugin, name)
-        self._leave()
-
     def __exit__(self, *raised: object) -> None:
-        if raised[0] is None:
-            self.close()
-        else:
-            self._leave()
-
-    def _leave(self) -> None:
+        """Stop a cluster that was started here; without an exception, remove the data from the workers first."""
+        for name in self._sent if raised[0] is None else ():
+            self._ask(self._client.unregister_worker_plugin, name)
         for connection, timeout in ((self._client, 5), (self._cluster, 10)):
             with suppress(OSError, TimeoutError):
                 if connection is not None:
