@@ -75,26 +75,28 @@ class Speedup:
         seed, of_gha = self.random_state, signature(GHA).parameters
         common = {name: value for name, value in self._dgha.items() if name in of_gha}
         gha = tuple(sorted((common | _AS_GHA).items()))
-        # The fast kernel counts the operations of the literal kernel, and its rows agree to rounding.
-        if not self.timed:
+        times: dict[str, float] = {}
+        if self.timed:
+            # GHA may diverge in some runs; its time is the same in all.
+            n_operations = DGHA(**dict(gha), random_state=seed).fit(X).n_operations_
+            gha_ms, dgha_ms, dgha = _compare(LiteralDGHA, gha, self._dgha, seed, X)
+            gha_fast_ms, dgha_fast_ms, _ = _compare(DGHA, gha, self._dgha, seed, X)
+            times = {
+                "speedup": gha_ms / dgha_ms,
+                "speedup_fast": gha_fast_ms / dgha_fast_ms,
+                "gha_time_ms": gha_ms,
+                "dgha_time_ms": dgha_ms,
+            }
+        else:
+            # The fast kernel counts the operations of the literal kernel, and its rows agree to rounding.
+            n_operations = _count_operations(gha, X.shape)
             dgha = DGHA(**self._dgha, random_state=seed).fit(X)
-            self.measures_ = _counts(_count_operations(gha, X.shape), dgha)
-            return self
-        # GHA may diverge in some runs; its time is the same in all.
-        n_operations = DGHA(**dict(gha), random_state=seed).fit(X).n_operations_
-        gha_ms, dgha_ms, dgha = _compare(LiteralDGHA, gha, self._dgha, seed, X)
-        gha_fast_ms, dgha_fast_ms, _ = _compare(DGHA, gha, self._dgha, seed, X)
-        self.measures_ = _counts(n_operations, dgha) | {
-            "speedup": gha_ms / dgha_ms,
-            "speedup_fast": gha_fast_ms / dgha_fast_ms,
-            "gha_time_ms": gha_ms,
-            "dgha_time_ms": dgha_ms,
+        self.measures_ = {
+            "speedup_operations": n_operations / dgha.n_operations_,
+            "dimensionality": dgha.n_components_,
+            **times,
         }
         return self
-
-
-def _counts(n_gha: int, dgha: DGHA) -> dict[str, float]:
-    return {"speedup_operations": n_gha / dgha.n_operations_, "dimensionality": dgha.n_components_}
 
 
 @cache
