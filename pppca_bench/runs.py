@@ -230,10 +230,9 @@ def cause_of(error: str | None) -> str:
     """Return the first line of the exception at the end of a traceback, or the last line of other texts."""
     lines = (error or "").strip().splitlines() or ["unknown cause"]
     frames = [number for number, line in enumerate(lines) if line.startswith("  File ")]
-    if not frames:
-        return lines[-1]
     # Code and marks of frames are indented; the exception after the last frame is not.
-    return next((line for line in lines[frames[-1] :] if not line.startswith(" ")), lines[-1])
+    after = lines[frames[-1] :] if frames else []
+    return next((line for line in after if not line.startswith(" ")), lines[-1])
 
 
 StoredRun = tuple[RunSpec, RunResult | None]

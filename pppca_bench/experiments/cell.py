@@ -204,8 +204,11 @@ def _fit(estimators: Sequence[Any], contract: Contract, batch: Sequence[_Run]) -
     if not issubclass(contract.estimator, MLP):
         _fit_alone(estimators[0], contract, batch[0])
     else:
-        pairs = zip(estimators, batch, strict=True)
-        for alike in grouped(pairs, lambda pair: _settings_of(pair[0])).values():
+
+        def settings(pair: tuple[MLP, _Run]) -> str:  # an unfitted network has no other attributes
+            return repr(sorted((vars(pair[0]) | {"random_state": None}).items()))
+
+        for alike in grouped(zip(estimators, batch, strict=True), settings).values():
             fit_together(
                 [network for network, _ in alike],
                 [
@@ -215,11 +218,6 @@ def _fit(estimators: Sequence[Any], contract: Contract, batch: Sequence[_Run]) -
                 classes=_classes(batch[0].problem),
             )
     return 1e3 * (time.perf_counter() - start) / len(batch)
-
-
-def _settings_of(network: MLP) -> str:
-    """Return the settings of an unfitted network, which has no other attributes, without the seed."""
-    return repr(sorted((vars(network) | {"random_state": None}).items()))
 
 
 def _fit_alone(estimator: Any, contract: Contract, run: _Run) -> None:
