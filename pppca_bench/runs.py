@@ -142,9 +142,11 @@ def distinguish(
     frequent values none is.
     """
     chosen: list[dict[str, Any]] = [{} for _ in settings]
+    known = {name: {(name in item, item.get(name)) for item in settings} for name in names}
+    varied = [name for name in names if len(known[name]) > 1]
     for own, distinct in zip(settings, chosen, strict=True):
         rivals = [other for other in settings if other is not own]
-        for name in (name for name in names if name in own):
+        for name in (name for name in varied if name in own):
             alike = [other for other in rivals if name in other and other[name] == own[name]]
             if len(alike) < len(rivals):
                 distinct[name] = own[name]
