@@ -193,10 +193,13 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
         return np.column_stack([*first, *outputs])
 
     def _evolve_layers(self, split: Split, label: Any, rng: np.random.Generator) -> Layers:
-        """Evolve the function of a class, layer by layer."""
+        """Return the layers of the function of a class, and append the curve of each to ``_curves``.
+
+        The outputs of a layer are the features of the next layer; the last has a single population.
+        """
         columns, columns_val = split.X.T, split.X_val.T
         is_positive, is_positive_val = split.y == label, split.y_val == label
-        weights, weights_val = (self._weights(side) for side in (is_positive, is_positive_val))
+        weights, weights_val = (self._weights(flags) for flags in (is_positive, is_positive_val))
         layers: Layers = []
         for n_populations in [*[self.n_populations] * (self.n_layers - 1), 1]:
             training = (columns, is_positive, weights)

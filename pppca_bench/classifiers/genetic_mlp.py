@@ -281,10 +281,11 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
         self.measures_["n_hidden_nodes"] = int(net.kept[task.architecture.n_inputs :].sum())
 
 
-def _history(curve: Sequence[Floats]) -> Mapping[str, Floats]:
+def _history(errors_by_generation: Sequence[Floats]) -> Mapping[str, Floats]:
+    """Return the least and the mean error of the population in each generation."""
     return {
-        "best_error": np.array([errors.min() for errors in curve]),
-        "mean_error": np.array([errors.mean() for errors in curve]),
+        "best_error": np.array([errors.min() for errors in errors_by_generation]),
+        "mean_error": np.array([errors.mean() for errors in errors_by_generation]),
     }
 
 

@@ -214,7 +214,10 @@ class Config(Section):
     @field_validator("repeats", mode="before")
     @classmethod
     def _repeats(cls, value: Any, info: ValidationInfo) -> Any:
-        """Return the largest number of splits of a table if the config states no repeats."""
+        """Return the stated repeats, by default the largest number of splits of the user's tables.
+
+        The key is required if no table has several splits.
+        """
         if value is not REQUIRED:
             return value
         if not info.data.keys() >= {"splits", "folds", "problems"}:

@@ -183,14 +183,17 @@ def model_of(entry: Method | Classifier) -> type[EntrySection]:
 
 
 def _fields(entry: Entry) -> dict[str, Any]:
-    """Return a field for each parameter, with the key as alias, since pydantic reserves names such as copy."""
+    """Return the fields of a model for `create_model`, one for each parameter.
+
+    The key is an alias, since pydantic reserves names such as copy. A value is a tuple of the values of separate runs;
+    a threshold is None by default, for which `read_method` takes the config's.
+    """
     fields: dict[str, Any] = {}
     for number, (key, parameter) in enumerate(section_of(entry).items()):
         is_threshold = key == THRESHOLD and not entry.foreign
         read = read_thresholds if is_threshold else read_values
         default: Any = ... if parameter.default is REQUIRED else (parameter.default,)
-        if is_threshold:
-            default = None
+        default = None if is_threshold else default
         fields[f"key_{number}"] = (
             Annotated[Any, PlainValidator(partial(read, parameter))],
             Field(default, alias=key),
@@ -291,15 +294,16 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
 
 def _check_grid(entry: Method | Classifier, grid: Grid) -> None:
     """Raise an error for too many combinations of values, or for a combination that breaks a rule between them."""
-    above = ("parameters",) if entry.foreign else ()
+    location = ("parameters",) if entry.foreign else ()
     n_variants = math.prod(map(len, grid.values()))
     if n_variants > MAX_VARIANTS:
         raise broken_rule(
-            f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}", *above
+            f"expected at most {MAX_VARIANTS} combinations of values, got {n_variants}", *location
         )
     estimator = contract_of(entry).estimator
     if hasattr(estimator, "check_agreement"):
         parameters = parameters_of(estimator).values()
+        # placeholders for parameters that the runner sets
         required = {
             parameter.name: None for parameter in parameters if parameter.default is REQUIRED
         }
@@ -310,7 +314,7 @@ def _check_grid(entry: Method | Classifier, grid: Grid) -> None:
                 ).check_agreement()
             except ParameterError as error:
                 raise broken_rule(
-                    f"expected {error.expected}, got {shown(error.value)}", *above, error.name
+                    f"expected {error.expected}, got {shown(error.value)}", *location, error.name
                 ) from None
 
 

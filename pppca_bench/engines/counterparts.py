@@ -31,7 +31,10 @@ class _ExactComponents:
     mean_: Floats
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Fit the pseudo-PCA to X, shape (n_samples, n_features), and replace its rows; raises as pseudo-PCA."""
+        """Fit the pseudo-PCA to X, shape (n_samples, n_features), and replace its rows by exact components.
+
+        The pseudo-PCA determines their number and the mean. Raises as the pseudo-PCA does.
+        """
         super().fit(X, y)  # type: ignore[misc]
         C = second_moments(np.ascontiguousarray(X, dtype=np.float64), self.mean_)
         eigenvalues, rows = principal_components(C)

@@ -19,7 +19,10 @@ LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def describe(configs: Mapping[str, str] | None = None) -> str:
-    """Return JSON text: versions of code, libraries and Python, processor, kernels, BLAS, SHA-256 of the configs."""
+    """Return JSON text: versions of code, libraries and Python, processor, kernels, BLAS, configs.
+
+    ``configs`` are the SHA-256 digests of the configs' texts, by name.
+    """
     facts = {
         "pppca": code_version(),
         "configs": dict(configs or {}),

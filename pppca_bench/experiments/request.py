@@ -213,9 +213,9 @@ def _check_run_count(counts: Mapping[Path, int]) -> None:
 
 
 def _located(source: YamlSource, index: int, entry: Requested) -> Requested:
-    """Return a problem of a config, a file with its path from the config's folder.
+    """Return a problem of a config; the path of a file is resolved against the config's folder.
 
-    Raises ConfigError for a missing file.
+    ``index`` is the place in ``problems``, for the message. Raises ConfigError for a missing file.
     """
     try:
         if isinstance(entry, str) and entry.endswith(".dt"):

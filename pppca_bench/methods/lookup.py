@@ -135,6 +135,7 @@ def _entry_at(path: str, group: str) -> Method | Classifier:
     }
     entry: Method | Classifier
     if group == CLASSIFIER_GROUP:
+        # Without ClassifierMixin, the class is for approximation, too.
         entry = Classifier(**facts, regressor="" if classifies else path)
     elif callable(getattr(estimator, "transform", None)) or not callable(
         getattr(estimator, "predict", None)
@@ -142,5 +143,5 @@ def _entry_at(path: str, group: str) -> Method | Classifier:
         entry = Method(**facts, makes="features")
     else:
         entry = Method(**facts, makes="classes", needs_classes=classifies)
-    contract_of(entry)
+    contract_of(entry)  # raises ConfigError, also for a class with neither transform nor predict
     return entry

@@ -144,9 +144,12 @@ class _ExactPCA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
     least_eigenvalue: Later[Positive | None] = None
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if several rules are given, or the number that ``keep`` needs is missing."""
-        numbers = {"tau": "tau", "variance": "variance_ratio", "eigenvalue": "least_eigenvalue"}
-        needed = numbers.get(str(self.keep))
+        """Raise ParameterError if the number that ``keep`` needs is missing, or n_components is given beside ``keep``.
+
+        Without ``keep``, several rules are an error; with it, numbers that it does not need have no effect.
+        """
+        needed_by = {"tau": "tau", "variance": "variance_ratio", "eigenvalue": "least_eigenvalue"}
+        needed = needed_by.get(str(self.keep))
         if self.keep is None:
             super().check_agreement()
         elif self.n_components is not None:

@@ -120,17 +120,19 @@ def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares
 
 
 def sources_document(comparisons: Sequence[Comparison], shares: Shares = ()) -> Document:
-    """Return how near our numbers are to each source, and what right and wrong programs would get."""
+    """Return the table of sources: the share of numbers that ours, a right program and the placebos reproduce."""
     rows = []
     for source, verdicts, _, programs in _nearness(comparisons, shares):
         n_reproduced, n = verdicts["reproduced"], verdicts.total()
         right, ours = programs.get(RIGHT, (None, None))
-        others = [f"{name} {share:.0f} %" for name, (share, _) in programs.items() if name != RIGHT]
+        placebos = [
+            f"{name} {share:.0f} %" for name, (share, _) in programs.items() if name != RIGHT
+        ]
         row = [
             source,
             f"{n_reproduced:,} of {n:,} ({100.0 * n_reproduced / n:.0f} %)",
             f"{right:.0f} % (ours of these: {ours:.0f} %)" if RIGHT in programs else EMPTY,
-            "; ".join(others) or EMPTY,
+            "; ".join(placebos) or EMPTY,
             f"{verdicts['differs']:,}",
         ]
         rows.append(row)

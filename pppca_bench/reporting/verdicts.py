@@ -117,7 +117,11 @@ def margin_ends(number: Number, ours: Summary, rule: Rule) -> tuple[float, float
 
 
 def off_by_margin(number: Number, ours: Summary, rule: Rule) -> Summary:
-    """Return our summary with its mean shifted up by the margin, in the scale of the rule, in which the sd stays."""
+    """Return the summary of a program whose mean is off by just the margin, for the share of verdicts it would get.
+
+    Our mean is shifted up by the margin in the scale of the rule, in which the sd stays. ``low`` and ``high`` stay:
+    `contrast` uses only their distance.
+    """
     scale, margin = _scale(number, ours, rule), contrast(number, ours, rule).margin
     shift = scale.to(number.value + margin) - scale.to(number.value)
     mean = scale.back(scale.to(ours.mean) + shift)
