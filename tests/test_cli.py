@@ -131,6 +131,8 @@ class TestRun:
         assert f"Stopped at this failure (--fail-fast), with {N_RUNS - 2} runs left.\n" in stopped
         result = pppca("run", config, "--workers", 0)
         assert (result.exit_code, "(4 failed)" in result.stdout) == (1, True)
+        elsewhere = printed("run", config, "--workers", 0, "--results", "other", code=1)
+        assert "`pppca list --failed --results other` lists the runs" in elsewhere
         assert (
             f"4 of {N_RUNS} runs failed, the first: wine, gha, repeat 0: ValueError: learning_rate is too large\n"
             "Their tracebacks are in pppca-results: `pppca list --failed` lists the runs, `pppca show RUN` prints a"

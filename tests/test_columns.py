@@ -629,6 +629,11 @@ def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch)
         for unseen in ("refuse", "ignore")
     )
 
+    with pytest.raises(
+        ValueError, match=r"^unseen in pipeline: expected 'refuse' or 'ignore', got"
+    ):
+        pppca_bench.pipeline("own/messy.csv/all_features/0", unseen="ignor")
+
     def predicted(pipeline, *odd):
         Path("new.csv").write_text("\n".join([header, "7;0,5;;00;1,3", "8;?;;02;1,0", *odd]))
         return pipeline.predict(pppca_bench.read_table("new.csv", **read))

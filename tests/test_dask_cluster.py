@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import dying_workers
@@ -58,6 +59,13 @@ def test_an_unreachable_scheduler_is_an_error(monkeypatch):
     said = r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"
     with pytest.raises(ClusterError, match=said):
         cluster.submit(os.getpid)
+
+
+def test_a_worker_finds_modules_in_the_folders_of_the_command(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "beside_the_config.py").write_text("NUMBER = 7\n")
+    call = (dask_cluster.fingerprint(), [str(tmp_path)], import_module, "beside_the_config")
+    assert dask_cluster._checked_call(*call).NUMBER == 7
 
 
 def test_the_fingerprint_depends_on_code_and_libraries(monkeypatch, tmp_path):

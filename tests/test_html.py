@@ -94,7 +94,7 @@ def test_user_defined_names_are_escaped(page, text):
     assert "&lt;script&gt;alert(&#39;&amp;own#data&#39;)&lt;/script&gt;.dt" in text
     assert "name: my &amp; own  # &lt;b&gt;" in text
     assert len(page.all("script")) == 1
-    assert "pppca run &#39;my &amp; own&#39; --only " in text
+    assert "pppca run &#39;my &amp; own.yaml&#39; --only " in text
 
 
 def test_tables_and_drawings_have_labels_and_the_page_needs_no_script(page, text):
@@ -203,4 +203,5 @@ def test_the_report_of_own_results_compares_methods_and_has_no_other_section(tmp
     assert first.startswith("Recommended by the validation error: flowers (4), PCA, τ = 10 ")
     assert "<code>pppca_bench.pipeline(" in first
     assert second.startswith("flowers: error from ")
+    assert "pppca run mine.yaml --only" in text
     assert "claim" not in text.partition("<script>")[0].partition("</style>")[2].lower()

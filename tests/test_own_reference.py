@@ -111,26 +111,29 @@ def test_a_misspelt_quantity_is_an_error_before_its_cell_is_run(results, mine):
     assert "iris, 3NN, error: expected quantities that its runs measure, got 'dimensional" in said
 
 
-def test_a_misspelt_learning_curve_is_an_error_of_one_line(mine, tmp_path):
+@pytest.mark.parametrize(
+    ("quantity", "hint"), [("dimensionalty", " (did you mean 'dimensionality'?)"), ("loss", "")]
+)
+def test_a_learning_curve_that_no_run_has_is_an_error_of_one_line(mine, tmp_path, quantity, hint):
     config = tmp_path / "nodes.yaml"
     config.write_text(
         "name: nodes\nproblems: [wine]\nmethods: [{method: dgha, tau: 5}]\nrepeats: 1\nseed: 1\n"
     )
     printed("run", config, "--workers", "0", "--results", tmp_path, "--quiet", "--no-tables")
-    figure = """figures:
+    figure = f"""figures:
   - id: U9
     title: Nodes left
     place: nowhere
     step: epoch
     y_label: nodes
-    quantity: dimensionalty
-    runs: {problem: wine, method: dgha}
+    quantity: {quantity}
+    runs: {{problem: wine, method: dgha}}
     configs: [nodes]
 configs:"""
     change(mine, "configs:", figure)
     said = printed("figures", "U9", "--reference", mine, "--results", tmp_path, code=2)
     assert said.startswith("Error: mine/reference.yaml: figure U9: expected learning curves that")
-    assert "got 'dimensionalty' (did you mean 'dimensionality'?)." in said
+    assert f"got {quantity!r}{hint}." in said
     assert said.count("\n") == 1
 
 

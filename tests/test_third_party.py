@@ -2,11 +2,14 @@
 
 import importlib
 import os
+import platform
 import py_compile
 import random
+import re
 import signal
 import sys
 import warnings
+from json import JSONDecoder
 from pathlib import Path
 
 import matplotlib
@@ -104,6 +107,19 @@ def test_the_version_depends_on_all_modules_of_the_folder_that_are_imported(modu
         file.write_text(f"{text}# changed\n")
         assert version_of(cls) != before
         file.write_text(text)
+
+
+def test_the_version_of_a_class_of_python_is_pythons():
+    assert version_of(JSONDecoder).startswith(f"{platform.python_version()} ")
+
+
+@pytest.mark.parametrize("name", ["json", "calendar"])
+def test_a_module_that_another_module_shadows_is_refused(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(f"{name}.py").write_text("class Own:\n    pass\n")
+    write_own(f'"{name}:Own"')
+    said = printed("run", "own.yaml", "--dry-run", code=2)
+    assert re.search(rf"expected the module \S+{name}\.py, got \S+, which comes first\. Ren", said)
 
 
 def test_the_version_depends_on_modules_elsewhere_that_are_not_installed(module, monkeypatch):

@@ -80,14 +80,15 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
 @click.option(
     "--task", type=click.Choice(("classification", "approximation")), help="Task of the target."
 )
-@click.option("--drop", multiple=True, help="Column of a table to leave out.")
+@click.option("--drop", multiple=True, help="Column of a table to leave out (repeatable).")
 @click.option("--text", multiple=True, help="Column of free text (repeatable).")
+@click.option("--dates", multiple=True, help="Column of dates (repeatable).")
 @click.option(
     "--read",
     "read_keys",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Key of pandas.read_csv, such as sep=';'.",
+    help="Key of pandas.read_csv, such as sep=';' (repeatable).",
 )
 @click.option("--html", "page", type=FILE, help="Write skrub's report on the table to FILE.")
 @data_option
@@ -109,10 +110,11 @@ def data_describe(problem: str, page: Path | None, data_dir: Path | None, **decl
     from pppca_bench.problems.describe import describe_problem, own_data_of
 
     declared["read_keys"] = parse_read_keys(declared["read_keys"])
+    declared["dates"] = tuple((name, "") for name in declared["dates"])
     is_config = problem.endswith((".yaml", ".yml"))
     asked = None if is_config else own_data_of(problem, **declared)
     if any((*declared.values(), page)) and not isinstance(asked, OwnData):
-        expected = "--target, --task, --drop, --text, --read and --html with a table alone"
+        expected = "--target, --task, --drop, --text, --dates, --read and --html with a table alone"
         raise click.UsageError(f"expected {expected}, got them with {problem}.")
     mistakes = []
     for number, own in enumerate(problems_of(Path(problem)) if asked is None else [asked]):

@@ -284,7 +284,8 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
         if outcome.n_left:
             lines.append(f"Stopped at this failure (--fail-fast), with {outcome.n_left} runs left.")
         lines.append(
-            f"Their tracebacks are in {results}: `pppca list --failed` lists the runs, `pppca show RUN` prints a run."
+            f"Their tracebacks are in {results}: {command(results, 'list --failed')} lists the runs,"
+            f" {command(results, 'show RUN')} prints a run."
             " The next `pppca run` tries them again."
         )
     if outcome.n_reused == outcome.n_planned and not quiet:

@@ -235,7 +235,7 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
     path = out or results / "report.html"
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)
-        page = render_report(snapshot, store, _addresses(), path.parent)
+        page = render_report(snapshot, store, _addresses(), path.parent, _run_command)
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e3:,.0f} kB).")
 
@@ -265,6 +265,13 @@ def rules(config: str, results: Path, form: CardFormat) -> None:
         cells = split_by_cell(*store.read([config]))
         card = build_card(config, cells, store.problems(), _addresses(), store.origins([config]))
     click.echo(render_card(card, form), nl=False)
+
+
+def _run_command(name: str) -> list[str]:
+    """Return the command that runs a config: a shipped config, or a file of that name, with the changes by --set."""
+    config, *changes = name.split("+")
+    config = config if config in shipped_experiments() else f"{config}.yaml"
+    return ["pppca", "run", config, *(word for change in changes for word in ("--set", change))]
 
 
 def _addresses() -> dict[str, str]:

@@ -216,10 +216,10 @@ def _read_section(
         got = "none" if name is None else yaml_text(name)
         raise broken_rule(f"expected {key} to be a name that `pppca methods` prints, got {got}")
     try:
-        entry = find_method(name) if key == "method" else find_classifier(name)
-        names = section_of(entry)  # raises ConfigError for a class that breaks the protocol
         if is_path(name):
             check_not_shadowed(name, cast("Context", info.context).folder)
+        entry = find_method(name) if key == "method" else find_classifier(name)
+        names = section_of(entry)  # raises ConfigError for a class that breaks the protocol
     except (ConfigError, UnknownNameError) as error:
         raise broken_rule(str(error).removesuffix("."), key) from None
     given = model_of(entry).model_validate(value, context=info.context).model_dump(by_alias=True)

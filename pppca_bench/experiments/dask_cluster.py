@@ -7,11 +7,12 @@ import hashlib
 import logging
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import cache, partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, cast
 
 from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_worker
@@ -20,6 +21,7 @@ from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.errors import ClusterError
 from pppca_bench.experiments.executors import Workers, shielded_children
 from pppca_bench.experiments.provenance import LIBRARIES
+from pppca_bench.methods.third_party import added_folders, extend_sys_path
 from pppca_bench.problems import Problem, ProblemSource, load_source
 from pppca_bench.version import __version__
 
@@ -90,7 +92,7 @@ class DaskCluster(Workers):
         """Submit a call to the scheduler."""
         if self._client and self._client.status != "running":
             raise self._scheduler_lost()
-        return super().submit(_checked_call, fingerprint(), call, *arguments)
+        return super().submit(_checked_call, fingerprint(), tuple(added_folders), call, *arguments)
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Return whether a finished call has no result because the workers that tried it died.
@@ -240,7 +242,13 @@ def _check_fingerprint(expected: Mapping[str, str], dask_worker: Any = None) -> 
             )
 
 
-def _checked_call(expected: Mapping[str, str], call: Callable[..., Any], *arguments: Any) -> Any:
-    """Compute a call in a worker, which may have joined after the others were checked."""
+def _checked_call(
+    expected: Mapping[str, str], folders: Iterable[str], call: Callable[..., Any], *arguments: Any
+) -> Any:
+    """Compute a call in a worker, which may have joined after the others were checked.
+
+    ``folders`` are searched for modules, such as the folder of a config: they may be shared by all machines.
+    """
     _check_fingerprint(expected)
+    extend_sys_path(map(Path, folders))
     return call(*arguments)

@@ -95,6 +95,8 @@ def pipeline(
 
     Raises
     ------
+    ValueError
+        ``unseen`` has another value.
     UnknownNameError
         No run, or several runs, have that name.
     StoreError
@@ -107,6 +109,8 @@ def pipeline(
     UserWarning
         The test error differs from the stored error, because of another processor or other libraries.
     """
+    if unseen not in ("refuse", "ignore"):
+        raise ValueError(f"unseen in pipeline: expected 'refuse' or 'ignore', got {unseen!r}.")
     folder = Path(folder)
     extend_sys_path([folder, Path.cwd()])
     with Store(Path(results) / DATABASE, read_only=True) as store:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import platform
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
@@ -30,6 +31,9 @@ executed: dict[str, tuple[Path, str]] = {}
 The digest of a module that was reloaded is "", since modules that import it have its earlier source.
 """
 
+added_folders: list[str] = []
+"""Folders that `extend_sys_path` appended."""
+
 _owners = cache(packages_distributions)  # takes half a second
 
 
@@ -41,6 +45,7 @@ def extend_sys_path(folders: Iterable[Path]) -> None:
     for folder in (str(folder.resolve()) for folder in folders):
         if folder not in sys.path:
             sys.path.append(folder)
+            added_folders.append(folder)
             importlib.invalidate_caches()
 
 
@@ -54,7 +59,12 @@ def check_not_shadowed(name: str, folder: Path) -> None:
     """Raise ConfigError if another module shadows the module of a dotted path in a config's folder."""
     top = name.partition(":")[0].partition(".")[0]
     beside = PathFinder.find_spec(top, [str(folder.resolve())])
-    imported = getattr(sys.modules.get(top), "__file__", None)
+    loaded = sys.modules.get(top)
+    imported = (
+        getattr(loaded, "__file__", None)
+        if loaded
+        else getattr(PathFinder.find_spec(top), "origin", None)
+    )
     if (
         beside is None
         or beside.origin is None
@@ -118,7 +128,8 @@ def version_of(estimator: type) -> str:
     """Return the version of a class's code, so that results of different code are not mixed.
 
     Choice: for a class in an installed distribution, the version of the distribution and a digest of the class's file,
-    since a distribution may be reinstalled with other code and the same version. For other classes, also in editable
+    since a distribution may be reinstalled with other code and the same version; likewise Python's version for a class
+    of the standard library. For other classes, also in editable
     installations, a digest of the module and of all modules that are not installed and that it imports, directly or
     indirectly, within functions too; all Python files of a package count. Computed import names are not detected.
     """
@@ -138,6 +149,8 @@ def version_of(estimator: type) -> str:
     owner = _distribution_with(Path(file), top)
     if owner is not None:
         return f"{owner.version} {_digest([Path(file)])}"
+    if top in sys.stdlib_module_names:
+        return f"{platform.python_version()} {_digest([Path(file)])}"
     try:
         files = _imported_files(top, Path(file).parents[name.count(".") + is_package])
         if Path(file) not in files:
@@ -146,7 +159,7 @@ def version_of(estimator: type) -> str:
             )
         refresh(set(map(str, files)))
         return _digest(files)
-    except (OSError, IndexError) as error:
+    except (OSError, IndexError, SyntaxError) as error:
         raise ConfigError(
             f"{where}: expected source that can be read, got {file} ({error}). {_MOVE}"
         ) from None

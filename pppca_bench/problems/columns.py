@@ -105,7 +105,9 @@ def convert(column: Column, series: Series, reading: Reading, *, unseen: str = "
         known = ", ".join(map(repr, column.labels[:10])) + (" …" if len(column.labels) > 10 else "")
         unknown = values[converted == UNKNOWN] if unseen == "refuse" else values[:0]
         check_none(
-            unknown, f"one of the table's {known}", "Set `unseen: ignore` to encode them as 0"
+            unknown,
+            f"one of the table's {known}",
+            "Give `pipeline` unseen='ignore' to encode them as 0",
         )
     return converted
 

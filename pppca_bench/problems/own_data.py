@@ -373,6 +373,7 @@ class DataSet:
             is_name = is_whole and values.max() - values.min() == len(values) - 1
             if (
                 (is_name or column.kind in ("category", "text"))
+                and column.name not in self.own.text
                 and values.is_unique
                 and len(values) > 1
             ):

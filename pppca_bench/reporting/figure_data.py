@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
-from pppca_bench.references.reference import Reference
+from pppca_bench.references.reference import Reference, own_references
 from pppca_bench.reporting.comparison import rule_of
 from pppca_bench.reporting.document import count_in_words
 from pppca_bench.reporting.statistics import student_t
@@ -121,18 +121,19 @@ def _curve_figure(
     layout: CurveLayout, reference: Reference, results: Results, store: Store, facts: Facts
 ) -> Figure:
     panels, missing = list[Panel](), list[str]()
+    is_user_defined = all(reference is not packaged for packaged in own_references())
     for title, selectors in layout.panels.items():
         curves, absent = list[pd.DataFrame](), list[str]()
         for label, selector in selectors.items():
-            stored = _histories(results, store, selector, layout.configs or reference.configs)
+            configs = layout.configs or reference.configs
+            stored = _histories(results, store, selector, configs)
             histories = [history for history in stored if layout.quantity in history]
-            # Choice: runs may lack curves; another name counts as misspelt if it is similar to that of a curve.
-            known = sorted(set().union(*stored))
-            if not histories and (hint := nearest(layout.quantity, known)):
+            if is_user_defined and not histories and results.repeats(selector, configs).n_done:
                 where = ", ".join(filter(None, (f"figure {layout.id}", title, label)))
+                known = sorted(set[str]().union(*stored))
                 raise OwnDataError(
                     f"{reference.name}/reference.yaml: {where}: expected learning curves that its runs have"
-                    f" ({', '.join(known)}), got {layout.quantity!r}{hint}."
+                    f" ({', '.join(known) or 'none'}), got {layout.quantity!r}{nearest(layout.quantity, known)}."
                 )
             if histories:
                 name = title_of(selector.method) if label == selector.method else label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,11 @@ MAX_NAMES = 3
 
 
 def render_report(
-    snapshot: Snapshot, store: Store, addresses: Mapping[str, str], folder: Path
+    snapshot: Snapshot,
+    store: Store,
+    addresses: Mapping[str, str],
+    folder: Path,
+    run_command: Callable[[str], list[str]],
 ) -> str:
     """Render the page.
 
@@ -59,6 +63,8 @@ def render_report(
     folder : Path
         Folder of the page. A table whose CSV is in its subfolder ``tables``, or that of a single config, has a link to
         it.
+    run_command : callable(name)
+        Return the words of the command that runs a config.
     """
     cells, texts = snapshot.results.cells, store.config_texts()
     names = list(texts)
@@ -108,6 +114,7 @@ def render_report(
         software=software(store.origins(), cells),
         version=__version__,
         signs=SIGNS,
+        run_command=run_command,
         beside=(PUBLISHED, DIFFERENCE),
     )
 
