@@ -15,20 +15,10 @@ MANIFEST = ".rendered"
 
 
 def open_shared(path: Path, *, creates: bool = False, only_own: bool = False) -> int:
-    """Open a file in a shared folder for reading, and return the file descriptor; links and FIFOs are refused.
+    """Open a file in a shared folder for reading, and return the file descriptor.
 
-    Parameters
-    ----------
-    path : Path
-    creates : bool, default False
-        Create an empty file if none exists.
-    only_own : bool, default False
-        Refuse a file with `exposure`, for example for code.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened, or is refused.
+    ``creates``: create an empty file if none exists. Raises OSError if the file cannot be opened, is a link or a FIFO,
+    or, if ``only_own``, has an `exposure`, for example for code.
     """
     flags = os.O_RDONLY
     for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # Windows only has the last

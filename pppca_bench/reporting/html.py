@@ -50,21 +50,10 @@ def render_report(
     folder: Path,
     run_command: Callable[[str], list[str]],
 ) -> str:
-    """Render the page.
+    """Render the page of a snapshot from ``store``, which has learning curves, provenance and texts of configs.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        The results.
-    store : Store
-        Their database, for learning curves, provenance and texts of configs.
-    addresses : mapping of str to str
-        Sources of the problems' data.
-    folder : Path
-        Folder of the page. A table whose CSV is in its subfolder ``tables``, or that of a single config, has a link to
-        it.
-    run_command : callable(name)
-        Return the words of the command that runs a config.
+    ``addresses`` are the sources of the problems' data. A table whose CSV is in ``folder / "tables"``, or that of a
+    single config, has a link to it. ``run_command`` returns the words of the command that runs a config.
     """
     cells, texts = snapshot.results.cells, store.config_texts()
     names = list(texts)

@@ -74,16 +74,8 @@ def distinct_labels(
     A name means the same setting for every problem and threshold, such as ``"DGHA, 100%, decay_epochs = 12"``. A
     parameter of the method is named unless it has the most frequent value of the method's cells. A classifier is named
     by the fewest settings that distinguish it, and not at all if it is the most frequent. The data's digest and the
-    algorithms' versions are named if everything else is the same.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        All cells that may be listed together.
-    with_tau : bool, default False
-        Whether thresholds are part of the name.
-    changed : mapping of Cell to collection of str, optional
-        Parameters that are always named.
+    algorithms' versions are named if everything else is the same. ``cells`` are all cells that may be listed together;
+    the parameters in ``changed`` are named in any case.
     """
     labels = {cell: method_label(cell, with_tau=with_tau) for cell in cells}
     for group in grouped(labels, method_label).values():

@@ -195,18 +195,10 @@ def build_card(
     addresses: Mapping[str, str],
     origins: Sequence[tuple[str, str, str | None, int]],
 ) -> Card:
-    """Fill the checklist for a config that was run.
+    """Fill the checklist for a config that was run, given its runs by cell, and facts of the problems.
 
-    Parameters
-    ----------
-    config : str
-        Name of the config.
-    cells, facts
-        Runs that the config asks for, by cell, and facts of the problems, as in `Snapshot`.
-    addresses : mapping of str to str
-        Source of each problem's data; a problem without a source is a user-defined file.
-    origins : sequence of (method, status, provenance or None, count)
-        Numbers of the config's runs, as `Store.origins` returns them.
+    ``addresses`` are the sources of the problems' data: a problem without a source is a user-defined file. ``origins``
+    are the numbers of the config's runs by provenance, as `Store.origins` returns them.
     """
     run_groups = group_runs(cells)
     groups = {ascii_uppercase[n : n + 1] or f"A{n}": group for n, group in enumerate(run_groups)}

@@ -212,16 +212,9 @@ def take_snapshot(
     methods: Sequence[str] = (),
     added: Sequence[Reference] = (),
 ) -> Snapshot:
-    """Read a results database.
+    """Read the runs of some configs, problems and methods, all by default, from a results database.
 
-    Parameters
-    ----------
-    store : Store
-        The database.
-    references, added : sequence of Reference
-        The package's references, and user-defined references, whose tables come last.
-    configs, problems, methods : sequence of str, optional
-        Names of the configs, problems and methods whose runs count; all by default.
+    The tables of the user-defined references ``added`` come last.
 
     Raises
     ------

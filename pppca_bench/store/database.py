@@ -133,16 +133,9 @@ class Store(Database):
     def record(
         self, results: Sequence[RunResult], provenance: str, *, replace: bool = False
     ) -> None:
-        """Append finished runs in one transaction; a run that is done stays as it is.
+        """Append finished runs in one transaction; a run that is done stays as it is, unless ``replace``.
 
-        Parameters
-        ----------
-        results : sequence of RunResult
-            Results of planned runs.
-        provenance : str
-            JSON text with the versions of code and libraries, and the machine.
-        replace : bool, default False
-            Replace stored results.
+        ``provenance`` is JSON text with the versions of code and libraries, and the machine.
         """
         names = ("status", "error", "measures", *QUANTITIES)
         update = (
