@@ -137,6 +137,12 @@ configs:"""
     assert said.count("\n") == 1
 
 
+def test_a_table_whose_configs_were_not_run_names_them(results, mine):
+    change(mine, "configs: [printed_iris, printed_wine, printed_training]", "configs: [own, other]")
+    said = printed("tables", "U1", "--reference", mine, "--results", results, code=1)
+    assert said.startswith("Error: table U1: expected runs of the configs own, other in ")
+
+
 def test_figures_name_the_missing_runs_of_the_given_reference_alone(results, mine, tmp_path):
     lacking = """figures:
   - id: U9

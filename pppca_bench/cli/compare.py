@@ -97,7 +97,7 @@ def compare(
     own = [each for each in own if not each.reference or each.reference.name not in names]
     if tables:
         filled = [table.id for table in (*own, *added) if table.has_runs]
-        check_filled("table", tables, filled, results)
+        check_filled("table", tables, filled, results, snapshot.references)
         own, added = ([each for each in built if each.id in tables] for built in (own, added))
     built = [*own, *added]
     # A number of an added reference counts, although the package's print it for the same runs.

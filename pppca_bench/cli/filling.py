@@ -14,6 +14,7 @@ from pppca_bench.runs import Names
 from pppca_bench.store import DATABASE, RESULTS
 
 if TYPE_CHECKING:
+    from pppca_bench.references.reference import Reference
     from pppca_bench.runs import Selector
 
 
@@ -36,15 +37,27 @@ def read_named(results: Path, names: Sequence[str]) -> tuple[Names, Names]:
     return ran, tuple(name for name in names if name not in configs)
 
 
-def check_filled(kind: str, names: Iterable[str], known: Collection[str], results: Path) -> None:
-    """Raise StoreError for a table or figure without runs, with the command that adds them.
+def check_filled(
+    kind: str,
+    names: Iterable[str],
+    known: Collection[str],
+    results: Path,
+    references: Iterable[Reference] = (),
+) -> None:
+    """Raise StoreError for a table or figure of ``references`` without runs, with the command that adds them, if known.
 
     Raise UnknownNameError for the first other name that is not known; ``kind`` is a noun such as "table".
     """
+    declared = dict[str, Names]()
+    for reference in references:
+        declared |= _configs_of(reference)
     for name in names:
         if name not in known and (configs := configs_filling(name)):
             adds = command(results, f"run {' '.join(configs)}")
             raise StoreError(f"{kind} {name}: expected runs in {results}, got none. Run {adds}.")
+        if name not in known and name in declared:
+            of = f" of the configs {', '.join(declared[name])}" if declared[name] else ""
+            raise StoreError(f"{kind} {name}: expected runs{of} in {results}, got none.")
     check_known(kind, names, known)
 
 
@@ -62,11 +75,16 @@ def configs_filling(identifier: str) -> list[str]:
                 return [name for name in ranking.configs if name in shipped]
         selectors = {own for shown, _, own, _ in reference.selectors() if shown == identifier}
         if selectors:
-            configs = {layout.id: layout.configs for layout in reference.layouts}
-            configs |= {figure.id: figure.configs for figure in reference.figures}
-            asked = configs.get(identifier) or reference.configs
+            asked = _configs_of(reference).get(identifier, reference.configs)
             return _cover(selectors, [name for name in asked if name in shipped])
     return []
+
+
+def _configs_of(reference: Reference) -> dict[str, Names]:
+    """Return the configs whose runs count in each table and figure of a reference."""
+    configs = {layout.id: layout.configs for layout in reference.layouts}
+    configs |= {figure.id: figure.configs for figure in reference.figures}
+    return {name: own or reference.configs for name, own in configs.items()}
 
 
 def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:

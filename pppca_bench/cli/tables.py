@@ -85,7 +85,7 @@ def tables(
     chosen = _choose(snapshot, names, show_all)
     if {table.id for table in chosen} != set(names or snapshot):
         known = [table.id for table in _choose(snapshot, (), show_all)]
-        check_filled("table", names, known, results)
+        check_filled("table", names, known, results, snapshot.references)
     if form not in ("csv", "json"):
         chosen = snapshot.with_shares(chosen)
     if out is not None:
@@ -127,7 +127,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     can_be_drawn = [figure.figure for figure in drawn if figure.panels] + [
         spec.id for spec, _ in rankings
     ]
-    check_filled("figure", names, can_be_drawn, results)
+    check_filled("figure", names, can_be_drawn, results, snapshot.references)
     if names:
         drawn = [figure for figure in drawn if figure.figure in names]
         rankings = [(spec, ranking) for spec, ranking in rankings if spec.id in names]

@@ -63,23 +63,10 @@ def shard(specs: Sequence[RunSpec], number: int, n_shards: int) -> set[str]:
 
 
 class Queue:
-    """Queue of groups of runs; runs that another process has reserved come last.
+    """Queue of groups of runs, see `groups`; runs that another process has reserved come last.
 
-    Parameters
-    ----------
-    specs, data_of
-        Runs to compute, and their data: see `groups`.
-    store : Store
-        Queried again before each group, since another process may have computed the group meanwhile.
-    fresh : bool
-        Return all runs, including completed runs.
-    retries : int
-        Number of times that a failed run is put back.
-
-    Attributes
-    ----------
-    n_done_meanwhile : int
-        Runs that another process computed meanwhile.
+    The store is queried again before each group, since another process may have computed the group meanwhile:
+    ``n_done_meanwhile`` runs in all. ``fresh`` returns completed runs, too. A failed run is put back ``retries`` times.
     """
 
     def __init__(
