@@ -179,6 +179,13 @@ def test_the_commands_of_the_worked_example_say_what_the_document_says():
     assert set(fitted.predict(pppca_bench.read_table(table.name))) == {"negative", "positive"}
 
 
+def test_a_column_of_dates_is_declared_by_an_option():
+    rows = [f"2024-01-{day:02},{day % 2}" for day in range(1, 29)]
+    Path("own.csv").write_text("\n".join(["when,y", *rows]))
+    said = printed("data", "describe", "own.csv", "--target", "y", "--dates", "when")
+    assert re.search(r"^when +date ", said, re.MULTILINE)
+
+
 def test_a_known_problem_and_a_table_without_a_target_are_described_too():
     Path("own.csv").write_text("x,y\n1,a\n,b\n")
     said = printed("data", "describe", "own.csv")
