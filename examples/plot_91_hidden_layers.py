@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from pppca_bench import load_problem
 from pppca_bench.classifiers import BackpropMLPClassifier
-from pppca_bench.reducers.lda import LDA
+from pppca_bench.reducers.linear_projection import LDA
 from pppca_bench.reducers.nonlinear_projection import HiddenLayer
 
 PATTERNS, PLACES = np.eye(8), np.arange(8)

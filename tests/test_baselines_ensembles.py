@@ -13,14 +13,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pppca_bench.classifiers import RpropMLPClassifier, training_data
-from pppca_bench.classifiers.adaboost import (
+from pppca_bench.classifiers.ensembles import (
     AdaBoostClassifier,
     AdaBoostRegressor,
-    SamplingAdaBoostClassifier,
-)
-from pppca_bench.classifiers.ensembles import (
     BaggingClassifier,
     PartitionClassifier,
+    SamplingAdaBoostClassifier,
     ThreePartBoostingClassifier,
 )
 from pppca_bench.classifiers.sklearn_classifiers import (

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.experiments.measures import measure_reconstruction
-from pppca_bench.reducers.lda import LDA
 from pppca_bench.reducers.linear_projection import (
     ICA,
+    LDA,
     CovariancePCA,
     SingularValuePCA,
     independent_rotation,

@@ -12,14 +12,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.base.parameters import ParameterError
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
-from pppca_bench.classifiers.adaboost import (
+from pppca_bench.classifiers.ensembles import (
     AdaBoostClassifier,
     AdaBoostRegressor,
-    SamplingAdaBoostClassifier,
-)
-from pppca_bench.classifiers.ensembles import (
     BaggingClassifier,
     PartitionClassifier,
+    SamplingAdaBoostClassifier,
     ThreePartBoostingClassifier,
 )
 from pppca_bench.classifiers.flgp import FLGPClassifier
@@ -40,8 +38,13 @@ from pppca_bench.engines.counterparts import (
 )
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.reducers.filter_selection import FilterSelector
-from pppca_bench.reducers.lda import LDA
-from pppca_bench.reducers.linear_projection import ICA, AllFeatures, CovariancePCA, SingularValuePCA
+from pppca_bench.reducers.linear_projection import (
+    ICA,
+    LDA,
+    AllFeatures,
+    CovariancePCA,
+    SingularValuePCA,
+)
 from pppca_bench.reducers.nonlinear_projection import Autoencoder, GaussianKernelPCA, HiddenLayer
 from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 

@@ -1,4 +1,4 @@
-"""Ensembles: base classes, bagging, disjoint partitions, boosting in three parts."""
+"""Ensembles: bagging, disjoint partitions, boosting in three parts, AdaBoost of classifiers and of regressors."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from pppca_bench.base.parameters import Count, Share
 from pppca_bench.base.samples import validated_samples
-from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin
+from pppca_bench.classifiers import RpropMLPClassifier, RpropMLPRegressor, fit_together
+from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin, TargetsMixin
 from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot
 from pppca_bench.compiled.arrays import Floats, Indices
 
 
-class Ensemble(SplitEstimator):
+class _Ensemble(SplitEstimator):
     """Base of ensembles of estimators that are trained on samples of the training data."""
 
     _network: ClassVar[type[MLP]] = RpropMLPClassifier
@@ -75,7 +75,7 @@ class Ensemble(SplitEstimator):
         return self._fit_members(split, rng.choice(len(weights), size=(1, size), p=weights), rng)[0]
 
 
-class EnsembleClassifier(LargestOutputMixin, Ensemble):
+class _EnsembleClassifier(LargestOutputMixin, _Ensemble):
     """Base of ensembles of classifiers."""
 
     @abstractmethod
@@ -86,7 +86,7 @@ class EnsembleClassifier(LargestOutputMixin, Ensemble):
         """Return the combined outputs; a member that is not a network outputs 1 for its predicted class, else 0."""
         check_is_fitted(self)
         inputs, members = validated_samples(self, X), self.estimators_
-        if isinstance(members[0], MLP | Ensemble):
+        if isinstance(members[0], MLP | _Ensemble):
             return self._combine([member._outputs(inputs) for member in members])
         return self._combine([self._predicted(member, inputs) for member in members])
 
@@ -100,7 +100,7 @@ class EnsembleClassifier(LargestOutputMixin, Ensemble):
         return one_hot(labels, self.classes_)
 
 
-def count_votes(outputs: Sequence[Floats], weights: ArrayLike) -> Floats:
+def _count_votes(outputs: Sequence[Floats], weights: ArrayLike) -> Floats:
     """Return the sum of the weights of the outputs whose largest entry is a class's, (n_samples, n_classes)."""
     support = np.zeros_like(outputs[0])
     for weight, output in zip(np.asarray(weights), outputs, strict=True):
@@ -108,7 +108,7 @@ def count_votes(outputs: Sequence[Floats], weights: ArrayLike) -> Floats:
     return support
 
 
-class _MeanClassifier(EnsembleClassifier):
+class _MeanClassifier(_EnsembleClassifier):
     """Base of ensembles whose members have equal votes."""
 
     vote: str
@@ -209,7 +209,7 @@ class PartitionClassifier(_MeanClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class ThreePartBoostingClassifier(EnsembleClassifier):
+class ThreePartBoostingClassifier(_EnsembleClassifier):
     """Boost by three classifiers on three parts of the training data (Schapire 1990).
 
     Lecture notes, "Boosting": the first classifier learns from the first third; the second from the examples of the
@@ -255,4 +255,192 @@ class ThreePartBoostingClassifier(EnsembleClassifier):
 
     def _combine(self, outputs: list[Floats]) -> Floats:
         # Two votes outweigh the other vote; of three different votes the third wins, of two the first.
-        return count_votes(outputs, (4.0, 3.0, 5.0)[: len(outputs)])
+        return _count_votes(outputs, (4.0, 3.0, 5.0)[: len(outputs)])
+
+
+class _AdaBoost(_Ensemble):
+    """Base of AdaBoost: each member is trained with weights of the samples that earlier members made."""
+
+    n_estimators: int
+
+    @abstractmethod
+    def _losses(self, member: Any, split: Split) -> Floats:
+        """Return the loss of each training sample, in [0, 1], (n_samples,)."""
+
+    @abstractmethod
+    def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
+        """Train a member with the weights, which sum to 1."""
+
+    def _boost(self, split: Split, n_classes: int, rng: np.random.Generator) -> None:
+        """Train the members, and set their votes α."""
+        n_samples = len(split.X)
+        weights = np.full(n_samples, 1.0 / n_samples)
+        self.estimators_, alphas = [], list[float]()
+        while len(alphas) < self.n_estimators:
+            member = self._fit_next(split, weights, rng)
+            losses = self._losses(member, split)
+            lost = losses > 0.0
+            error = float((weights[lost] * losses[lost]).sum())
+            no_better_than_chance = error >= 1.0 - 1.0 / n_classes - 1e-9  # allows for rounding
+            if no_better_than_chance and alphas:
+                break
+            self.estimators_.append(member)
+            if no_better_than_chance:
+                alphas.append(1.0)
+                break
+            # α = log((1 − ε) / ε) + log(K − 1), where ε is at least 1 / (2 n_samples).
+            error = max(error, 0.5 / n_samples)
+            alphas.append(float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0)))
+            if not lost.any():
+                break
+            weights = weights * np.exp(alphas[-1] * losses)
+            weights = weights / weights.sum()
+            # End when a sample has more than half of the weight. With two classes, a single misclassified sample has
+            # exactly half of the weight; 1e-9 allows for rounding.
+            if weights.max() > 0.5 + 1e-9:
+                break
+        self.estimator_weights_ = np.array(alphas)
+
+
+@dataclass(eq=False, repr=False)
+class AdaBoostClassifier(_AdaBoost, _EnsembleClassifier):
+    """Boost classifiers: each classifier gives more weight to samples that earlier classifiers misclassify.
+
+    AdaBoost (Freund & Schapire 1996), for more than two classes SAMME (Zhu, Zou, Rosset & Hastie 2009): with K
+    classes and the weighted training error ε of a member, its vote has the weight α = log((1 − ε) / ε) + log(K − 1),
+    and the weights of its misclassified samples are multiplied by exp(α).
+
+    A member that takes weights, such as `StumpClassifier`, is trained with them. Choice: for networks, which take no
+    weights, samples are drawn with probabilities equal to the weights, Freund and Schapire's own variant. A member
+    no better than chance, ε ≥ 1 − 1 / K, ends the boosting and is dropped, unless it is the first. A member without
+    errors also ends the boosting, and votes with the ε of half a sample, since α would be infinite. A sample with more
+    than half of the weight also ends the boosting (Marsland 2009).
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        As in `BaggingClassifier`; cloned in each round.
+    n_estimators : int, default=10
+        Largest number of members, >= 1. Choice: as for bagging.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the samples, the networks' seeds and the held-out share.
+
+    Attributes
+    ----------
+    estimators_ : list of the fitted members
+    estimator_weights_ : float64 ndarray of shape (n_members,)
+        α of each member; 1 for a first member no better than chance, which is then the only member.
+    n_epochs_, best_epoch_ : int
+        Sums over the networks; missing if members have no epochs.
+    """
+
+    estimator: Any = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    random_state: Any = None
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        self._boost(split, len(self.classes_), rng)
+
+    def _losses(self, member: Any, split: Split) -> Floats:
+        return (member.predict(split.X) != split.y).astype(np.float64)
+
+    def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
+        """Train a member with sample weights, or on a sample drawn by these weights."""
+        if self.estimator is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            (member,) = self._make_members(1, rng)
+            self._fit_alone(member, split, sample_weight=weights)
+            return member
+        return self._fit_drawn(split, weights, rng)
+
+    def _combine(self, outputs: list[Floats]) -> Floats:
+        return _count_votes(outputs, self.estimator_weights_)
+
+
+@dataclass(eq=False, repr=False)
+class SamplingAdaBoostClassifier(AdaBoostClassifier):
+    """Boost classifiers on samples drawn by the weights, whether or not the classifiers take weights.
+
+    Lecture notes, "Boosting": a member is trained on a sample of the data, in which difficult examples are more likely,
+    not on the full weighted set, which is faster. Choice: half of the data, as for subagging; the notes state no size.
+
+    Parameters
+    ----------
+    sample_share : float, default=0.5
+        Size of a sample, drawn with replacement, as a share of the training data; in (0, 1]. The other parameters are
+        those of `AdaBoostClassifier`.
+    """
+
+    _: KW_ONLY
+    sample_share: Share = 0.5
+
+    def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
+        return self._fit_drawn(split, weights, rng, self.sample_share)
+
+
+@dataclass(eq=False, repr=False)
+class AdaBoostRegressor(TargetsMixin, _AdaBoost):
+    """Boost regressors: each regressor learns more often from samples that earlier regressors approximate badly.
+
+    AdaBoost.R for one or several outputs, in the form of Drucker (1997), which scikit-learn has for one output: each
+    member is trained on samples drawn by the weights. A sample's loss L is its error as a share of the largest, ε is
+    the weighted mean of L, α = log((1 − ε) / ε), and the weights are multiplied by exp(α L). A prediction is the median
+    of the members' outputs, weighted by α.
+
+    Choice: Freund and Schapire's (1997) AdaBoost.R asks for members that minimise an integral over the weights of
+    thresholds; Drucker's takes any regressor. With several outputs, the error of a sample is the Euclidean norm of its
+    differences, and each output has its own median. The boosting ends as that of `AdaBoostClassifier` for two classes.
+
+    Parameters
+    ----------
+    estimator : regressor or None, default=None
+        As in `BaggingClassifier`; None: `RpropMLPRegressor()`.
+    n_estimators : int, default=10
+        Largest number of members, >= 1. Choice: as for bagging.
+    loss : {"linear", "square", "exponential"}, default="linear"
+        L is the share s of the largest error, s² or 1 − exp(−s).
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the samples, the networks' seeds and the held-out share.
+
+    Attributes
+    ----------
+    estimators_, estimator_weights_, n_epochs_, best_epoch_
+        As in `AdaBoostClassifier`.
+    """
+
+    _network = RpropMLPRegressor
+
+    estimator: Any = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    loss: Literal["linear", "square", "exponential"] = "linear"
+    random_state: Any = None
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        if split.y.ndim == 2 and split.y.shape[1] == 1:
+            # A vector to scikit-learn's regressors.
+            split = replace(split, y=split.y[:, 0], y_val=split.y_val[:, 0])
+        self._boost(split, 2, rng)
+
+    def _losses(self, member: Any, split: Split) -> Floats:
+        predicted = np.reshape(member.predict(split.X), split.y.shape)
+        errors: Floats = np.linalg.norm(self._targets(predicted - split.y), axis=1)
+        shares = errors / (errors.max() or 1.0)
+        if self.loss == "exponential":
+            return 1.0 - np.exp(-shares)
+        return shares**2 if self.loss == "square" else shares
+
+    def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
+        return self._fit_drawn(split, weights, rng)
+
+    def _outputs(self, X: ArrayLike) -> Floats:
+        """Return the weighted medians of the members' outputs."""
+        check_is_fitted(self)
+        inputs = validated_samples(self, X)
+        outputs = np.array([self._targets(member.predict(inputs)) for member in self.estimators_])
+        order = outputs.argsort(axis=0)
+        # The least output at which the sum of the weights reaches half of all weights.
+        sums = self.estimator_weights_[order].cumsum(axis=0)
+        place = (sums >= 0.5 * sums[-1]).argmax(axis=0)[None]
+        medians: Floats = np.take_along_axis(outputs, np.take_along_axis(order, place, 0), 0)[0]
+        return medians
