@@ -192,11 +192,11 @@ def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]
 
 
 def score_features(
-    X: Floats, y: Indices, criterion: Criterion, n_bins: int, rng: np.random.Generator
+    X: Floats, y: Indices, criterion: Criterion, n_bins: int, rng: np.random.Generator | None = None
 ) -> tuple[Floats, Indices]:
     """Return the scores of all features, float64 (n_features,), and the features by descending score.
 
-    ``y`` are class indices, from 0; ``rng`` draws the folds of the cross-validated accuracy.
+    ``y`` are class indices, from 0; ``rng`` draws the folds of the cross-validated accuracy, alone.
     """
     if criterion == "t_test":
         ratios, df = variance_ratios(X, y)
@@ -211,7 +211,11 @@ def score_features(
         "accuracy": accuracy,
         "cross_validated_accuracy": cross_validated_accuracy,
     }[criterion]
-    by = (y, stratified_folds(y, rng)) if score is cross_validated_accuracy else (y,)
+    by = (
+        (y, stratified_folds(y, np.random.default_rng(rng)))
+        if score is cross_validated_accuracy
+        else (y,)
+    )
     scores = np.array([score(contingency_table(values, *by)) for values in codes])
     return scores, _descending(scores)
 
