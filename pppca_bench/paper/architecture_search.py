@@ -97,19 +97,19 @@ def search_documents(results: Results, facts: Facts) -> list[Document]:
     searches = grouped(results.of_config(CONFIG).values(), attrgetter("cell.problem"))
     published = published_searches()
     found, pivots = dict[str, dict[str, Any]](), list[dict[str, Any]]()
-    for problem, theirs in published.items():
+    for problem, search in published.items():
         planned = searches.get(problem, [])
-        runs, n_planned = _trained(planned), sum(own.n_planned for own in planned)
+        runs, n_planned = _trained(planned), sum(item.n_planned for item in planned)
         head = {"row": problem, "n": len(runs), "n_planned": n_planned}
         head["_late"] = "*" if len(runs) < n_planned else ""
-        found[problem] = head | describe_search(runs) | _published(theirs)
-        pivots.append(head | _pivot(runs, theirs, facts.get(problem)))
+        found[problem] = head | describe_search(runs) | _published(search)
+        pivots.append(head | _pivot(runs, search, facts.get(problem)))
     of_classes, of_numbers = (
         [found[problem] for problem in found if published[problem].is_classification is kind]
         for kind in (True, False)
     )
-    same = [own["network"] and own["network"] == own["published_network"] for own in found.values()]
-    agrees = tuple(own["_agrees"] for own in pivots)
+    same = [row["network"] and row["network"] == row["published_network"] for row in found.values()]
+    agrees = tuple(row["_agrees"] for row in pivots)
     return [
         fill("P5", of_classes, agreement=Agreement("P5 + P6 same best network", same)),
         fill("P6", of_numbers),
@@ -134,22 +134,22 @@ def _trained(searched: Sequence[CellRuns]) -> list[Trained]:
     return trained
 
 
-def _published(theirs: PublishedSearch) -> dict[str, Any]:
+def _published(search: PublishedSearch) -> dict[str, Any]:
     """Return the published values of tables 5 and 6; errors also as printed."""
-    errors = {name: getattr(theirs, name) or None for name in _ERRORS}
+    errors = {name: getattr(search, name) or None for name in _ERRORS}
     return {
-        "published_network": str(theirs.best),
+        "published_network": str(search.best),
         **{f"published_{name}": text and float(text) for name, text in errors.items()},
-        "published_n_within_5": theirs.n_within_5,
-        "published_n_within_10": theirs.n_within_10,
-        "published_epochs": theirs.epochs or None,
-        "published_test_range": theirs.test_range or None,
+        "published_n_within_5": search.n_within_5,
+        "published_n_within_10": search.n_within_10,
+        "published_epochs": search.epochs or None,
+        "published_test_range": search.test_range or None,
         **{f"_published_{name}": text for name, text in errors.items()},
     }
 
 
 def _pivot(
-    runs: Sequence[Trained], theirs: PublishedSearch, known: ProblemFacts | None
+    runs: Sequence[Trained], search: PublishedSearch, known: ProblemFacts | None
 ) -> dict[str, Any]:
     """Return the values of table 7."""
     ours = None
@@ -161,7 +161,7 @@ def _pivot(
         "n_connections": ours
         and known
         and n_connections(known.n_features, ours.hidden, known.n_outputs),
-        "published_network": str(theirs.pivot),
-        "published_n_connections": theirs.n_connections,
-        "_agrees": ours and ours == theirs.pivot,
+        "published_network": str(search.pivot),
+        "published_n_connections": search.n_connections,
+        "_agrees": ours and ours == search.pivot,
     }

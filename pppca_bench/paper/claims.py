@@ -72,20 +72,23 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
     tables = {table.id: table for table in snapshot.of_means}
     drawn = {figure.figure: figure for figure in figures}
     roles = {
-        reading: own
+        reading: by_role
         for reference in snapshot.references
-        for reading, own in reference.claims.items()
+        for reading, by_role in reference.claims.items()
     }
-    folders = {own: snapshot.folder / own.configs[0] / "tables" for own in experiments()}
+    folders = {
+        experiment: snapshot.folder / experiment.configs[0] / "tables"
+        for experiment in experiments()
+    }
     compared = read_lines(folders[experiments()[-1]])
     evidence = Evidence(snapshot.results, snapshot.facts, tables, drawn, roles, compared)
     judged, advice = judge_claims(evidence), advice_of(snapshot.folder / "benchmarks.md")
     findings = [finding for finding, _ in judged.values()]
-    read = [read_experiment(*own) for own in reversed(folders.items())]
+    read = [read_experiment(*item) for item in reversed(folders.items())]
     return Answers(
         main_results(evidence, judged),
         findings,
-        [own for own in read if own],
+        [item for item in read if item],
         closing=advice,
         **_document().page,
     )
@@ -111,7 +114,7 @@ def judge_claims(evidence: Evidence) -> Judged:
     for claim in _document().claims:
         answers = {reading: JUDGES[claim.id](evidence, reading) for reading in READINGS}
         verdicts: dict[str, Verdict] = {
-            reading: overall_verdict(own.verdicts) for reading, own in answers.items()
+            reading: overall_verdict(outcome.verdicts) for reading, outcome in answers.items()
         }
         (written, fitted), (verdict, with_fitted) = answers.values(), verdicts.values()
         word = _WORDS[verdict]
@@ -122,12 +125,12 @@ def judge_claims(evidence: Evidence) -> Judged:
             " ".join(rendered(template, numbers)) if is_run else ""
             for template in (claim.answer, claim.short)
         )
-        by_reading = {f"{reading.capitalize()}: ": own for reading, own in answers.items()}
+        by_reading = {f"{reading.capitalize()}: ": outcome for reading, outcome in answers.items()}
         sentences = [
             f"{start}{text}"
-            for start, own in ({"": written} if written == fitted else by_reading).items()
-            if own.verdicts
-            for text in rendered(claim.evidence, own.numbers)
+            for start, outcome in ({"": written} if written == fitted else by_reading).items()
+            if outcome.verdicts
+            for text in rendered(claim.evidence, outcome.numbers)
         ]
         finding = Finding(
             claim.claim,
@@ -214,7 +217,7 @@ def _one_pass(evidence: Evidence, _: Reading) -> Answer:
         )
         for role in ("one pass", "subspace in one pass", "dynamical")
     }
-    texts = [f"{title} {fmean(own.values()):.1f} %" for title, own in shares.items() if own]
+    texts = [f"{title} {fmean(means.values()):.1f} %" for title, means in shares.items() if means]
     optimality = f"Mean optimality at τ = 15 on the data sets of S1: {listed(texts)}."
     answer = _compared("one_pass", evidence, "fitted")
     numbers = {**answer.numbers, "optimality": optimality if len(texts) > 1 else ""}
@@ -256,12 +259,14 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
         n_half, n = sum(share >= 50.0 for share in shares), len(shares)
         regained.append((method, summarise(shares), n_half, n))
         verdicts.append(_share_verdict(n_half, n))
-    kept, whole = (
+    kept, unremoved = (
         evidence.by_data_set(role, reading, "optimality_percent")
         for role in ("dynamical", "dynamical unremoved")
     )
     # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
-    lost = tested_lines({("DGHA, optimality without removal", "with removal"): losses(whole, kept)})
+    lost = tested_lines(
+        {("DGHA, optimality without removal", "with removal"): losses(unremoved, kept)}
+    )
     verdicts += [line.verdict for line in lost]
     return Answer(verdicts, {"regained": regained, "fitted": fitted, "lost": lost})
 
@@ -272,7 +277,7 @@ def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
     if not means:
         return Answer()
     mean = means.pop(MEAN)
-    shares = [own["fitness_time_percent"] for own in means.values()]
+    shares = [row["fitness_time_percent"] for row in means.values()]
     verdict = _share_verdict(sum(share > 50.0 for share in shares), len(shares))
     return Answer([verdict], {"mean": mean, "means": means})
 
@@ -280,8 +285,8 @@ def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
 def _speed(evidence: Evidence, reading: Reading) -> Answer:
     """Compare operation counts and times, then errors with part of the data and without removal."""
     roles = ("speed-up", "speed-up by part")
-    whole, part = (evidence.by_data_set(role, reading, "speedup_operations") for role in roles)
-    shared = [name for name in whole if name in part]
+    all_data, part = (evidence.by_data_set(role, reading, "speedup_operations") for role in roles)
+    shared = [name for name in all_data if name in part]
     by_part, removed, kept = (
         evidence.by_data_set(role, reading)
         for role in ("dynamical by part", "dynamical", "hebbian")
@@ -294,13 +299,13 @@ def _speed(evidence: Evidence, reading: Reading) -> Answer:
     )
     if not shared or len(tested) < 2:
         return Answer()
-    n_faster = sum(part[name] > whole[name] > 1.0 for name in shared)
+    n_faster = sum(part[name] > all_data[name] > 1.0 for name in shared)
     times = _measured_times(evidence) if reading == "fitted" else {}
     faster: list[Verdict] = [
-        "holds" if part > whole > 1.0 else "does not hold" for whole, part, *_ in times.values()
+        "holds" if part > full > 1.0 else "does not hold" for full, part, *_ in times.values()
     ]
     numbers = {
-        "whole": geometric_mean(whole[name] for name in shared),
+        "whole": geometric_mean(all_data[name] for name in shared),
         "part": geometric_mean(part[name] for name in shared),
         "n_faster": n_faster,
         "n": len(shared),
@@ -350,5 +355,5 @@ def main_results(evidence: Evidence, judged: Judged) -> list[str]:
         if "as many as" in line.method
     ]
     counted = [judged[claim.id] for claim in _document().claims if claim.counted]
-    by_verdict = grouped(counted, lambda own: own[0].verdicts["as written"])
+    by_verdict = grouped(counted, lambda item: item[0].verdicts["as written"])
     return rendered(_document().main, {"lines": lines, "by_verdict": by_verdict})

@@ -91,15 +91,17 @@ def criteria(frame: pd.DataFrame) -> pd.DataFrame:
     groups = frame.assign(good_percent=100.0 * (frame["badness"] == 1.0)).groupby(
         "criterion", sort=False
     )
-    own = groups[["slowness", "good_percent"]].mean()
+    by_criterion = groups[["slowness", "good_percent"]].mean()
     badness = {name: summarise(values.to_list()) for name, values in groups["badness"]}
     interval = pd.DataFrame.from_dict(badness, "index", columns=Summary._fields)
-    own = own.join(interval.rename(columns={"mean": "badness"}))
-    own["best_for_its_time"] = [
-        "yes" if own.loc[own["slowness"] <= slowness, "badness"].min() >= badness else "no"
-        for slowness, badness in zip(own["slowness"], own["badness"], strict=True)
+    by_criterion = by_criterion.join(interval.rename(columns={"mean": "badness"}))
+    by_criterion["best_for_its_time"] = [
+        "yes"
+        if by_criterion.loc[by_criterion["slowness"] <= slowness, "badness"].min() >= badness
+        else "no"
+        for slowness, badness in zip(by_criterion["slowness"], by_criterion["badness"], strict=True)
     ]
-    return own
+    return by_criterion
 
 
 def criteria_document(results: Results) -> Document:
@@ -112,13 +114,13 @@ def criteria_document(results: Results) -> Document:
         "good_percent": ("P_g, %", "{good_percent:.0f}"),
         "best_for_its_time": ("best for its time", "{best_for_its_time}"),
     }
-    own = criteria(stops(results)).reset_index(names="row")[list(columns)]
+    by_criterion = criteria(stops(results)).reset_index(names="row")[list(columns)]
     note = "Best for its time: no criterion that is as fast has less badness."
     return Document.of_records(
         "ES2",
         "Stopping criteria on the same trainings",
         list(columns.values()),
-        own.to_dict("records"),
+        by_criterion.to_dict("records"),
         notes=(DEFINITIONS, note),
     )
 
@@ -126,14 +128,14 @@ def criteria_document(results: Results) -> Document:
 def problems_document(results: Results) -> Document:
     """Return ES3: slowdown, gain and the criterion of least badness, with a row for each problem."""
     cells, frame, records = results.of_config(CONFIG), stops(results), list[dict[Any, Any]]()
-    for problem, own in grouped(cells.values(), attrgetter("cell.problem")).items():
-        done = [record for runs in own for record in runs.records]
+    for problem, runs_of_problem in grouped(cells.values(), attrgetter("cell.problem")).items():
+        done = [record for runs in runs_of_problem for record in runs.records]
         measured = pd.DataFrame(done, columns=["slowdown", "gain_percent"])
         badness = frame[frame["problem"] == problem].groupby("criterion", sort=False)["badness"]
         record = {
             "row": problem,
             "n": int(measured["slowdown"].count()),
-            "n_planned": sum(runs.n_planned for runs in own),
+            "n_planned": sum(runs.n_planned for runs in runs_of_problem),
             **measured.mean().to_dict(),
             "best": badness.mean().idxmin() if len(badness) else None,
         }

@@ -74,7 +74,7 @@ class Evidence(NamedTuple):
     ) -> dict[str, float]:
         """Return a role's means in configs that compare methods by data set, the average of its permutations."""
         runs = runs_of_method(self.results, self.role(role, reading), configs)
-        means = pd.Series({name: own.mean(quantity) for name, own in runs.items()}, dtype=float)
+        means = pd.Series({name: item.mean(quantity) for name, item in runs.items()}, dtype=float)
         families = {name: known.family for name, known in self.facts.items()}
         grouped = means.groupby(lambda name: families.get(name, name), sort=False)
         return {str(family): float(mean) for family, mean in grouped.mean().dropna().items()}
@@ -107,8 +107,8 @@ def read_lines(folder: Path) -> list[Line]:
         if pair.group.claim and name in by_row.index:
             cut = losses[(losses["row"] == name) & ~losses["is_apart"]]
             p_values = dict(zip(cut["data_set"], _p_of_more(cut), strict=True))
-            own: Any = by_row.loc[name]
-            numbers = own.n, own.low, own.typical, own.high, own.p_holm, own.verdict
+            row: Any = by_row.loc[name]
+            numbers = row.n, row.low, row.typical, row.high, row.p_holm, row.verdict
             lines.append(Line(pair.first, pair.second, *numbers, pair.group.claim, p_values))
     return lines
 

@@ -159,10 +159,10 @@ def experiment_figure(experiment: Experiment, losses: pd.DataFrame) -> Figure:
     losses = _sorted(losses)
     panels = []
     for group in (group for group in experiment.groups if group.counted):
-        own = losses.assign(column=losses["row"].map(_labels(experiment, group)))
-        own = own.loc[own["column"].notna(), _SHOWN]
-        if len(own):
-            panels.append(Panel("grid", group.title, own.reset_index(drop=True)))
+        of_group = losses.assign(column=losses["row"].map(_labels(experiment, group)))
+        of_group = of_group.loc[of_group["column"].notna(), _SHOWN]
+        if len(of_group):
+            panels.append(Panel("grid", group.title, of_group.reset_index(drop=True)))
     title = f"{experiment.title}: losses by data set, in points"
     note = f"{_WITHIN} In italics: {_APART}"
     return Figure(
@@ -187,7 +187,7 @@ def runs_of_method(
         name: results.repeats(Selector(name, str(method), tuple(settings.items())), configs)
         for name in dict.fromkeys(cell.problem for cell in of_method)
     }
-    return {name: own for name, own in runs.items() if own.n_planned}
+    return {name: item for name, item in runs.items() if item.n_planned}
 
 
 def _runs_by_method(experiment: Experiment, results: Results) -> RunsByMethod:
@@ -208,8 +208,8 @@ def data_set_losses(experiment: Experiment, results: Results, facts: Facts) -> p
     for name, pair in experiment.comparisons().items():
         for problem, known in facts.items():
             both = [runs[method].get(problem, NO_RUNS) for method in (pair.first, pair.second)]
-            ours, theirs = (own.values(_ERROR) for own in both)
-            paired = {repeat: ours[repeat] - theirs[repeat] for repeat in ours if repeat in theirs}
+            ours, others = (item.values(_ERROR) for item in both)
+            paired = {repeat: ours[repeat] - others[repeat] for repeat in ours if repeat in others}
             by_fold = by_split(paired, known.n_splits)
             if len(by_fold) < 2:
                 continue
@@ -225,7 +225,7 @@ def data_set_losses(experiment: Experiment, results: Results, facts: Facts) -> p
                 "features_percent": kept,
                 "is_apart": kept >= experiment.most_features,
                 "n": test.n,
-                "_other": fmean(theirs[repeat] for repeat in paired),
+                "_other": fmean(others[repeat] for repeat in paired),
             }
             losses.append(loss)
     return pd.DataFrame(losses, columns=_LOSS)
@@ -236,18 +236,20 @@ def _errors(experiment: Experiment, results: Results) -> Document:
     records = [
         {"row": problem}
         | {
-            f"{name}, {quantity}": own.get(problem, NO_RUNS).mean(quantity)
-            for name, own in runs.items()
+            f"{name}, {quantity}": by_problem.get(problem, NO_RUNS).mean(quantity)
+            for name, by_problem in runs.items()
             for quantity in (_ERROR, _SIZE)
         }
-        for problem in dict.fromkeys(problem for own in runs.values() for problem in own)
+        for problem in dict.fromkeys(
+            problem for by_problem in runs.values() for problem in by_problem
+        )
     ]
     columns = [(name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})") for name in runs]
     note = (
         "Test error in percent and, in brackets, number of features: means over the runs. τ = 15. The folds of each"
         f" method are listed in {experiment.page}."
     )
-    cells = [cell for own in runs.values() for cell in own.values()]
+    cells = [cell for by_problem in runs.values() for cell in by_problem.values()]
     return Document.of_records(
         experiment.id,
         f"{experiment.title}: test errors (features)",
@@ -264,32 +266,34 @@ def _tests(
     """Return the tests over data sets; p has Holm's correction over the comparisons that count."""
     n_whole = losses["row"].value_counts()
     tested = losses[~losses["is_apart"].astype(bool)]
-    by_row = {str(row): own for row, own in tested.groupby("row", sort=False)}
-    samples = {row: multiples(own["loss"], own["_other"], margin) for row, own in by_row.items()}
+    by_row = {str(row): frame for row, frame in tested.groupby("row", sort=False)}
+    samples = {
+        row: multiples(frame["loss"], frame["_other"], margin) for row, frame in by_row.items()
+    }
     pairs = experiment.comparisons()
     counted = [row for row in by_row if pairs[row].group.counted]
     judged = dict(zip(counted, judge_losses([samples[row] for row in counted], test), strict=True))
     records = []
-    for row, own in by_row.items():
+    for row, frame in by_row.items():
         p, verdict = judged.get(row, (np.nan, EMPTY))
         better, alike, worse = equivalence(samples[row])
-        low, typical, high = typical_loss(own["loss"])
+        low, typical, high = typical_loss(frame["loss"])
         record = {
             "row": row,
-            "n_small": int((multiples(own["loss"]) <= 1.0).sum()),
-            "n": len(own),
-            "n_apart": int(n_whole[row]) - len(own),
+            "n_small": int((multiples(frame["loss"]) <= 1.0).sum()),
+            "n": len(frame),
+            "n_apart": int(n_whole[row]) - len(frame),
             "p_holm": p,
             "verdict": verdict,
             "better": better,
             "alike": alike,
             "worse": worse,
-            "mean": fmean(own["loss"]),
+            "mean": fmean(frame["loss"]),
             "typical": typical,
             "low": low,
             "high": high,
             "_label": pairs[row].label,
-            "_kept": fmean(own["features_percent"]),
+            "_kept": fmean(frame["features_percent"]),
         }
         records.append(record)
     return records

@@ -195,9 +195,9 @@ class Line(NamedTuple):
 
 def tested_lines(samples: Mapping[tuple[str, str], Floats]) -> list[Line]:
     """Test two losses or more of pairs of methods with the signed-rank test and Holm's correction."""
-    known = {pair: own for pair, own in samples.items() if len(own) > 1}
-    judged = judge_losses([multiples(own) for own in known.values()], "signed-rank test")
+    known = {pair: sample for pair, sample in samples.items() if len(sample) > 1}
+    judged = judge_losses([multiples(sample) for sample in known.values()], "signed-rank test")
     return [
-        Line(*pair, len(own), *typical_loss(own), p, verdict)
-        for (pair, own), (p, verdict) in zip(known.items(), judged, strict=True)
+        Line(*pair, len(sample), *typical_loss(sample), p, verdict)
+        for (pair, sample), (p, verdict) in zip(known.items(), judged, strict=True)
     ]

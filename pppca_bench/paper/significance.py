@@ -133,12 +133,12 @@ def compare_errors(pivot: Sequence[float], no_shortcut: Sequence[float]) -> LogT
     """
     if min(len(pivot), len(no_shortcut)) < 3 or min(*pivot, *no_shortcut) <= 0.0:
         return None
-    ours, theirs = (
+    pivot_logs, no_shortcut_logs = (
         without_outliers([math.log(error) for error in errors]) for errors in (pivot, no_shortcut)
     )
-    t, p = cochran_cox(ours.values, theirs.values)
+    t, p = cochran_cox(pivot_logs.values, no_shortcut_logs.values)
     better: Better = "none" if p >= LEVEL else "pivot" if t < 0.0 else "no_shortcut"
-    return LogTest(better, t, p, ours, theirs)
+    return LogTest(better, t, p, pivot_logs, no_shortcut_logs)
 
 
 def significance_document(results: Results) -> Document:
@@ -148,7 +148,7 @@ def significance_document(results: Results) -> Document:
     """
     of_configs = [runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS)]
     records, tests, n_missing = list[dict[str, Any]](), list[LogTest](), 0
-    for problem, theirs in published_tests().items():
+    for problem, published in published_tests().items():
         both = [runs.get(problem, NO_RUNS) for runs in of_configs]
         pivot, no_shortcut = (
             [error for repeat, error in runs.values(QUANTITY).items() if repeat < N_RUNS]
@@ -159,7 +159,7 @@ def significance_document(results: Results) -> Document:
         n_missing += sum(min(runs.n_planned, N_RUNS) for runs in both)
         n_missing -= len(pivot + no_shortcut)
         counts = {"row": problem, "n_pivot": len(pivot), "n_no_shortcut": len(no_shortcut)}
-        records.append(counts | _record(test, theirs))
+        records.append(counts | _record(test, published))
     agrees = tuple(record["_agrees"] for record in records)
     return fill(
         "P12",
@@ -186,7 +186,7 @@ def _verdict(better: Better, p_percent: str, is_reliable: bool) -> str:
     return text if is_reliable else f"({text})"
 
 
-def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, Any]:
+def _record(test: LogTest | None, published: PublishedTest) -> dict[str, Any]:
     """Return the values of our test of a data set and whether it agrees with the published test."""
     counts = {
         f"n_{side}_{name}": test and getattr(getattr(test, name), f"n_{side}")
@@ -199,10 +199,10 @@ def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, Any]:
         "t": test.t if test and math.isfinite(test.t) else None,
         "is_reliable": test and test.is_reliable,
         **counts,
-        "published_better": theirs.better,
-        "published_p_percent": float(theirs.p_percent) if theirs.p_percent else None,
-        "published_is_reliable": theirs.is_reliable,
+        "published_better": published.better,
+        "published_p_percent": float(published.p_percent) if published.p_percent else None,
+        "published_is_reliable": published.is_reliable,
         "_ours": test and _verdict(test.better, f"{100.0 * test.p:.1f}", test.is_reliable),
-        "_published": _verdict(*theirs),
-        "_agrees": test and test.better == theirs.better,
+        "_published": _verdict(*published),
+        "_agrees": test and test.better == published.better,
     }

@@ -48,10 +48,12 @@ def fill(
 
     ``others`` are further arguments of `Document.of_records`, or in place of those of the file.
     """
-    own = {"id": layout, **_layouts()[layout], **others}
-    own["title"] = " ".join(rendered(own["title"], numbers))
-    own["notes"] = [text for note in own.get("notes", ()) for text in rendered(note, numbers)]
-    return Document.of_records(records=records, **own)
+    arguments = {"id": layout, **_layouts()[layout], **others}
+    arguments["title"] = " ".join(rendered(arguments["title"], numbers))
+    arguments["notes"] = [
+        text for note in arguments.get("notes", ()) for text in rendered(note, numbers)
+    ]
+    return Document.of_records(records=records, **arguments)
 
 
 def builders_of(
@@ -60,7 +62,7 @@ def builders_of(
     """Return a builder of each of some tables that are built together."""
     built = cache(build)
 
-    def item(place: int) -> Document:
-        return built()[place]
+    def item(index: int) -> Document:
+        return built()[index]
 
-    return {name: partial(item, place) for place, name in enumerate(names)}
+    return {name: partial(item, index) for index, name in enumerate(names)}

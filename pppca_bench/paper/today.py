@@ -73,7 +73,7 @@ def mean_shares(results: Results) -> dict[str, dict[str, float]]:
         if runs.values("fitness_time_percent")
     }
     if means:
-        means[MEAN] = {name: fmean(own[name] for own in means.values()) for name in _QUANTITIES}
+        means[MEAN] = {name: fmean(row[name] for row in means.values()) for name in _QUANTITIES}
     return means
 
 
@@ -82,7 +82,7 @@ def fitness_times_document(results: Results) -> Document:
     runs = runs_by_problem(results, CONFIG).values()
     return fill(
         "fitness_times",
-        [{"row": problem, **own} for problem, own in mean_shares(results).items()],
+        [{"row": problem, **shares} for problem, shares in mean_shares(results).items()],
         has_runs=bool(runs),
-        n_missing=sum(own.n_planned - len(own.values("fitness_time_percent")) for own in runs),
+        n_missing=sum(item.n_planned - len(item.values("fitness_time_percent")) for item in runs),
     )
