@@ -71,12 +71,12 @@ def record(tables: Sequence[Table]) -> dict[Place, RecordedCell]:
     Of every cell with such a number, the numbers of features are recorded, too.
     """
     recorded = {}
-    for place, cell in cells_of(tables).items():
-        quantity = _recorded_quantity(place)
+    for location, cell in cells_of(tables).items():
+        quantity = _recorded_quantity(location)
         if (values := cell.runs.values(quantity)) and not (
             quantity in SIZES or described(quantity).is_timing
         ):
-            recorded[place] = RecordedCell(values, cell.runs.settings)
+            recorded[location] = RecordedCell(values, cell.runs.settings)
     return recorded
 
 
@@ -91,10 +91,12 @@ def differences(
     Of each cell, the first ``n_repeats`` are compared (all by default); of these, more than recorded may have been run.
     """
     cells = cells_of(tables)
-    reasons = {place: "was not recorded" for place in record(tables) if place not in baseline}
-    for place, recorded in baseline.items():
-        runs = cells[place].runs if place in cells else NO_RUNS
-        ours = first_repeats(runs.values(_recorded_quantity(place)), n_repeats)
+    reasons = {
+        location: "was not recorded" for location in record(tables) if location not in baseline
+    }
+    for location, recorded in baseline.items():
+        runs = cells[location].runs if location in cells else NO_RUNS
+        ours = first_repeats(runs.values(_recorded_quantity(location)), n_repeats)
         expected = first_repeats(recorded.values, n_repeats)
         # Runs of other numbers of repeats than planned may have more repeats than recorded, but no gap between them.
         last = math.inf if n_repeats is None else max(recorded.values, default=-1)
@@ -106,18 +108,18 @@ def differences(
             if abs(ours.get(n, math.nan) - expected[n]) > tolerance * max(1.0, abs(expected[n]))
         ]
         if runs.n_failed:
-            reasons[place] = f"has {runs.n_failed} failed run{'s' if runs.n_failed > 1 else ''}"
+            reasons[location] = f"has {runs.n_failed} failed run{'s' if runs.n_failed > 1 else ''}"
         elif not ours and expected:
-            reasons[place] = "was not run"
+            reasons[location] = "was not run"
         elif runs.settings and recorded.settings and runs.settings != recorded.settings:
-            reasons[place] = "was run with other settings, or on other data, than recorded"
+            reasons[location] = "was run with other settings, or on other data, than recorded"
         elif missing:
-            reasons[place] = f"lacks repeat {missing[0]}{_and_others(missing)}"
+            reasons[location] = f"lacks repeat {missing[0]}{_and_others(missing)}"
         elif added:
-            reasons[place] = f"has repeat {added[0]}, which was not recorded{_and_others(added)}"
+            reasons[location] = f"has repeat {added[0]}, which was not recorded{_and_others(added)}"
         elif apart:
             value, before = ours[apart[0]], recorded.values[apart[0]]
-            reasons[place] = (
+            reasons[location] = (
                 f"is {value:.12g} in repeat {apart[0]}, recorded was {before:.12g}{_and_others(apart)}"
             )
     return reasons
@@ -143,8 +145,8 @@ def cells_of(tables: Iterable[Table]) -> dict[Place, TableCell]:
     }
 
 
-def _recorded_quantity(place: Place) -> str:
-    return RECORDED_AS.get(place[3], place[3])
+def _recorded_quantity(location: Place) -> str:
+    return RECORDED_AS.get(location[3], location[3])
 
 
 def first_repeats(values: Mapping[int, float], n_repeats: int | None) -> dict[int, float]:
@@ -173,11 +175,11 @@ def write_baseline(
         )
     lines = [
         json.dumps(
-            dict(zip(_PLACE, place, strict=True))
+            dict(zip(_PLACE, location, strict=True))
             | {"settings": cell.settings, "values": dict(cell.values)},
             ensure_ascii=False,
         )
-        for place, cell in recorded.items()
+        for location, cell in recorded.items()
     ]
     atomic_write(path, f'{{"format": {FORMAT}, "cells": [\n' + ",\n".join(lines) + "\n]}\n")
 
@@ -208,12 +210,12 @@ def read_baseline(path: Path, command: str = "pppca compare --record") -> dict[P
 
 def _recorded(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:
     """Return the place and the results of a cell of the file."""
-    place = (cell["table"], cell["row"], cell["column"], cell["quantity"])
+    location = (cell["table"], cell["row"], cell["column"], cell["quantity"])
     values = {int(repeat): float(value) for repeat, value in cell["values"].items()}
-    is_named = all(isinstance(name, str) for name in place)
+    is_named = all(isinstance(name, str) for name in location)
     if not is_named or not values or not all(map(math.isfinite, values.values())):
         raise ValueError(f"cell {cell!r}")
-    return place, RecordedCell(values, cell["settings"])
+    return location, RecordedCell(values, cell["settings"])
 
 
 class Change(NamedTuple):
@@ -254,19 +256,21 @@ def changes(
     without another seed.
     """
     cells, recorded = cells_of(tables), dict[object, dict[str, Mapping[int, float]]]()
-    for place in baseline.keys() & cells.keys():
+    for location in baseline.keys() & cells.keys():
         # a correlation needs quantities in other columns with the same runs
-        runs = place[0], cells[place].selector, baseline[place].settings
-        recorded.setdefault(runs, {})[place[3]] = first_repeats(baseline[place].values, n_repeats)
+        runs = location[0], cells[location].selector, baseline[location].settings
+        recorded.setdefault(runs, {})[location[3]] = first_repeats(
+            baseline[location].values, n_repeats
+        )
     before, now = list[Table](), list[Table]()
     for table in tables:
-        theirs, ours = {}, {}
+        recorded_cells, ours = {}, {}
         for key, cell in table.cells.items():
             values = recorded.get((table.id, cell.selector, cell.runs.settings), {})
-            theirs[key] = cell._replace(ours=cell.runs.summarise(values))
+            recorded_cells[key] = cell._replace(ours=cell.runs.summarise(values))
             measured = {name: cell.ours[of] for name, of in RECORDED_AS.items() if of in cell.ours}
             ours[key] = cell._replace(ours={**cell.ours, **measured})
-        before.append(table._replace(cells=theirs))
+        before.append(table._replace(cells=recorded_cells))
         now.append(table._replace(cells=ours))
     pairs = zip(compare(before), compare(now), strict=True)
     return [Change(*pair) for pair in pairs if pair[0].is_result]
@@ -280,8 +284,8 @@ def render_changes(every: Sequence[Change], form: str) -> str:
     left = grouped(every, attrgetter("obstacle"))
     found = left.pop("", [])
     others = [
-        f"Not compared: {len(own)} numbers {why}, such as {', '.join(own[0].now.place)}."
-        for why, own in left.items()
+        f"Not compared: {len(left_out)} numbers {why}, such as {', '.join(left_out[0].now.place)}."
+        for why, left_out in left.items()
     ]
     if not found:
         raise StoreError(
@@ -295,12 +299,12 @@ def render_changes(every: Sequence[Change], form: str) -> str:
         if change.direction != "unchanged"
     ]
     counts = []
-    for (table, quantity), own in grouped(
+    for (table, quantity), of_quantity in grouped(
         found, lambda change: itemgetter(0, 3)(change.now.place)
     ).items():
-        mean, n_below = mean_difference([change.now for change in own])
-        count = {"table": table, "quantity": quantity, "n": len(own)}
-        counts.append(count | _directions(own) | {"mean": mean, "n_below": n_below})
+        mean, n_below = mean_difference([change.now for change in of_quantity])
+        count = {"table": table, "quantity": quantity, "n": len(of_quantity)}
+        counts.append(count | _directions(of_quantity) | {"mean": mean, "n_below": n_below})
     totals = _directions(found)
     n_changed = f"{totals['fell'] + totals['rose']} of {len(found)} verdicts change"
     said = f"{n_changed}: {totals['fell']} fell, {totals['rose']} rose."

@@ -122,35 +122,35 @@ def _compared(
     """
     contrasts, items = list[Contrast](), list[Comparison]()
     for cell in table.cells.values():
-        place = table.id, cell.row, cell.column
-        label = ", ".join(place)
+        location = table.id, cell.row, cell.column
+        label = ", ".join(location)
         runs = cell.runs.settings or cell.selector or label
         problems = [part.problem for part in cell.selector.parts] if cell.selector else []
-        for quantity, theirs in cell.published.items():
+        for quantity, published in cell.published.items():
             ours, rule = cell.ours.get(quantity), rule_of(table, cell, quantity)
             earlier = first.setdefault((*problems, runs, quantity), label)
             item = Comparison(
-                *(*place, quantity, theirs.value),
+                *(*location, quantity, published.value),
                 verdict="not run" if rule else "not compared",
                 same_as="" if earlier == label else earlier,
                 searched=any(
-                    seen.includes(*place) and quantity in seen.quantities
+                    seen.includes(*location) and quantity in seen.quantities
                     for seen in reference.searched
                 ),
                 source=reference.title,
             )
             if rule and ours:
-                contrasts.append(contrast(theirs, ours, rule))
+                contrasts.append(contrast(published, ours, rule))
                 names = ("mean", "sd", "n", "difference", "low", "high", "margin", "p")
                 values: Any = map(none_if_nan, (*ours[:3], *contrasts[-1][:5]))
                 item = item._replace(**dict(zip(names, values, strict=True)))
             items.append(item)
     judged = iter(verdicts(contrasts))
     cited = [
-        Comparison(*place, name, number.value, verdict="not compared", source=reference.title)
-        for place, published in reference.numbers.items()
-        for name, number in published.items()
-        if place[0] == table.id and name in table.notes
+        Comparison(*key, name, number.value, verdict="not compared", source=reference.title)
+        for key, numbers in reference.numbers.items()
+        for name, number in numbers.items()
+        if key[0] == table.id and name in table.notes
     ]
     return [*(item._replace(verdict=next(judged)) if item.n else item for item in items), *cited]
 
@@ -217,18 +217,18 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
         and group.includes(table.id, cell.row, cell.column)
     ]
     informative = [
-        (theirs, ours)
-        for theirs, ours in scored
-        if theirs.sd is None or theirs.sd <= abs(theirs.value)
+        (published, ours)
+        for published, ours in scored
+        if published.sd is None or published.sd <= abs(published.value)
     ]
-    run = [(theirs, ours.mean) for theirs, ours in informative if ours]
-    distances = [_distance(theirs, mean, group.unit) for theirs, mean in run]
+    run = [(published, ours.mean) for published, ours in informative if ours]
+    distances = [_distance(published, mean, group.unit) for published, mean in run]
     known = [distance for distance in distances if not math.isnan(distance)]
     score, worst = (math.fsum(known) / len(known), max(known)) if known else (None, None)
     inside = [
-        abs(mean - theirs.value) <= (theirs.sd or theirs.half_unit) + 1e-9
-        for theirs, mean in run
-        if theirs.sd is not None
+        abs(mean - published.value) <= (published.sd or published.half_unit) + 1e-9
+        for published, mean in run
+        if published.sd is not None
     ]
     share = sum(inside) / len(inside) if inside and group.share is not None else None
     return Score(
@@ -294,11 +294,11 @@ def tally(comparisons: Sequence[Comparison]) -> str:
     cited = sum(item.verdict == "not compared" for item in comparisons)
     rest = len(comparisons) - len(results) - cited
     sentences = []
-    for source, own in grouped(results, attrgetter("source")).items():
-        sentences.append(f"{source}: {len(own)} published results, {_verdicts(own)}.")
-        seen = [item for item in own if item.searched]
-        if seen and len(seen) < len(own):
-            others = [item for item in own if not item.searched]
+    for source, of_source in grouped(results, attrgetter("source")).items():
+        sentences.append(f"{source}: {len(of_source)} published results, {_verdicts(of_source)}.")
+        seen = [item for item in of_source if item.searched]
+        if seen and len(seen) < len(of_source):
+            others = [item for item in of_source if not item.searched]
             sentences.append(
                 f"A search for settings looked at {len(seen)} of them: {_verdicts(seen)}."
             )

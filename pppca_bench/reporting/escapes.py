@@ -27,11 +27,11 @@ def to_csv(frame: pd.DataFrame) -> str:
     import pandas as pd
 
     safe = frame.rename(columns=_without_formula)
-    for place, kind in enumerate(safe.dtypes):
+    for index, kind in enumerate(safe.dtypes):
         if kind.kind == "O":
             safe.isetitem(
-                place,
-                pd.Series(map(_without_formula, frame.iloc[:, place]), dtype=object).to_numpy(),
+                index,
+                pd.Series(map(_without_formula, frame.iloc[:, index]), dtype=object).to_numpy(),
             )
     return safe.to_csv(index=False, lineterminator="\n")
 

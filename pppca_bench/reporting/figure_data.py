@@ -255,16 +255,16 @@ def _published_against_ours(tables: Sequence[Table], references: Sequence[Refere
         cells = [cell for cell in table.cells.values() if cell.selector not in drawn]
         drawn |= {cell.selector for cell in cells} - {None}
         for cell, (quantity, rows) in itertools.product(cells, points.items()):
-            if (ours := cell.ours.get(quantity)) and (theirs := cell.published.get(quantity)):
+            if (ours := cell.ours.get(quantity)) and (published := cell.published.get(quantity)):
                 rule = rule_of(table, cell, quantity)
-                margin = margin_ends(theirs, ours, rule) if rule else (np.nan, np.nan)
+                margin = margin_ends(published, ours, rule) if rule else (np.nan, np.nan)
                 point = {
                     "series": label,
                     "table": table_id,
                     "row": cell.row,
                     "column": cell.column,
                     "label": f"{table.row_labels[cell.row]}, {table.column_labels[cell.column]}",
-                    "published": theirs.value,
+                    "published": published.value,
                     "mean": ours.mean,
                     "low": ours.low,
                     "high": ours.high,

@@ -209,9 +209,9 @@ def _separate_labels(ax: Axes) -> None:
             point + sign * text.get_position()[1] for point, text in zip(points, texts, strict=True)
         ]
         free = -np.inf
-        for place in np.argsort(wanted, kind="stable"):
-            text, height = texts[place], max(wanted[place], free)
-            text.set_position((text.get_position()[0], sign * (height - points[place])))
+        for index in np.argsort(wanted, kind="stable"):
+            text, height = texts[index], max(wanted[index], free)
+            text.set_position((text.get_position()[0], sign * (height - points[index])))
             free = height + 1.1 * text.get_fontsize()
 
 
@@ -273,10 +273,14 @@ def _draw_points(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
     ax.fill_between(data["rank"], *margin, step="mid", color="black", alpha=0.15, linewidth=0.0)
     ax.axhline(1.0, color="black", linewidth=0.6)
     for label in panel.series:
-        own = data[data["series"] == label]
-        bars = np.nan_to_num([own["mean"] - own["low"], own["high"] - own["mean"]])
+        in_series = data[data["series"] == label]
+        bars = np.nan_to_num(
+            [in_series["mean"] - in_series["low"], in_series["high"] - in_series["mean"]]
+        )
         style = {**styles[label], "linestyle": "none", "fillstyle": "none"}
-        ax.errorbar(own["rank"], own["mean"], bars, label=label, elinewidth=0.5, **style)
+        ax.errorbar(
+            in_series["rank"], in_series["mean"], bars, label=label, elinewidth=0.5, **style
+        )
     # A ratio of 0 has no place on a logarithmic axis.
     low, high = data.query("0 < mean < margin_low"), data.query("margin_high < mean < inf")
     # in the free corners below the first and above the last points
@@ -284,13 +288,13 @@ def _draw_points(panel: Panel, ax: Axes, styles: Styles, figure: Figure) -> None
         (low[:N_NAMED], "left", 0.12, 0.04, 0.06),
         (high[: -N_NAMED - 1 : -1], "right", 0.88, 0.96, -0.06),
     ):
-        for place, point in enumerate(points.to_dict("records")):
+        for index, point in enumerate(points.to_dict("records")):
             color = styles[point["series"]]["color"]
             leader = {"arrowstyle": "-", "color": color, "lw": 0.4, "relpos": (x > 0.5, 0.5)}
             ax.annotate(
                 point["label"],
                 (point["rank"], point["mean"]),
-                (x, y + place * rise),
+                (x, y + index * rise),
                 textcoords="axes fraction",
                 arrowprops={**leader, "shrinkA": 0.0, "shrinkB": 2.5},
                 color=color,
@@ -393,12 +397,12 @@ def _align(figure: Figure, drawing: Drawing, n_columns: int) -> None:
         room = 0.03 * (high - low or 1.0)
         low, high = low - room, high + room
     axes[0].set_ylim(low, high)
-    for place, ax in enumerate(axes):
-        ax.tick_params(labelleft=place % n_columns == 0)
+    for index, ax in enumerate(axes):
+        ax.tick_params(labelleft=index % n_columns == 0)
         # a label above a free place would push the last row down
-        if place // n_columns < (len(axes) - 1) // n_columns:
+        if index // n_columns < (len(axes) - 1) // n_columns:
             ax.set_xlabel("")
-        if place < len(axes) - n_columns:
+        if index < len(axes) - n_columns:
             ax.tick_params(labelbottom=False)
     if len(axes) > n_columns:
         drawing.supylabel(figure.y_label, fontsize=matplotlib.rcParams["axes.labelsize"])
@@ -490,7 +494,7 @@ def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
     left = ranks.iloc[0] - _TEXT_MARGIN, "right", "{} ({:.2f}) ", ranks[:n_left]
     right = ranks.iloc[-1] + _TEXT_MARGIN, "left", " ({1:.2f}) {0}", ranks[: n_left - 1 : -1]
     for x, alignment, text, named in (left, right):
-        for place, (method, rank) in enumerate(named.items(), 1):
-            y = below - place
+        for index, (method, rank) in enumerate(named.items(), 1):
+            y = below - index
             ax.plot([x, rank, rank], [y, y, 0.0], "-", marker="", color="black", linewidth=0.8)
             ax.text(x, y, text.format(method, rank), va="center", ha=alignment)

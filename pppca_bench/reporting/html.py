@@ -146,10 +146,12 @@ def _sources(
 ) -> list[Mapping[str, Any]]:
     """Return the sources with tables, those of the user first: title, tables, and the scores that were run."""
     sources = list[Mapping[str, Any]]()
-    for reference in sorted(snapshot.references, key=lambda own: own.title in shipped):
+    for reference in sorted(snapshot.references, key=lambda item: item.title in shipped):
         if tables := [table for table in shown if snapshot.sources.get(table.id) is reference]:
             means = [table for table in snapshot.of_means if table.reference is reference]
-            texts = [own for own in snapshot.of_texts if snapshot.sources.get(own.id) is reference]
+            texts = [
+                text for text in snapshot.of_texts if snapshot.sources.get(text.id) is reference
+            ]
             records = score_records([score for score in scores(means, texts) if score.n_run])
             source = {
                 "title": reference.title.partition(" (")[0],

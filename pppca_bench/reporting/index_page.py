@@ -102,18 +102,20 @@ def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares
     tables of a source. Sources without them whose numbers are all reproduced share a sentence.
     """
     sources = _nearness(comparisons, shares)
-    whole = [
-        own
-        for own in sources
-        if not own.programs and own.verdicts["reproduced"] == own.verdicts.total()
+    all_reproduced = [
+        item
+        for item in sources
+        if not item.programs and item.verdicts["reproduced"] == item.verdicts.total()
     ]
-    joined = whole if len(whole) > 1 else []
+    joined = all_reproduced if len(all_reproduced) > 1 else []
     text = (
         environment()
         .get_template("headline.txt")
         .render(
-            sources=[own for own in sources if own not in joined],
-            joined=listed([f"{own.source} ({own.verdicts.total():,} numbers)" for own in joined]),
+            sources=[item for item in sources if item not in joined],
+            joined=listed(
+                [f"{item.source} ({item.verdicts.total():,} numbers)" for item in joined]
+            ),
         )
     )
     return [*answers.results, *paragraphs(text)]

@@ -88,7 +88,9 @@ def distinct_labels(
     classifiers = _classifiers(cell for cell in labels if cell.classifier)
     names = classifier_names(classifiers.values())
     for (cell, classifier), unusual in zip(
-        classifiers.items(), distinguish([{"": own} for own in classifiers.values()]), strict=True
+        classifiers.items(),
+        distinguish([{"": parameters} for parameters in classifiers.values()]),
+        strict=True,
     ):
         if unusual and (text := names[classifier]):
             labels[cell] += f", classifier ({text})"

@@ -164,8 +164,8 @@ class OwnTables:
     def _sorted(self, cells: Iterable[Cell]) -> dict[Cell, CellRuns]:
         """Return the runs of cells, sorted by problem: those of published tables, then the order of the results."""
         every = self._results.cells
-        asked = [layout.problem(row, column) for _, layout, row, column in self._printed]
-        names = [*filter(None, asked), *(cell.problem for cell in every)]
+        printed = [layout.problem(row, column) for _, layout, row, column in self._printed]
+        names = [*filter(None, printed), *(cell.problem for cell in every)]
         order = {name: index for index, name in enumerate(dict.fromkeys(names))}
         return {cell: every[cell] for cell in sorted(cells, key=lambda cell: order[cell.problem])}
 
@@ -259,7 +259,7 @@ class OwnTables:
             if not runs.quantities.keys().isdisjoint(BALANCED_SCORES)
         }
         recalls = dict.fromkeys(
-            name for own in scored.values() for name in own if name.startswith(RECALL)
+            name for quantities in scored.values() for name in quantities if name.startswith(RECALL)
         )
         shown = recalls if len(recalls) <= MAX_RECALLS else ()
         columns = (ERRORS[0], *BALANCED_SCORES, *shown, "dimensionality")

@@ -84,8 +84,10 @@ def _cell(
     table: Table, cell: TableCell, text: str, compared: Mapping[Place, Comparison]
 ) -> CellView:
     """Return the view of a cell with our numbers as text."""
-    places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
-    judged = {name: compared[place] for name, place in places.items() if place in compared}
+    locations = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
+    judged = {
+        name: compared[location] for name, location in locations.items() if location in compared
+    }
     published = published_texts(cell)
     if table.spread and published[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
         published[0] += f" ± {number_text(cell.shows[0], sd)}"
