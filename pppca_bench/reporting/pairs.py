@@ -96,20 +96,20 @@ def compare_pairs(
         Fewer than two settings have two repeats, or splits, with the quantity; or the runs are on different data.
     """
     check_known("problem", [problem], list(dict.fromkeys(cell.problem for cell in cells)))
-    own = {cell: runs for cell, runs in cells.items() if cell.problem == problem}
+    runs_of_problem = {cell: runs for cell, runs in cells.items() if cell.problem == problem}
     known = facts[problem]
-    if {cell.data_sha256 for cell in own} != {known.data_sha256}:
+    if {cell.data_sha256 for cell in runs_of_problem} != {known.data_sha256}:
         raise StoreError(
             f"{problem}: expected all runs on the data that were run last, got runs on other data of this name, too."
             " Name a single config, or run it again."
         )
     quantity = (
         quantity
-        or score_to_choose_by(own)
-        or error_of({name for runs in own.values() for name in runs.quantities})
+        or score_to_choose_by(runs_of_problem)
+        or error_of({name for runs in runs_of_problem.values() for name in runs.quantities})
     )
     matters = described(quantity).matters if matters is None else matters
-    settings = settings_of(own)
+    settings = settings_of(runs_of_problem)
     runs = {
         name: setting.cells[problem]
         for name, setting in zip(setting_labels(settings), settings, strict=True)
@@ -120,13 +120,13 @@ def compare_pairs(
     _check_sizes(problem, quantity, known.n_splits, len(sizes), len(common))
     compared = []
     for pair, at in common.items():
-        places = [place for place in values[pair[0]] if place in values[pair[1]]]
-        first, second = ([values[name][place] for place in places] for name in pair)
-        differences = [ours - theirs for ours, theirs in zip(first, second, strict=True)]
+        splits = [split for split in values[pair[0]] if split in values[pair[1]]]
+        first, second = ([values[name][split] for split in splits] for name in pair)
+        differences = [value - other for value, other in zip(first, second, strict=True)]
         test = signed_rank(differences)
         if known.n_splits > 1:
             test = corrected_t(differences, known.test_ratio)
-        means = (fmean(first), fmean(second)) if places else (math.nan, math.nan)
+        means = (fmean(first), fmean(second)) if splits else (math.nan, math.nan)
         compared.append(Pair(*pair, at, means, (sizes[pair[0]], sizes[pair[1]]), test))
     p_values = holm([pair.test.p for pair in compared])
     more_is_better = described(quantity).more_is_better
@@ -189,11 +189,11 @@ def _nearest(cells: Mapping[str, Cell], sizes: Mapping[str, float]) -> list[set[
 
     near = []
     families = grouped(sizes, lambda name: _family(cells[name])).values()
-    for ours, theirs in itertools.combinations(families, 2):
-        for name in ours:
-            other = closest(name, theirs)
+    for family, other_family in itertools.combinations(families, 2):
+        for name in family:
+            other = closest(name, other_family)
             limit = max(EQUAL_FEATURES, EQUAL_SHARE * max(sizes[name], sizes[other]))
-            if closest(other, ours) == name and abs(sizes[other] - sizes[name]) <= limit:
+            if closest(other, family) == name and abs(sizes[other] - sizes[name]) <= limit:
                 near.append({name, other})
     return near
 

@@ -37,8 +37,8 @@ def from_module(reference: Reference, function: str, *arguments: object) -> Any:
     def value() -> Any:
         module = import_module(reference.module)
         check_not_shadowed(reference.module, reference.folder)
-        own = getattr(module, function, None)
-        return own and checked(own(*arguments), RETURNED[function])
+        implementation = getattr(module, function, None)
+        return implementation and checked(implementation(*arguments), RETURNED[function])
 
     return attempted(reference, value) if reference.module else None
 
@@ -57,14 +57,16 @@ def attempted(reference: Reference, function: Callable[[], Any]) -> Any:
     except PppcaError:
         raise
     except (Exception, SystemExit) as error:
-        places = [
-            place
-            for place in traceback.extract_tb(error.__traceback__)
-            if Path(place.filename).is_relative_to(reference.folder)
+        frames = [
+            frame
+            for frame in traceback.extract_tb(error.__traceback__)
+            if Path(frame.filename).is_relative_to(reference.folder)
         ]
-        place = f" ({Path(places[-1].filename).name}, line {places[-1].lineno})" if places else ""
+        location = (
+            f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        )
         cause = f"{type(error).__name__}: {error}".partition("\n")[0]
         where = f"{reference.name}/reference.yaml: module"
         raise OwnDataError(
-            f"{where}: expected {reference.module} to work, got {cause}{place}."
+            f"{where}: expected {reference.module} to work, got {cause}{location}."
         ) from error

@@ -36,11 +36,11 @@ def recommendations(table: Table) -> Iterator[str]:
     the setting that is the best over all runs. The cells of the table have errors and dimensionalities, as in X.
     """
     cells = [cell for cell in table.cells.values() if cell.source and cell.runs.n_done]
-    for own in grouped(cells, lambda cell: cell.runs.cell.problem).values():
-        score = score_to_choose_by(cell.runs.cell for cell in own)
-        error = error_of(own[0].runs.quantities, "validation")
+    for cells_of_problem in grouped(cells, lambda cell: cell.runs.cell.problem).values():
+        score = score_to_choose_by(cell.runs.cell for cell in cells_of_problem)
+        error = error_of(cells_of_problem[0].runs.quantities, "validation")
         quantity, sign = (f"validation_{score}", -1.0) if score else (error, 1.0)
-        compared = [item for cell in own if (item := _validated(cell, quantity))]
+        compared = [item for cell in cells_of_problem if (item := _validated(cell, quantity))]
         if not compared:
             continue
         best = min(compared, key=lambda item: (sign * item.value, item.size))
@@ -87,9 +87,9 @@ def _text(table: Table, item: _Validated, quantity: str) -> str:
     of_test = [_measured(name, value) for name in names if (value := runs.mean(name)) is not None]
     whose = "of the runs, each with the setting that it chose: " if item.setting else ""
     facts.append(whose + ", ".join(of_test))
-    place = f"{table.row_labels[item.cell.row]}, {table.column_labels[item.cell.column]}"
+    label = f"{table.row_labels[item.cell.row]}, {table.column_labels[item.cell.column]}"
     setting = f" → {settings_text(item.setting)}" if item.setting else ""
-    return f"{place}{setting} ({'; '.join(facts)})"
+    return f"{label}{setting} ({'; '.join(facts)})"
 
 
 def _measured(quantity: str, value: float | None = None) -> str:
@@ -111,7 +111,7 @@ def choices_document(results: Results) -> Document:
         retain = parameters.get(CHOOSE_RETAIN)
         by = str(parameters[CHOOSE_BY]).replace("_", " ")
         n_missing += runs.n_planned - runs.n_done
-        chosen = [f"{settings_text(own)} ({n})" for own, n in sorted(_chosen(runs).items())]
+        chosen = [f"{settings_text(setting)} ({n})" for setting, n in sorted(_chosen(runs).items())]
         best = recommended(cell, runs.records)
         record = {
             "row": f"{cell.problem}, {labels[cell]}",

@@ -106,12 +106,12 @@ class RunGroup(NamedTuple):
 
 def _section(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the settings whose names begin with a prefix (but no deeper names), without the prefix and the rule."""
-    own = {
+    section = {
         name.removeprefix(prefix): value
         for name, value in settings.items()
         if name.startswith(prefix)
     }
-    return {name: value for name, value in own.items() if "." not in name and name != "rule"}
+    return {name: value for name, value in section.items() if "." not in name and name != "rule"}
 
 
 def group_runs(cells: Mapping[Cell, CellRuns]) -> list[RunGroup]:
@@ -122,7 +122,10 @@ def group_runs(cells: Mapping[Cell, CellRuns]) -> list[RunGroup]:
     """
 
     def common(runs: Sequence[CellRuns]) -> tuple[object, ...]:
-        settings, sizes = runs[0].cell.settings, ((own.cell.problem, own.n_planned) for own in runs)
+        settings, sizes = (
+            runs[0].cell.settings,
+            ((item.cell.problem, item.n_planned) for item in runs),
+        )
         return (
             runs[0].cell.method,
             *map(settings.get, ("classifier.rule", "classifier.base.rule")),
@@ -134,13 +137,13 @@ def group_runs(cells: Mapping[Cell, CellRuns]) -> list[RunGroup]:
     ).values()
     groups = []
     for alike in grouped(settings, common).values():
-        whole = _group(alike)
+        unsplit = _group(alike)
         splits = (
             _split(alike, name)
-            for name in sorted(whole.varied, key=lambda name: len(whole.varied[name]))
+            for name in sorted(unsplit.varied, key=lambda name: len(unsplit.varied[name]))
         )
         grids = (split for split in splits if split and all(group.is_grid for group in split))
-        groups += [whole] if whole.is_grid else next(grids, [whole])
+        groups += [unsplit] if unsplit.is_grid else next(grids, [unsplit])
     return groups
 
 
@@ -153,11 +156,11 @@ def _split(settings: Sequence[Sequence[CellRuns]], name: str) -> list[RunGroup]:
 def _group(settings: Sequence[Sequence[CellRuns]]) -> RunGroup:
     """Return the group of some settings, each with its runs on all problems; a missing value counts as None."""
     different = [runs[0].cell.settings for runs in settings]
-    names = dict.fromkeys(name for own in different for name in own)
-    values = {name: tuple(dict.fromkeys(own.get(name) for own in different)) for name in names}
+    names = dict.fromkeys(name for item in different for name in item)
+    values = {name: tuple(dict.fromkeys(item.get(name) for item in different)) for name in names}
     varied = {name: given for name, given in values.items() if len(given) > 1}
     constant = {name: value for name, value in different[0].items() if name not in varied}
-    cells = {own.cell: own for runs in settings for own in runs}
+    cells = {item.cell: item for runs in settings for item in runs}
     return RunGroup(settings[0][0].cell.method, constant, varied, len(settings), cells)
 
 
@@ -341,7 +344,7 @@ def _describe_group(
     points = _parse_points(
         POINTS.values(), sentences.of_group(group, learners, choice, problems, quantities)
     )
-    return {title: own or ["Nothing is set."] for title, own in points.items()}
+    return {title: texts or ["Nothing is set."] for title, texts in points.items()}
 
 
 def _group_title(group: RunGroup) -> str:
@@ -365,7 +368,7 @@ def _problem_table(
         for name, group in groups.items()
         if group.reads_inputs and group.of_network("hidden") is not None
     }
-    hidden = dict.fromkeys(own.of_network("hidden") for own in counted.values())
+    hidden = dict.fromkeys(group.of_network("hidden") for group in counted.values())
     named = {str(name): rule for name in hidden if (rule := rule_named(name))}
     headers = ["Problem", "inputs", "outputs", "training", "validation", "test", "SHA-256", *named]
     headers += [f"connections, {name}" if len(groups) > 1 else "connections" for name in counted]

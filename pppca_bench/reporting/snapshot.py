@@ -59,13 +59,13 @@ class Snapshot(Mapping[str, Table | Document]):
     ) -> None:
         self.results, self.facts, self.references, self.folder = results, facts, references, folder
         shown = self._from_modules("shown")
-        own = OwnTables(
+        own_tables = OwnTables(
             results,
             facts,
             references,
             {cell: name for _, cells in shown for cell, name in cells.items()},
         )
-        fill = partial(fill_table, shown_in=lambda: own.shown_in)
+        fill = partial(fill_table, shown_in=lambda: own_tables.shown_in)
         published: list[tuple[Reference, str, Builder]] = [
             (reference, layout.id, partial(fill, layout, reference, results, facts))
             for reference in references
@@ -79,7 +79,7 @@ class Snapshot(Mapping[str, Table | Document]):
         others: dict[str, Builder] = {
             "C": partial(choices_document, results),
             SHARES: lambda: shares_document(self.all_shares),
-            **own.builders(),
+            **own_tables.builders(),
         }
         self.shares = cache(self._shares)
         self.sources: dict[str, Reference] = {}
@@ -91,7 +91,7 @@ class Snapshot(Mapping[str, Table | Document]):
                 )
             self.sources[name] = reference
         self._published, self._of_modules = (
-            {name: build for _, name, build in own} for own in (published, of_modules)
+            {name: build for _, name, build in entries} for entries in (published, of_modules)
         )
         builders = self._published | self._of_modules | others
         self.builders = {name: cache(build) for name, build in builders.items()}
@@ -173,7 +173,7 @@ class Snapshot(Mapping[str, Table | Document]):
         figures = build_figures(self.results, store, self.facts, self.of_means, self.references)
         return [
             *figures,
-            *(figure for _, own in self._from_modules("figures", store) for figure in own),
+            *(figure for _, drawn in self._from_modules("figures", store) for figure in drawn),
         ]
 
     def answers(self, figures: Sequence[Figure]) -> Answers:
@@ -182,8 +182,8 @@ class Snapshot(Mapping[str, Table | Document]):
         Choice: without runs of any published number of a reference, its claims are left out.
         """
         return joined(
-            own
-            for reference, own in self._from_modules("claims", figures)
+            answers
+            for reference, answers in self._from_modules("claims", figures)
             if reference.title in self.run_sources or not reference.numbers
         )
 

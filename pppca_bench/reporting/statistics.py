@@ -84,7 +84,9 @@ def student_t(share: float, degrees: float) -> float:
 
 def summarise_values(values: Mapping[str, Mapping[int, float]]) -> dict[str, Summary]:
     """Summarise quantities, given their values by repeat, and the correlation of `CORRELATED` over the repeats."""
-    summaries = {name: summarise(list(own.values())) for name, own in values.items() if own}
+    summaries = {
+        name: summarise(list(by_repeat.values())) for name, by_repeat in values.items() if by_repeat
+    }
     correlation = _correlation(*(values.get(name, {}) for name in CORRELATED))
     return summaries | ({"correlation": correlation} if correlation else {})
 

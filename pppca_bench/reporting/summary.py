@@ -103,11 +103,11 @@ class CellRuns:
         """Return the numbers of each done run, by quantity."""
         return [
             {
-                name: float(column[place])
+                name: float(column[index])
                 for name, column in self.numbers.items()
-                if column[place] == column[place]
+                if column[index] == column[index]
             }
-            for place in range(self.n_done)
+            for index in range(self.n_done)
         ]
 
     def mean(self, quantity: str) -> float | None:
@@ -165,13 +165,13 @@ class CombinedRuns(CellRuns):
         """Summarise quantities by the statistic of the formula, given their values by repeat."""
         return {
             name: summarise(
-                list(own.values()),
+                list(by_repeat.values()),
                 self.formula.statistic,
                 best_of=self.formula.best_of,
                 more_is_better=described(name).more_is_better,
             )
-            for name, own in values.items()
-            if own
+            for name, by_repeat in values.items()
+            if by_repeat
         }
 
     @cached_property

@@ -132,9 +132,9 @@ class Table(NamedTuple):
                 key: label for key, label in self.column_labels.items() if key in columns
             },
             cells={
-                place: cell
-                for place, cell in self.cells.items()
-                if place[0] in rows and place[1] in columns
+                key: cell
+                for key, cell in self.cells.items()
+                if key[0] in rows and key[1] in columns
             },
             remark=self.remark if has_remark else "",
         )

@@ -78,12 +78,14 @@ def verdict_shares(table: Table, other: Callable[[str], object], results: Result
     for name, variants in programs.items():
         judged[name] = [_judge(numbers) for numbers in variants]
     several, records = any(len(cell.shows) > 1 for cell in table.cells.values()), []
-    for quantity, counted in grouped(ours, lambda place: place[3] if several else "").items():
+    for quantity, counted in grouped(ours, lambda location: location[3] if several else "").items():
         title = described(quantity).title.partition(",")[0] if quantity else ALL
         for program, known in judged.items():
-            if places := [place for place in counted if any(place in own for own in known)]:
+            if locations := [
+                location for location in counted if any(location in draw for draw in known)
+            ]:
                 record = {"source": reference.title, "row": table.id, "quantity": title}
-                records.append(record | {"program": program} | _shares(judged, program, places))
+                records.append(record | {"program": program} | _shares(judged, program, locations))
     return records
 
 
@@ -102,7 +104,9 @@ def _judge(numbers: _Numbers) -> dict[Place, Verdict]:
 
 
 def _shares(
-    judged: Mapping[str, Sequence[Mapping[Place, Verdict]]], program: str, places: Sequence[Place]
+    judged: Mapping[str, Sequence[Mapping[Place, Verdict]]],
+    program: str,
+    locations: Sequence[Place],
 ) -> dict[str, Any]:
     """Return the shares of a program's numbers in some places, ours and those of a right program.
 
@@ -110,15 +114,17 @@ def _shares(
     """
 
     def share(of: str, verdict: Verdict = "reproduced") -> Any:
-        found = [own[place] for own in judged[of] for place in places if place in own]
+        found = [
+            draw[location] for draw in judged[of] for location in locations if location in draw
+        ]
         return 100.0 * found.count(verdict) / len(found) if found else None
 
     right, tells = share(RIGHT), None
     if program not in (OURS, RIGHT, OFF) and right is not None:
         tells = "yes" if 2.0 * share(program) <= right and right > 0.0 else "no"
     shares: dict[str, Any] = {verdict: share(program, verdict) for verdict in _SHOWN}
-    ours = round(share(OURS) * len(places) / 100.0)
-    return {"n": len(places), **shares, "ours": ours, "right": right, "tells": tells}
+    ours = round(share(OURS) * len(locations) / 100.0)
+    return {"n": len(locations), **shares, "ours": ours, "right": right, "tells": tells}
 
 
 def _draws(table: Table) -> list[_Numbers]:
@@ -134,13 +140,13 @@ def _draws(table: Table) -> list[_Numbers]:
             digits = len(number.text.partition(".")[2])
             for draw in draws:
                 order = rng.permutation(repeats).tolist()
-                theirs, rest = (
+                drawn, rest = (
                     cell.runs.summarise(_of_repeats(values, chosen)).get(quantity)
                     for chosen in (order[: rule.runs], order[rule.runs :])
                 )
-                if theirs and rest:
-                    sd = None if number.sd is None else round(theirs.sd, digits)
-                    printed = Number(f"{theirs.mean:.{digits}f}", sd)
+                if drawn and rest:
+                    sd = None if number.sd is None else round(drawn.sd, digits)
+                    printed = Number(f"{drawn.mean:.{digits}f}", sd)
                     draw[table.id, cell.row, cell.column, quantity] = printed, rest, rule
     return draws
 
@@ -149,16 +155,16 @@ def _of_repeats(
     values: Mapping[str, Mapping[int, float]], repeats: Collection[int]
 ) -> dict[str, dict[int, float]]:
     return {
-        name: {repeat: value for repeat, value in own.items() if repeat in repeats}
-        for name, own in values.items()
+        name: {repeat: value for repeat, value in by_repeat.items() if repeat in repeats}
+        for name, by_repeat in values.items()
     }
 
 
 def _off(numbers: _Numbers) -> _Numbers:
     """Return numbers that are off by the margin."""
     return {
-        place: (number, off_by_margin(number, ours, rule), rule)
-        for place, (number, ours, rule) in numbers.items()
+        location: (number, off_by_margin(number, ours, rule), rule)
+        for location, (number, ours, rule) in numbers.items()
     }
 
 
@@ -181,8 +187,8 @@ def _with_placebo(
             selection = _in_place(cell.selector, placebo, results, configs)
             ours = results.repeats(selection, configs).quantities
         elif isinstance(source, Table):
-            place = (after.get(row, "") if after else row, column)
-            ours = source.cells[place].ours if place in source.cells else {}
+            key = (after.get(row, "") if after else row, column)
+            ours = source.cells[key].ours if key in source.cells else {}
         cells[row, column] = cell._replace(ours=ours)
     return table._replace(cells=cells)
 
@@ -193,25 +199,25 @@ def _in_place(
     """Return the selection of a placebo's runs in place of the runs of a cell, but for the baselines of a formula."""
     if isinstance(selector, Formula):
         members = [_in_place(part, placebo, results, configs) for part in selector.members]
-        return selector._replace(members=tuple(part for own in members for part in own.parts))
-    asked = {"problem": selector.problem, "method": selector.method, **placebo.runs}
-    problem, method = str(asked.pop("problem")), str(asked.pop("method"))
+        return selector._replace(members=tuple(part for member in members for part in member.parts))
+    requested = {"problem": selector.problem, "method": selector.method, **placebo.runs}
+    problem, method = str(requested.pop("problem")), str(requested.pop("method"))
     known = {
         name
         for cell in results.matching(Selector(problem, method), configs)
         for name in cell.settings
     }
-    asked = {name: value for name, value in selector.settings if name in known} | asked
-    return Selector(problem, method, tuple(sorted(asked.items())))
+    requested = {name: value for name, value in selector.settings if name in known} | requested
+    return Selector(problem, method, tuple(sorted(requested.items())))
 
 
 def with_shares(table: Table, shares: Shares) -> Table:
     """Return a table with a paragraph on the shares of its verdicts, and above it the placebos it does not tell."""
     lines, lead = [], []
-    for quantity, (own, *others) in grouped(shares, itemgetter("quantity")).items():
-        start, n = "" if quantity == ALL else f"{quantity}: ", own["n"]
+    for quantity, (record, *others) in grouped(shares, itemgetter("quantity")).items():
+        start, n = "" if quantity == ALL else f"{quantity}: ", record["n"]
         lines.append(
-            f"{start}{own['ours']} of {n} numbers are reproduced ({own['reproduced']:.0f} %)."
+            f"{start}{record['ours']} of {n} numbers are reproduced ({record['reproduced']:.0f} %)."
         )
         selections = [cell.selector for cell in table.cells.values() if cell.selector]
         methods = {part.method for selection in selections for part in selection.parts}
@@ -252,8 +258,8 @@ def by_source(
     """
     return {
         source: {
-            program: _over_tables(own)
-            for program, own in grouped(records, itemgetter("program")).items()
+            program: _over_tables(of_program)
+            for program, of_program in grouped(records, itemgetter("program")).items()
             if program not in (OURS, OFF)
         }
         for source, records in grouped(shares, itemgetter("source")).items()

@@ -130,7 +130,7 @@ def off_by_margin(number: Number, ours: Summary, rule: Rule) -> Summary:
 
 def _welch_degrees(squares: Sequence[float], degrees: Sequence[float]) -> float:
     """Return the degrees of freedom of a sum of squared standard errors (Welch 1947)."""
-    total = sum(square**2 / own for square, own in zip(squares, degrees, strict=True) if square)
+    total = sum(square**2 / df for square, df in zip(squares, degrees, strict=True) if square)
     return sum(squares) ** 2 / total if total else math.inf
 
 
