@@ -122,11 +122,11 @@ def _with_settings(label: str, settings: Mapping[str, Scalar]) -> str:
 
 def _complete(
     labels: dict[Key, str],
-    place: Callable[[Key], object],
+    scope: Callable[[Key], object],
     facts: Callable[[Sequence[Key]], Sequence[str]],
 ) -> None:
-    """Add facts, a text for each item, to the labels that are equal among the items of a place, if the facts differ."""
-    for group in grouped(labels, lambda item: (place(item), labels[item])).values():
+    """Add facts, a text for each item, to the labels that are equal among the items of a scope, if the facts differ."""
+    for group in grouped(labels, lambda item: (scope(item), labels[item])).values():
         texts = facts(group)
         for item, text in zip(group, texts, strict=True) if len(set(texts)) > 1 else ():
             labels[item] += f", {text}" if text else ""
