@@ -139,9 +139,9 @@ class TableSection(Section):
             exclude_unset=True, exclude={"read_section", "split", "splits", "folds"}
         )
         (source,) = keys.keys() & set(_SOURCES)
-        place = str(keys.pop(source))
+        location = str(keys.pop(source))
         if source == "dt":
-            return place
+            return location
         rule = shared
         if "split" in self.model_fields_set:
             rule = SplitRule(column=self.split.column)
@@ -151,7 +151,7 @@ class TableSection(Section):
         dates = keys.pop("dates", ())
         forms = dates if isinstance(dates, dict) else dict.fromkeys(dates, "")
         keys |= {"read_keys": read_keys, "dates": tuple(forms.items())}
-        return OwnData(cast("Any", source), place, rule=rule, **keys)
+        return OwnData(cast("Any", source), location, rule=rule, **keys)
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:

@@ -117,15 +117,17 @@ class Declaration:
         try:
             yield
         except ColumnError as error:
-            whole = self.place if self.is_file else self.label
-            place = ", ".join(filter(None, (whole, error.at, column and f"column {column!r}")))
+            data_name = self.place if self.is_file else self.label
+            location = ", ".join(
+                filter(None, (data_name, error.at, column and f"column {column!r}"))
+            )
             ways = (
                 way if isinstance(way, str) else f"{way[0]} {self.key(*way[1:])}"
                 for way in error.remedies + more
             )
             remedy = ", or ".join(ways)
             end = "" if remedy.endswith("?") else "."
-            text = f"{place}: expected {error.expected}, got {error.got}. {remedy[:1].upper()}{remedy[1:]}{end}"
+            text = f"{location}: expected {error.expected}, got {error.got}. {remedy[:1].upper()}{remedy[1:]}{end}"
             raise OwnDataError(text) from None
 
     def check_names(self, names: Sequence[str], targets: tuple[str, ...]) -> None:

@@ -30,9 +30,9 @@ def own_data_of(text: str, /, **declared: Any) -> str | OwnData:
     """Return the data of an argument: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY``,
     ``uci:NAME`` or ``openml:NUMBER``; raise DataError for other arguments. ``declared`` are attributes of `OwnData`.
     """
-    source, _, place = text.partition(":")
-    if source in NAMED or (source == "openml" and place.isdigit()):
-        return OwnData(cast("Source", source), place, **declared)
+    source, _, name = text.partition(":")
+    if source in NAMED or (source == "openml" and name.isdigit()):
+        return OwnData(cast("Source", source), name, **declared)
     if kind := format_of(text):
         return OwnData(kind, str(find_user_file(text)), **declared)
     if Path(text).suffix.lower() == ".dt" or text in registered():

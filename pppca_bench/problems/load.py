@@ -94,13 +94,13 @@ def open_problem(
         name = str(absolute_path(requested)) if requested.endswith(".dt") else requested
         return ProblemSource(name, folder, problem.sha256), problem
     data = DataSet(requested, requested.read(data_dir, only_local=only_local))
-    own = (
+    declaration = (
         replace(requested, place=str(absolute_path(requested.place)))
         if requested.is_file
         else requested
     )
     return ProblemSource(
-        requested.label, folder, data.sha256, own, notices=tuple(data.notices)
+        requested.label, folder, data.sha256, declaration, notices=tuple(data.notices)
     ), data.problem()
 
 

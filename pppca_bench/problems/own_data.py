@@ -168,14 +168,14 @@ class DataSet:
 
     def _input_names(self) -> list[str]:
         """Return the names of the input columns; other targets of the source are no inputs unless declared."""
-        own = self.own
-        if own.inputs:
-            return list(own.inputs)
-        left_out = {*self.targets, *own.drop, own.rule.column, own.group}
+        declaration = self.own
+        if declaration.inputs:
+            return list(declaration.inputs)
+        left_out = {*self.targets, *declaration.drop, declaration.rule.column, declaration.group}
         names = [name for name in self.table.columns if name not in left_out]
         siblings = [name for name in self.table.targets if name not in left_out]
         if siblings:
-            advice = own.key("inputs", names)
+            advice = declaration.key("inputs", names)
             self.notices.append(
                 f"other targets of the data set are no inputs: {', '.join(siblings)}. {advice} takes them."
             )
@@ -185,9 +185,9 @@ class DataSet:
         """Return the task, and class indices or numbers; raise DataError for unusable targets."""
         from sklearn.utils.multiclass import type_of_target
 
-        own, targets = self.own, self.targets
-        if own.task == "classification":
-            with own.explained():
+        declaration, targets = self.own, self.targets
+        if declaration.task == "classification":
+            with declaration.explained():
                 got = f"{len(targets)}: {', '.join(targets)}"
                 check(
                     len(targets) == 1,
@@ -195,11 +195,15 @@ class DataSet:
                     got,
                     "name a single column as target",
                 )
-        if len(targets) == 1 and own.task != "approximation" and self._has_classes(targets[0]):
+        if (
+            len(targets) == 1
+            and declaration.task != "approximation"
+            and self._has_classes(targets[0])
+        ):
             return "classification", self._classes(targets[0])
         y = np.column_stack([self._numbers(target) for target in targets])
-        if own.task is None and type_of_target(y) == "multilabel-indicator":
-            advice = own.key("task", "approximation")
+        if declaration.task is None and type_of_target(y) == "multilabel-indicator":
+            advice = declaration.key("task", "approximation")
             self.notices.append(
                 f"the {len(targets)} targets of 0 and 1 are approximated, not classified. Set {advice}."
             )
@@ -207,24 +211,25 @@ class DataSet:
 
     def _has_classes(self, name: str) -> bool:
         """Return whether a target has classes by its values, unless they are declared."""
-        own = self.own
-        if own.task is not None or name in own.categorical:
+        declaration = self.own
+        if declaration.task is not None or name in declaration.categorical:
             return True
         if isinstance(self.table.columns[name], ColumnError):
-            with own.explained(name):
+            with declaration.explained(name):
                 self._as_classes(name)
-        with own.explained(name, ("set", "task", "classification")):
+        with declaration.explained(name, ("set", "task", "classification")):
             column, values = self.table.typed(name)
         if column.kind != "number":
             return column.kind != "date"
         n = values.nunique()
         is_whole = n > 1 and bool((values.dropna() % 1 == 0).all())
         is_few = n <= min(FEW_CATEGORIES, len(values) / 2)
-        if is_whole and not own.is_named:  # the outputs of named data are what they look like
+        # The outputs of named data are what they look like.
+        if is_whole and not declaration.is_named:
             kind, other = "numbers to approximate", "classification"
             if is_few:
                 kind, other = "classes", "approximation"
-            advice = own.key("task", other)
+            advice = declaration.key("task", other)
             self.notices.append(
                 f"the {n} whole numbers of {name!r} are {kind}. {advice} decides otherwise."
             )
@@ -271,13 +276,13 @@ class DataSet:
 
     def _input(self, name: str) -> Typed:
         """Return an input column and its values; raise DataError if it is unusable."""
-        own, series = self.own, self.table.frame[name]
+        declaration, series = self.own, self.table.frame[name]
         is_declared = series.dtype == "category" or name in (
-            *own.categorical,
-            *own.text,
-            *own.columns["dates"],
+            *declaration.categorical,
+            *declaration.text,
+            *declaration.columns["dates"],
         )
-        with own.explained(name, ("leave it out,", "drop", [name])):
+        with declaration.explained(name, ("leave it out,", "drop", [name])):
             column, values = self.table.typed(name)
             if column.kind == "date":
                 got = f"dates ({column.form or 'typed'})"
@@ -295,10 +300,10 @@ class DataSet:
             )
             gaps = series[values.isna()]
             n_gaps, n_words = len(gaps), int((gaps.dropna() == "None").sum())
-            is_marker = "None" in own.reading(frozenset()).nulls
+            is_marker = "None" in declaration.reading(frozenset()).nulls
             if column.kind == "category" and n_words and not is_marker:
                 as_category, as_gaps = (
-                    dict(own.read_keys) | way
+                    dict(declaration.read_keys) | way
                     for way in ({"keep_default_na": False}, {"na_values": ["None"]})
                 )
                 check(
@@ -308,7 +313,7 @@ class DataSet:
                     ("take them for a category,", "read", as_category),
                     ("for gaps,", "read", as_gaps),
                 )
-                advice = own.key("read", as_category)
+                advice = declaration.key("read", as_category)
                 self.notices.append(
                     f"{n_words} texts 'None' of {name!r} are gaps. {advice} takes them for a category."
                 )
@@ -318,31 +323,33 @@ class DataSet:
         """Return the number of each row's group, or None; drop copies of rows or make them groups, if declared."""
         import pandas as pd
 
-        own = self.own
+        declaration = self.own
         rows = pd.concat(
             [self.frame, pd.DataFrame(self.y, self.frame.index)], axis=1, ignore_index=True
         )
         copies = rows.duplicated().to_numpy()
-        if own.duplicates == "drop":
+        if declaration.duplicates == "drop":
             self._raw, self.frame, self.y = self._raw[~copies], self.frame[~copies], self.y[~copies]
-        elif own.duplicates is None and copies.any():
-            ways = " or ".join(own.key("duplicates", way) for way in ("drop", "group", "keep"))
+        elif declaration.duplicates is None and copies.any():
+            ways = " or ".join(
+                declaration.key("duplicates", way) for way in ("drop", "group", "keep")
+            )
             self.notices.append(
                 f"{copies.sum()} of {len(copies)} rows are copies of other rows, so that test rows may be training"
                 f" rows. Set {ways}."
             )
-        if own.duplicates == "group":
+        if declaration.duplicates == "group":
             return (
                 rows.groupby(list(rows.columns), dropna=False, sort=False)
                 .ngroup()
                 .to_numpy()
                 .astype(np.int64)
             )
-        if not own.group:
+        if not declaration.group:
             return None
-        with own.explained(own.group):
-            names = self._raw[own.group].astype(object).map(str, na_action="ignore")
-            names = names.mask(names.str.strip().isin(own.reading(CLASS_NULLS).nulls))
+        with declaration.explained(declaration.group):
+            names = self._raw[declaration.group].astype(object).map(str, na_action="ignore")
+            names = names.mask(names.str.strip().isin(declaration.reading(CLASS_NULLS).nulls))
             check_none(names[names.isna()], "a group", *_FILL)
         return pd.factorize(names)[0].astype(np.int64)
 

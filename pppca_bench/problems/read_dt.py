@@ -54,8 +54,10 @@ def read_dt(
         content = path.read_bytes() if content is None else content
         return _problem(path.stem, content)
     except ColumnError as error:
-        place = f"{path.name}, {error.at}"
-        raise DataError(f"{place}: expected {error.expected}, got {error.got}. {remedy}") from None
+        location = f"{path.name}, {error.at}"
+        raise DataError(
+            f"{location}: expected {error.expected}, got {error.got}. {remedy}"
+        ) from None
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
         raise DataError(

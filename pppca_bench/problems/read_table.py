@@ -73,15 +73,15 @@ class RawTable:
     @cached_property
     def columns(self) -> dict[str, Typed | ColumnError]:
         """Return the type and the converted values of each column, or the reason why it is unusable."""
-        own, forms = self.own, dict(self.own.dates)
-        kinds: dict[str, ColumnKind] = dict.fromkeys(own.categorical, "category")
-        kinds |= dict.fromkeys(own.text, "text")
+        declaration, forms = self.own, dict(self.own.dates)
+        kinds: dict[str, ColumnKind] = dict.fromkeys(declaration.categorical, "category")
+        kinds |= dict.fromkeys(declaration.text, "text")
         kinds |= dict.fromkeys(forms, "date")
         columns: dict[str, Typed | ColumnError] = {}
         for name in self.frame.columns:
             try:
                 columns[name] = infer(
-                    self.frame[name], own.reading(), kinds.get(name), forms.get(name, "")
+                    self.frame[name], declaration.reading(), kinds.get(name), forms.get(name, "")
                 )
             except ColumnError as error:
                 columns[name] = error
@@ -165,8 +165,8 @@ def read_table(path: str | Path, **read: Any) -> pd.DataFrame:
     OwnDataError
         If the file cannot be read, or the number of fields in a line differs from the header.
     """
-    own = OwnData(format_of(path) or "csv", str(path), read_keys=tuple(read.items()))
-    return own.read().frame
+    declaration = OwnData(format_of(path) or "csv", str(path), read_keys=tuple(read.items()))
+    return declaration.read().frame
 
 
 def read_parquet(path: str) -> Rows:
