@@ -122,8 +122,10 @@ class Layout(CellKeys):
     cells: tuple[Override, ...] = ()
 
     def _levels(self, row: Line, column: Line) -> list[CellKeys]:
-        own = [cell for cell in self.cells if (cell.row, cell.column) == (row.key, column.key)]
-        return [self, row, column, *own]
+        overrides = [
+            cell for cell in self.cells if (cell.row, cell.column) == (row.key, column.key)
+        ]
+        return [self, row, column, *overrides]
 
     def problem(self, row: Line, column: Line) -> str | None:
         """Return the problem of the runs of a cell, or None for a cell without runs, or over several problems."""
@@ -161,16 +163,16 @@ class Layout(CellKeys):
                 got = f"{cell.row}, {cell.column}"
                 raise broken_rule(f"expected a row and a column of the table, got {got}", "cells")
         for row, column in itertools.product(self.rows, self.columns):
-            place, selector = f"{row.key}, {column.key}", self.selector(row, column)
+            location, selector = f"{row.key}, {column.key}", self.selector(row, column)
             shows, form = self.quantities(row, column), self.form_of(row, column)
             if not shows:
-                raise broken_rule(f"expected a quantity that {place} shows, got none")
+                raise broken_rule(f"expected a quantity that {location} shows, got none")
             if isinstance(selector, Formula) and "correlation" in (*shows, *self.also):
                 raise broken_rule(
-                    f"expected quantities of single runs for {place}, got correlation"
+                    f"expected quantities of single runs for {location}, got correlation"
                 )
             if form.count("{}") < len(shows):
-                expected = f"a form with {len(shows)} places {{}} for {place}"
+                expected = f"a form with {len(shows)} places {{}} for {location}"
                 raise broken_rule(f"expected {expected}, got {form!r}")
         return self
 
@@ -256,7 +258,7 @@ class RankingSpec(Section):
 
 def are_named(wanted: Iterable[Names], names: Iterable[str]) -> bool:
     """Return whether each name is among the wanted names of its kind; no wanted names mean all."""
-    return all(not own or name in own for own, name in zip(wanted, names, strict=True))
+    return all(not allowed or name in allowed for allowed, name in zip(wanted, names, strict=True))
 
 
 class PartOfTables(Section):

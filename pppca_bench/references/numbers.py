@@ -79,12 +79,12 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
         for name, layout in tables.items()
     }
     numbers = dict[tuple[str, str, str], dict[str, Number]]()
-    for where, place, value, sd in _rows(path):
-        table, row, column, quantity = place
+    for where, location, value, sd in _rows(path):
+        table, row, column, quantity = location
         if table not in tables or quantity not in tables[table].notes:
             # a note belongs to no single cell
             known: Any = cells
-            for name, key in zip(COLUMNS, place, strict=False):
+            for name, key in zip(COLUMNS, location, strict=False):
                 if key not in known:
                     hint = nearest(key, known) or f": one of {'; '.join(known)}"
                     raise OwnDataError(
@@ -96,13 +96,15 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
                 raise OwnDataError(f"{where}: expected {rule} as {name}, got {text!r}.")
         cell = numbers.setdefault((table, row, column), {})
         if quantity in cell:
-            raise OwnDataError(f"{where}: expected each number once, got {', '.join(place)} again.")
+            raise OwnDataError(
+                f"{where}: expected each number once, got {', '.join(location)} again."
+            )
         cell[quantity] = Number(value, float(sd) if sd else None)
     return numbers
 
 
 def _rows(path: Path) -> Iterator[tuple[str, list[str], str, str]]:
-    """Yield the file and line, the place, the value and the standard deviation of each row that is not empty."""
+    """Yield the file and line, the location, the value and the standard deviation of each row that is not empty."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)

@@ -107,19 +107,19 @@ class Reference(_Document):
         return self.numbers.get((table, row, column), {})
 
     def selectors(self) -> Iterator[tuple[str, str, Selector, Names]]:
-        """Yield table or figure, place, selector and quantities of all runs that they show."""
+        """Yield table or figure, location, selector and quantities of all runs that they show."""
         for layout in self.layouts:
             for row, column in itertools.product(layout.rows, layout.columns):
                 selection = layout.selector(row, column)
-                place = f"table {layout.id}, {row.key}, {column.key}"
+                location = f"table {layout.id}, {row.key}, {column.key}"
                 quantities = (*layout.quantities(row, column), *layout.also, *layout.notes)
                 for selector in selection.parts if selection else ():
-                    yield layout.id, place, selector, quantities
+                    yield layout.id, location, selector, quantities
         for figure in (*self.figures, *self.portraits):
             for title, curves in figure.panels.items():
                 for label, selector in curves.items():
-                    place = ", ".join(filter(None, (f"figure {figure.id}", title, label)))
-                    yield figure.id, place, selector, ()
+                    location = ", ".join(filter(None, (f"figure {figure.id}", title, label)))
+                    yield figure.id, location, selector, ()
 
 
 @cache
@@ -155,15 +155,15 @@ def _check_rules(reference: Reference, source: YamlSource) -> None:
             published = reference.published(layout.id, row.key, column.key)
             for name in published if layout.selector(row, column) else ():
                 rule = reference.rule(layout.id, row.key, name)
-                place = f"{name} of {layout.id}, {row.key}, {column.key}"
+                location = f"{name} of {layout.id}, {row.key}, {column.key}"
                 if rule is None and name not in layout.notes:
                     raise OwnDataError(
                         f"{source.where(('verdicts',))}: expected a rule for each number that runs can fill, got none"
-                        f" for {place}."
+                        f" for {location}."
                     )
                 if rule and rule.unit == "sd" and rule.compare != "correlations":
                     places = compared.setdefault(reference.rules.index(rule), {})
-                    places.setdefault(published[name].sd is None, place)
+                    places.setdefault(published[name].sd is None, location)
     for index, places in compared.items():
         if len(places) == 2:
             raise OwnDataError(
@@ -187,24 +187,24 @@ def check_selectors(
     """
     known = {*methods, *(cell.method for cell in cells)}
     for reference in added:
-        for _, place, selector, quantities in reference.selectors():
-            where, method = f"{reference.name}/reference.yaml: {place}", selector.method
+        for _, location, selector, quantities in reference.selectors():
+            where, method = f"{reference.name}/reference.yaml: {location}", selector.method
             if method not in known and ":" not in method:
                 raise OwnDataError(
                     f"{where} names no run: expected a method that `pppca methods` prints, or module:Class, got"
                     f" {method!r}{nearest(method, known)}."
                 )
-            own = [
+            matching = [
                 cell for cell in cells if (cell.problem, cell.method) == (selector.problem, method)
             ]
-            settings = {name for cell in own for name in cell.settings}
-            for name, _ in selector.settings if own else ():
+            settings = {name for cell in matching for name in cell.settings}
+            for name, _ in selector.settings if matching else ():
                 if name not in settings:
                     raise OwnDataError(
                         f"{where} names no run: expected settings that runs of {method} on {selector.problem} have, got"
                         f" {name!r}{nearest(name, settings)}. `pppca methods {method}` lists its parameters."
                     )
-            done = set[str]().union(*map(measured, own))
+            done = set[str]().union(*map(measured, matching))
             numbers = {*QUANTITIES, *MEASURES, *SIZES, *done}
             for name in quantities:
                 hint = nearest(name, numbers)

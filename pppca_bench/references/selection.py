@@ -80,10 +80,12 @@ class Formula(NamedTuple):
         """Return the number of a repeat, given the values of the parts; nan if it has a ratio to 0."""
         numbers, baselines = values[: len(self.members)], values[len(self.members) :]
         if self.baselines and self.pair == "difference":
-            numbers = [own - other for own, other in zip(numbers, baselines, strict=True)]
+            numbers = [
+                member - baseline for member, baseline in zip(numbers, baselines, strict=True)
+            ]
         elif self.baselines:
             pairs = zip(numbers, baselines, strict=True)
-            numbers = [own / other if other else math.nan for own, other in pairs]
+            numbers = [member / baseline if baseline else math.nan for member, baseline in pairs]
         if any(map(math.isnan, numbers)):
             return math.nan
         if self.combine != "count":
