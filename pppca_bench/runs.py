@@ -144,12 +144,12 @@ def distinguish(
     chosen: list[dict[str, Any]] = [{} for _ in settings]
     known = {name: {(name in item, item.get(name)) for item in settings} for name in names}
     varied = [name for name in names if len(known[name]) > 1]
-    for own, distinct in zip(settings, chosen, strict=True):
-        rivals = [other for other in settings if other is not own]
-        for name in (name for name in varied if name in own):
-            alike = [other for other in rivals if name in other and other[name] == own[name]]
+    for current, distinct in zip(settings, chosen, strict=True):
+        rivals = [other for other in settings if other is not current]
+        for name in (name for name in varied if name in current):
+            alike = [other for other in rivals if name in other and other[name] == current[name]]
             if len(alike) < len(rivals):
-                distinct[name] = own[name]
+                distinct[name] = current[name]
             rivals = alike
     for name in () if names else dict.fromkeys(name for item in settings for name in item):
         values = [item.get(name, ABSENT) for item in settings]

@@ -43,7 +43,7 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
     config's.
     """
     runs: dict[str, RunSpec] = {}
-    places = itertools.count()
+    cell_indices = itertools.count()
     for problem in config.problems:
         identity = problems[problem]
         for method in config.methods_on(problem, identity.task):
@@ -57,11 +57,11 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
                 for repeat in range(repeats or method.repeats)
             ]
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
-                identity_text, place = _identity_text(cell), next(places)
+                identity_text, cell_index = _identity_text(cell), next(cell_indices)
                 for repeat, seed in enumerate(seeds):
                     text = f"{identity_text} {repeat} {seed}"
                     key = hashlib.sha256(text.encode()).hexdigest()[:32]
-                    runs[key] = RunSpec(key, cell, repeat, seed, changed, place)
+                    runs[key] = RunSpec(key, cell, repeat, seed, changed, cell_index)
     return list(runs.values())
 
 

@@ -76,7 +76,9 @@ def recommended(cell: Cell, runs: Sequence[Values]) -> tuple[Parameters, Values]
     names, tried = (_criterion(rule, runs), "dimensionality"), list[Values]()
     for end in (f" at {_text(candidate)}" for candidate in among):
         of_runs = {name: [run[name + end] for run in runs if name + end in run] for name in names}
-        tried.append({name: fmean(own) for name, own in of_runs.items() if len(own) == len(runs)})
+        tried.append(
+            {name: fmean(values) for name, values in of_runs.items() if len(values) == len(runs)}
+        )
     best = best_candidate(rule, tried)
     return None if best is None else (among[best], tried[best])
 

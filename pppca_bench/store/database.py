@@ -61,12 +61,12 @@ class Store(Database):
         specs = by_cell(wanted.values())
         with self.transaction() as connection:
             cells = {}
-            for cell, own in specs.items():
+            for cell, specs_of_cell in specs.items():
                 parts = (
                     dict(cell.parameters),
                     dict(cell.classifier),
                     dict(cell.algorithms),
-                    own[0].changed,
+                    specs_of_cell[0].changed,
                 )
                 identity = (cell.problem, cell.data_sha256, cell.method)
                 ((cells[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
@@ -77,8 +77,8 @@ class Store(Database):
             if places != before:
                 rows = (
                     (spec.key, cells[cell], spec.repeat, spec.seed)
-                    for cell, own in specs.items()
-                    for spec in own
+                    for cell, specs_of_cell in specs.items()
+                    for spec in specs_of_cell
                 )
                 connection.executemany(
                     "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
@@ -89,7 +89,7 @@ class Store(Database):
                 # Sorted as the table is: SQLite would write each page many times for unsorted keys.
                 connection.executemany(
                     "INSERT INTO plans VALUES (?, ?, ?)",
-                    ((plan.name, *own) for own in sorted(places.items())),
+                    ((plan.name, *row) for row in sorted(places.items())),
                 )
                 self.check_seeds(cells.values())
             connection.execute(

@@ -65,19 +65,19 @@ def load_results(
         frame, cells = store.read(configs)
         asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
         finished = dict(store.rows("SELECT key, finished_at FROM runs"))
-    own = [cells[number][0] for number in frame["cell"]]
+    run_cells = [cells[number][0] for number in frame["cell"]]
     columns: dict[str, Any] = {
-        name: [getattr(cell, name, None) for cell in own] for name in IDENTITY
+        name: [getattr(cell, name, None) for cell in run_cells] for name in IDENTITY
     }
     columns |= {name: frame[name].tolist() for name in ("key", "repeat", "seed", "status", "error")}
     columns["configs"], columns["finished_at"] = (
         list(map(of.get, columns["key"])) for of in (asking, finished)
     )
     columns["version"], columns["commit"] = (
-        [_code(text)[place] for text in frame["origin"]] for place in (0, 1)
+        [_code(text)[index] for text in frame["origin"]] for index in (0, 1)
     )
     for part, kind in (("parameters", "method"), ("classifier", "classifier")):
-        settings = [dict(getattr(cell, part)) for cell in own]
+        settings = [dict(getattr(cell, part)) for cell in run_cells]
         for name in sorted(set().union(*settings)):
             columns[f"{kind}.{name}"] = _typed([values.get(name) for values in settings])
     for name in (name for name in QUANTITIES if name in frame):
@@ -236,12 +236,12 @@ def load_predictions(run: str, results: str | Path = RESULTS) -> pd.DataFrame:
         else:
             several = array.shape[1] > 1
             columns |= {
-                f"{name}_{place}" if several else name: column
-                for place, column in enumerate(array.T)
+                f"{name}_{index}" if several else name: column
+                for index, column in enumerate(array.T)
             }
     probabilities = enumerate(arrays.get(PROBABILITIES, np.empty(0)).T)
     columns |= {
-        f"probability_{labels[place] if labels else place}": column
-        for place, column in probabilities
+        f"probability_{labels[index] if labels else index}": column
+        for index, column in probabilities
     }
     return pd.DataFrame(columns)

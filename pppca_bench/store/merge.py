@@ -140,13 +140,13 @@ def _merge_attached(store: Store, other: Store) -> tuple[int, int]:
 
 def _refuse_other_texts(store: Store, other: Store) -> None:
     """Raise StoreError for a config that has different texts."""
-    for name, ours, theirs in store.rows(
+    for name, merged, incoming in store.rows(
         "SELECT name, ours.sha256, theirs.sha256 FROM main.configs AS ours JOIN other.configs AS theirs USING (name)"
         " WHERE ours.sha256 != theirs.sha256 LIMIT 1"
     ):
         raise StoreError(
-            f"{other.path}: config {name}: expected the text that was merged before (SHA-256 {ours[:12]}...), got"
-            f" another ({theirs[:12]}...). Give one of the two configs another name, run it, and merge again."
+            f"{other.path}: config {name}: expected the text that was merged before (SHA-256 {merged[:12]}...), got"
+            f" another ({incoming[:12]}...). Give one of the two configs another name, run it, and merge again."
             f" {_REFUSED}"
         )
 
@@ -159,10 +159,10 @@ def _refuse_other_results(store: Store, other: Store) -> None:
             f"SELECT incoming.key FROM {_JOINED} WHERE {_BOTH_DONE} AND ({_DIFFER})"
         )
     ]
-    ours, theirs = _facts(store, keys), _facts(other, keys)
-    different = [key for key in keys if ours[key] != theirs[key]]
+    merged, incoming = _facts(store, keys), _facts(other, keys)
+    different = [key for key in keys if merged[key] != incoming[key]]
     for key in different:
-        our, their = ours[key], theirs[key]
+        our, their = merged[key], incoming[key]
         name = next(name for name in our | their if our.get(name) != their.get(name))
         raise StoreError(
             f"{other.path}: run {key} ({our['cell'].method} on {our['cell'].problem}, repeat {our['repeat']}): expected"
