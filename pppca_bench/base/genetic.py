@@ -233,8 +233,8 @@ def migrate(fitness: Floats, islands: list[Indices], n_migrants: int) -> Indices
     """
     source = np.arange(len(fitness))
     ranked = [island[np.argsort(-fitness[island], kind="stable")] for island in islands]
-    for here, there in zip(ranked, [*ranked[1:], ranked[0]], strict=True):
-        source[there[len(there) - n_migrants :]] = here[:n_migrants]
+    for sender, receiver in zip(ranked, [*ranked[1:], ranked[0]], strict=True):
+        source[receiver[len(receiver) - n_migrants :]] = sender[:n_migrants]
     return source
 
 

@@ -441,6 +441,6 @@ class AdaBoostRegressor(TargetsMixin, _AdaBoost):
         order = outputs.argsort(axis=0)
         # The least output at which the sum of the weights reaches half of all weights.
         sums = self.estimator_weights_[order].cumsum(axis=0)
-        place = (sums >= 0.5 * sums[-1]).argmax(axis=0)[None]
-        medians: Floats = np.take_along_axis(outputs, np.take_along_axis(order, place, 0), 0)[0]
+        index = (sums >= 0.5 * sums[-1]).argmax(axis=0)[None]
+        medians: Floats = np.take_along_axis(outputs, np.take_along_axis(order, index, 0), 0)[0]
         return medians

@@ -287,15 +287,15 @@ def learn_epoch(
     clear_error(block)
     n_late = 0
     for position in range(len(order)):
-        place = position % 2
-        take_samples(pool, order, position, samples, place)
-        # The first layer has not yet learnt the previous sample, which is at 1 − place.
+        slot = position % 2
+        take_samples(pool, order, position, samples, slot)
+        # The first layer has not yet learnt the previous sample, which is at 1 − slot.
         if n_late > 0:
-            learn_and_sum(network, state.weights, samples, 1 - place, place, block)
-        forward(network, state.weights, samples, place, 1, block, n_late)
-        compare_outputs(network, samples, place, 1, block)
+            learn_and_sum(network, state.weights, samples, 1 - slot, slot, block)
+        forward(network, state.weights, samples, slot, 1, block, n_late)
+        compare_outputs(network, samples, slot, 1, block)
         n_late = 0 if position + 1 == len(order) else 1
-        learn(network, state, samples, place, block, n_late)
+        learn(network, state, samples, slot, block, n_late)
     compute_percentage(block, len(order))
 
 

@@ -27,7 +27,9 @@ CRITERIA: Final[Mapping[str, tuple[float, ...]]] = {
 Choice: Prechelt 1998 compares 14 criteria of these three classes, but the abstract does not say with which limits.
 """
 
-NAMES: Final = {kind: [f"{kind}_{limit:g}" for limit in own] for kind, own in CRITERIA.items()}
+NAMES: Final = {
+    kind: [f"{kind}_{limit:g}" for limit in limits] for kind, limits in CRITERIA.items()
+}
 """Names of the criteria of each class, such as ``"PQ_0.5"``, from the fastest to the slowest."""
 
 ALL_NAMES: Final = [name for names in NAMES.values() for name in names]
@@ -135,8 +137,10 @@ class CriteriaMLP(RpropMLP):
         # Many criteria stop after the same validation minimum.
         weights = {stop.best_epoch: stop.weights for stop in self.stops_.values()}
         errors = {
-            epoch: squared_error_percent(network_outputs(self._architecture, own, inputs), targets)
-            for epoch, own in weights.items()
+            epoch: squared_error_percent(
+                network_outputs(self._architecture, best_weights, inputs), targets
+            )
+            for epoch, best_weights in weights.items()
         }
         by_name = {name: errors[self.stops_[name].best_epoch] for name in ALL_NAMES}
         measures = {f"test_squared_error_percent_{name}": error for name, error in by_name.items()}

@@ -262,14 +262,14 @@ def _compute_steps(
     depth: int,
     v: Floats1D,
     v_others: Floats1D,
-    place: int,
+    first_node: int,
     common: int,
     steps: Floats2D,
 ) -> None:
     """Set ``steps`` to the factors of formula (2) for both parents in the panel at ``row``, which has ``depth`` rows.
 
     Source: slide 'Special crossing operator', formula (2): w_i + s (w_i − w_j) = (1 + s) w_i − s w_j, where
-    s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j). The variances v are >= 0. ``place`` is the first node of
+    s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j). The variances v are >= 0. ``first_node`` is that of
     the panel; nodes from ``common`` on, which the other parent lacks, are copied.
 
     Choice: i is the node of larger variance, so that the step away from node j increases the variance. The first node
@@ -286,7 +286,7 @@ def _compute_steps(
     store(steps, 0, 0, add(a, b))
     # The factors are 1 + s and −s. With step = −s < 0, w_i is the node of the other parent.
     for i in range(WIDTH):
-        step, node = 0.0, place + i
+        step, node = 0.0, first_node + i
         if node < common and steps[0, i] > 0.0 and v[node] + v_others[node] > 0.0:
             step = (v[node] - v_others[node]) / (v[node] + v_others[node]) / math.sqrt(steps[0, i])
         if step >= 0.0:
