@@ -31,7 +31,7 @@ class Quantity:
 
 
 _GROUPS = {
-    group: {name: Quantity(**own) for name, own in quantities.items()}
+    group: {name: Quantity(**fields) for name, fields in quantities.items()}
     for group, quantities in tomllib.loads(
         Path(__file__).with_name("quantities.toml").read_text("utf-8")
     ).items()

@@ -93,15 +93,17 @@ def compare(
         snapshot = read_snapshot(store, configs, references=references)
     names = {folder.resolve().name for folder in references}
     added = [each for each in snapshot.of_means if each.reference and each.reference.name in names]
-    own = [table for table in snapshot.of_means if not references or table.has_runs]
-    own = [each for each in own if not each.reference or each.reference.name not in names]
+    packaged = [table for table in snapshot.of_means if not references or table.has_runs]
+    packaged = [each for each in packaged if not each.reference or each.reference.name not in names]
     if tables:
-        filled = [table.id for table in (*own, *added) if table.has_runs]
+        filled = [table.id for table in (*packaged, *added) if table.has_runs]
         check_filled("table", tables, filled, results, snapshot.references)
-        own, added = ([each for each in built if each.id in tables] for built in (own, added))
-    built = [*own, *added]
+        packaged, added = (
+            [each for each in built if each.id in tables] for built in (packaged, added)
+        )
+    built = [*packaged, *added]
     # A number of an added reference counts, although the package's print it for the same runs.
-    compared = comparison.compare(own) + comparison.compare(added)
+    compared = comparison.compare(packaged) + comparison.compare(added)
     if against:
         click.echo(
             recorded.render_changes(
@@ -120,8 +122,8 @@ def compare(
     if strict:
         cells = recorded.read_baseline(path, own_command("--strict", "--record"))
         differing = recorded.differences(built, cells, repeats, tolerance)
-        for place, reason in differing.items():
-            notify(f"Differs from the baseline: {', '.join(place)} {reason}.")
+        for location, reason in differing.items():
+            notify(f"Differs from the baseline: {', '.join(location)} {reason}.")
         if differing:
             sys.exit(1)
 
@@ -181,10 +183,10 @@ def rank(
 
     with read_store(results) as store:
         every, facts = split_by_cell(*store.read(configs or None)), store.problems()
-    asked = parse_filter(only)
+    filters = parse_filter(only)
     if only:
-        asked.check(every)
-    cells = {cell: runs for cell, runs in every.items() if asked.matches(cell)}
+        filters.check(every)
+    cells = {cell: runs for cell, runs in every.items() if filters.matches(cell)}
     if within is None and len(problems := {cell.problem for cell in cells}) == 1:
         (within,) = problems
     if within is None:

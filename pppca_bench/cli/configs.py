@@ -134,9 +134,9 @@ def methods(name: str | None, form: str) -> None:
     entries: list[tuple[str, Entry]] = []
     refusals: list[PppcaError] = []
     for kind, find, names in known:
-        for asked in names if name is None else [name]:
+        for entry_name in names if name is None else [name]:
             try:
-                entries.append((kind, find(asked)))
+                entries.append((kind, find(entry_name)))
             except (ConfigError, UnknownNameError) as error:
                 # a broken entry point; other entries are listed
                 refusals.append(error)

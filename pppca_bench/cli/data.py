@@ -37,8 +37,8 @@ def data_list(data_dir: Path | None) -> None:
 
     rows = []
     for info in problems.registered().values():
-        own = problems.find_file(info.name, data_dir) if info.source == "proben1" else None
-        source = own or ("packaged" if info.source == "proben1" else "scikit-learn")
+        user_file = problems.find_file(info.name, data_dir) if info.source == "proben1" else None
+        source = user_file or ("packaged" if info.source == "proben1" else "scikit-learn")
         sizes = f"{info.n_train} / {info.n_validation} / {info.n_test}"
         rows.append([info.name, info.task, info.n_features, info.n_outputs, sizes, source])
     for uci in uci_sets().values():
@@ -112,13 +112,15 @@ def data_describe(problem: str, page: Path | None, data_dir: Path | None, **decl
     declared["read_keys"] = parse_read_keys(declared["read_keys"])
     declared["dates"] = tuple((name, "") for name in declared["dates"])
     is_config = problem.endswith((".yaml", ".yml"))
-    asked = None if is_config else own_data_of(problem, **declared)
-    if any((*declared.values(), page)) and not isinstance(asked, OwnData):
+    argument_data = None if is_config else own_data_of(problem, **declared)
+    if any((*declared.values(), page)) and not isinstance(argument_data, OwnData):
         expected = "--target, --task, --drop, --text, --dates, --read and --html with a table alone"
         raise click.UsageError(f"expected {expected}, got them with {problem}.")
     mistakes = []
-    for number, own in enumerate(problems_of(Path(problem)) if asked is None else [asked]):
-        facts, columns, notices, unusable = describe_problem(own, data_dir, page=page)
+    for number, requested in enumerate(
+        problems_of(Path(problem)) if argument_data is None else [argument_data]
+    ):
+        facts, columns, notices, unusable = describe_problem(requested, data_dir, page=page)
         click.echo("\n" * bool(number) + tabulate(facts, tablefmt="plain", disable_numparse=True))
         if columns:
             headers = ["column", "type", "gaps", "values"]

@@ -73,10 +73,12 @@ def configs_filling(identifier: str) -> list[str]:
         for ranking in reference.rankings:
             if ranking.id == identifier:
                 return [name for name in ranking.configs if name in shipped]
-        selectors = {own for shown, _, own, _ in reference.selectors() if shown == identifier}
+        selectors = {
+            selector for shown, _, selector, _ in reference.selectors() if shown == identifier
+        }
         if selectors:
-            asked = _configs_of(reference).get(identifier, reference.configs)
-            return _cover(selectors, [name for name in asked if name in shipped])
+            configs = _configs_of(reference).get(identifier, reference.configs)
+            return _cover(selectors, [name for name in configs if name in shipped])
     return []
 
 
@@ -84,7 +86,7 @@ def _configs_of(reference: Reference) -> dict[str, Names]:
     """Return the configs whose runs count in each table and figure of a reference."""
     configs = {layout.id: layout.configs for layout in reference.layouts}
     configs |= {figure.id: figure.configs for figure in reference.figures}
-    return {name: own or reference.configs for name, own in configs.items()}
+    return {name: names or reference.configs for name, names in configs.items()}
 
 
 def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:
@@ -94,7 +96,11 @@ def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:
     files = [shipped_experiments()[name] for name in names]
     plans = read_request(files, only_plan=True, changes=["repeats=1"]).plans
     filled = {
-        name: {own for own in selectors if any(own.matches(spec.cell) for spec in plan.specs)}
+        name: {
+            selector
+            for selector in selectors
+            if any(selector.matches(spec.cell) for spec in plan.specs)
+        }
         for name, plan in zip(names, plans, strict=True)
     }
     chosen = list[str]()
@@ -102,5 +108,5 @@ def _cover(selectors: set[Selector], names: Sequence[str]) -> list[str]:
         if not (new := filled.pop(best)):
             break
         chosen.append(best)
-        filled = {name: own - new for name, own in filled.items()}
+        filled = {name: selected - new for name, selected in filled.items()}
     return chosen

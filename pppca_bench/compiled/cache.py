@@ -111,13 +111,13 @@ def folders() -> list[Path]:
     cache folder, in case the package is read-only. Outside the package, the folder's name contains a digest of the
     package's path, since several copies of the package may share the parent folder.
     """
-    own = f"{PACKAGE.name}-{hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:12]}"
+    folder_name = f"{PACKAGE.name}-{hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:12]}"
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        return [Path(chosen) / own]
+        return [Path(chosen) / folder_name]
     try:
         return [
             PACKAGE / "__pycache__",
-            Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / own,
+            Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / folder_name,
         ]
     except RuntimeError:  # no home folder
         return [PACKAGE / "__pycache__"]
@@ -168,11 +168,11 @@ def read_verified(path: Path) -> bytes | None:
     """Return a file's content without its digest, or None if it is unreadable or damaged."""
     try:
         with os.fdopen(open_shared(path, only_own=True), "rb") as file:
-            whole = file.read()
+            stored = file.read()
     except OSError:
         return None
-    content = whole[:-_DIGEST_SIZE]
-    return content if with_digest(content) == whole else None
+    content = stored[:-_DIGEST_SIZE]
+    return content if with_digest(content) == stored else None
 
 
 def _exposure(folder: Path) -> str | None:

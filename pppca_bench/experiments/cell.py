@@ -329,8 +329,8 @@ def _measure_errors(run: _Run) -> None:
         if not (is_network and problem.n_classes is None and f"{split}_{name}" in values):
             values[f"{split}_{name}"] = error
         if split == "validation" and is_scored and problem.n_classes is not None:
-            own = class_scores(predicted, y, range(problem.n_classes))
-            values |= {f"{split}_{score}": own[score] for score in BALANCED_SCORES}
+            validation_scores = class_scores(predicted, y, range(problem.n_classes))
+            values |= {f"{split}_{score}": validation_scores[score] for score in BALANCED_SCORES}
     if is_network:
         values["test_squared_error_percent"] = classifier.squared_error_percent(
             run.given(X), run.given(y)
@@ -364,10 +364,12 @@ def make_classifier(settings: Mapping[str, Any], seed: int, task: str) -> Any:
     ``settings`` are those of `Cell.classifier`, with `with_networks`: names that begin with ``base.`` belong to an
     ensemble's members.
     """
-    own = {name: value for name, value in settings.items() if not name.startswith(_BASE)}
-    base = {name.removeprefix(_BASE): settings[name] for name in settings.keys() - own.keys()}
-    contract = contract_of(find_classifier(own.pop("rule")), task)
-    return _make(contract, own, seed, make_classifier(base, seed, task) if base else None)
+    rule_settings = {name: value for name, value in settings.items() if not name.startswith(_BASE)}
+    base = {
+        name.removeprefix(_BASE): settings[name] for name in settings.keys() - rule_settings.keys()
+    }
+    contract = contract_of(find_classifier(rule_settings.pop("rule")), task)
+    return _make(contract, rule_settings, seed, make_classifier(base, seed, task) if base else None)
 
 
 def with_networks(settings: Parameters, problem: str, n_outputs: int) -> dict[str, Any]:

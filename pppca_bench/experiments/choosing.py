@@ -57,7 +57,9 @@ def run_group(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[Run
     among, rule = candidates(specs[0].cell), dict(specs[0].cell.parameters)
     if among == [()]:
         return cells.run_group(specs, problems)
-    blinded = cache(lambda own: replace(own, X_test=own.X_validation, y_test=own.y_validation))
+    blinded = cache(
+        lambda problem: replace(problem, X_test=problem.X_validation, y_test=problem.y_validation)
+    )
     blind = list(map(blinded, problems))
     only_method = rule[CHOOSE_BY] == "retained_variance"
     tried = [

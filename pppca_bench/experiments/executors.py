@@ -191,8 +191,8 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
     """
     end = time.perf_counter() + PATIENCE_S
     while True:
-        here, there = multiprocessing.Pipe()
-        process: BaseProcess = start_server().Process(target=_serve, args=(there,))  # type: ignore[attr-defined]
+        parent_end, worker_end = multiprocessing.Pipe()
+        process: BaseProcess = start_server().Process(target=_serve, args=(worker_end,))  # type: ignore[attr-defined]
         try:
             process.start()
         except (EOFError, ConnectionError, FileNotFoundError):
@@ -200,8 +200,8 @@ def _start_worker() -> tuple[BaseProcess, Connection]:
                 raise
             time.sleep(0.01)  # a server that was killed counts as alive until it has ended
         else:
-            there.close()
-            return process, here
+            worker_end.close()
+            return process, parent_end
 
 
 def _kill(process: BaseProcess) -> None:

@@ -133,8 +133,8 @@ def read_request(
     if not force:
         # A config is also expanded at its own repeats, since completed runs stay in its tables.
         counts = {
-            source.path: max(count_runs(own), count_runs(own, repeats=repeats))
-            for source, own in configs
+            source.path: max(count_runs(parsed), count_runs(parsed, repeats=repeats))
+            for source, parsed in configs
         }
         _check_run_count(counts)
     plans, problems = list[Plan](), dict[tuple[str, str], OpenProblem]()
@@ -243,18 +243,20 @@ def _labels(source: YamlSource, entries: Iterable[Requested]) -> dict[Requested,
     counts = Counter([*labels.values(), *registered()])
     for index, (entry, label) in enumerate(labels.items()):
         if isinstance(entry, OwnData) and counts[label] > 1:
-            place = source.where(("problems", index))
+            location = source.where(("problems", index))
             raise ConfigError(
-                f"{place}: expected a unique name, got {label!r} again. Add the key `name`."
+                f"{location}: expected a unique name, got {label!r} again. Add the key `name`."
             )
     return labels
 
 
-def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config: Config) -> None:
+def _check_fit(
+    location: str, entry: Requested, data: Problem | ProblemInfo, config: Config
+) -> None:
     """Raise ConfigError unless a problem has the targets and examples that the methods of a config need.
 
-    ``place`` begins the message. Methods that only measure just need training examples. Problems of the registry have
-    examples in all splits.
+    ``location`` begins the message. Methods that only measure just need training examples. Problems of the registry
+    have examples in all splits.
     """
     label = entry.label if isinstance(entry, OwnData) else entry
     remedy = "Take another problem, or another method or classifier (`pppca methods`)."
@@ -266,11 +268,13 @@ def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config
         kind = "an approximation" if used.needs_numbers else "a classification"
         if is_needed and not kind.endswith(data.task):
             expected = f"expected {kind} problem, which {used.name} needs"
-            raise ConfigError(f"{place}: {expected}, got {label}, which is {data.task}. {remedy}")
+            raise ConfigError(
+                f"{location}: {expected}, got {label}, which is {data.task}. {remedy}"
+            )
     if data.task != "classification" and f"{config.by}_percent" in BALANCED_SCORES:
         expected = f"expected a classification problem, since the config has `by: {config.by}`"
         raise ConfigError(
-            f"{place}: {expected}, got {label}, which is {data.task}. Set `by: validation_error`."
+            f"{location}: {expected}, got {label}, which is {data.task}. Set `by: validation_error`."
         )
     if not isinstance(data, Problem):
         return
@@ -279,6 +283,6 @@ def _check_fit(place: str, entry: Requested, data: Problem | ProblemInfo, config
     if 0 in (sizes[:1] if only_measures else sizes):
         got = f"{' / '.join(map(str, sizes))} in {label}"
         raise ConfigError(
-            f"{place}: expected training, validation and test examples, got {got}."
+            f"{location}: expected training, validation and test examples, got {got}."
             " Split its examples again, or take it out."
         )

@@ -80,7 +80,7 @@ def compute(group: Group, loads: Loads, timeout: float | None = None) -> Compute
             raise  # Ctrl-C, which workers ignore
         cells = by_cell(group).values()
         if len(cells) > 1:
-            return [result for own in cells for result in compute(tuple(own), loads, timeout)]
+            return [result for specs in cells for result in compute(tuple(specs), loads, timeout)]
         return [failed_result(spec, traceback.format_exc()) for spec in group]
 
 

@@ -37,12 +37,12 @@ def _with_tuples(value: Any) -> Any:
 
 
 METHODS: Mapping[str, Method] = {
-    name: Method(**_fields(name, own)) for name, own in _TABLES["methods"].items()
+    name: Method(**_fields(name, table)) for name, table in _TABLES["methods"].items()
 }
 """Methods by name in ``method:``, methods of the slides first."""
 
 CLASSIFIERS: Mapping[str, Classifier] = {
-    name: Classifier(**_fields(name, own)) for name, own in _TABLES["classifiers"].items()
+    name: Classifier(**_fields(name, table)) for name, table in _TABLES["classifiers"].items()
 }
 """Classifiers by name in ``rule:``."""
 
