@@ -5,7 +5,7 @@ from report_runs import FACTS, cell_of, search_runs
 from stored_runs import results_by_config, run_of
 
 from pppca_bench.classifiers.network import Architecture
-from pppca_bench.methods.networks import Network
+from pppca_bench.methods.networks import NetworkSetting
 from pppca_bench.paper.architecture_search import (
     Trained,
     describe_search,
@@ -17,18 +17,20 @@ from pppca_bench.paper.architecture_search import (
 from pppca_bench.paper.networks import LINEAR, SIGMOID, published_searches, published_tests
 
 PUBLISHED = published_searches()
-L2, L4, L8 = (Network((size,), LINEAR) for size in (2, 4, 8))
-S8 = Network((8,), SIGMOID)
+L2, L4, L8 = (NetworkSetting((size,), LINEAR) for size in (2, 4, 8))
+S8 = NetworkSetting((8,), SIGMOID)
 
 
-def trained(network: Network, validation: float, test: float = 1.0, epochs: int = 10) -> Trained:
+def trained(
+    network: NetworkSetting, validation: float, test: float = 1.0, epochs: int = 10
+) -> Trained:
     return Trained(network, validation, test, epochs)
 
 
 def test_networks_are_written_as_the_report_writes_them():
     expected = ["4+0 l", "16+8 l", "0 l"]
-    assert [str(Network(hidden, LINEAR)) for hidden in ((4,), (16, 8), ())] == expected
-    assert str(Network((4, 2), SIGMOID)) == "4+2 s"
+    assert [str(NetworkSetting(hidden, LINEAR)) for hidden in ((4,), (16, 8), ())] == expected
+    assert str(NetworkSetting((4, 2), SIGMOID)) == "4+2 s"
 
 
 def test_the_published_tables_hold_42_problems_each():
@@ -73,8 +75,8 @@ def test_pivot_output_is_that_of_the_smaller_error_unless_the_linear_occurs_twic
 
 def test_of_as_many_connections_more_layers_count_as_larger():
     assert n_connections(9, (32,), 6) == n_connections(9, (16, 8), 6) == 572
-    found = pivot([Network((32,), LINEAR), Network((16, 8), LINEAR)], 9, 6)
-    assert found == Network((16, 8), LINEAR)
+    found = pivot([NetworkSetting((32,), LINEAR), NetworkSetting((16, 8), LINEAR)], 9, 6)
+    assert found == NetworkSetting((16, 8), LINEAR)
 
 
 def test_within_takes_the_bound_itself_and_keeps_the_order_of_equals():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, count_runs, derive_seed, expand
-from pppca_bench.methods.networks import Network
+from pppca_bench.methods.networks import NetworkSetting
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.paper import networks
 from pppca_bench.runs import RunSpec
@@ -249,7 +249,7 @@ def test_the_algorithms_of_a_cell_are_those_of_its_method_and_of_all_its_classif
 def test_another_pivot_architecture_gives_its_runs_new_keys(monkeypatch, changes, is_same):
     of = config(problems="cancer1", **changes)
     before = keys(of)
-    other = networks.PIVOT._replace(published=lambda _: Network((32,), "linear"))
+    other = networks.PIVOT._replace(published=lambda _: NetworkSetting((32,), "linear"))
     monkeypatch.setattr(networks, "PIVOT", other)
     assert (before == keys(of)) == is_same
     assert is_same or set(before).isdisjoint(keys(of))

@@ -11,7 +11,7 @@ import yaml
 from full_results import REFERENCES, layouts, selected_cell
 
 from pppca_bench.errors import DataError
-from pppca_bench.methods.networks import Network
+from pppca_bench.methods.networks import NetworkSetting
 from pppca_bench.paper.networks import pivot_of
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import read_reference
@@ -302,7 +302,7 @@ def test_the_pivot_architectures_are_the_reports_table_7():
             zip(entries[::2], entries[1::2], strict=True), start=1
         ):
             hidden = tuple(int(nodes) for nodes in layers.split("+") if nodes != "0")
-            printed[f"{family}{permutation}"] = Network(
+            printed[f"{family}{permutation}"] = NetworkSetting(
                 hidden, {"l": "linear", "s": "softsign"}[output]
             )
     assert len(printed) == 42

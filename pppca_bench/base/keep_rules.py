@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from pppca_bench.compiled.arrays import Flags, Floats, Indices
+
 KeepRule = Literal[
     "tau",
     "variance",
@@ -106,7 +106,7 @@ def count_by_cross_validation(X: Floats) -> int:
     return int(np.argmax(scores)) + 1
 
 
-def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
+def _log_likelihoods(X: Floats, held_out: Indices) -> Floats:
     """Return the mean log-likelihood of held-out samples by probabilistic PCA with 1, …, m − 1 components.
 
     The log-likelihood is −inf if the noise has no variance.
@@ -128,6 +128,6 @@ def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
     return scores if m > 1 else np.zeros(1)
 
 
-def _count_leading(exceeds: NDArray[np.bool_]) -> int:
+def _count_leading(exceeds: Flags) -> int:
     """Count the components before the first False, at least 1."""
     return max(1, int(np.argmin(np.append(exceeds, False))))

@@ -34,7 +34,7 @@ from pppca_bench.runs import (
 )
 from pppca_bench.store.database import Store
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 Notify = Callable[[str], None]
 COMPILING = "compiling kernels"
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
@@ -79,7 +79,7 @@ def run(
     fresh: bool = False,
     retries: int = 0,
     fail_fast: bool = False,
-    progress: Progress = ignore,
+    progress: ProgressCallback = ignore,
     stage: Notify = ignore,
     warn: Notify = ignore,
 ) -> Outcome:

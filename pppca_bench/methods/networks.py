@@ -12,7 +12,7 @@ NETWORK_KEYS = ("hidden", "output_activation", "input_scaling")
 """Keys of classifiers that take the name of a rule."""
 
 
-class Network(NamedTuple):
+class NetworkSetting(NamedTuple):
     """Nodes of each hidden layer, activation of the outputs, scaling of the inputs."""
 
     hidden: tuple[int, ...]
@@ -31,11 +31,11 @@ class NetworkRule(NamedTuple):
     ``version`` is part of the keys of runs with networks of ``by_size``: it is raised with every change.
     """
 
-    published: Callable[[str], Network | None]
-    by_size: Callable[[int], Network]
+    published: Callable[[str], NetworkSetting | None]
+    by_size: Callable[[int], NetworkSetting]
     version: int
 
-    def network(self, problem: str, n_outputs: int) -> Network:
+    def network(self, problem: str, n_outputs: int) -> NetworkSetting:
         """Return the network of a problem."""
         return self.published(problem) or self.by_size(n_outputs)
 

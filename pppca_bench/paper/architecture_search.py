@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from pppca_bench.methods.networks import Network
+from pppca_bench.methods.networks import NetworkSetting
 from pppca_bench.paper.networks import LINEAR, PublishedSearch, published_searches
 from pppca_bench.paper.texts import fill
 from pppca_bench.reporting.document import Agreement, Document
@@ -28,7 +28,7 @@ class Trained(NamedTuple):
     for 45 epochs at least, and its tables go down to 15.
     """
 
-    network: Network
+    network: NetworkSetting
     validation_error: float
     test_error: float
     epochs: int
@@ -76,7 +76,7 @@ def _range_text(values: Sequence[float], form: str) -> str | None:
     return "-".join(ends) or None
 
 
-def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Network:
+def pivot(candidates: Sequence[NetworkSetting], n_inputs: int, n_outputs: int) -> NetworkSetting:
     """Return the pivot architecture by the report's rule, given the runs within 5 % of the least validation error.
 
     The topology has the most connections. If it occurs with both output activations, linear outputs are taken
@@ -88,7 +88,7 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
         key=lambda net: (n_connections(n_inputs, net.hidden, n_outputs), len(net.hidden)),
     )
     same = [network for network in candidates if network.hidden == largest.hidden]
-    linear = Network(largest.hidden, LINEAR)
+    linear = NetworkSetting(largest.hidden, LINEAR)
     return linear if same.count(linear) >= 2 else same[0]
 
 
@@ -125,7 +125,7 @@ def _trained(searched: Sequence[CellRuns]) -> list[Trained]:
         hidden = settings.get("classifier.hidden")
         if isinstance(hidden, tuple):
             output = str(settings.get("classifier.output_activation"))
-            network = Network(tuple(map(int, hidden)), output)
+            network = NetworkSetting(tuple(map(int, hidden)), output)
             for record in runs.records:
                 if record.keys() >= {*_NEEDED}:
                     validation, test, epochs = (record[name] for name in _NEEDED)

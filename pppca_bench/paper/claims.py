@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_experiment, read_lines
 from pppca_bench.paper.experiment import experiments
-from pppca_bench.paper.losses import Line, Verdict, losses, tested_lines
+from pppca_bench.paper.losses import ClaimVerdict, Line, losses, tested_lines
 from pppca_bench.paper.texts import read, rendered
 from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.quantities import DECIMALS
@@ -52,7 +52,7 @@ class _Document(Section):
 class Answer(NamedTuple):
     """Verdicts on the parts of a claim in a reading, and the numbers of its texts."""
 
-    verdicts: Sequence[Verdict] = ()
+    verdicts: Sequence[ClaimVerdict] = ()
     numbers: Mapping[str, Any] = {}
 
 
@@ -113,7 +113,7 @@ def judge_claims(evidence: Evidence) -> Judged:
     judged = dict[str, tuple[Finding, str]]()
     for claim in _document().claims:
         answers = {reading: JUDGES[claim.id](evidence, reading) for reading in READINGS}
-        verdicts: dict[str, Verdict] = {
+        verdicts: dict[str, ClaimVerdict] = {
             reading: overall_verdict(outcome.verdicts) for reading, outcome in answers.items()
         }
         (written, fitted), (verdict, with_fitted) = answers.values(), verdicts.values()
@@ -145,7 +145,7 @@ def judge_claims(evidence: Evidence) -> Judged:
     return judged
 
 
-_WORDS: Mapping[Verdict, str] = {
+_WORDS: Mapping[ClaimVerdict, str] = {
     "holds": "Yes",
     "holds in part": "In part",
     "does not hold": "No",
@@ -154,7 +154,7 @@ _WORDS: Mapping[Verdict, str] = {
 }
 
 
-def overall_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+def overall_verdict(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
     """Return the verdict on a claim, given the verdicts on its parts; without parts it was not run.
 
     If all parts have the same verdict, this is the claim's verdict. Otherwise the claim does not hold if more than half
@@ -168,7 +168,7 @@ def overall_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     return "holds in part" if 2 * n_holding >= len(verdicts) else "undecided"
 
 
-def _share_verdict(n_agreeing: int, n: int) -> Verdict:
+def _share_verdict(n_agreeing: int, n: int) -> ClaimVerdict:
     """Return the verdict on a claim about every problem or data set, of which some agree."""
     return "holds" if n_agreeing == n else "holds in part" if n_agreeing else "does not hold"
 
@@ -189,7 +189,7 @@ def _cutting(evidence: Evidence, reading: Reading) -> Answer:
         return listed(list(dict.fromkeys(names)))
 
     cuts = [(line, significant(below, [line]), significant(above, [line])) for line in lines]
-    verdicts: list[Verdict] = ["holds" if names else "undecided" for _, names, _ in cuts]
+    verdicts: list[ClaimVerdict] = ["holds" if names else "undecided" for _, names, _ in cuts]
     return Answer(verdicts, {"cuts": cuts, "cases": significant(below, lines)})
 
 
@@ -199,7 +199,10 @@ def _compared(claim: str, evidence: Evidence, reading: Reading) -> Answer:
     return Answer([line.verdict for line in lines], {"lines": lines})
 
 
-_OPPOSITE: Mapping[Verdict, Verdict] = {"holds": "does not hold", "does not hold": "holds"}
+_OPPOSITE: Mapping[ClaimVerdict, ClaimVerdict] = {
+    "holds": "does not hold",
+    "does not hold": "holds",
+}
 
 
 def _exact_pca(evidence: Evidence, reading: Reading) -> Answer:
@@ -237,7 +240,7 @@ def _resource(evidence: Evidence, reading: Reading) -> Answer:
     if not errors:
         return Answer()
     largest = f"{max(*errors, 10.0**-DECIMALS):.1g}"
-    verdict: Verdict = "holds" if max(errors) < _ROUNDING else "does not hold"
+    verdict: ClaimVerdict = "holds" if max(errors) < _ROUNDING else "does not hold"
     return Answer([verdict], {"n": len(errors), "largest": largest})
 
 
@@ -254,7 +257,7 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     fitted = evidence.title("dynamical", "fitted")
     if reading != "fitted":
         by_method.pop(fitted, None)
-    regained, verdicts = list[tuple[object, ...]](), list[Verdict]()
+    regained, verdicts = list[tuple[object, ...]](), list[ClaimVerdict]()
     for method, shares in by_method.items():
         n_half, n = sum(share >= 50.0 for share in shares), len(shares)
         regained.append((method, summarise(shares), n_half, n))
@@ -301,7 +304,7 @@ def _speed(evidence: Evidence, reading: Reading) -> Answer:
         return Answer()
     n_faster = sum(part[name] > all_data[name] > 1.0 for name in shared)
     times = _measured_times(evidence) if reading == "fitted" else {}
-    faster: list[Verdict] = [
+    faster: list[ClaimVerdict] = [
         "holds" if part > full > 1.0 else "does not hold" for full, part, *_ in times.values()
     ]
     numbers = {

@@ -14,8 +14,8 @@ from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.pairs import ALPHA, MARGIN
 from pppca_bench.reporting.statistics import PairedTest, holm, student_t
 
-Floats = NDArray[np.floating[Any]]
-Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
+FloatArray = NDArray[np.floating[Any]]
+ClaimVerdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 Within = Literal["equivalent", "worse", "better", "unclear"]
 
 MIN_DATA_SETS = 6
@@ -41,19 +41,19 @@ MARGINS: Mapping[str, Margin] = {
 }
 
 
-def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Floats:
+def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> FloatArray:
     """Return ours − theirs over the data sets that both have, in points."""
     return np.array([ours[name] - theirs[name] for name in ours if name in theirs])
 
 
-def multiples(losses: ArrayLike, others: ArrayLike = 0.0, margin: Margin = ONE_POINT) -> Floats:
+def multiples(losses: ArrayLike, others: ArrayLike = 0.0, margin: Margin = ONE_POINT) -> FloatArray:
     """Return losses as multiples of the margin, given the errors of the other method.
 
     A loss is infinite if the margin, a share of no error, is 0.
     """
     points = np.asarray(losses, dtype=float)
     margins = margin.points + margin.share * np.asarray(others, dtype=float)
-    unbounded: Floats = np.where(points > 0.0, np.inf, 0.0)
+    unbounded: FloatArray = np.where(points > 0.0, np.inf, 0.0)
     np.divide(points, margins, out=unbounded, where=margins > 0.0)
     return unbounded.round(DECIMALS)
 
@@ -76,7 +76,7 @@ def verdict_within(test: PairedTest) -> Within:
     return "worse" if test.low > 0.0 else "better" if test.high < 0.0 else "unclear"
 
 
-def sign_test(multiples: Floats) -> tuple[float, bool]:
+def sign_test(multiples: FloatArray) -> tuple[float, bool]:
     """Return the two-sided p of the sign test, and whether most losses are at most the margin.
 
     Null hypothesis: half of all data sets lose at most the margin.
@@ -87,7 +87,7 @@ def sign_test(multiples: Floats) -> tuple[float, bool]:
     return float(binomtest(n_small, n).pvalue) if n >= MIN_DATA_SETS else math.nan, 2 * n_small > n
 
 
-def signed_rank_test(multiples: Floats) -> tuple[float, bool]:
+def signed_rank_test(multiples: FloatArray) -> tuple[float, bool]:
     """Return the two-sided p of Wilcoxon's signed-rank test, and whether the typical loss is below the margin.
 
     Null hypothesis: the losses are symmetric around the margin. It is exact without ties.
@@ -102,13 +102,13 @@ def signed_rank_test(multiples: Floats) -> tuple[float, bool]:
 
 
 Test = Literal["sign test", "signed-rank test"]
-TESTS: Mapping[Test, Callable[[Floats], tuple[float, bool]]] = {
+TESTS: Mapping[Test, Callable[[FloatArray], tuple[float, bool]]] = {
     "sign test": sign_test,
     "signed-rank test": signed_rank_test,
 }
 
 
-def judge_losses(samples: Sequence[Floats], test: Test) -> list[tuple[float, Verdict]]:
+def judge_losses(samples: Sequence[FloatArray], test: Test) -> list[tuple[float, ClaimVerdict]]:
     """Return p with Holm's correction over samples of `multiples`, and the verdict on "at most the margin is lost"."""
     tested = [TESTS[test](sample) for sample in samples]
     return [
@@ -135,7 +135,7 @@ def typical_loss(losses: ArrayLike) -> tuple[float, float, float]:
     return float(walsh[index]), float(np.median(walsh)), float(walsh[-1 - index])
 
 
-def equivalence(multiples: Floats) -> tuple[float, float, float]:
+def equivalence(multiples: FloatArray) -> tuple[float, float, float]:
     """Return the posterior probabilities of a typical loss below −margin, within ±margin, and above the margin.
 
     Bayesian signed-rank test (Benavoli et al. 2014, section 3, and 2017): the losses and a loss of 0, the prior, have
@@ -165,7 +165,7 @@ class Line(NamedTuple):
     typical: float
     high: float
     p: float  # with Holm's correction
-    verdict: Verdict
+    verdict: ClaimVerdict
     claim: str = ""
     within: Mapping[str, float] = {}
 
@@ -193,7 +193,7 @@ class Line(NamedTuple):
         return f"{self.name}: typical loss {self.size} on {self.n} data sets; p (Holm) {self.p:.2g}: {self.verdict}."
 
 
-def tested_lines(samples: Mapping[tuple[str, str], Floats]) -> list[Line]:
+def tested_lines(samples: Mapping[tuple[str, str], FloatArray]) -> list[Line]:
     """Test two losses or more of pairs of methods with the signed-rank test and Holm's correction."""
     known = {pair: sample for pair, sample in samples.items() if len(sample) > 1}
     judged = judge_losses([multiples(sample) for sample in known.values()], "signed-rank test")

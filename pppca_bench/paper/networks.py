@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple, cast
 
-from pppca_bench.methods.networks import Network, NetworkRule
+from pppca_bench.methods.networks import NetworkRule, NetworkSetting
 
 LINEAR, SIGMOID = "linear", "softsign"
 """Output activations; the report's sigmoid is x / (1 + |x|)."""
@@ -19,9 +19,9 @@ Better = Literal["pivot", "no_shortcut", "none"]
 class PublishedSearch(NamedTuple):
     """Entries of a problem in tables 5, 6 and 7 and in appendix D; texts are as printed."""
 
-    pivot: Network
+    pivot: NetworkSetting
     n_connections: int  # of the pivot architecture, biases included
-    best: Network  # of the run with the least validation error, as the errors are
+    best: NetworkSetting  # of the run with the least validation error, as the errors are
     validation_error: str  # squared error percentage
     validation_class_error: str  # in percent; "" for approximation
     test_error: str
@@ -30,7 +30,7 @@ class PublishedSearch(NamedTuple):
     n_within_10: int
     epochs: str  # range, of the runs within 10 %
     test_range: str  # of the runs within 10 % but the best
-    candidates: tuple[Network, ...]  # the runs within 5 %, by increasing validation error
+    candidates: tuple[NetworkSetting, ...]  # the runs within 5 %, by increasing validation error
 
     @property
     def is_classification(self) -> bool:
@@ -60,13 +60,13 @@ def published_searches() -> Mapping[str, PublishedSearch]:
     return searches
 
 
-def pivot_of(problem: str) -> Network | None:
+def pivot_of(problem: str) -> NetworkSetting | None:
     """Return a problem's pivot architecture (table 7), or None if the report has none."""
     search = published_searches().get(problem)
     return search.pivot if search else None
 
 
-def rule_network(n_outputs: int) -> Network:
+def rule_network(n_outputs: int) -> NetworkSetting:
     """Return the network of a problem that has no pivot architecture in the report.
 
     Outputs are classes, or targets of an approximation, at least 1. Choice: two hidden layers of 16 and 8 nodes and
@@ -78,7 +78,7 @@ def rule_network(n_outputs: int) -> Network:
     scikit-learn's wine, breast cancer and digits.
     """
     second = min(max(8, n_outputs), 64)
-    return Network((2 * second, second), LINEAR, "rms")
+    return NetworkSetting((2 * second, second), LINEAR, "rms")
 
 
 PIVOT = NetworkRule(pivot_of, rule_network, version=1)
@@ -93,10 +93,10 @@ def published_tests() -> Mapping[str, PublishedTest]:
     }
 
 
-def _network(hidden: str, output: str) -> Network:
+def _network(hidden: str, output: str) -> NetworkSetting:
     """Return a network, given nodes such as ``"16+8"``, and its outputs: linear, sigmoid, or their first letter."""
     layers = tuple(size for size in map(int, hidden.split("+")) if size)
-    return Network(layers, LINEAR if output[0] == "l" else SIGMOID)
+    return NetworkSetting(layers, LINEAR if output[0] == "l" else SIGMOID)
 
 
 def _rows(name: str) -> list[list[str]]:

@@ -16,7 +16,7 @@ from pppca_bench.errors import UnknownProblemError, nearest
 Task = Literal["classification", "approximation"]
 FloatArray = NDArray[np.float64]
 Targets = NDArray[np.float64] | NDArray[np.int64]
-Entry = TypeVar("Entry")
+RegistryEntry = TypeVar("RegistryEntry")
 
 PROBEN1_URL = "https://github.com/jeffheaton/proben1/tree/1c63a400c5811fdd924510e08ccdba631d118c96"
 
@@ -126,7 +126,9 @@ class ProblemInfo:
         return f"{self.name}.dt"
 
 
-def read_registry(file: str, kind: Callable[..., Entry]) -> MappingProxyType[str, Entry]:
+def read_registry(
+    file: str, kind: Callable[..., RegistryEntry]
+) -> MappingProxyType[str, RegistryEntry]:
     """Return the entries of a CSV file of this folder by name; values are texts, but whole numbers under ``n_…``."""
     text = resources.files(__package__).joinpath(file).read_text(encoding="ascii")
     entries = {
