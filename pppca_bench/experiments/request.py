@@ -92,28 +92,13 @@ def read_request(
     force: bool = False,
     given: Mapping[str, OwnData] | None = None,
 ) -> Request:
-    """Read configs and open their problems.
+    """Read configs, YAML files or parsed documents, and open their problems.
 
-    Parameters
-    ----------
-    documents : sequence of Path or YamlSource
-        YAML files, or parsed documents; each file is read once.
-    data_dir : Path, optional
-        First folder to look for Proben1 files.
-    repeats : int, optional
-        Number of repeats in place of the configs' repeats.
-    seed : int, optional
-        Seed in place of the configs' seeds.
-    only : sequence of str, optional
-        Filters of runs, see `parse_filter`; a config without matching runs has no plan.
-    changes : sequence of str, optional
-        Changes of config values, see `parse_changes`.
-    only_plan : bool, default False
-        Open only user-defined data, since the registry has the digests of known problems.
-    force : bool, default False
-        Allow more than `MAX_RUNS` runs.
-    given : mapping of str to OwnData, optional
-        Saved tables of the caller, by name in configs.
+    ``repeats`` and ``seed`` replace the configs' own; ``only`` are filters of runs, see `parse_filter`, and ``changes``
+    those of config values, see `parse_changes`; a config without matching runs has no plan. ``only_plan`` opens only
+    user-defined data, since the registry has the digests of known problems. ``force`` allows more than `MAX_RUNS` runs.
+    ``given`` are saved tables of the caller, by name in configs; ``data_dir`` is the first folder to look for Proben1
+    files.
 
     Raises
     ------

@@ -114,18 +114,9 @@ def _text(value: Scalar) -> str | None:
 
 
 def find_run(store: Store, text: str) -> str:
-    """Return the key of a run.
+    """Return the key of a run, given the key, its beginning, or ``config/problem/method/repeat``.
 
-    Parameters
-    ----------
-    store : Store
-    text : str
-        A key, its beginning, or ``config/problem/method/repeat``.
-
-    Raises
-    ------
-    UnknownNameError
-        No run has that name, or several have it: the message lists some of them.
+    Raises UnknownNameError if no run or several runs have that name: the message lists some of them.
     """
     rows = store.rows(
         "SELECT key FROM runs WHERE substr(key, 1, ?) = ? ORDER BY key", len(text), text

@@ -74,19 +74,8 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
     """Merge results databases into one: all of them, or none if two contradict each other.
 
     Plans, configs, problems, learning curves and provenances are merged too, runs in the order of their plans. A done
-    run stays as it is; a failed run is replaced by a done run.
-
-    Parameters
-    ----------
-    store : Store
-        The target; it may already contain some of the results.
-    sources : sequence of Path
-        The other files, which are only read, and may be in use by runs.
-
-    Returns
-    -------
-    list of (int, int)
-        For each source, the numbers of its runs that were added, done or failed, and of its done runs stored before.
+    run stays as it is; a failed run is replaced by a done run. ``sources`` are only read, and may be in use by runs.
+    Returns, for each of them, the number of its runs that were added, and of its done runs that were stored before.
 
     Raises
     ------
