@@ -41,16 +41,9 @@ class DaskCluster(Workers):
     If a worker dies, the scheduler gives its call to another worker; a call that kills several workers is lost. Workers
     may join and leave at any time.
 
-    Parameters
-    ----------
-    n_workers : int
-        Worker processes to start on this machine, if no scheduler is given.
-    scheduler : str, optional
-        Address of a running scheduler, such as ``"tcp://node1:8786"``, whose workers are used.
-    announce : callable(address), optional
-        Called with the address of the dashboard.
-    timeout : float, optional
-        Time limit of a run in seconds, at which its worker ends; Dask starts another.
+    ``scheduler`` is the address of a running scheduler, such as ``"tcp://node1:8786"``, whose workers are used; without
+    it, ``n_workers`` processes are started on this machine. ``announce`` is called with the address of the dashboard.
+    A worker ends at the time limit ``timeout`` of a run, in seconds, and Dask starts another.
 
     Raises
     ------

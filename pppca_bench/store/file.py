@@ -53,19 +53,10 @@ CREATE TABLE reservations (key TEXT PRIMARY KEY REFERENCES runs (key), process T
 
 
 class Database:
-    """The SQLite file of a results database.
+    """The SQLite file of a results database; it and its folder are created if they do not exist.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it and its folder are created if they do not exist.
-    read_only : bool, default False
-        Create and change nothing; all queries see the database as it was at the first query.
-
-    Raises
-    ------
-    StoreError
-        The file cannot be opened, is no results database, or has another version.
+    With ``read_only``, nothing is created or changed, and all queries see the database as it was at the first query.
+    Raises StoreError if the file cannot be opened, is no results database, or has another version.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
