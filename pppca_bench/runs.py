@@ -142,15 +142,6 @@ def distinguish(
     frequent values none is.
     """
     chosen: list[dict[str, Any]] = [{} for _ in settings]
-    known = {name: {(name in item, item.get(name)) for item in settings} for name in names}
-    varied = [name for name in names if len(known[name]) > 1]
-    for current, distinct in zip(settings, chosen, strict=True):
-        rivals = [other for other in settings if other is not current]
-        for name in (name for name in varied if name in current):
-            alike = [other for other in rivals if name in other and other[name] == current[name]]
-            if len(alike) < len(rivals):
-                distinct[name] = current[name]
-            rivals = alike
     for name in () if names else dict.fromkeys(name for item in settings for name in item):
         values = [item.get(name, ABSENT) for item in settings]
         counts = Counter(values)
@@ -160,6 +151,19 @@ def distinguish(
         for distinct, value in zip(chosen, values, strict=True):
             if usual != [value]:
                 distinct[name] = value
+    everyone, passed_over = list(range(len(settings))), object()  # `ABSENT` may be given as a value
+    # items, and all items with the same values of the names so far: one pass over all items a name
+    groups = [(everyone, everyone)]
+    for name in names:
+        values, split = [item.get(name, passed_over) for item in settings], []
+        for items, rivals in (group for group in groups if len(group[1]) > 1):
+            alike = grouped(rivals, values.__getitem__)
+            for value, members in grouped(items, values.__getitem__).items():
+                if value is not passed_over and len(alike[value]) < len(rivals):
+                    for item in members:
+                        chosen[item][name] = value
+                split.append((members, rivals if value is passed_over else alike[value]))
+        groups = split
     return chosen
 
 

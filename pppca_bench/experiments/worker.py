@@ -71,7 +71,8 @@ def compute(group: Group, loads: Loads, timeout: float | None = None) -> Compute
                 with suppress(OSError, ImportError):
                     stack.enter_context(machine_lock())
             check_versions(group[0].cell)
-            return _computed(group, [loads[same_problem(spec)]() for spec in group], timeout)
+            opened = {of: loads[of]() for of in set(map(same_problem, group))}
+            return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
     except BaseException as error:  # the boundary: one broken run must not end the others
         if (
             isinstance(error, KeyboardInterrupt)

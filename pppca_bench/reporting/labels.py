@@ -127,7 +127,7 @@ def _complete(
 ) -> None:
     """Add facts, a text for each item, to the labels that are equal among the items of a scope, if the facts differ."""
     for group in grouped(labels, lambda item: (scope(item), labels[item])).values():
-        texts = facts(group)
+        texts = facts(group) if len(group) > 1 else ()
         for item, text in zip(group, texts, strict=True) if len(set(texts)) > 1 else ():
             labels[item] += f", {text}" if text else ""
 

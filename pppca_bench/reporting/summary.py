@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -187,13 +188,21 @@ class CombinedRuns(CellRuns):
 
 
 def split_by_cell(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> dict[Cell, CellRuns]:
-    """Return the runs of each cell, in the order of the frame."""
+    """Return the runs of each cell, in the order of the frame; the frame's columns are removed, to save memory."""
+    import pandas as pd
+
     first: dict[Cell, int] = {}  # rows that differ in 1 and 1.0 are equal cells
     same = {number: first.setdefault(cell, number) for number, (cell, _) in cells.items()}
+    codes, _ = pd.factorize(frame["cell"].map(same))
+    order = np.argsort(codes, kind="stable")
+    columns = {name: np.asarray(frame.pop(name))[order] for name in list(map(str, frame))}
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1)).tolist()
     split = {}
-    for _, runs in frame.groupby(frame["cell"].map(same), sort=False):
-        cell, changed = cells[runs["cell"].iloc[-1]]
-        split[cell] = CellRuns(cell, changed, {str(name): runs[name].to_numpy() for name in runs})
+    for start, stop in pairwise([*starts, len(order)]):
+        cell, changed = cells[columns["cell"][stop - 1]]
+        split[cell] = CellRuns(
+            cell, changed, {name: column[start:stop] for name, column in columns.items()}
+        )
     return split
 
 
