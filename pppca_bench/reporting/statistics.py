@@ -218,9 +218,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Return p values with the correction of Benjamini and Hochberg; nan stays nan and does not count."""
-    from scipy.stats import false_discovery_control
-
     p = pd.Series(p_values, dtype=float)
-    known = p.dropna()
-    adjusted = pd.Series(false_discovery_control(known), known.index)
+    known = p.dropna().sort_values(ascending=False)
+    adjusted = (known * len(known) / np.arange(len(known), 0, -1)).cummin()
     return adjusted.reindex(p.index).tolist()
