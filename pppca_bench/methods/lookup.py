@@ -91,17 +91,14 @@ def _third_party_entry(name: str, group: str) -> Any:
     """Return the registry entry for an entry point or a dotted path."""
     third_party.record_sources()
     point = _entry_points(group).get(name)
-    if point is None:
-        if not is_path(name):
-            known = [*method_names(), *classifier_names()]
-            hint = (
-                nearest(name, [other for other in known if other != name])
-                or "; if a package gave it, install it"
-            )
-            raise UnknownNameError(
-                f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}."
-            )
+    if point is None and is_path(name):
         return _entry_at(name, group)
+    if point is None:
+        known = [other for other in (*method_names(), *classifier_names()) if other != name]
+        hint = nearest(name, known) or "; if a package gave it, install it"
+        raise UnknownNameError(
+            f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}."
+        )
     kind = Method if group == METHOD_GROUP else Classifier
     try:
         target = import_object(point.value)
