@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from pppca_bench.base.parameters import Count, Share
 from pppca_bench.base.samples import validated_samples
-from pppca_bench.classifiers import RpropMLPClassifier, RpropMLPRegressor, fit_together
-from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin, TargetsMixin
+from pppca_bench.classifiers import RpropMLPClassifier, RpropMLPRegressor
+from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin, TargetsMixin, fit_members
 from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot
 from pppca_bench.compiled.arrays import Floats, Indices
 
@@ -51,21 +51,10 @@ class _Ensemble(SplitEstimator):
     def _fit_members(
         self, split: Split, samples: Sequence[Indices] | Indices, rng: np.random.Generator
     ) -> list[Any]:
-        """Train a member on each sequence of sample indices; networks are trained side by side."""
-        members = self._make_members(len(samples), rng)
-        if isinstance(members[0], MLP):
-            data = [(split.X[rows], split.y[rows], split.X_val, split.y_val) for rows in samples]
-            return fit_together(members, data, classes=getattr(self, "classes_", None))
-        for member, rows in zip(members, samples, strict=True):
-            self._fit_alone(member, replace(split, X=split.X[rows], y=split.y[rows]))
-        return members
-
-    def _fit_alone(self, member: Any, split: Split, **given: Any) -> None:
-        """Train a member that is no network, with those optional arguments that its `fit` names."""
-        given |= {"X_val": split.X_val, "y_val": split.y_val}
-        given["classes"] = getattr(self, "classes_", None)
-        named = {name: value for name, value in given.items() if has_fit_parameter(member, name)}
-        member.fit(split.X, split.y, **named)
+        """Train a member on each sequence of sample indices."""
+        parts = [split._replace(X=split.X[rows], y=split.y[rows]) for rows in samples]
+        members = self._make_members(len(parts), rng)
+        return fit_members(members, parts, getattr(self, "classes_", None))
 
     def _fit_drawn(
         self, split: Split, weights: Floats, rng: np.random.Generator, share: float = 1.0
@@ -348,9 +337,8 @@ class AdaBoostClassifier(_AdaBoost, _EnsembleClassifier):
     def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
         """Train a member with sample weights, or on a sample drawn by these weights."""
         if self.estimator is not None and has_fit_parameter(self.estimator, "sample_weight"):
-            (member,) = self._make_members(1, rng)
-            self._fit_alone(member, split, sample_weight=weights)
-            return member
+            members = self._make_members(1, rng)
+            return fit_members(members, [split], self.classes_, sample_weight=weights)[0]
         return self._fit_drawn(split, weights, rng)
 
     def _combine(self, outputs: list[Floats]) -> Floats:
@@ -419,7 +407,7 @@ class AdaBoostRegressor(TargetsMixin, _AdaBoost):
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         if split.y.ndim == 2 and split.y.shape[1] == 1:
             # A vector to scikit-learn's regressors.
-            split = replace(split, y=split.y[:, 0], y_val=split.y_val[:, 0])
+            split = split._replace(y=split.y[:, 0], y_val=split.y_val[:, 0])
         self._boost(split, 2, rng)
 
     def _losses(self, member: Any, split: Split) -> Floats:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -283,7 +283,7 @@ class BackpropMLPClassifier(MLPClassifier):
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
         if self.keep == "best" or self.generalisation_loss < math.inf:
             return super()._hold_out(split, rng)
-        return replace(split, X_val=split.X, y_val=split.y)
+        return split._replace(X_val=split.X, y_val=split.y)
 
     def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
         if not self.standardise:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from pppca_bench.base.parameters import check_parameters
 from pppca_bench.base.samples import is_plain, validated_samples
@@ -326,6 +326,22 @@ def fit_together(
         for index, net in zip(group, nets, strict=True):
             networks[index]._set_fitted(net, tasks[index])
     return list(networks)
+
+
+def fit_members(
+    members: list[Any], splits: Sequence[Split], classes: Labels | None = None, **given: Any
+) -> list[Any]:
+    """Fit estimators of the same class, each to its split: networks side by side, others with what their `fit` names.
+
+    Of ``classes``, the validation data and the arguments ``given``, the fit of other estimators gets those it names.
+    """
+    if isinstance(members[0], MLP):
+        return fit_together(members, splits, classes=classes)
+    for member, (X, y, X_val, y_val) in zip(members, splits, strict=True):
+        given |= {"X_val": X_val, "y_val": y_val, "classes": classes}
+        named = {name: value for name, value in given.items() if has_fit_parameter(member, name)}
+        member.fit(X, y, **named)
+    return members
 
 
 def _check_alike(networks: Sequence[Any]) -> None:

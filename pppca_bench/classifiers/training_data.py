@@ -1,8 +1,7 @@
 """Training and validation data: validation of arguments, held-out share, targets, choice by validation error."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +27,7 @@ Choice: a third, since Proben1 has 50 % training and 25 % validation data.
 """
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """Training and validation data; without validation data X_val and y_val have no rows."""
 
     X: Floats

@@ -89,7 +89,7 @@ class FilterSelector(PathSelector):
         )
         sizes = range(1, len(self._order) + 1) if self.n_features is None else [self.n_features]
         errors = validation_errors(
-            classifier, [subset(split, self._order[:size]) for size in sizes], split
+            classifier, [subset(split, self._order[:size]) for size in sizes]
         )
         return [
             Step(tuple(self._order[:n].tolist()), float(error))

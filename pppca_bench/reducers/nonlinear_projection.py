@@ -257,10 +257,13 @@ class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
         fits = [pca.set_output(transform="default").fit(split.X) for pca in pcas]
         counts = np.array([self._count(fit.eigenvalues_) for fit in fits])
         candidates = [
-            (fit.transform(split.X)[:, :n].copy(), fit.transform(split.X_val)[:, :n].copy())
+            split._replace(
+                X=fit.transform(split.X)[:, :n].copy(),
+                X_val=fit.transform(split.X_val)[:, :n].copy(),
+            )
             for fit, n in zip(fits, counts, strict=True)
         ]
-        errors = validation_errors(candidate_classifier(self.estimator, rng), candidates, split)
+        errors = validation_errors(candidate_classifier(self.estimator, rng), candidates)
         best = int(np.lexsort((counts, errors))[0])
         self.kernel_pca_ = fits[best]
         self.width_ = float(widths[best])
@@ -305,8 +308,7 @@ class HiddenLayer(Projection, SplitEstimator):
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         seed = int(rng.integers(2**31))
         network = RpropMLPClassifier(self.n_components, input_scaling="rms", random_state=seed)
-        data = split.X, split.y, split.X_val, split.y_val
-        self.network_ = network.fit(*data, classes=self.classes_)
+        self.network_ = network.fit(*split, classes=self.classes_)
         self.n_components_ = int(self.n_components)
 
     def _projected(self, X: Floats) -> Floats:

@@ -2,23 +2,21 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.base.parameters import Count, check_limit
 from pppca_bench.base.samples import unit_of, validated_projections
-from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_together
+from pppca_bench.classifiers import RpropMLPClassifier
+from pppca_bench.classifiers.mlp import fit_members
 from pppca_bench.classifiers.training_data import SizeRule, Split, SplitEstimator, choose_candidate
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-
-Candidate = tuple[Floats, Floats]
-"""Training and validation inputs after the reduction by a candidate."""
 
 
 class Step(NamedTuple):
@@ -55,7 +53,7 @@ class PathSelector(SelectorMixin, SplitEstimator):
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         check_limit(self, "n_features", self.n_features_in_)
         self.mean_, unit = split.X.mean(axis=0), unit_of(split.X)
-        split = replace(split, X=split.X / unit, X_val=split.X_val / unit)
+        split = split._replace(X=split.X / unit, X_val=split.X_val / unit)
         path = self._search(split, candidate_classifier(self.estimator, rng), rng)
         includes = np.array(
             [np.isin(np.arange(self.n_features_in_), step.features) for step in path]
@@ -104,39 +102,22 @@ def candidate_classifier(estimator: Any, rng: np.random.Generator) -> Any:
     return classifier
 
 
-def fit_candidates(
-    classifiers: Sequence[Any], candidates: Sequence[Candidate], split: Split
-) -> list[Any]:
-    """Fit a clone of each classifier to its candidate; networks of this package train side by side.
-
-    The classifiers are equal except for random_state; ``split`` contains the labels of the candidates.
-    """
-    clones = [clone(classifier) for classifier in classifiers]
-    if isinstance(clones[0], MLPClassifier):
-        sets = [(X, split.y, X_val, split.y_val) for X, X_val in candidates]
-        return fit_together(clones, sets, classes=np.union1d(split.y, split.y_val))
-    validates = has_fit_parameter(clones[0], "X_val")
-    for classifier, (X, X_val) in zip(clones, candidates, strict=True):
-        classifier.fit(X, split.y, *((X_val, split.y_val) if validates else ()))
-    return clones
-
-
-def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: Split) -> Floats:
-    """Return the validation error of each candidate in percent, float64 (n_candidates,)."""
-    fitted = fit_candidates([classifier] * len(candidates), candidates, split)
-    pairs = zip(fitted, candidates, strict=True)
+def validation_errors(classifier: Any, candidates: Sequence[Split]) -> Floats:
+    """Return the validation error of a clone trained on each candidate, in percent, float64 (n_candidates,)."""
+    fitted = fit_members([clone(classifier) for _ in candidates], candidates)
     return np.array(
         [
-            100.0 * float(np.mean(network.predict(X_val) != split.y_val))
-            for network, (_, X_val) in pairs
+            100.0 * float(np.mean(network.predict(X_val) != y_val))
+            for network, (_, _, X_val, y_val) in zip(fitted, candidates, strict=True)
         ]
     )
 
 
-def subset(split: Split, features: Sequence[int] | Indices) -> Candidate:
+def subset(split: Split, features: Sequence[int] | Indices) -> Split:
     """Return the candidate with the given features."""
-    columns = np.asarray(features, dtype=np.int64)
-    return np.ascontiguousarray(split.X[:, columns]), np.ascontiguousarray(split.X_val[:, columns])
+    return split._replace(
+        X=np.take(split.X, features, axis=1), X_val=np.take(split.X_val, features, axis=1)
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -227,7 +208,7 @@ class BackwardSelector(_SequentialSelector):
 
 def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step:
     """Train a classifier for each subset, networks side by side, and return the best subset."""
-    errors = validation_errors(classifier, [subset(split, features) for features in subsets], split)
+    errors = validation_errors(classifier, [subset(split, features) for features in subsets])
     best = int(errors.argmin())
     return Step(subsets[best], float(errors[best]))
 
@@ -272,14 +253,14 @@ class NetworkRFE(PathSelector):
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:
         seeds = rng.integers(2**31, size=self.n_networks)
-        networks = [clone(classifier).set_params(random_state=int(seed)) for seed in seeds]
         kept = list(range(split.X.shape[1]))
         path = list[Step]()
         while kept:
             candidate = subset(split, kept)
-            fitted = fit_candidates(networks, [candidate] * len(networks), split)
+            networks = [clone(classifier).set_params(random_state=int(seed)) for seed in seeds]
+            fitted = fit_members(networks, [candidate] * len(networks))
             # A mean of means would be rounded, and break ties of equal numbers of errors.
-            wrong = [network.predict(candidate[1]) != split.y_val for network in fitted]
+            wrong = [network.predict(candidate.X_val) != split.y_val for network in fitted]
             path.append(Step(tuple(kept), 100.0 * float(np.mean(wrong))))
             saliency = np.mean([weight_saliency(network) for network in fitted], axis=0)
             del kept[int(saliency.argmin())]
