@@ -1,7 +1,7 @@
 """Ensembles: bagging, disjoint partitions, boosting in three parts, AdaBoost of classifiers and of regressors."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -89,10 +89,10 @@ class _EnsembleClassifier(LargestOutputMixin, _Ensemble):
         return one_hot(labels, self.classes_)
 
 
-def _count_votes(outputs: Sequence[Floats], weights: ArrayLike) -> Floats:
+def _count_votes(outputs: Sequence[Floats], weights: Iterable[float]) -> Floats:
     """Return the sum of the weights of the outputs whose largest entry is a class's, (n_samples, n_classes)."""
     support = np.zeros_like(outputs[0])
-    for weight, output in zip(np.asarray(weights), outputs, strict=True):
+    for weight, output in zip(weights, outputs, strict=True):
         support[np.arange(len(support)), output.argmax(axis=1)] += weight
     return support
 

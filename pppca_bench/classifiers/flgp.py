@@ -244,16 +244,15 @@ class FLGPClassifier(LargestOutputMixin, SplitEstimator):
             random_expression(n_features, _INITIAL_DEPTH, rng) for _ in range(self.population_size)
         ]
         for _ in range(self.n_generations):
-            # Python compares tuples by their first entries, then by the next entries.
+            # Ranks by the first entries of fitness, then by the next entries.
             fitnesses = [fitness(expression) for expression in population]
-            fittest = max(range(len(population)), key=fitnesses.__getitem__)
-            yield population[fittest], fitnesses[fittest]
-            ranks = {value: rank for rank, value in enumerate(sorted(set(fitnesses)))}
-            ranked = np.array([float(ranks[value]) for value in fitnesses])
+            ranks = np.unique(fitnesses, axis=0, return_inverse=True)[1].astype(np.float64).ravel()
+            fittest = population[ranks.argmax()]
+            yield fittest, fitnesses[ranks.argmax()]
             selection = Selection(tournament_size=self.tournament_size)
-            parents = select(selection, ranked, 2 * (len(population) - 1), rng).reshape(-1, 2)
+            parents = select(selection, ranks, 2 * (len(population) - 1), rng).reshape(-1, 2)
             population = [
-                population[fittest],
+                fittest,
                 *(self._child(population[a], population[b], n_features, rng) for a, b in parents),
             ]
 

@@ -157,9 +157,7 @@ class GAMLPClassifier(_GeneticClassifier):
         )
         if self.start == "random":
             return population
-        trainer = RpropMLPClassifier(
-            shortcuts=self.shortcuts, output_activation=self.output_activation
-        )
+        trainer = RpropMLPClassifier()
         tasks = [
             replace(
                 task,
@@ -250,7 +248,13 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
         curve = list[Floats]()
 
         def evaluate(strings: Flags) -> Floats:
-            return -self._errors(strings, task.selection, known)
+            """Return minus the held-out error of each string, after training a network for each new string."""
+            new = {key: string for string in strings if (key := string.tobytes()) not in known}
+            if new:
+                masks = [weight_masks(architecture, string) for string in new.values()]
+                nets = train_by_rprop([task.selection.masked(mask) for mask in masks], self)
+                known.update(zip(new, map(least_error, nets), strict=True))
+            return -np.array([known[string.tobytes()] for string in strings])
 
         for population, fitness in self.generations(first, evaluate, flip_bits, task.rng):
             curve.append(-fitness)
@@ -261,16 +265,6 @@ class StructureGAClassifier(_GeneticClassifier, RpropTraining):
                 break
         (net,) = train_by_rprop([task.masked(weight_masks(architecture, kept))], self)
         return replace(net, kept=kept, history=_history(curve))
-
-    def _errors(self, population: Flags, task: TrainingTask, known: dict[bytes, float]) -> Floats:
-        """Return the held-out error of each string; train networks for new strings, add their errors to ``known``."""
-        new = {string.tobytes(): string for string in population if string.tobytes() not in known}
-        if new:
-            masked = [
-                task.masked(weight_masks(task.architecture, string)) for string in new.values()
-            ]
-            known.update(zip(new, map(least_error, train_by_rprop(masked, self)), strict=True))
-        return np.array([known[string.tobytes()] for string in population])
 
     def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         super()._set_fitted(net, task)

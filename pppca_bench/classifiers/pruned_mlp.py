@@ -205,26 +205,22 @@ def _unit_curvatures(
 ) -> Floats:
     """Return ∂²E / ∂a² of each unit of layer k and each sample, (n_units, n_samples).
 
-    ``first`` and ``second``, (n_units, n_values, n_samples), are derivatives, by the sum a of a unit, of the values
-    that feed the next layer.
+    ``derivatives``, (2, n_units, n_values, n_samples), are the first and second derivatives, by the sum a of a unit, of
+    the values that feed the next layer.
     """
     slope, bend = layers[k].slope, layers[k].bend
     if layers[k] is layers[-1]:
         # E = Σ (f(a) − t)² / 2, so ∂²E / ∂a² = f′² + (f − t) f″.
         return slope**2 + errors * bend
     # A unit changes no other value of its layer: the derivatives are diagonal matrices.
-    first, second = (
-        derivative[:, None] * np.eye(len(slope))[..., None] for derivative in (slope, bend)
-    )
+    derivatives = np.stack([slope, bend])[:, :, None] * np.eye(len(slope))[..., None]
     for matrix, layer in zip(matrices[k + 1 :], layers[k + 1 :], strict=True):
         # Chain rule for a value v = f(s): v′ = f′ s′ and v″ = f″ s′² + f′ s″.
-        W = matrix[:, -first.shape[1] :]
-        sum_first = W @ first
-        new_first = layer.slope * sum_first
-        new_second = layer.bend * sum_first**2 + layer.slope * (W @ second)
+        first, second = matrix[:, -derivatives.shape[2] :] @ derivatives
+        new = np.stack([layer.slope * first, layer.bend * first**2 + layer.slope * second])
         keeps = architecture.shortcuts and layer is not layers[-1]
-        first = np.concatenate([first, new_first], axis=1) if keeps else new_first
-        second = np.concatenate([second, new_second], axis=1) if keeps else new_second
+        derivatives = np.concatenate([derivatives, new], axis=2) if keeps else new
     # ∂²E / ∂a² = Σ over outputs v: v′² + (v − t) v″.
+    first, second = derivatives
     curvature: Floats = (first**2 + errors * second).sum(axis=1)
     return curvature

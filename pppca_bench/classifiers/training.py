@@ -129,13 +129,10 @@ class Lanes:
         while len(trained) < len(self.tasks):
             self.assign_lanes()
             self._advance()
-            stopped = [
-                lane for lane in self.running if self.progress.status[lane] != stopping.TRAINING
-            ]
-            trained |= {
-                self.running[lane]: self._unload(lane, self.tasks[self.running.pop(lane)])
-                for lane in stopped
-            }
+            for lane, index in [*self.running.items()]:
+                if self.progress.status[lane] != stopping.TRAINING:
+                    trained[index] = self._unload(lane, self.tasks[index])
+                    del self.running[lane]
         return [trained[index] for index in range(len(self.tasks))]
 
     def assign_lanes(self) -> None:
