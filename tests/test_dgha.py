@@ -10,7 +10,7 @@ from sklearn.preprocessing import minmax_scale
 from pppca_bench.compiled.linear_algebra import orthonormal
 from pppca_bench.engines.counterparts import LiteralDGHA
 from pppca_bench.engines.dgha import DGHA, count_rows_retaining
-from pppca_bench.engines.gha_epochs import Rule, make_workspace, remove_rows
+from pppca_bench.engines.gha_epochs import make_workspace, remove_rows
 from pppca_bench.engines.removal import Limits
 
 WINE = minmax_scale(load_wine().data)
@@ -22,10 +22,10 @@ def kept_rows(variances, rows=None, **limits):
     """Return what a check keeps, in order, of rows with these variances, the axes unless given."""
     n_rows = len(variances)
     defaults = {"tau": 1e9, "min_components": 1, "max_components": n_rows, "min_variance": 0.0}
-    rule = Rule(Limits(**defaults | limits), 0)
+    limits = Limits(**defaults | limits)
     rows = np.eye(n_rows) if rows is None else np.array(rows, dtype=float)
     nodes, moved, left = np.arange(n_rows), rows.copy(), np.array(variances, dtype=float)
-    n_kept = remove_rows(moved, nodes, left, n_rows, rule, make_workspace(*rows.shape))
+    n_kept = remove_rows(moved, nodes, left, n_rows, limits, make_workspace(*rows.shape))
     kept = nodes[:n_kept]
     assert_array_equal(moved[:n_kept], rows[kept])
     assert_array_equal(left[:n_kept], np.array(variances)[kept])

@@ -16,7 +16,6 @@ from pppca_bench.base.parameters import (
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import product
 from pppca_bench.engines.gha import GHA
-from pppca_bench.engines.gha_epochs import Rule
 from pppca_bench.engines.removal import Limits
 
 # Share of a row's norm below which its residual after projections on earlier rows is rounding error.
@@ -138,15 +137,12 @@ class DGHA(GHA):
         variances = (product(self._rows, self._C) * self._rows).sum(axis=1)
         self._rows = self._rows[np.argsort(-variances, kind="stable")]
 
-    def _rule(self) -> Rule:
-        """Return the rule for the next epochs."""
+    def _limits(self) -> Limits:
         n_kept = int(self.min_components)
         if self.min_variance_ratio > 0.0 and self.n_epochs_ >= self.first_check:
             n_kept = max(n_kept, self._n_rows_retaining())
-        limits = Limits(
-            float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0
-        )
-        return super()._rule()._replace(limits=limits)
+        most = int(self.max_components or self._n_initial_rows)
+        return Limits(float(self.tau), n_kept, most, 0.0)
 
     def _selected(self, variances: Floats) -> Indices:
         """Return all rows, since checks have removed the others."""

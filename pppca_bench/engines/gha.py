@@ -23,7 +23,6 @@ from pppca_bench.engines.gha_epochs import (
     DIVERGED_WEIGHT,
     FAST,
     EpochHistory,
-    Rule,
     Schedule,
     learn_epochs,
     make_workspace,
@@ -244,7 +243,7 @@ class GHA(IncrementalProjection):
         if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
             # With fewer samples than features, the factor F of C = F Fᵀ is smaller than C.
             C = np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X)))
-        given = X, self.mean_[np.newaxis], C, schedule, self._rule(), history
+        given = X, self.mean_[np.newaxis], C, schedule, self._limits(), self._update, history
         work = make_workspace(len(self._rows), self.n_features_in_)
         start = time.perf_counter()
         n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, work)
@@ -263,9 +262,9 @@ class GHA(IncrementalProjection):
             self._orders(n_samples, n_epochs), rates, decays, n_started, epochs >= self.first_check
         )
 
-    def _rule(self) -> Rule:
-        """Return the rule for the next epochs; GHA removes no rows."""
-        return Rule(Limits(np.inf, 1, self._n_initial_rows, 0.0), self._update)
+    def _limits(self) -> Limits:
+        """Return the limits of removal in the next epochs; GHA removes no rows."""
+        return Limits(np.inf, 1, self._n_initial_rows, 0.0)
 
     def _rates(self, epochs: Indices, n_samples: int) -> tuple[Floats, Floats]:
         """Return η and the decay of each epoch: sample s = 0, 1, … learns at η / (1 + decay s)."""

@@ -39,16 +39,6 @@ class Schedule(NamedTuple):
     checked: Flags1D
 
 
-class Rule(NamedTuple):
-    """Rule of removal and update, the same for all epochs.
-
-    limits: of removal; update: FAST, LITERAL or IN_PLACE.
-    """
-
-    limits: Limits
-    update: int
-
-
 class EpochHistory(NamedTuple):
     """Records before each epoch, after the removal of rows, and at the end.
 
@@ -100,7 +90,8 @@ def learn_epochs(
     mean: Floats2D,
     C: Floats2D,
     schedule: Schedule,
-    rule: Rule,
+    limits: Limits,
+    update: int,
     history: EpochHistory,
     work: Workspace,
 ) -> tuple[int, int, int]:
@@ -119,7 +110,11 @@ def learn_epochs(
         Samples that are not centred, and the mean to subtract.
     C : float64 array, shape (m, m) or (m, n)
         Covariance or autocorrelation matrix, or a factor of it, see `quadratic_variances`.
-    schedule, rule : Schedule, Rule
+    schedule : Schedule
+    limits : Limits
+        Of the removal.
+    update : int
+        FAST, LITERAL or IN_PLACE.
     history : EpochHistory
         Filled; a schedule without epochs records the given rows.
     work : Workspace
@@ -134,7 +129,7 @@ def learn_epochs(
     for epoch in range(len(schedule.orders)):
         # Var(q̂_j) = w_j C w_jᵀ, but with LITERAL the variance of all responses; NaN if LITERAL does not check
         checked = schedule.checked[epoch]
-        if rule.update != LITERAL:
+        if update != LITERAL:
             quadratic_variances(rows, n_rows, C, variances, work.strip)
         elif checked:
             literal_variances(rows, n_rows, X, mean, variances, work.x)
@@ -145,14 +140,14 @@ def learn_epochs(
         if checked:
             # Responses; neither their squares nor the subtraction of the mean count.
             n_operations += len(X) * n_rows * n_features
-            n_rows = remove_rows(rows, nodes, variances, n_rows, rule, work)
+            n_rows = remove_rows(rows, nodes, variances, n_rows, limits, work)
         _record(history, epoch, rows, nodes, variances, n_rows)
         n_learning = min(n_rows, schedule.n_started[epoch])
         # ΔW = η (y xᵀ − LT(y yᵀ) W): FAST takes 3 l m multiply-adds, LITERAL l² m, IN_PLACE reads updated rows
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
-        if rule.update == LITERAL:
+        if update == LITERAL:
             literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, work.x, work.y)
-        elif rule.update == FAST:
+        elif update == FAST:
             fast_epoch(rows, n_learning, X, mean, order, rate, decay, work.panels)
         else:
             in_place_epoch(rows, n_learning, X, mean, order, rate, decay, work.x, work.residual)
@@ -167,7 +162,12 @@ def learn_epochs(
 
 @subroutine
 def remove_rows(
-    rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, work: Workspace
+    rows: Floats2D,
+    nodes: Indices1D,
+    variances: Floats1D,
+    n_rows: int,
+    limits: Limits,
+    work: Workspace,
 ) -> int:
     """Move the rows that formula (1) keeps to the front, with initial indices and variances, and return their number.
 
@@ -180,7 +180,7 @@ def remove_rows(
     sort_decreasing(compared, n_rows, order)
     for j in range(n_rows):
         work.y[j] = compared[order[j]]
-    n_kept = count_kept(work.y, n_rows, rule.limits)
+    n_kept = count_kept(work.y, n_rows, limits)
     # Rows may be exchanged, so all rows are copied first; ``compared`` is reused for the variances.
     for j in range(n_rows):
         work.nodes[j], compared[j] = nodes[j], variances[j]
