@@ -121,7 +121,6 @@ class StreamingPCA(IncrementalProjection):
     def _start(self) -> None:
         n_rows = self._n_rows_at_start(self.n_features_in_)
         self.n_samples_seen_ = self._n_started = 0
-        self._first_check = _SAMPLES_PER_ROW * n_rows
         self._stream = _make_stream(n_rows, padded(self.n_features_in_))
         self._unit = 0.0
 
@@ -148,9 +147,7 @@ class StreamingPCA(IncrementalProjection):
             X = X / self._unit
         while done < len(order):
             seen = self.n_samples_seen_
-            part = np.ascontiguousarray(
-                order[done : done + (1 << seen.bit_length()) - seen], dtype=np.int64
-            )
+            part = order[done : done + (1 << seen.bit_length()) - seen].astype(np.int64)
             self._n_started = learn_stream(X, part, seen, self._n_started, self._stream, rates)
             seen = self.n_samples_seen_ = seen + len(part)
             done += len(part)
@@ -170,10 +167,11 @@ class StreamingPCA(IncrementalProjection):
 
     def _remove(self, tau: float) -> None:
         """Remove rows by criterion (1), and continue with a smaller stream."""
-        if self.n_samples_seen_ < self._first_check or not self._n_started:
+        old = self._stream
+        if self.n_samples_seen_ < _SAMPLES_PER_ROW * len(old.rows) or not self._n_started:
             return
         rows, variances = self._ordered()
-        n, old = count_by_tau(variances, tau), self._stream
+        n = count_by_tau(variances, tau)
         if n < len(old.rows):
             self._stream = _make_stream(n, old.rows.shape[1])
             self._stream.mean[:], self._stream.total[:] = old.mean, old.total
