@@ -2,7 +2,6 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
@@ -31,7 +30,7 @@ from pppca_bench.base.projection import (
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import second_moments
 from pppca_bench.engines.evolution import Rules
-from pppca_bench.engines.population import Population
+from pppca_bench.engines.population import Individual, Population
 from pppca_bench.engines.removal import Limits
 
 _UNIFORMS_PER_BLOCK = 2**18
@@ -179,13 +178,13 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
         # More threads than processors would wait for each other.
         n_processors = os.cpu_count() or 1
         n_threads = n_processors if self.n_jobs == -1 else min(int(self.n_jobs), n_processors)
-        with ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else nullcontext() as others:
+        # Threads start with the first share that they compute.
+        with ThreadPoolExecutor(n_threads) as others:
             population = Population(
                 weights, C, self._rules(C), seed, self.n_generations, n_threads, others
             )
-            self._best = population.fittest()
-            self._evolve(population, generator, float(np.trace(C)))
-        self._set_fitted(population, C, exponent)
+            best = self._evolve(population, generator, float(np.trace(C)))
+        self._set_fitted(population, best, C, exponent)
 
     def check_agreement(self) -> None:
         """Raise ParameterError if n_jobs is 0, or min_components exceeds max_components."""
@@ -196,7 +195,7 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
         check_order(self, "min_components", "max_components")
 
     def _second_moments(self, X: Floats) -> Floats:
-        varies = np.any(X[0] != X[-1]) or np.any(X[0] != X) if self.centre else np.any(X != 0.0)
+        varies = np.any(X[0] != X) if self.centre else X.any()
         C = second_moments(X, self.mean_)
         if not varies or not np.trace(C) > 0.0:
             rule = "a feature that varies" if self.centre else "a feature that is not all zero"
@@ -223,8 +222,9 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
 
     def _evolve(
         self, population: Population, generator: np.random.Generator, total_variance: float
-    ) -> None:
-        """Evolve the population, in place, until the last generation or stagnation, and keep the best network."""
+    ) -> Individual:
+        """Evolve the population, in place, until the last generation or stagnation, and return the `result`."""
+        best = population.fittest()
         n_uniforms = 2 * self.tournament_size + 1
         by_tournament = self.selection == "tournament"
         step_by_step = (
@@ -242,10 +242,10 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
             else:
                 uniforms = self._select(population.networks.fitness / total_variance, generator)
             population.evolve(uniforms)
-            if step_by_step:
-                self._best = max(
-                    self._best, population.fittest(), key=lambda individual: individual.fitness
-                )
+            fittest = population.fittest()
+            if self.result == "final" or fittest.fitness > best.fitness:
+                best = fittest
+        return best
 
     def _select(self, fitness: Floats, generator: np.random.Generator) -> Floats:
         """Select the parents of a generation; return numbers for tournaments in which each parent is alone."""
@@ -271,8 +271,9 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
             np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0])
         )
 
-    def _set_fitted(self, population: Population, C: Floats, exponent: np.int32) -> None:
-        result = self._best if self.result == "best" else population.fittest()
+    def _set_fitted(
+        self, population: Population, result: Individual, C: Floats, exponent: np.int32
+    ) -> None:
         self.n_components_ = len(result.nodes)
         self.components_ = result.nodes
         self.explained_variance_ratio_ = result.variances / np.trace(C)

@@ -53,8 +53,8 @@ class Population:
         Largest number of generations; the attribute ``n_generations`` counts the generations so far.
     n_shares : int
         Number of threads that share a generation of at least `MIN_SHARED_OPERATIONS`. No result depends on it.
-    threads : Executor or None
-        Computes all shares except the first, which the calling thread computes; None for a single share.
+    threads : Executor
+        Computes all shares except the first, which the calling thread computes.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Population:
         seed: int,
         n_generations: int,
         n_shares: int,
-        threads: Executor | None,
+        threads: Executor,
     ) -> None:
         n_individuals, n_nodes, self._n_features = weights.shape
         panels = in_panels(weights)
@@ -94,11 +94,10 @@ class Population:
             .astype(int)
             .tolist()
         )
-        workspaces = [
-            make_child_workspace(self.networks, len(self._moments.full)) for _ in bounds[1:]
-        ]
+        depth = len(self._moments.full)
         self._shares = [
-            (*ends, work) for ends, work in zip(pairwise(bounds), workspaces, strict=True)
+            (first, last, make_child_workspace(self.networks, depth))
+            for first, last in pairwise(bounds)
         ]
         # A generation without children evaluates the initial networks.
         self.evolve(np.zeros((1, 0, 1)))
@@ -128,11 +127,7 @@ class Population:
         def evolve_share(share: Share) -> None:
             evolve(self.networks, self._next, *drawn, self._rules, self._moments, *history, *share)
 
-        others = (
-            [self._threads.submit(evolve_share, share) for share in shares[1:]]
-            if self._threads
-            else []
-        )
+        others = [self._threads.submit(evolve_share, share) for share in shares[1:]]
         evolve_share(shares[0])
         for other in others:
             other.result()
