@@ -1,7 +1,6 @@
 """Answers to the claims of the slides: verdicts from synthetic evidence, and the page of findings."""
 
 import math
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -10,15 +9,12 @@ from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict
 from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, read_lines
-from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import Line
 from pppca_bench.paper.today import fitness_times_document
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.findings import Answers, Finding, joined, render_findings
-from pppca_bench.reporting.statistics import summarise
-from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import ProblemFacts, Selector
+from pppca_bench.runs import ProblemFacts
 
 CLAIMS = own_references()[0].claims
 NOTHING = Evidence(results_of([]), {}, {}, {}, CLAIMS)
@@ -36,6 +32,11 @@ def line(claim: str, first: str = "A (as written)", other: str = "B", **values) 
     return own._replace(**values)
 
 
+def both(claim: str, first: str = "A", **values) -> list[Line]:
+    """Return a comparison of both readings."""
+    return [line(claim, f"{first} ({reading})", **values) for reading in READINGS]
+
+
 def answers(evidence: Evidence) -> dict[str, Finding]:
     return {name: finding for name, (finding, _) in judge_claims(evidence).items()}
 
@@ -47,13 +48,10 @@ def answered(*lines: Line) -> dict[str, Finding]:
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(("p", "verdict"), [(0.02, "holds in part"), (0.03, "undecided")])
 def test_features_can_be_cut_if_cases_remain_after_holms_correction(reading, p, verdict):
-    lines = (
-        line("cutting", f"{name} ({reading})", within=within)
-        for name, within in (("A", {"a": p}), ("C", {"a": 0.999}))
-    )
+    cases = {"A": {"a": p}, "C": {"a": 0.999}}
+    lines = (line("cutting", f"{name} ({reading})", within=own) for name, own in cases.items())
     finding = answered(*lines)[CUTTING]
-    both = tuple(finding.verdicts.values())
-    assert both == ((verdict, "not run") if reading == "as written" else ("not run", verdict))
+    assert finding.verdicts == dict.fromkeys(READINGS, "not run") | {reading: verdict}
     where = "no data set" if verdict == "undecided" else "a"
     said = f"below 1 point on {where}, significantly above on no data set, of 20."
     assert said in finding.evidence[0]
@@ -61,33 +59,31 @@ def test_features_can_be_cut_if_cases_remain_after_holms_correction(reading, p, 
 
 
 @pytest.mark.parametrize(
-    ("of_lines", "verdict", "of_pca"),
+    ("verdict", "of_pca", "answer"),
     [
-        ("holds", "holds", "does not hold"),
-        ("does not hold", "does not hold", "holds"),
-        ("undecided",) * 3,
+        (
+            "holds",
+            "does not hold",
+            "Yes. … The typical loss is at most 1 point in: A (as written) − B (+0.20).",
+        ),
+        ("does not hold", "holds", "No. … It is larger in: A (as written) − B (+0.20)."),
+        (
+            "undecided",
+            "undecided",
+            "Undecided. … Undecided are typical losses from +0.20 to +0.20 points.",
+        ),
     ],
 )
-def test_comparisons_of_the_experiment_decide_both_ways(of_lines, verdict, of_pca):
-    both = [
-        line(claim, f"A ({reading})", verdict=of_lines)
-        for claim in ("accuracy", "exact_pca")
-        for reading in READINGS
-    ]
-    findings = answered(*both)
-    found = (*(findings[name].verdicts["as written"] for name in (ACCURACY, BESIDE_PCA)),)
-    assert found == (verdict, of_pca)
-    word = {"holds": "Yes", "does not hold": "No", "undecided": "Undecided"}[verdict]
-    assert findings[ACCURACY].answer.startswith(f"{word}. ")
-    clause = {
-        "holds": "The typical loss is at most 1 point in: A (as written) − B (+0.20).",
-        "does not hold": "It is larger in: A (as written) − B (+0.20).",
-        "undecided": "Undecided are typical losses from +0.20 to +0.20 points.",
-    }
-    assert clause[of_lines] in findings[ACCURACY].answer
+def test_comparisons_of_the_experiment_decide_both_ways(verdict, of_pca, answer):
+    findings = answered(*both("accuracy", verdict=verdict), *both("exact_pca", verdict=verdict))
+    found = [findings[name].verdicts["as written"] for name in (ACCURACY, BESIDE_PCA)]
+    assert found == [verdict, of_pca]
+    start, clause = answer.split("… ")
+    assert findings[ACCURACY].answer.startswith(start)
+    assert clause in findings[ACCURACY].answer
     assert findings[ACCURACY].evidence[0] == (
         "As written: A (as written) − B: typical loss +0.20 points (95 % interval −0.10 to +0.40) on 20 data sets;"
-        f" p (Holm) 0.01: {of_lines}."
+        f" p (Holm) 0.01: {verdict}."
     )
 
 
@@ -97,12 +93,11 @@ def test_one_pass_is_answered_once_since_only_the_fitted_dgha_was_compared():
     assert finding.answer.startswith("Yes. CCIPCA's typical loss is +0.20 points")
 
 
-def as_many(low: float, high: float) -> list[str]:
-    own = [
-        line("exact_pca", f"PCA, as many as NE-pPCA ({reading})", low=low, high=high)
-        for reading in READINGS
-    ]
-    evidence = NOTHING._replace(compared=own)
+AS_MANY = "PCA, as many as NE-pPCA"
+
+
+def results_with(*lines: Line) -> list[str]:
+    evidence = NOTHING._replace(compared=lines)
     return main_results(evidence, judge_claims(evidence))
 
 
@@ -110,32 +105,28 @@ def as_many(low: float, high: float) -> list[str]:
     ("high", "margin"), [(0.24, "0.25 points"), (0.26, "0.5 points"), (0.9, "1 point")]
 )
 def test_exact_pca_is_recommended_within_the_least_margin_above_all_intervals(high, margin):
-    assert as_many(-3.0, high)[0] == (
+    assert results_with(*both("exact_pca", AS_MANY, low=-3.0, high=high))[0] == (
         f"Use exact PCA. On typical data sets its test error is less than {margin} above pseudo-PCA's with the"
         f" same number of components (typical losses from +0.20 to +0.20 points, 95 % intervals up to +{high:.2f})."
     )
 
 
 def test_exact_pca_is_not_recommended_where_it_may_lose_more_than_a_point():
-    assert as_many(-0.2, 1.2)[0].startswith("Whether exact PCA loses against pseudo-PCA")
+    first, *_ = results_with(*both("exact_pca", AS_MANY, low=-0.2, high=1.2))
+    assert first.startswith("Whether exact PCA loses against pseudo-PCA")
 
 
 def test_the_main_results_name_the_claims_by_verdict_without_the_identity():
-    own = [line("accuracy", f"A ({reading})", verdict="does not hold") for reading in READINGS]
-    evidence = NOTHING._replace(compared=own)
-    assert main_results(evidence, judge_claims(evidence)) == [
+    assert results_with(*both("accuracy", verdict="does not hold")) == [
         "The slides' claims, and two open questions. Refuted: accuracy does not suffer against other systems."
     ]
 
 
 def test_an_undecided_claim_is_answered_by_what_alone_is_decided_and_where_the_loss_is_above_0():
-    lines = (("A", "holds", -1.0), ("B", "undecided", 0.1), ("C", "undecided", -0.1))
-    own = [
-        line("accuracy", f"{name} ({reading})", verdict=verdict, low=low)
-        for reading in READINGS
-        for name, verdict, low in lines
-    ]
-    answer = answered(*own)[ACCURACY].answer
+    lines = both("accuracy", "A", low=-1.0)
+    lines += both("accuracy", "B", verdict="undecided", low=0.1)
+    lines += both("accuracy", "C", verdict="undecided", low=-0.1)
+    answer = answered(*lines)[ACCURACY].answer
     assert "at most 1 point in: A (as written) − B (+0.20)." in answer
     assert answer.endswith("interval lies above 0 in: B (as written) − B (+0.20).")
 
@@ -161,11 +152,6 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
     assert read_lines(tmp_path / "nowhere") == []
 
 
-def test_every_claim_of_the_experiment_has_comparisons():
-    asked = {group.claim for group in experiments()[-1].groups if group.counted}
-    assert asked == {"cutting", "accuracy", "exact_pca", "one_pass"}
-
-
 @pytest.mark.parametrize(
     ("parts", "verdict"),
     [
@@ -181,57 +167,49 @@ def test_parts_of_a_claim_are_joined_by_majority(parts, verdict):
     assert overall_verdict(parts) == verdict
 
 
-def compared(
-    reading: str = "as written",
-    claims: dict = CLAIMS,
-    config: str = COMPARED[1],
-    **values: dict[str, list[float]],
-) -> Evidence:
+def compared(**values: dict[str, list[float]]) -> Evidence:
     """Return the comparison of methods with the given values of roles, by quantity, on the data sets."""
     runs = []
     for role, quantities in values.items():
-        settings = dict(claims[reading][role.replace("_", " ").replace("speed up", "speed-up")])
+        settings = dict(
+            CLAIMS["as written"][role.replace("_", " ").replace("speed up", "speed-up")]
+        )
         method = str(settings.pop("method"))
         for i, name in enumerate(FAMILIES):
-            known = {"dimensionality": 3, "fit_time_ms": 2.0} | {
-                q: own[i] for q, own in quantities.items()
-            }
-            runs.append(run_of(cell_of(f"{name}1", method, settings, {}), **known))
-    return Evidence(results_by_config({config: runs}), FACTS, {}, {}, claims)
-
-
-def errors(shift: list[float]) -> dict[str, list[float]]:
-    return {"test_error_percent": [10.0 * i + loss for i, loss in enumerate(shift)]}
+            own = {quantity: given[i] for quantity, given in quantities.items()}
+            cell = cell_of(f"{name}1", method, settings, {})
+            runs.append(run_of(cell, **{"dimensionality": 3, "fit_time_ms": 2.0} | own))
+    return NOTHING._replace(results=results_by_config({COMPARED[1]: runs}), facts=FACTS)
 
 
 def test_permutations_of_a_problem_are_averaged():
-    permutations = {"one": 4.0, "two": 7.0}
-    runs = [
-        run_of(cell_of(name, "ne_ppca", {"result": "final"}, {}), test_error_percent=error)
-        for name, error in permutations.items()
-    ]
-    facts = dict.fromkeys(permutations, FACTS["family01"])
+    cells = [cell_of(name, "ne_ppca", {"result": "final"}, {}) for name in ("one", "two")]
+    runs = [run_of(cells[0], test_error_percent=4.0), run_of(cells[1], test_error_percent=7.0)]
+    facts = dict.fromkeys(("one", "two"), FACTS["family01"])
     evidence = NOTHING._replace(results=results_by_config({COMPARED[0]: runs}), facts=facts)
     assert evidence.by_data_set("evolved", "fitted") == {"family0": 5.5}
 
 
 @pytest.mark.parametrize(("retained", "verdict"), [(100.0, "holds"), (99.9, "does not hold")])
 def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
+    cell = cell_of("family11", "ne_ppca")
     runs = [
-        run_of(cell_of("family11", "ne_ppca"), n, dimensionality=n, retained_variance_percent=share)
-        for n, share in ((9, retained), (3, 50.0))
+        run_of(cell, 0, dimensionality=9, retained_variance_percent=retained),
+        run_of(cell, 1, dimensionality=3, retained_variance_percent=50.0),
     ]
     finding = answers(NOTHING._replace(results=results_of(runs), facts=FACTS))[RESOURCE]
-    assert tuple(finding.verdicts.values()) == (verdict, verdict)
+    assert finding.verdicts == dict.fromkeys(READINGS, verdict)
     assert "Of 1 runs " in finding.evidence[0]
 
 
-def figures(name: str, label: str, panels: dict[str, list[float]]) -> dict[str, Figure]:
-    drawn = [
-        Panel("curves", title, pd.DataFrame({"curve": label, "mean": means}))
-        for title, means in panels.items()
+def regained(curves: dict[str, list[float]]) -> Finding:
+    """Return the answer for curves of the optimality by generation."""
+    panels = [
+        Panel("curves", title, pd.DataFrame({"curve": "NE-pPCA, by generation", "mean": means}))
+        for title, means in curves.items()
     ]
-    return {name: Figure(name, "", "", "", "", drawn, "")}
+    drawn = {"F8": Figure("F8", "", "", "", "", panels, "")}
+    return answers(NOTHING._replace(figures=drawn))[REPAIR]
 
 
 @pytest.mark.parametrize(
@@ -244,29 +222,20 @@ def figures(name: str, label: str, panels: dict[str, list[float]]) -> dict[str, 
     ],
 )
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
-    drawn = figures("F8", "NE-pPCA, by generation", curves)
-    finding = answers(NOTHING._replace(figures=drawn))[REPAIR]
-    assert tuple(finding.verdicts.values()) == (verdict, verdict), (
-        "NE-pPCA's curves are those of both readings"
-    )
+    assert regained(curves).verdicts == dict.fromkeys(READINGS, verdict)
 
 
 def test_self_repair_has_an_interval_over_the_problems():
     # Regained: 0.75 and 0.6125, mean 0.68125, half width 12.706 * 0.097227 / sqrt(2) = 0.8735.
-    curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
-    drawn = figures("F8", "NE-pPCA, by generation", curves)
     text = "NE-pPCA regains 68 % (95 % interval −19 to 155 %) of the largest loss"
-    assert text in answers(NOTHING._replace(figures=drawn))[REPAIR].evidence[0]
+    assert text in regained({"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}).evidence[0]
 
 
 @pytest.mark.parametrize(("shift", "verdict"), [(0.5, "holds"), (2.0, "does not hold")])
 def test_self_repair_is_judged_beside_learning_without_removal(shift, verdict):
-    whole = {"optimality_percent": [99.0] * 8}
-    kept = {"optimality_percent": [99.0 - shift] * 8}
-    assert (
-        answers(compared(dynamical=kept, dynamical_unremoved=whole))[REPAIR].verdicts["as written"]
-        == verdict
-    )
+    whole, kept = ({"optimality_percent": [share] * 8} for share in (99.0, 99.0 - shift))
+    evidence = compared(dynamical=kept, dynamical_unremoved=whole)
+    assert answers(evidence)[REPAIR].verdicts["as written"] == verdict
 
 
 @pytest.mark.parametrize(
@@ -274,43 +243,29 @@ def test_self_repair_is_judged_beside_learning_without_removal(shift, verdict):
     [((90.0, 51.0), "holds"), ((90.0, 50.0), "holds in part"), ((40.0, 50.0), "does not hold")],
 )
 def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict):
-    problems, operations, runs = ("cancer1", "horse1"), (97.0, 99.0), []
-    for problem, share, counted in zip(problems, shares, operations, strict=True):
-        for repeat, fitness in enumerate((share - 2.0, share + 2.0)):
-            values = {"fitness_time_percent": fitness, "responses_time_percent": fitness - 10.0}
-            values |= {"gram_schmidt_time_percent": 10.0, "breeding_time_percent": 100.0 - fitness}
-            values |= {"evolution_time_ms": 5.0, "fitness_operations_percent": counted}
-            runs.append(run_of(cell_of(problem, "ne_ppca_times"), repeat, **values))
+    runs = [
+        run_of(
+            cell_of(problem, "ne_ppca_times"),
+            repeat,
+            fitness_time_percent=share + apart,
+            responses_time_percent=share + apart - 10.0,
+            gram_schmidt_time_percent=10.0,
+            breeding_time_percent=100.0 - share - apart,
+            evolution_time_ms=5.0,
+            fitness_operations_percent=counted,
+        )
+        for problem, share, counted in zip(("cancer1", "horse1"), shares, (97.0, 99.0), strict=True)
+        for repeat, apart in enumerate((-2.0, 2.0))
+    ]
     results = results_by_config({"fitness_time": runs})
-    finding = answers(NOTHING._replace(results=results))[TIME]
+    finding, average = answers(NOTHING._replace(results=results))[TIME], f"{sum(shares) / 2:.1f}"
     assert finding.verdicts["fitted"] == verdict
-    *_, mean = fitness_times_document(results).rows
-    average = f"{sum(shares) / 2:.1f}"
-    assert mean[1] == average
+    assert fitness_times_document(results).rows[-1][1] == average
     said = f"The fitness takes {average} % of the time on average, {min(shares):.1f} to"
     assert said in finding.answer
     assert f"cancer1 {shares[0]:.1f}, horse1 {shares[1]:.1f}" in finding.evidence[0]
     assert "the Gram–Schmidt process 10.0 %" in finding.evidence[1]
     assert "the fitness takes 97.0 to 99.0 %" in finding.evidence[1]
-
-
-def table(name: str, values: dict[tuple[str, str], dict[str, float]]) -> Table:
-    methods = {"NE-pPCA": "ne_ppca", "Proben1": "all_features"}
-    cells = {}
-    for place, own in values.items():
-        selector = Selector(place[0], methods[place[1]]) if place[1] in methods else None
-        ours = {quantity: summarise([value]) for quantity, value in own.items()}
-        cells[place] = TableCell(*place, (), "", ours=ours, selector=selector)
-    return Table(name, "", "", "", {}, {}, cells)
-
-
-def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Finding:
-    """Return the answer for speed-ups, and errors that are larger by a loss after removal, and twice with less data."""
-    losses = {"dynamical": lost, "dynamical_by_part": 2 * lost, "hebbian": 0.0}
-    values = {name: errors([loss] * 8) for name, loss in losses.items()}
-    for name, ratio in (("speed_up", whole), ("speed_up_by_part", part)):
-        values[name] = {"speedup_operations": [ratio] * 8}
-    return answers(compared(more.pop("reading", "as written"), **values)._replace(**more))[SPEED]
 
 
 @pytest.mark.parametrize(
@@ -323,27 +278,19 @@ def speed(whole: float, part: float, *, lost: float = 0.0, **more: object) -> Fi
     ],
 )
 def test_speed_is_judged_by_operations_and_by_what_is_lost_for_it(whole, part, lost, verdict):
-    assert speed(whole, part, lost=lost).verdicts["as written"] == verdict
-
-
-def test_measured_times_are_those_of_the_fitted_settings():
+    losses = {"dynamical": lost, "dynamical_by_part": 2 * lost, "hebbian": 0.0}
+    ratios = {"speed_up": whole, "speed_up_by_part": part}
     values = {
-        (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(
-            ("speedup", "speedup_operations", "speedup_fast"), value
-        )
-        for share, value in ((100, 5.0), (10, 8.0))
-        for tau in (5, 10)
-    }
-    finding = speed(5.0, 8.0, reading="fitted", tables={"T4": table("T4", values)})
-    said = "Speed-up on cancer1 with all the data, and with 10 % of the data (geometric means over τ): in"
-    assert said in finding.evidence[1]
-    assert len(speed(5.0, 8.0, tables={"T4": table("T4", values)}).evidence) == 3
+        name: {"test_error_percent": [10.0 * i + loss for i in range(8)]}
+        for name, loss in losses.items()
+    } | {name: {"speedup_operations": [ratio] * 8} for name, ratio in ratios.items()}
+    assert answers(compared(**values))[SPEED].verdicts["as written"] == verdict
 
 
 def test_claims_without_results_are_not_run():
     findings = list(answers(NOTHING).values())
-    assert {verdict for finding in findings for verdict in finding.verdicts.values()} == {"not run"}
-    assert [finding.evidence for finding in findings] == [()] * len(findings)
+    found = {(verdict, one.evidence) for one in findings for verdict in one.verdicts.values()}
+    assert found == {("not run", ())}
     page = render_findings([], Answers((), findings), {})
     assert page.count("Runs that this claim needs are missing.") == len(findings)
 
@@ -354,26 +301,17 @@ FINDING = Finding(
 )
 
 
-def test_the_page_links_to_what_is_there_and_names_the_rest():
-    page = render_findings(
-        ["Use it."], Answers((), [FINDING]), {"T1": "tables/T1.md", "T2": "tables/T2.md"}
-    )
-    assert page.startswith("# Answers to the claims\n\n- Use it.\n")
-    assert re.findall(r"\]\((tables[^)]+)\)", page) == ["tables/T1.md"]
-    assert "**Yes. Twice.**" in page
-    assert "- *Test*: Two." in page
-    assert "| 1 | It works. | **holds** | undecided |" in page
-    assert page.endswith("- Two of two.\n\nNumbers: [T1](tables/T1.md), F8.\n")
-
-
-def test_answers_of_several_sources_have_a_column_for_each_reading():
+def test_the_page_of_several_sources_has_a_column_for_each_reading_and_links_to_what_is_there():
     other = Finding("It flies.", "page 2", "No.", {"verdict": "does not hold"})
     first = Answers(["A."], [FINDING], "Claims of A", rule="R.")
     both = joined([first, Answers(["B."], [other], "Claims of B")])
     assert (both.results, both.heading, both.rule) == (["A.", "B."], "Claims", "R.")
-    page = render_findings([], both, {})
+    page = render_findings(["Use it."], both, {"T1": "tables/T1.md", "T2": "tables/T2.md"})
+    assert page.startswith("# Answers to the claims\n\n- Use it.\n")
     assert "| | claim | as written | fitted | verdict |" in page
+    assert "| 1 | It works. | **holds** | undecided | – |" in page
     assert "| 2 | It flies. | – | – | **does not hold** |" in page
+    assert "- Two of two.\n\nNumbers: [T1](tables/T1.md), F8.\n" in page
 
 
 def test_when_each_method_is_the_right_tool_is_what_the_benchmarks_say(tmp_path):
