@@ -3,7 +3,6 @@
 import io
 import itertools
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,8 @@ from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, StoredRu
 OF_METHODS = {"gha": 1.0, "pca": 2.0}
 NETWORK = (("hidden", (4,)),)
 SPEC = RankingSpec(id="F6", title="Mean ranks", configs=("permutations",))
+PROBLEMS = [f"p_{letter}" for letter in "abcdefghij"]
+SHIFTS = {"gha": 0, "dgha": 1, "lda": 4}
 
 # Demšar 2006, table 6: AUC of C4.5 without and with tuned parameters on 14 data sets, a line for each.
 AUC = """
@@ -89,21 +90,15 @@ def untitled(monkeypatch):
     monkeypatch.setattr("pppca_bench.reporting.labels.title_of", lambda name: name)
 
 
-class TestDemsarsExample:
+def test_the_statistics_of_demsars_example_are_those_printed(demsar):
     """Statistical comparisons of classifiers over multiple data sets, 2006, section 3.2.2."""
-
-    def test_mean_ranks_are_those_printed(self, demsar):
-        printed = {"gha": 3.143, "lda": 2.000, "pca": 2.893, "ica": 1.964}
-        assert {name: round(value, 3) for name, value in demsar.mean_ranks.items()} == printed
-
-    def test_friedmans_statistic_is_the_one_printed_corrected_for_ties(self, demsar):
-        # Printed without the correction: 9.28. One row of four ties and three pairs: 1 - (60 + 3 * 6) / (14 * 60).
-        assert demsar.friedman_statistic == pytest.approx(9.28 / (1 - 78 / 840), abs=0.005)
-        assert demsar.friedman_p < 0.05
-
-    def test_the_critical_difference_is_the_one_printed(self, demsar):
-        # q(0.05, 4) = 2.569: CD = 2.569 sqrt(4 * 5 / (6 * 14)) = 1.25.
-        assert demsar.critical_difference == pytest.approx(1.25, abs=0.005)
+    printed = {"gha": 3.143, "lda": 2.000, "pca": 2.893, "ica": 1.964}
+    assert demsar.mean_ranks.round(3).to_dict() == printed
+    # Printed without the correction: 9.28. One row of four ties and three pairs: 1 - (60 + 3 * 6) / (14 * 60).
+    assert demsar.friedman_statistic == pytest.approx(9.28 / (1 - 78 / 840), abs=0.005)
+    assert demsar.friedman_p < 0.05
+    # q(0.05, 4) = 2.569: CD = 2.569 sqrt(4 * 5 / (6 * 14)) = 1.25.
+    assert demsar.critical_difference == pytest.approx(1.25, abs=0.005)
 
 
 ERRORS = {
@@ -125,16 +120,11 @@ def test_permutations_of_a_problem_are_a_single_data_set():
 
 
 def test_p_values_are_those_of_paired_tests_with_holms_correction():
-    rng, names = np.random.default_rng(5), [f"p_{letter}" for letter in "abcdefghij"]
-    values = {
-        method: rng.normal(20 + shift, 2, 10)
-        for method, shift in (("gha", 0), ("dgha", 1), ("lda", 4))
-    }
-    found = ranked({method: dict(zip(names, own, strict=True)) for method, own in values.items()})
+    rng = np.random.default_rng(5)
+    values = {name: rng.normal(20 + shift, 2, 10) for name, shift in SHIFTS.items()}
+    found = ranked({name: dict(zip(PROBLEMS, own, strict=True)) for name, own in values.items()})
     pairs = list(itertools.combinations(values, 2))
-    expected = holm(
-        [stats.wilcoxon(values[first], values[second]).pvalue for first, second in pairs]
-    )
+    expected = holm([stats.wilcoxon(values[one], values[other]).pvalue for one, other in pairs])
     assert [found.p(*pair) for pair in pairs] == pytest.approx(expected)
     assert [found.p(*pair[::-1]) for pair in pairs] == pytest.approx(expected)
 
@@ -147,11 +137,10 @@ def test_p_values_are_those_of_paired_tests_with_holms_correction():
     ],
 )
 def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, limit):
-    first = {f"p_{letter}": place for place, letter in enumerate("abcdefg"[:n_data_sets], 10)}
-    factors = {"gha": 1.0, "dgha": 1.1, "lda": 1.3}  # each method is always before the next
-    found = ranked(
-        {name: {p: factor * e for p, e in first.items()} for name, factor in factors.items()}
-    )
+    """Each method is before the next on all data sets."""
+    errors = {name: 10.0 + n for n, name in enumerate(PROBLEMS[:n_data_sets])}
+    factors = {"gha": 1.0, "dgha": 1.1, "lda": 1.3}
+    found = ranked({name: {p: k * e for p, e in errors.items()} for name, k in factors.items()})
     assert f"with Holm's correction{limit}." in ranking.render(found)
     off_diagonal = found.wilcoxon.to_numpy()[np.triu_indices(3, 1)]
     assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets))
@@ -168,9 +157,7 @@ def test_two_methods_and_methods_that_never_differ_have_no_friedman_test(errors)
     assert json.loads(ranking.render(found, "json"))["friedman"] is None
 
 
-@pytest.mark.parametrize(
-    "errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}]
-)
+@pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
 def test_too_little_to_rank_is_an_error(errors):
     said = r"ranking: expected at least two methods, or settings of a method, run on the same"
     with pytest.raises(StoreError, match=said):
@@ -188,14 +175,11 @@ def replaced(found: list[StoredRun], outcomes: dict[tuple[str, str, int], str]) 
 
 
 def test_means_over_fewer_repeats_than_planned_are_named():
-    found = rank(
-        replaced(runs(ERRORS), {("gha", "glass1", 0): "failed", ("dgha", "cancer1", 1): "planned"})
-    )
+    outcomes = {("gha", "glass1", 0): "failed", ("dgha", "cancer1", 1): "planned"}
+    found = rank(replaced(runs(ERRORS), outcomes))
     assert found.errors.loc["glass", "gha"] == 30.5, "that of the repeat that did not fail"
-    expected = (
-        "Fewer repeats than planned: gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
-    )
-    assert expected in ranking.render(found)
+    few = "gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
+    assert f"Fewer repeats than planned: {few}" in ranking.render(found)
     assert json.loads(ranking.render(found, "json"))["fewer_repeats_than_planned"] == [
         {"method": "gha", "problem": "glass1", "n_planned": 2, "n_failed": 1, "n_done": 1},
         {"method": "dgha", "problem": "cancer1", "n_planned": 2, "n_failed": 0, "n_done": 1},
@@ -227,126 +211,99 @@ def test_labels_have_the_classifier_where_those_ranked_have_several():
     assert alike.left_out == ("gha, hidden = 9",)
 
 
-def test_the_pivot_network_is_one_setting_on_proben1_and_on_other_data():
-    errors = {"pca": {"cancer1": 2.0, "card1": 9.0}, "gha": {"cancer1": 3.0, "card1": 8.0}}
-    others = {"pca": {"iris": 4.0}, "gha": {"iris": 5.0}}
-    pivot: Parameters = (("hidden", "pivot"),)
-    # Cells of Proben1 problems do not store the scaling of the pivot network.
-    result = rank(
-        runs(errors, classifier=pivot)
-        + runs(others, classifier=(*pivot, ("input_scaling", "pivot")))
-    )
-    assert result.errors.shape == (3, 2)
-
-
 def test_the_diagram_has_room_for_long_names(tmp_path):
+    """Matplotlib warns where a name has no room."""
     names = [f"initial_norm = {value / 7:.9f}, decay_epochs = {value}" for value in range(1, 15)]
-    errors = {"gha": {f"p_{letter}": place for place, letter in enumerate("abc")}}
+    errors = {"gha": dict.fromkeys(PROBLEMS[:2], 1.0)}
     found = rank([run for name in names for run in runs(errors, ((name, True),))])
-    assert len(figure_drawing.write_figures([], [(SPEC, found)], tmp_path)) == 3, (
-        "Matplotlib warns where a name has no room"
-    )
+    assert len(figure_drawing.write_figures([], [(SPEC, found)], tmp_path)) == 3
 
 
 def test_bars_join_the_longest_runs_of_methods_that_do_not_differ(demsar):
-    assert figure_drawing.cliques(demsar) == [(0, 3)], (
-        "mean ranks 1.96 to 3.14, critical difference 1.25"
-    )
+    """Mean ranks are 1.96 to 3.14, the critical difference is 1.25."""
+    assert figure_drawing.cliques(demsar) == [(0, 3)]
     alike = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
-    found = demsar._replace(
-        nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index)
-    )
+    names = demsar.mean_ranks.index
+    found = demsar._replace(nemenyi=pd.DataFrame(alike, index=names, columns=names))
     assert figure_drawing.cliques(found) == [(0, 1), (1, 2), (2, 3)]
     lines = figure_drawing.draw_ranking(SPEC, found).axes[0].lines
-    bars = [
-        (*line.get_xdata().round(2), line.get_ydata()[0])
-        for line in lines
-        if line.get_linewidth() == 2
+    bars = [line.get_xydata().round(2) for line in lines if line.get_linewidth() == 2]
+    assert [(*x, y[0]) for x, y in (bar.T for bar in bars)] == [
+        (1.96, 2.0, -1),
+        (2.0, 2.89, -2),
+        (2.89, 3.14, -1),
     ]
-    assert bars == [(1.96, 2.0, -1), (2.0, 2.89, -2), (2.89, 3.14, -1)]
 
 
-class TestRankingsOfReferences:
-    """Which runs F6 and F7 rank."""
+def rankings(**configs: list[StoredRun]) -> dict[str, set[str]]:
+    """Return the methods that the rankings of references compare."""
+    found = [run for own in configs.values() for run in own]
+    snapshot = Snapshot(results_by_config(configs), facts(found), own_references())
+    return {spec.id: set(one.errors) for spec, one in snapshot.rankings()}
 
-    def rankings(self, **configs: list[StoredRun]) -> dict[str, ranking.Ranking]:
-        found = [run for own in configs.values() for run in own]
-        snapshot = Snapshot(results_by_config(configs), facts(found), own_references())
-        return {spec.id: one for spec, one in snapshot.rankings()}
 
-    def test_f6_is_of_the_permutations_alone_where_they_were_run(self):
-        other = runs({"lda": ERRORS["gha"], "pca": ERRORS["dgha"]})
-        assert set(self.rankings(permutations=runs(ERRORS), mine=other)["F6"].errors) == set(ERRORS)
+def test_f6_is_of_the_permutations_alone_where_they_were_run_and_else_of_all_runs():
+    other = runs({"lda": ERRORS["gha"], "pca": ERRORS["dgha"]})
+    assert rankings(permutations=runs(ERRORS), mine=other) == {"F6": set(ERRORS)}
+    gha, dgha = (runs({name: ERRORS[name]}) for name in ("gha", "dgha"))
+    assert rankings(mine=gha, yours=dgha) == {"F6": {"gha", "dgha"}}
+    assert rankings(permutations=gha) == rankings() == {}
 
-    def test_f6_is_of_all_runs_where_they_were_not(self):
-        found = self.rankings(
-            mine=runs({"gha": ERRORS["gha"]}), yours=runs({"dgha": ERRORS["dgha"]})
-        )
-        assert list(found) == ["F6"]
-        assert set(found["F6"].errors) == {"gha", "dgha"}
 
-    def test_f7_is_of_the_reports_networks(self):
-        names = ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear")
-        networks = {
-            name: runs({"all_features": errors}, classifier=(("hidden", (size,)),))
-            for size, (name, errors) in enumerate(zip(names, ERRORS.values(), strict=True), 1)
-        }
-        found = self.rankings(permutations=runs(ERRORS), **networks)
-        assert list(found) == ["F6", "F7"]
-        assert found["F7"].errors.shape[1] == 3
-        assert set(found["F6"].errors) == set(ERRORS)
-
-    def test_too_few_methods_give_no_ranking(self):
-        assert self.rankings(permutations=runs({"gha": ERRORS["gha"]})) == {}
-        assert self.rankings() == {}
+def test_f7_is_of_the_reports_networks():
+    names = ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear")
+    networks = {
+        name: runs({"all_features": errors}, classifier=(("hidden", (size,)),))
+        for size, (name, errors) in enumerate(zip(names, ERRORS.values(), strict=True), 1)
+    }
+    found = rankings(permutations=runs(ERRORS), **networks)
+    assert {name: len(methods) for name, methods in found.items()} == {"F6": 3, "F7": 3}
+    assert found["F6"] == set(ERRORS)
 
 
 def test_equal_differences_are_tied_whatever_their_last_bit():
-    wrong = [10, 11, 5, 6, 7, 0, 2, 10], [12, 13, 7, 8, 9, 2, 4, 8]
-    first, second = (
-        {f"set_{name}": 100.0 * (n / 30) for name, n in zip("abcdefgh", method, strict=True)}
-        for method in wrong
-    )
-    assert ranked({"gha": first, "pca": second}).p("gha", "pca") == pytest.approx(18 / 256)
+    wrong = {"gha": [10, 11, 5, 6, 7, 0, 2, 10], "pca": [12, 13, 7, 8, 9, 2, 4, 8]}
+    errors = {
+        method: {name: 100.0 * (n / 30) for name, n in zip(PROBLEMS[:8], own, strict=True)}
+        for method, own in wrong.items()
+    }
+    assert ranked(errors).p("gha", "pca") == pytest.approx(18 / 256)
 
 
 def test_means_that_differ_by_rounding_share_their_rank():
-    first = {f"set_{name}": 10.0 for name in "abcdefgh"}
-    result = ranked({"gha": first, "pca": {name: error + 4e-15 for name, error in first.items()}})
+    gha, pca = (dict.fromkeys(PROBLEMS[:8], error) for error in (10.0, 10.0 + 4e-15))
+    result = ranked({"gha": gha, "pca": pca})
     assert result.mean_ranks.tolist() == [1.5, 1.5]
     assert result.p("gha", "pca") == 1.0
 
 
 def test_of_a_score_the_largest_is_the_best_and_problems_without_it_do_not_count():
-    scores = {"gha": {"iris": 0.3, "wine": 0.4}, "pca": {"iris": 0.2, "wine": 0.1}}
-    found = [
-        run_of(Cell(problem, "a" * 64, method, (), NETWORK), test_error_percent=1.0, r2=r2)
-        for method, own in scores.items()
-        for problem, r2 in own.items()
-    ]
-    found += runs({name: {"cancer1": error} for name, error in OF_METHODS.items()})
+    found = runs({name: {"cancer1": error} for name, error in OF_METHODS.items()})
+    for method, problem, r2 in (
+        ("gha", "iris", 0.3),
+        ("gha", "wine", 0.4),
+        ("pca", "iris", 0.2),
+        ("pca", "wine", 0.1),
+    ):
+        found.append(run_of(Cell(problem, "a", method, (), NETWORK), test_error_percent=1.0, r2=r2))
     best = ranking.rank(runs_by_cell(found), facts(found), "r2")
-    assert best.mean_ranks.index[0] == "gha"
-    assert (list(best.errors.index), best.mean_ranks.tolist()) == (["iris", "wine"], [1.0, 2.0])
-    assert ranking.ranking_rows(best)[0][2] == "0.350"
-    assert best.headers[2] == "Mean R²"
+    assert best.mean_ranks.to_dict() == {"gha": 1.0, "pca": 2.0}
+    assert list(best.errors.index) == ["iris", "wine"]
+    assert (best.headers[2], ranking.ranking_rows(best)[0][2]) == ("Mean R²", "0.350")
 
 
 def test_the_two_errors_share_no_ranking():
     names = ("cancer1", "iris", "wine")
     found = runs({method: dict.fromkeys(names, error) for method, error in OF_METHODS.items()})
-    squared = {
-        name: dict.fromkeys(("building1", "flare1"), 9 - n) for name, n in OF_METHODS.items()
-    }
-    for spec, result in runs(squared):
-        values = {
-            "test_squared_error_percent": result.values["test_error_percent"],
-            "dimensionality": 1,
-        }
-        found.append((spec, replace(result, values=values)))
+    for method, error in OF_METHODS.items():
+        for problem in ("building1", "flare1"):
+            cell = Cell(problem, "a", method, (), NETWORK)
+            found += [run_of(cell, n, test_squared_error_percent=9 - error) for n in range(2)]
     both = rank(found)
-    assert both.quantity == "test_error_percent"
-    assert list(both.errors.index) == ["cancer", "iris", "wine"]
+    assert (both.quantity, list(both.errors.index)) == (
+        "test_error_percent",
+        ["cancer", "iris", "wine"],
+    )
     remark = (
         "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
     )
