@@ -22,9 +22,7 @@ from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_
 from pppca_bench.reporting.html import inline_svg
 from pppca_bench.runs import RunResult, RunSpec
 
-T_975_1 = (
-    12.706204736  # 97.5 % quantile of Student's t with one degree of freedom, from printed tables
-)
+T_975_1 = 12.706204736  # 97.5 % quantile of Student's t with one degree of freedom, printed tables
 NAN = np.nan
 
 
@@ -41,7 +39,7 @@ class Runs:
         method: str,
         fraction: float | None = None,
         *,
-        tau: float = 10.0,
+        tau: float | None = 10.0,
         error: float = 20.0,
         n_nodes: int = 2,
         status: str = "done",
@@ -50,10 +48,8 @@ class Runs:
     ) -> "Runs":
         parameters = {"centre": True, "tau": tau, **settings}
         parameters |= {} if fraction is None else {"data_fraction": fraction}
-        cell = cell_of(problem, method, parameters, {})
-        spec, result = run_of(
-            cell, len(self._runs), dimensionality=n_nodes, test_error_percent=error
-        )
+        cell, values = cell_of(problem, method, parameters, {}), {"dimensionality": n_nodes}
+        spec, result = run_of(cell, len(self._runs), test_error_percent=error, **values)
         curves = {name: np.array(curve) for name, curve in history.items()}
         if "variances" in curves:
             curves["direction_variances"] = curves["variances"]
@@ -84,16 +80,17 @@ def column(figure: Figure, name: str, **where: str) -> list[float]:
 
 class TestNumbers:
     def test_a_curve_is_the_mean_over_repeats_with_its_95_percent_interval(self, runs):
+        tracked = {"track_optimality": True}
         for optimality in ([0.4, 0.25], [0.6, 0.25]):
-            tracked = {"track_optimality": True}
             runs.add("cancer1", "dgha", tau=15.0, settings=tracked, optimality=optimality)
         figure = runs.figures()["F8"]
-        assert column(figure, "mean") == pytest.approx([0.5, 0.25])
         # Two values 0.1 from their mean: sd 0.1 √2, standard error 0.1.
-        assert column(figure, "low") == pytest.approx([0.5 - 0.1 * T_975_1, 0.25])
-        assert column(figure, "high") == pytest.approx([0.5 + 0.1 * T_975_1, 0.25])
-        assert column(figure, "n") == [2, 2]
-        assert column(figure, "step") == [0, 1]
+        half = 0.1 * T_975_1
+        expected = {"mean": [0.5, 0.25], "low": [0.5 - half, 0.25], "high": [0.5 + half, 0.25]}
+        expected |= {"n": [2, 2], "step": [0, 1]}
+        assert {name: column(figure, name) for name in expected} == {
+            name: pytest.approx(values) for name, values in expected.items()
+        }
 
     def test_failed_and_planned_runs_do_not_count_and_a_single_repeat_has_no_interval(self, runs):
         runs.add("cancer1", "ne_ppca", mean_dimensionality=[4.5, 1.8])
@@ -103,27 +100,21 @@ class TestNumbers:
         assert [(row["low"], row["high"]) for row in rows(figure)] == [("", ""), ("", "")]
         assert figure.repeats == "a single repeat"
 
-    def test_other_thresholds_and_fractions_do_not_count(self, runs):
-        runs.add("cancer1", "dgha", 50.0, variances=[[2.0, 1.0]])
-        figure = runs.add("cancer1", "dgha", 50.0, tau=5.0, variances=[[8.0, 9.0]]).figures()["F3"]
-        assert figure.missing == ("100 %", "25 %", "10 %")
-        assert column(figure, "mean", curve="50 %", component="1") == [2.0]
-
-    def test_other_configs_and_several_settings_do_not_count(self, runs):
-        runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0])
+    def test_other_thresholds_configs_and_several_settings_do_not_count(self, runs):
+        runs.add("cancer1", "ne_ppca", mean_dimensionality=[4.5, 1.8])
+        runs.add("cancer1", "ne_ppca", tau=5.0, mean_dimensionality=[9.0, 9.0])
         assert runs.figures("mine")["F1"].panels == ()
+        assert column(runs.figures()["F1"], "mean") == [50.0, 20.0]
         runs.add(
             "cancer1", "ne_ppca", settings={"n_generations": 7}, mean_dimensionality=[9.0, 9.0]
         )
         assert runs.figures()["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
 
     def test_a_removed_node_counts_as_zero_until_all_repeats_removed_it(self, runs):
-        runs.add(
-            "cancer1", "dgha", 100.0, variances=[[4.0, 1.0], [4.0, NAN], [5.0, NAN], [5.0, NAN]]
-        )
-        runs.add(
-            "cancer1", "dgha", 100.0, variances=[[1.0, 2.0], [3.0, 4.0], [NAN, 7.0], [NAN, 7.0]]
-        )
+        first = [[4.0, 1.0], [4.0, NAN], [5.0, NAN], [5.0, NAN]]
+        second = [[1.0, 2.0], [3.0, 4.0], [NAN, 7.0], [NAN, 7.0]]
+        for variances in (first, second):
+            runs.add("cancer1", "dgha", 100.0, variances=variances)
         figure = runs.figures()["F3"]
         assert column(figure, "mean", component="1") == [3.0, 4.0, 6.0, 6.0]
         assert column(figure, "mean", component="2") == [1.0, 1.5, 0.0]
@@ -132,34 +123,28 @@ class TestNumbers:
     def test_losses_by_samples_start_with_equal_components_and_epochs_count_all_samples(self, runs):
         three = {"n_components": 3, "track_optimality": True}
         stream = {"samples": [1, 2, 4, 8], "dimensionality": [1, 2, 3, 3]}
-        for method, problem, lost, history in (
-            ("ccipca", "proben1:heart", [0.5, 0.4, 0.1, 0.0], stream),
-            ("ccipca", "proben1:heart", [0.5, 0.4, 0.4, 0.0], stream),
-            ("gha", "proben1:heart", [0.9, 0.2, 0.1], {"dimensionality": [3, 3, 3]}),
+        for method, optimality, settings, history in (
+            ("ccipca", [0.5, 0.6, 0.9, 1.0], {"n_samples": 8}, stream),
+            ("ccipca", [0.5, 0.6, 0.6, 1.0], {"n_samples": 8}, stream),
+            ("gha", [0.1, 0.8, 0.9], {}, {"dimensionality": [3, 3, 3]}),
         ):
-            optimality = 1.0 - np.array(lost)
-            settings = three if method == "gha" else three | {"n_samples": 8}
-            runs.add(problem, method, tau=None, settings=settings, optimality=optimality, **history)
-        figure = runs.figures()["F9"]
+            own = {"settings": three | settings, "optimality": optimality, **history}
+            runs.add("proben1:heart", method, tau=None, **own)
+        figure, n_train = runs.figures()["F9"], FACTS["heart1"].n_train
         assert column(figure, "step", curve="CCIPCA") == [4, 8]
         assert column(figure, "mean", curve="CCIPCA") == pytest.approx([20.0, LEAST_LOSS])
-        n_train = FACTS["heart1"].n_train
         assert column(figure, "step", curve="GHA") == [n_train, 2 * n_train]
         assert column(figure, "mean", curve="GHA") == pytest.approx([20.0, 10.0])
 
 
-class TestMissingRuns:
-    def test_a_figure_without_runs_is_omitted_and_lists_them_as_missing(self, runs, tmp_path):
-        runs.add("cancer1", "dgha", 25.0, tau=5.0, variances=[[1.0]])
-        figures = runs.figures()
-        assert figures["F8"].missing[0] == "cancer1", "a panel without any curve"
-        names = ["F1", "F2", "F3", "F4", "F8", "F9", "F5", "E1", "E2", "E3", "E4"]
-        assert list(figures) == names
-        assert figures["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
-        assert figures["F2"].missing == ("cancer1",)
-        curves = [figures[name] for name in ("F1", "F2", "F4", "F8", "F9")]
-        assert write_figures(curves, [], tmp_path / "figures") == []
-        assert list(tmp_path.glob("figures/*")) == []
+def test_a_figure_without_runs_is_omitted_and_lists_them_as_missing(runs, tmp_path):
+    figures = runs.add("cancer1", "dgha", 25.0, tau=5.0, variances=[[1.0]]).figures()
+    assert figures["F8"].missing[0] == "cancer1", "a panel without any curve"
+    assert list(figures) == ["F1", "F2", "F3", "F4", "F8", "F9", "F5", "E1", "E2", "E3", "E4"]
+    assert figures["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
+    assert figures["F2"].missing == ("cancer1",)
+    assert write_figures([figures[name] for name in ("F1", "F2", "F4")], [], tmp_path / "new") == []
+    assert list(tmp_path.glob("new/*")) == []
 
 
 class TestComparison:
@@ -176,10 +161,8 @@ class TestComparison:
         assert column(figure, "margin_high") == pytest.approx([2.3 + 0.5**0.5, 1.0 + 0.5**0.5])
 
     def test_the_outermost_means_beyond_the_margin_are_named(self, runs):
-        for error in (8.9, 9.1):
-            runs.add("cancer1", "ne_ppca", tau=5.0, error=error)
-            for tau in (10.0, 15.0):
-                runs.add("cancer1", "ne_ppca", tau=tau, error=error)
+        for error, tau in itertools.product((8.9, 9.1), (5.0, 10.0, 15.0)):
+            runs.add("cancer1", "ne_ppca", tau=tau, error=error)
         figure = runs.figures()["F5"]
         assert figure.panels[0].title == "a) test error: 0 of 3"
         ax = draw(figure).axes[0]
@@ -189,14 +172,12 @@ class TestComparison:
         points = [line for line in ax.get_lines() if line.get_marker() == STYLES[0]["marker"]]
         assert {*named.values()} < {tuple(point) for line in points for point in line.get_xydata()}
 
-    def test_a_run_that_three_tables_show_is_one_point(self, runs):
+    def test_a_run_that_three_tables_show_is_one_point_and_series_without_runs_are_named(
+        self, runs
+    ):
         figure = runs.add("heart1", "ne_ppca", tau=15.0).figures()["F5"]
         assert [row["table"] for row in rows(figure)] == ["T1", "T1"]
-
-    def test_series_without_runs_are_named(self, runs):
-        figure = runs.add("horse1", "dgha", 10.0).figures()["F5"]
-        assert "DGHA" not in figure.missing
-        assert "NE-pPCA" in figure.missing
+        assert ("DGHA" in figure.missing, "NE-pPCA" in figure.missing) == (True, False)
 
 
 class TestDrawing:
@@ -212,39 +193,30 @@ class TestDrawing:
 
     def test_the_csv_holds_the_drawn_curves_and_the_bands_of_the_first_curves(self, figure):
         (ax,) = draw(figure).axes
-        drawn = [
-            (line.get_label(), int(x), np.float32(y))
-            for line in ax.get_lines()
-            for x, y in line.get_xydata()
-        ]
+        drawn = np.float32([y for line in ax.get_lines() for y in line.get_ydata()])
+        labels = [line.get_label() for line in ax.get_lines() for _ in line.get_xdata()]
+        assert labels == [row["curve"] for row in rows(figure)]
+        hidden = np.isnan(drawn)
+        assert 0 < hidden.sum() < 0.1 * len(hidden), "random curves rarely coincide"
+        assert (drawn[~hidden] == np.float32(column(figure, "mean"))[~hidden]).all()
         bands = [y for band in ax.collections for y in band.get_paths()[0].vertices[:, 1]]
-        written = [
-            (row["curve"], int(row["step"]), np.float32(row["mean"])) for row in rows(figure)
-        ]
-        hidden = [was != wanted for was, wanted in zip(drawn, written, strict=True)]
-        assert 0 < sum(hidden) < 0.1 * len(hidden), "random curves rarely coincide"
-        assert all(
-            np.isnan(y) for (*_, y), is_hidden in zip(drawn, hidden, strict=True) if is_hidden
-        )
         ends = [column(figure, name, curve="100 %") for name in ("low", "high")]
         assert {*np.float32(bands)} == {*np.float32(ends).flat}
 
     def test_curves_of_a_component_are_drawn_once_where_they_coincide(self, runs):
         first = np.array([0.4, 0.4, 0.4, 0.4, 0.2, 0.2])
-        runs.add("cancer1", "dgha", 100.0, variances=first[:, None])
-        other = first * [1.0, 1.0, 1.01, 1.0, 1.5, 1.0]
-        runs.add("cancer1", "dgha", 50.0, variances=np.append(other, 0.2)[:, None])
+        other = np.append(first * [1.0, 1.0, 1.01, 1.0, 1.5, 1.0], 0.2)
+        for fraction, variances in ((100.0, first), (50.0, other)):
+            runs.add("cancer1", "dgha", fraction, variances=variances[:, None])
         (ax,) = draw(runs.figures()["F3"]).axes
         curves = {line.get_label(): line.get_ydata() for line in ax.get_lines()}
         assert curves["100 %"] == pytest.approx(first)
-        drawn = np.isfinite(curves["50 %"])
         # from the step before a difference to the step after it, and on from the end of the first curve
-        assert drawn.tolist() == [False, False, False, True, True, True, True]
+        assert np.isfinite(curves["50 %"]).tolist() == [False] * 3 + [True] * 4
 
     def test_titles_name_the_source_of_a_data_set_where_its_name_alone_does_not_differ(self, runs):
-        three = {"n_components": 3, "track_optimality": True}
+        settings = {"n_components": 3, "track_optimality": True, "n_samples": 8}
         history = {"optimality": [0.5, 0.9], "dimensionality": [3, 3], "samples": [1, 200_000]}
-        settings = {**three, "n_samples": 8}
         runs.add("proben1:heart", "ccipca", tau=None, settings=settings, **history)
         figure = runs.figures()["F9"]
         for titles, printed in (
@@ -255,8 +227,7 @@ class TestDrawing:
             panels = [figure.panels[0]._replace(title=title) for title in titles]
             axes = draw(figure._replace(panels=panels)).axes
             assert [ax.get_title() for ax in axes] == printed
-        ticks = [label.get_text() for label in axes[0].get_xticklabels()]
-        assert ticks == ["1", "100", "10⁴"]
+        assert [tick.get_text() for tick in axes[0].get_xticklabels()] == ["1", "100", "10⁴"]
 
     def test_texts_have_at_least_7_points_and_labels_of_near_curves_do_not_overlap(self, runs):
         for problem in ("cancer1", "diabetes1", "glass1", "heart1"):
