@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import Result
 from command_line import pppca
+from full_results import with_values
 from stored_runs import cell_of, run_of, runs_by_cell, store_runs
 
 from pppca_bench.errors import StoreError, UnknownNameError
@@ -19,7 +19,6 @@ from pppca_bench.reporting.pairs import (
 )
 from pppca_bench.reporting.statistics import corrected_t
 from pppca_bench.runs import ProblemFacts, Scalar, StoredRun
-from pppca_bench.store.database import Store
 
 ABSENT = "absent"
 
@@ -36,13 +35,14 @@ def runs(
     parameters = other if tau == ABSENT else {"tau": tau, **other}
     cell = cell_of("own", method, parameters, {"hidden": (4,)}, data=data)
     values = [{"test_error_percent": error, "accuracy_percent": 100.0 - error} for error in errors]
-    return [
-        run_of(cell, repeat, other, dimensionality=size, **own) for repeat, own in enumerate(values)
-    ]
+    return [run_of(cell, n, other, dimensionality=size, **own) for n, own in enumerate(values)]
+
+
+FACTS = {"own": ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, 2)}
 
 
 def compared(*found: list[StoredRun], n_splits: int = 1, **options: object) -> Pairs:
-    facts = {"own": ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, n_splits)}
+    facts = {"own": replace(FACTS["own"], n_splits=n_splits)}
     return compare_pairs(runs_by_cell(run for own in found for run in own), facts, "own", **options)
 
 
@@ -55,9 +55,11 @@ def test_repeats_of_a_split_count_once():
     assert seeds.test.n == 4
 
 
+LOW, HIGH = ([mean + n / 10 for n in range(10)] for mean in (1.0, 5.0))
+
+
 def test_a_sentence_gives_the_ranges_and_names_the_pairs_that_differ():
-    low, high = [[mean + n / 10 for n in range(10)] for mean in (1.0, 5.0)]
-    found = compared(runs("dgha", low), runs("pca", low, size=4.0), runs("gha", high))
+    found = compared(runs("dgha", LOW), runs("pca", LOW, size=4.0), runs("gha", HIGH))
     assert pairs_sentence(found) == (
         "own: error from 1.45 to 5.45 % with 3.0 to 4.0 features; 2 of 3 pairs of settings differ significantly, 1 of"
         " 3 are alike within 1; DGHA, τ = 10 is better (DGHA, τ = 10 − GHA, τ = 10: −4.00); PCA, τ = 10 is better"
@@ -71,14 +73,10 @@ def test_a_sentence_gives_the_ranges_and_names_the_pairs_that_differ():
 
 
 def test_a_sentence_leaves_out_the_pairs_with_a_setting_without_features():
-    low, high = [[mean + n / 10 for n in range(10)] for mean in (1.0, 5.0)]
-    without = runs("majority_class", high, ABSENT, size=0.0)
-    alone = compared(runs("dgha", low), without)
-    assert len(alone.comparisons) == 1
+    low, none = runs("dgha", LOW), runs("majority_class", HIGH, ABSENT, size=0.0)
     expected = "own: no two settings with features at equal τ or dimensionality."
-    assert pairs_sentence(alone) == expected
-    found = compared(runs("dgha", low), runs("pca", low), without)
-    assert pairs_sentence(found) == (
+    assert pairs_sentence(compared(low, none)) == expected
+    assert pairs_sentence(compared(low, runs("pca", LOW), none)) == (
         "own: error from 1.45 to 1.45 % with 3.0 to 3.0 features; 0 of 1 pairs of settings differ significantly, 1 of"
         " 1 are alike within 1."
     )
@@ -87,11 +85,7 @@ def test_a_sentence_leaves_out_the_pairs_with_a_setting_without_features():
 def test_settings_are_compared_by_the_score_that_runs_choose_by():
     by = {"choose.by": "macro_f1", "choose.tau": (5.0, 10.0)}
     found = [
-        [
-            (spec, replace(result, values=result.values | {"macro_f1_percent": 10.0 * repeat}))
-            for repeat, (spec, result) in enumerate(own)
-            if result
-        ]
+        [(s, with_values(r, macro_f1_percent=10.0 * s.repeat)) for s, r in own]
         for own in (runs("dgha", [1.0, 2.0], "auto", **by), runs("pca", [1.0, 2.0]))
     ]
     assert compared(*found).quantity == "macro_f1_percent"
@@ -111,42 +105,40 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
         runs("all_features", errors, ABSENT, 60.0),
         runs("lda", errors, None, 2.4, n_components=2),
     )
-    at = {(one.first, one.second): one.at for one in found.comparisons}
     ours, theirs = ([f"{name}, τ = {tau}" for tau in (5, 10, 15)] for name in ("DGHA", "PCA"))
-    assert at[ours[0], theirs[0]] == ("tau",)
-    assert at[ours[1], theirs[0]] == ("dimensionality",), "4.2 is nearer to 4.0 than to 4.6"
-    assert at[ours[1], theirs[1]] == ("tau",)
-    assert at[ours[2], theirs[2]] == ("tau", "dimensionality"), "29 of 30 features are within 5 %"
-    expected = {(name, "all features") for name in ours + theirs}
-    assert {pair for pair in at if "all features" in pair} == expected
-    expected = [(ours[0], "LDA, n_components = 2")]
-    assert [pair for pair in at if "LDA, n_components = 2" in pair] == expected
-    assert len(at) == 4 + 6 + 1
+    expected = {
+        (ours[0], theirs[0]): ("tau",),
+        (ours[1], theirs[0]): ("dimensionality",),  # 4.2 is nearer to 4.0 than to 4.6
+        (ours[1], theirs[1]): ("tau",),
+        (ours[2], theirs[2]): ("tau", "dimensionality"),  # 29 of 30 features are within 5 %
+        (ours[0], "LDA, n_components = 2"): ("dimensionality",),
+        **dict.fromkeys(((name, "all features") for name in ours + theirs), ("tau",)),
+    }
+    assert {(one.first, one.second): one.at for one in found.comparisons} == expected
 
 
-def test_verdicts_by_significance_and_by_the_difference_that_matters():
-    rng = np.random.default_rng(0)
-    noise = list(rng.normal(0, 0.1, 30))
-    worse = {"far": 3.0, "near": 0.5, "none": 0.0}
-    verdicts = {}
-    for name, shift in worse.items():
-        pca = runs("pca", [5 + shift + error for error in noise])
-        verdicts[name] = compared(runs("dgha", [5.0] * 30), pca).comparisons[0]
-    assert verdicts["far"].verdict == "DGHA, τ = 10 is better, by more than 1"
-    assert verdicts["near"].verdict == "DGHA, τ = 10 is better, by less than 1"
-    assert verdicts["none"].verdict == "alike within 1"
-    assert [one.exceeds for one in verdicts.values()] == [True, False, False]
-    wide = compared(runs("dgha", [5.0, 9.0, 1.0]), runs("pca", [7.0, 2.0, 6.0])).comparisons[0]
-    assert wide.verdict == "undecided"
-    far = compared(
-        runs("dgha", [5.0] * 30), runs("pca", [8 + e for e in noise]), matters=4.0
-    ).comparisons[0]
-    assert far.verdict == "DGHA, τ = 10 is better, by less than 4"
+NOISE = np.random.default_rng(0).normal(0.0, 0.1, 30)
+
+
+@pytest.mark.parametrize(
+    ("dgha", "pca", "matters", "verdict"),
+    [
+        ([5.0] * 30, 8.0 + NOISE, 1.0, "DGHA, τ = 10 is better, by more than 1"),
+        ([5.0] * 30, 8.0 + NOISE, 4.0, "DGHA, τ = 10 is better, by less than 4"),
+        ([5.0] * 30, 5.5 + NOISE, 1.0, "DGHA, τ = 10 is better, by less than 1"),
+        ([5.0] * 30, 5.0 + NOISE, 1.0, "alike within 1"),
+        ([5.0, 9.0, 1.0], [7.0, 2.0, 6.0], 1.0, "undecided"),
+    ],
+)
+def test_verdicts_by_significance_and_by_the_difference_that_matters(dgha, pca, matters, verdict):
+    (found,) = compared(runs("dgha", dgha), runs("pca", pca), matters=matters).comparisons
+    assert (found.verdict, found.exceeds) == (verdict, "more" in verdict)
 
 
 def test_larger_scores_are_better():
-    errors = list(np.random.default_rng(0).normal(8, 0.1, 20))
-    found = compared(runs("dgha", [5.0] * 20), runs("pca", errors), quantity="accuracy_percent")
+    found = compared(
+        runs("dgha", [5.0] * 30), runs("pca", 8.0 + NOISE), quantity="accuracy_percent"
+    )
     assert found.comparisons[0].test.difference > 0
     assert found.comparisons[0].verdict.startswith("DGHA, τ = 10 is better")
 
@@ -154,7 +146,6 @@ def test_larger_scores_are_better():
 @pytest.mark.parametrize(
     ("quantity", "matters"),
     [
-        ("accuracy_percent", 1.0),
         ("balanced_accuracy_percent", 1.0),
         ("macro_f1_percent", 1.0),
         ("log_loss", 0.01),
@@ -162,62 +153,50 @@ def test_larger_scores_are_better():
     ],
 )
 def test_every_score_has_a_difference_that_matters(quantity, matters):
-    scores = [
-        [run_of(cell_of("own", method, {}, {}), n, **{quantity: n / 9}) for n in range(3)]
-        for method in ("dgha", "pca")
-    ]
+    cells = [cell_of("own", method, {}, {}) for method in ("dgha", "pca")]
+    scores = [[run_of(cell, n, **{quantity: n / 9}) for n in range(3)] for cell in cells]
     assert compared(*scores, quantity=quantity).matters == matters
     assert compared(*scores, quantity=quantity, matters=0.0).matters == 0.0
 
 
 def test_too_few_settings_and_too_many_pairs_are_errors():
-    said = "own: expected at least two methods, or settings of a method, with two repeats"
-    with pytest.raises(StoreError, match=said):
-        compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
-    said = r"two splits or more that have log_loss, got 0\. Set `predict"
-    with pytest.raises(StoreError, match=said):
-        compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0]), n_splits=2, quantity="log_loss")
+    dgha, pca = runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0])
+    with pytest.raises(StoreError, match="own: expected at least two methods, or settings of a me"):
+        compared(dgha, runs("pca", [1.0]))
+    with pytest.raises(
+        StoreError, match=r"two splits or more that have log_loss, got 0\. Set `pred"
+    ):
+        compared(dgha, pca, n_splits=2, quantity="log_loss")
     with pytest.raises(StoreError, match="own: expected all runs on the data that were run last"):
-        compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0], data="b"))
-    said = "own: expected at most 500 pairs to compare, got 561 of 34 settings"
-    with pytest.raises(StoreError, match=said):
+        compared(dgha, runs("pca", [1.0, 2.0], data="b"))
+    with pytest.raises(
+        StoreError, match="own: expected at most 500 pairs to compare, got 561 of 34"
+    ):
         compared(*(runs("dgha", [1.0, 2.0], size=n, n_epochs=n) for n in range(34)))
-    said = "no problem 'mine' in these results: expected one of own"
-    with pytest.raises(UnknownNameError, match=said):
-        compare_pairs(runs_by_cell(runs("dgha", [1.0])), {}, "mine")
+    with pytest.raises(UnknownNameError, match="no problem 'mine' in these results: expected one"):
+        compare_pairs(runs_by_cell(dgha), {}, "mine")
 
 
 @pytest.mark.parametrize(("n_splits", "p"), [(1, 0.25), (3, None)])
 def test_json_has_no_nan_and_settings_with_too_few_repeats_are_named(n_splits, p):
-    few = runs("lda", [1.0], None)
-    found = compared(
-        runs("dgha", [1.0, 2.0, 4.0]), runs("pca", [2.0, 3.0, 5.0]), few, n_splits=n_splits
-    )
+    """Of a difference that never varies there is no t."""
+    own = [runs("dgha", [1.0, 2.0, 4.0]), runs("pca", [2.0, 3.0, 5.0]), runs("lda", [1.0], None)]
+    found = compared(*own, n_splits=n_splits)
     record = json.loads(render_pairs(found, "json"), parse_constant=pytest.fail)
     pair = record["comparisons"][0]
-    assert (pair["test"]["low"], pair["p_holm"]) == (None, p), (
-        "of a difference that never varies there is no t"
-    )
+    assert (pair["test"]["low"], pair["p_holm"]) == (None, p)
     assert "Not compared, for lack of results: LDA" in render_pairs(found, "terminal")
 
 
-def test_rank_compares_methods_on_the_only_or_the_named_problem(tmp_path):
-    found = [
-        *runs("dgha", [1.0, 2.0, 4.0, 2.0]),
-        *runs("pca", [2.0, 3.0, 5.0, 1.0]),
-        *runs("pca", [2.0, 3.0], 5.0),
-    ]
-    with Store(tmp_path / "results.sqlite") as store:
-        store.describe_problems(
-            [ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, 2)]
-        )
-        store_runs(store, {"one": found})
+def test_rank_compares_methods_on_the_only_or_the_named_problem(store, tmp_path):
+    found = [*runs("dgha", [1.0, 2.0, 4.0, 2.0]), *runs("pca", [2.0, 3.0, 5.0, 1.0])]
+    store.describe_problems(FACTS.values())
+    store_runs(store, {"one": found})
 
-    def shown(*arguments: str) -> Result:
-        return pppca("rank", *arguments, "--results", tmp_path)
+    def shown(*arguments: str) -> str:
+        return pppca("rank", *arguments, "--results", tmp_path).output
 
-    assert "n_test / n_train = 0.50" in shown("one").output
-    assert "DGHA, τ = 10 − PCA, τ = 10" in shown("one").output
-    assert "No two settings." in shown("--within", "own", "--only", "method=pca").output
+    assert "DGHA, τ = 10 − PCA, τ = 10" in shown("one")
+    assert "n_test / n_train = 0.50" in shown("one", "--within", "own")
     said = "is not one of 'test_error_percent', 'test_squared_error_percent', 'accuracy_percent'"
-    assert said in shown("--quantity", "accuracy").output
+    assert said in shown("--quantity", "accuracy")

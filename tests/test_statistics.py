@@ -45,13 +45,10 @@ def test_the_interval_is_scipys(values):
     assert summary.sd == pytest.approx(stats.tstd(values), rel=1e-6)
 
 
-@given(values=st.lists(st.floats(0, 100), min_size=1, max_size=30), seed=st.randoms())
+@given(values=st.lists(st.floats(0, 100), min_size=2, max_size=30), seed=st.randoms())
 def test_a_summary_does_not_depend_on_the_order_of_repeats(values, seed):
-    shuffled = values.copy()
-    seed.shuffle(shuffled)
-    one, two = summarise(values), summarise(shuffled)
-    assert one.mean == two.mean
-    assert one.sd == two.sd or math.isnan(one.sd)
+    shuffled = seed.sample(values, len(values))
+    assert summarise(values) == summarise(shuffled)
 
 
 def test_rounding_errors_are_no_spread():
@@ -60,9 +57,8 @@ def test_rounding_errors_are_no_spread():
 
 
 def test_a_single_value_has_a_mean_alone():
-    summary = summarise([2.3])
-    assert (summary.mean, summary.n) == (2.3, 1)
-    assert all(math.isnan(value) for value in (summary.sd, summary.low, summary.high))
+    nan = pytest.approx(math.nan, nan_ok=True)
+    assert summarise([2.3]) == (2.3, nan, 1, nan, nan)
 
 
 VALIDATION, TEST = [2.0, 1.5, 3.0, 2.5, 1.0], [4.0, 5.0, 6.5, 6.0, 3.0]
