@@ -23,12 +23,24 @@ from pppca_bench.paper.significance import (
 
 def normal_values(n: int, mean: float = 0.0, sd: float = 1.0) -> list[float]:
     """Return values whose ranks are those of a normal distribution."""
-    return [float(value) for value in stats.norm.ppf((np.arange(n) + 0.5) / n, mean, sd)]
+    return stats.norm.ppf((np.arange(n) + 0.5) / n, mean, sd).tolist()
 
 
-def test_a_normal_sample_keeps_all_its_values():
-    sample = without_outliers(normal_values(60))
-    assert (len(sample.values), sample.n_low, sample.n_high, sample.is_normal) == (60, 0, 0, True)
+def errors_of(*heaps: tuple[int, float, float]) -> list[float]:
+    """Return errors whose logarithms are normal values of given numbers, means and deviations."""
+    return [math.exp(value) for heap in heaps for value in normal_values(*heap)]
+
+
+TWO_HEAPS = errors_of((30, 0, 0.01), (30, 9, 0.01))
+
+
+@pytest.mark.parametrize(("values", "is_normal"), [(normal_values(60), True), ([1.5] * 60, False)])
+def test_a_normal_sample_keeps_all_its_values_and_values_that_do_not_vary_are_not_normal(
+    values, is_normal
+):
+    sample = without_outliers(values)
+    assert (len(sample.values), sample.n_low, sample.n_high) == (60, 0, 0)
+    assert sample.is_normal == is_normal
 
 
 def test_outliers_are_removed_on_their_side_until_the_rest_is_normal():
@@ -43,11 +55,6 @@ def test_no_more_than_a_tenth_is_removed_and_then_none():
     assert (six.n_high, six.is_normal) == (6, True)
     seven = without_outliers([*normal_values(53), *outliers])
     assert (seven.n_high, seven.is_normal, len(seven.values)) == (0, False, 60)
-
-
-def test_values_that_do_not_vary_are_not_normal():
-    sample = without_outliers([1.5] * 60)
-    assert (len(sample.values), sample.is_normal) == (60, False)
 
 
 def test_equal_sizes_have_the_p_of_n_minus_1_degrees():
@@ -90,24 +97,20 @@ def test_one_sample_without_variance_leaves_the_degrees_of_the_other(gap):
 
 
 def test_the_smaller_mean_logarithm_is_better():
-    low, high = ([math.exp(value) for value in normal_values(60, mean, 0.1)] for mean in (1.0, 1.2))
-    assert compare_errors(low, high).better == "pivot"
-    assert compare_errors(high, low).better == "no_shortcut"
-    assert compare_errors(low, low).better == "none"
+    low, high = (errors_of((60, mean, 0.1)) for mean in (1.0, 1.2))
+    pairs = ((low, high), (high, low), (low, low))
+    found = [compare_errors(*pair).better for pair in pairs]
+    assert found == ["pivot", "no_shortcut", "none"]
 
 
-def test_errors_without_a_logarithm_or_too_few_are_not_compared():
-    assert compare_errors([1.0, 2.0], [1.0, 2.0, 3.0]) is None
-    assert compare_errors([0.0, 2.0, 3.0], [1.0, 2.0, 3.0]) is None
+@pytest.mark.parametrize("errors", [[1.0, 2.0], [0.0, 2.0, 3.0]], ids=["too few", "no logarithm"])
+def test_errors_without_a_logarithm_or_too_few_are_not_compared(errors):
+    assert compare_errors(errors, [1.0, 2.0, 3.0]) is None
 
 
 def test_a_sample_that_is_not_normal_makes_a_test_unreliable():
-    two_heaps = [
-        math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 5, 0.01)]
-    ]
-    test = compare_errors(two_heaps, [math.exp(value) for value in normal_values(60)])
-    assert not test.is_reliable
-    assert len(test.pivot.values) == 60
+    test = compare_errors(TWO_HEAPS, errors_of((60, 0, 1)))
+    assert (test.is_reliable, len(test.pivot.values)) == (False, 60)
 
 
 def runs_of(config: str, problem: str, errors: list[float]) -> list:
@@ -116,20 +119,15 @@ def runs_of(config: str, problem: str, errors: list[float]) -> list:
 
 
 def test_the_table_has_ours_beside_the_published_verdicts_and_counts_outliers():
-    errors = [math.exp(value) for value in normal_values(60, 1.0, 0.1)]
-    better = [math.exp(value) for value in [*normal_values(58, 0.5, 0.1), 3.0, 4.0]]
-    two_heaps = [
-        math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 9, 0.01)]
-    ]
-    pivots = runs_of(PIVOT, "cancer1", errors) + runs_of(PIVOT, "gene2", two_heaps)
+    errors = errors_of((60, 1.0, 0.1))
+    better = errors_of((58, 0.5, 0.1), (1, 3.0, 0.0), (1, 4.0, 0.0))
+    pivots = runs_of(PIVOT, "cancer1", errors) + runs_of(PIVOT, "gene2", TWO_HEAPS)
     others = runs_of(NO_SHORTCUTS, "cancer1", better) + runs_of(NO_SHORTCUTS, "gene2", errors)
-    results = results_by_config({PIVOT: pivots, NO_SHORTCUTS: others})
-    sheet = significance_document(results)
+    sheet = significance_document(results_by_config({PIVOT: pivots, NO_SHORTCUTS: others}))
     rows = {row[0]: row for row in sheet.rows}
     assert rows["cancer1"][:4] == ("cancer1", "N 0.0", "N 0.0", "yes")
     assert rows["cancer1"][-2:] == ("0 + 0", "0 + 2")
     assert rows["gene2"][1].startswith("(N ")
-    assert rows["gene2"][2] == "(N 0.0)"
     assert rows["building1"] == ("building1", "–", "(–)", *["–"] * 5)
     same = sheet.agreement.same
     assert (len(same), same.count(None), same.count(True)) == (42, 40, 2)
@@ -147,15 +145,11 @@ def test_published_verdicts_are_those_that_the_report_counts():
 def test_ours_is_empty_where_nothing_was_run():
     sheet = significance_document(results_by_config({}))
     assert not sheet.has_runs
-    assert {row[1] for row in sheet.rows} == {"–"}
-    assert all(record["better"] is None and record["p_percent"] is None for record in sheet.records)
+    assert {(one["better"], one["p_percent"]) for one in sheet.records} == {(None, None)}
 
 
 def test_a_problem_of_several_settings_is_not_compared():
-    runs = {
-        PIVOT: list(network_runs(PIVOT, ["cancer1"])),
-        NO_SHORTCUTS: list(network_runs(NO_SHORTCUTS, ["cancer1"])),
-    }
+    runs = {config: list(network_runs(config, ["cancer1"])) for config in (PIVOT, NO_SHORTCUTS)}
     assert significance_document(results_by_config(runs)).agreement.same.count(None) == 41
     runs[PIVOT] += [run_of(cell_of("cancer1", (4,)), **{QUANTITY: 1.0})]
     assert significance_document(results_by_config(runs)).agreement.same.count(None) == 42

@@ -23,9 +23,8 @@ def runs(*errors: float | str | None, of: Cell | None = None) -> list[StoredRun]
     for repeat, error in enumerate(errors):
         values = {ERROR: error, "dimensionality": 3 + repeat} if isinstance(error, float) else {}
         spec, result = run_of(of or cell(), repeat, **values)
-        found.append(
-            (spec, RunResult(spec.key, "failed", error) if isinstance(error, str) else result)
-        )
+        failed = RunResult(spec.key, "failed", error) if isinstance(error, str) else None
+        found.append((spec, failed or result))
     return found
 
 
@@ -41,25 +40,24 @@ def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
     assert found.values(ERROR) == {0: 1.0, 1: 2.0}
 
 
-def test_a_cell_without_completed_runs_has_no_quantities():
-    for planned, counts in ((runs("Traceback", None), (2, 1)), ([], (0, 0))):
-        found = results_of(planned).repeats(CENTRED)
-        expected = ({}, "", *counts)
-        assert (found.quantities, found.settings, found.n_planned, found.n_failed) == expected
+@pytest.mark.parametrize(("planned", "counts"), [(("Traceback", None), (2, 1)), ((), (0, 0))])
+def test_a_cell_without_completed_runs_has_no_quantities(planned, counts):
+    found = results_of(runs(*planned)).repeats(CENTRED)
+    assert (found.quantities, found.settings, found.n_planned, found.n_failed) == ({}, "", *counts)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        cell(problem="horse1"),
-        cell(method="gha"),
-        cell(parameters=SETTINGS | {"tau": 10.0}),
-        cell(parameters={}),
+        {"problem": "horse1"},
+        {"method": "gha"},
+        {"parameters": SETTINGS | {"tau": 10.0}},
+        {"parameters": {}},
     ],
     ids=str,
 )
 def test_a_cell_takes_only_runs_of_its_place_and_settings(other):
-    assert mean_error(results_of(runs(1.0) + runs(9.0, of=other))) == 1.0
+    assert mean_error(results_of(runs(1.0) + runs(9.0, of=cell(**other)))) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -83,11 +81,8 @@ class TestSelection:
         for results in (results_by_config(plans), results_by_config(dict(reversed(plans.items())))):
             assert results.repeats(CENTRED) is NO_RUNS
             assert set(results.matching(CENTRED)) == {cell(), SLOW}
-            errors = [
-                mean_error(results, configs=configs)
-                for configs in (("a",), ("b", "c"), ("c",), ("a", "b"))
-            ]
-            assert errors == [1.0, 2.0, None, None]
+            of_configs = {("a",): 1.0, ("b", "c"): 2.0, ("c",): None, ("a", "b"): None}
+            assert {own: mean_error(results, configs=own) for own in of_configs} == of_configs
 
     def test_a_config_has_the_repeats_alone_that_it_asks_for(self):
         results = results_by_config({"a": self.OURS[:2], "b": self.OURS})
@@ -95,46 +90,32 @@ class TestSelection:
         assert found == [2, 3, 3]
         assert results.cells[cell()].configs == {"a", "b"}
 
-    @pytest.mark.parametrize(
-        "other", [cell(data="b"), cell(version=2)], ids=["other data", "another version"]
-    )
+    @pytest.mark.parametrize("other", [{"data": "b"}, {"version": 2}], ids=str)
     def test_runs_on_other_data_and_of_other_versions_are_settings_of_their_own(self, other):
-        assert (
-            results_by_config({"a": self.OURS, "b": runs(9.0, of=other)}).repeats(CENTRED)
-            is NO_RUNS
-        )
+        results = results_by_config({"a": self.OURS, "b": runs(9.0, of=cell(**other))})
+        assert results.repeats(CENTRED) is NO_RUNS
 
 
-class TestDigestOfSettings:
-    """What a baseline is held against."""
+def digest(of: Cell) -> str:
+    return runs_by_cell(runs(1.0, of=of))[of].settings
 
-    def digest(self, of: Cell) -> str:
-        return runs_by_cell(runs(1.0, of=of))[of].settings
 
-    def test_digests_differ_by_settings_classifier_and_data(self):
-        cells = [cell(), SLOW, cell(classifier={}), cell(data="b"), cell(method="gha")]
-        assert len({self.digest(one) for one in cells}) == 5
+def test_digests_differ_by_settings_classifier_and_data():
+    cells = [cell(), SLOW, cell(classifier={}), cell(data="b"), cell(method="gha")]
+    assert len(set(map(digest, cells))) == 5
 
-    def test_digests_ignore_the_problems_name_the_version_and_timing(self):
-        assert (
-            self.digest(cell(problem="other"))
-            == self.digest(cell(version=2))
-            == self.digest(cell())
-        )
-        timed = [
-            cell(method="dgha_speedup", parameters=SETTINGS | {"timed": value})
-            for value in (True, False)
-        ]
-        assert len({self.digest(one) for one in timed}) == 1
+
+def test_digests_ignore_the_problems_name_the_version_and_timing():
+    assert digest(cell(problem="other")) == digest(cell(version=2)) == digest(cell())
+    settings = [SETTINGS | {"timed": value} for value in (True, False)]
+    assert len({digest(cell(method="dgha_speedup", parameters=own)) for own in settings}) == 1
 
 
 def test_the_selection_of_a_cell_takes_its_runs_alone():
-    cells = [
-        cell("iris", parameters={"tau": tau, "data_fraction": part})
-        for tau in (5.0, 7.5)
-        for part in (100.0, 10.0)
-    ]
     usual = {"tau": 5.0, "data_fraction": 100.0}
+    cells = [
+        cell("iris", parameters=usual | own) for own in ({}, {"tau": 7.5}, {"data_fraction": 10.0})
+    ]
     cells += [cell("iris", parameters=usual, classifier={"hidden": own}) for own in ((8,), ())]
     cells += [cell("iris", "gha", parameters={"centre": value}) for value in (True, False)]
     cells.append(cell("wine", "gha", parameters={"decay_epochs": None}))

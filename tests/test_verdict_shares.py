@@ -1,6 +1,5 @@
 """Shares of the verdicts of right and wrong programs, on made-up tables."""
 
-import csv
 import math
 import re
 from pathlib import Path
@@ -19,6 +18,7 @@ from pppca_bench.reporting.table_text import render
 from pppca_bench.reporting.verdict_shares import OFF, RIGHT, SHARES
 from pppca_bench.reporting.verdicts import off_by_margin
 
+ROOT = Path(__file__).parents[1]
 ERROR, SIZE = "test_error_percent", "dimensionality"
 ROWS = [f"{family}{number}" for family in "abcdefghij" for number in (1, 2)]
 CYCLES = tuple((f"{family}1", f"{family}2") for family in "abcdefghij")
@@ -34,35 +34,35 @@ PLACEBOS = {
 def made_up(n_runs: int) -> Snapshot:
     """Return forty errors and sizes of DGHA, each the mean of 60 published runs; PCA's numbers are like DGHA's."""
     rng, runs, numbers = np.random.default_rng(1), [], {}
+    settings = [("dgha", 10.0, {"centre": True, "tau": tau}) for tau in (5, 10)]
+    settings += [("pca", 10.0, {"tau": tau}) for tau in (5, 10)] + [("all_features", 12.0, {})]
     for place, problem in enumerate(ROWS):
-        for method, mean in (("dgha", 10.0), ("pca", 10.0), ("all_features", 12.0)):
-            for tau in (5, 10) if method != "all_features" else (None,):
-                settings = {"centre": True} if method == "dgha" else {}
-                settings |= {} if tau is None else {"tau": tau}
-                cell = cell_of(problem, method, settings, {})
-                values = rng.normal((mean + 5.0 * place, mean + place), 1.0, (n_runs, 2))
-                runs += [
-                    run_of(cell, repeat, **dict(zip((ERROR, SIZE), own, strict=True)))
-                    for repeat, own in enumerate(values)
-                ]
-        for tau in (5, 10):
+        for method, mean, own in settings:
+            cell = cell_of(problem, method, own, {})
+            values = rng.normal((mean + 5.0 * place, mean + place), 1.0, (n_runs, 2))
+            for repeat, (error, size) in enumerate(values):
+                runs.append(run_of(cell, repeat, **{ERROR: error, SIZE: size}))
+        for tau in ("5", "10"):
             error, size = rng.normal((10.0 + 5.0 * place, 10.0 + place), 1.0 / 60**0.5)
             own = {ERROR: Number(f"{error:.2f}", 1.0), SIZE: Number(f"{size:.2f}")}
-            numbers["A", problem, str(tau)] = own
+            numbers["A", problem, tau] = own
     rows = tuple({"key": row, "runs": {"problem": row}} for row in ROWS)
     columns = tuple({"key": str(tau), "runs": {"tau": tau}} for tau in (5, 10))
-    keys = {"title": "t", "place": "p", "row_header": "Problem", "shows": (ERROR, SIZE)}
+    keys = {
+        "title": "t",
+        "place": "p",
+        "row_header": "Problem",
+        "shows": (ERROR, SIZE),
+        "rows": rows,
+    }
+    dgha, others = {"method": "dgha", "centre": True}, {"method": "all_features"}
     reference = Reference.model_construct(
         **{"name": "mine", "title": "Mine", "configs": (), "searched": (), "numbers": numbers},
         rules=(Rule(margin=0.5, unit="sd", runs=60),),
         placebos=[Placebo(name=name, tables=("A",), **own) for name, own in PLACEBOS.items()],
         layouts=(
-            Layout(
-                id="A", runs={"method": "dgha", "centre": True}, rows=rows, columns=columns, **keys
-            ),
-            Layout(
-                id="B", runs={"method": "all_features"}, rows=rows, columns=({"key": "5"},), **keys
-            ),
+            Layout(id="A", runs=dgha, columns=columns, **keys),
+            Layout(id="B", runs=others, columns=({"key": "5"},), **keys),
         ),
     )
     return Snapshot(results_of(runs), {}, [reference])
@@ -74,11 +74,8 @@ def snapshot() -> Snapshot:
 
 
 def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, object]]:
-    return {
-        record["program"]: record
-        for record in snapshot.shares("A")
-        if record["quantity"] == quantity
-    }
+    records = [one for one in snapshot.shares("A") if one["quantity"] == quantity]
+    return {record["program"]: record for record in records}
 
 
 def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snapshot):
@@ -124,22 +121,18 @@ def test_with_too_few_runs_for_a_draw_no_placebo_is_judged():
     assert {record["tells"] for record in own.values()} == {None}
 
 
+SHARES_TABLE = pd.read_csv(ROOT / "results" / "tables" / f"{SHARES}.csv")
+PAGE = (ROOT / "docs" / "verdicts.md").read_text("utf-8")
+
+
 def test_the_page_has_the_shares_of_the_rendered_table():
-    root = Path(__file__).parents[1]
-    page = (root / "docs" / "verdicts.md").read_text("utf-8").split(f"<!-- {SHARES} -->\n")[1]
-    table = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in page.strip().splitlines()[2:]
-    ]
-    with (root / "results" / "tables" / f"{SHARES}.csv").open(encoding="utf-8") as file:
-        rendered = list(csv.DictReader(file))
-    verdicts = ("reproduced", "consistent", "differs")
-    assert table == [
-        [row["row"], row["quantity"], row["program"], row["n"]]
-        + [f"{float(row[verdict]):.0f} %" for verdict in verdicts]
-        + [row["tells"] or "–"]
-        for row in rendered
-    ]
+    lines = PAGE.split(f"<!-- {SHARES} -->\n")[1].strip().splitlines()[2:]
+    names = ["row", "quantity", "program", "n", "reproduced", "consistent", "differs", "tells"]
+    table = SHARES_TABLE[names].astype({"n": str}).fillna({"tells": "–"})
+    for name in ("reproduced", "consistent", "differs"):
+        table[name] = table[name].map("{:.0f} %".format)
+    shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert shown == table.to_numpy().tolist()
 
 
 def test_a_comparison_draws_nothing(snapshot, monkeypatch):
@@ -163,32 +156,29 @@ def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, num
 
 
 def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_told_apart():
-    root = Path(__file__).parents[1]
-    shares = pd.read_csv(root / "results" / "tables" / f"{SHARES}.csv")
-    page = " ".join((root / "docs" / "verdicts.md").read_text("utf-8").split())
+    page = " ".join(PAGE.split())
 
     def span(program: str, tables: str, quantity: str) -> str:
-        own = shares[(shares["program"] == program) & (shares["quantity"] == quantity)]
+        own = SHARES_TABLE.set_index(["program", "quantity"]).loc[(program, quantity)]
         own = own[own["row"].isin(tables.split())]["reproduced"]
         return f"{own.min():.0f} to {own.max():.0f} %"
 
-    errors, linear, pivot = ("T1 T3 T5 T7", "Error"), ("P3 P4", "all"), ("P8 P9 P10 P11", "all")
-    of_right, of_off = (
-        [span(program, *own) for own in (errors, linear, pivot)] for program in (RIGHT, OFF)
-    )
+    places = ("T1 T3 T5 T7", "Error"), ("P3 P4", "all"), ("P8 P9 P10 P11", "all")
+    of_right, of_off = ([span(program, *own) for own in places] for program in (RIGHT, OFF))
     assert f"gets {of_right[0]} of the errors of T1, T3, T5 and T7 (" in page
     assert f"{of_right[1]} of P3 and P4 (simulated: 74 %), and {of_right[2]} of P8 to P11." in page
     dimensionalities = span(OFF, "T1 T2 T3 T5 T7", "Dimensionality")
     said = f"in {of_off[0]}, in {of_off[1]} and in {of_off[2]} of these numbers, and in {dimensionalities} of"
     assert said in page
-    untold = shares[shares["tells"] == "no"]
-    assert [*zip(untold["row"], untold["quantity"], untold["program"], strict=True)] == [
-        ("T5", "Error", "exact PCA"),
-        ("P9", "all", "swapped shortcuts"),
-        ("P11", "all", "swapped shortcuts"),
+    untold = SHARES_TABLE[SHARES_TABLE["tells"] == "no"][["row", "quantity", "program"]]
+    assert untold.to_numpy().tolist() == [
+        ["T5", "Error", "exact PCA"],
+        ["P9", "all", "swapped shortcuts"],
+        ["P11", "all", "swapped shortcuts"],
     ]
-    index = (root / "results" / "README.md").read_text("utf-8")
-    differing = index.split("Results that differ:")[1].splitlines()
-    of_report = [line.split("|")[4].strip() for line in differing if re.match(r"\| P\d+ ", line)]
-    said = f"Of the {len(of_report)} numbers of the report that differ, {of_report.count('correlation')} are"
+    index = (ROOT / "results" / "README.md").read_text("utf-8")
+    differing = index.split("Results that differ:")[1]
+    of_report = re.findall(r"^\| P\d+ +\|.*?\|.*?\|(.*?)\|", differing, re.MULTILINE)
+    n_correlations = sum("correlation" in quantity for quantity in of_report)
+    said = f"Of the {len(of_report)} numbers of the report that differ, {n_correlations} are"
     assert said in page

