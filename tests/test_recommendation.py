@@ -12,16 +12,15 @@ def recommended(*runs: StoredRun) -> list[str]:
     return list(recommendations(OwnTables(results, {}, [], {}).builders()["X"]()))
 
 
+def runs(method: str, *numbers: float, problem: str = "wine") -> list[StoredRun]:
+    """Return two repeats with a validation error, a test error and a number of features."""
+    names = "validation_error_percent", "test_error_percent", "dimensionality"
+    cell = cell_of(problem, method, {"tau": 5.0}, {})
+    return [run_of(cell, n, **dict(zip(names, numbers, strict=True))) for n in (0, 1)]
+
+
 def test_the_validation_error_and_not_the_test_error_recommends_a_cell():
-    errors = "validation_error_percent", "test_error_percent", "dimensionality"
-
-    def runs(method: str, *numbers: float, problem: str = "wine") -> list[StoredRun]:
-        cell = cell_of(problem, method, {"tau": 5.0}, {})
-        return [
-            run_of(cell, repeat, **dict(zip(errors, numbers, strict=True))) for repeat in (0, 1)
-        ]
-
-    first, second, *others = recommended(
+    first, second, iris = recommended(
         *runs("dgha", 2.0, 9.0, 8.0),
         *runs("pca", 3.0, 1.0, 4.0),
         *runs("lda", 3.5, 0.0, 2.0),
@@ -35,42 +34,34 @@ def test_the_validation_error_and_not_the_test_error_recommends_a_cell():
         "Fewest features at most 1 point from it: wine, PCA, τ = 5 (validation error 3.00 %; dimensionality 4.0; test"
         " error 1.00 %)."
     )
-    (iris,) = others
     assert iris.startswith("Recommended by the validation error: iris, PCA, τ = 5 ")
     assert recommended(run_of(cell_of("wine", "pca", {"tau": 5.0}))) == []
+
+
+SCORE = "validation_balanced_accuracy_percent"
 
 
 def test_of_runs_that_choose_the_setting_with_the_best_mean_score_is_recommended():
     by = {"choose.by": "balanced_accuracy", "choose.tau": (5.0, 10.0), "tau": "auto"}
     cell, plain = cell_of("wine", "pca", by, {}), cell_of("wine", "all_features", {}, {})
-
-    def score(at: str = "") -> str:
-        return f"validation_balanced_accuracy_percent{at}"
-
+    measured = {"test_error_percent": 3.0, "balanced_accuracy_percent": 59.0, "dimensionality": 5.0}
+    measured |= {SCORE: 60.0, "dimensionality at tau=5": 4.0, "dimensionality at tau=10": 7.0}
+    chosen = [(5.0, 61.0, 60.0), (5.0, 62.0, 60.0), (10.0, 0.0, 90.0)]
     runs = [
         run_of(
             cell,
-            repeat,
-            chosen_tau=tau,
-            test_error_percent=3.0,
-            balanced_accuracy_percent=59.0,
-            dimensionality=5.0,
-            **{score(): 60.0, score(" at tau=5"): at_5, score(" at tau=10"): at_10},
-            **{"dimensionality at tau=5": 4.0, "dimensionality at tau=10": 7.0},
+            n,
+            **measured,
+            **{"chosen_tau": tau, f"{SCORE} at tau=5": at_5, f"{SCORE} at tau=10": at_10},
         )
-        for repeat, (tau, at_5, at_10) in enumerate(
-            [(5.0, 61.0, 60.0), (5.0, 62.0, 60.0), (10.0, 0.0, 90.0)]
-        )
+        for n, (tau, at_5, at_10) in enumerate(chosen)
     ]
-    (text,) = recommended(
-        *runs, run_of(plain, **{score(): 65.0}, test_error_percent=1.0, dimensionality=13.0)
-    )
+    others = run_of(plain, **{SCORE: 65.0}, test_error_percent=1.0, dimensionality=13.0)
+    (text,) = recommended(*runs, others)
     table = choices_document(results_by_config({"small": runs}))
-    assert dict(zip(table.headers, table.rows[0], strict=True)) | {
-        "recommended": "τ = 10",
-        "Balanced accuracy, %": "59.00",
-        "Features": "5.0",
-    } == dict(zip(table.headers, table.rows[0], strict=True))
+    row = dict(zip(table.headers, table.rows[0], strict=True))
+    shown = {"recommended": "τ = 10", "Balanced accuracy, %": "59.00", "Features": "5.0"}
+    assert row | shown == row
     assert text.startswith(
         "Recommended by the validation balanced accuracy: wine, PCA, τ = auto → τ = 10 (chosen in 1 of 3 runs;"
         " validation balanced accuracy 70.00 %; dimensionality 7.0; of the runs, each with the setting that it chose:"

@@ -1,5 +1,6 @@
 """Index of the results: the cells that were not run, and the headline."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,27 +19,14 @@ FACTS = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 
 
 def ne_ppca_runs(tau: float, n_repeats: int, n_done: int, data: str = "a") -> list[StoredRun]:
     cell = cell_of("cancer1", "ne_ppca", {"centre": True, "tau": tau}, {}, data=data)
-    history = {
-        "mean_dimensionality": np.array([9.0, 2.0]),
-        "variances": np.array([[0.5, 0.1], [0.6, np.nan]]),
-    }
-    runs = [
-        run_of(cell, repeat, dimensionality=2, test_error_percent=2.0)
-        for repeat in range(n_repeats)
-    ]
-    return [
-        (spec, replace(result, history=history) if spec.repeat < n_done else None)
-        for spec, result in runs
-    ]
+    history = {"mean_dimensionality": np.array([9.0, 2.0]), "variances": np.array([[0.5, 0.1]])}
+    runs = [run_of(cell, n, dimensionality=2, test_error_percent=2.0) for n in range(n_repeats)]
+    return [(s, replace(r, history=history) if s.repeat < n_done else None) for s, r in runs]
 
 
 def test_what_was_not_run_is_named(tmp_path):
-    runs = (
-        ne_ppca_runs(5.0, 4, 1)
-        + ne_ppca_runs(10.0, 4, 3)
-        + ne_ppca_runs(15.0, 1, 1)
-        + ne_ppca_runs(15.0, 1, 0, "b")
-    )
+    runs = ne_ppca_runs(5.0, 4, 1) + ne_ppca_runs(10.0, 4, 3)
+    runs += ne_ppca_runs(15.0, 1, 1) + ne_ppca_runs(15.0, 1, 0, "b")
     lines = not_run(*tables_and_figures(tmp_path, {CONFIG: runs}, FACTS))
     others = "cancer1, card1, diabetes1, glass1, heart1, horse1, soybean1, thyroid1"
     title = "Classification errors (%) for different values of τ"
@@ -57,42 +45,35 @@ def test_what_was_not_run_is_named(tmp_path):
 def test_the_published_index_is_short_and_its_headline_is_in_the_readme():
     root = Path(__file__).parents[1]
     index = (root / "results" / "README.md").read_text(encoding="utf-8")
-    assert len(index.encode()) <= 40_000
-    sentences = [
-        line[2:] for line in index.split("`pppca render`")[0].splitlines() if line.startswith("- ")
-    ]
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
-    assert len(sentences) == 5
-    assert [sentence for sentence in sentences if sentence not in readme] == []
+    assert len(index.encode()) <= 40_000
+    sentences = re.findall("^- (.*)", index.split("`pppca render`")[0], re.MULTILINE)
+    assert [sentence in readme for sentence in sentences] == [True] * 5
+
+
+ONE = Comparison(
+    *("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3), verdict="reproduced", source="A"
+)
 
 
 def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
-    one = Comparison(
-        "T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, verdict="reproduced", source="A"
-    )
-    others = [
-        one._replace(row="c", verdict="differs", searched=True),
-        one._replace(row="d", n=0, verdict="not run"),
-    ]
-    others.append(one._replace(table="P3", searched=True, source="B"))
-    assert headline([one, *others], Answers(["Use PCA."])) == [
+    differs = ONE._replace(row="c", verdict="differs", searched=True)
+    unrun = ONE._replace(row="d", n=0, verdict="not run")
+    other = unrun._replace(table="P3", n=3, verdict="reproduced", searched=True, source="B")
+    assert headline([ONE, differs, unrun, other], Answers(["Use PCA."])) == [
         "Use PCA.",
         "A: 1 of 2 published numbers are reproduced (50 %) and 1 differ; 1 of the 1 that no search for settings"
         " looked at are reproduced.",
         "B: 1 of 1 published numbers are reproduced (100 %).",
     ]
-    third = others[-1]._replace(row="e", source="C")
     expected = ["All published numbers are reproduced: B (1 numbers) and C (1 numbers)."]
-    assert headline([others[-1], third], Answers()) == expected
+    assert headline([other, other._replace(row="e", source="C")], Answers()) == expected
     assert headline([], Answers()) == []
 
 
 def test_the_nearness_of_a_source_is_beside_that_of_right_and_wrong_programs():
-    one = Comparison(
-        "T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, verdict="reproduced", source="A"
-    )
-    others = [one._replace(row="c", verdict="differs"), one._replace(row="d", n=0)]
+    numbers = [ONE, ONE._replace(row="c", verdict="differs"), ONE._replace(row="d", n=0)]
     record = {"source": "A", "n": 2, "reproduced": 100.0, "ours": 1}
     shares = [record | {"program": RIGHT}, record | {"program": "exact PCA", "reproduced": 50.0}]
     expected = [["A", "1 of 2 (50 %)", "100 % (ours of these: 50 %)", "exact PCA 50 %", "1"]]
-    assert sources_document([one, *others], shares).rows == expected
+    assert sources_document(numbers, shares).rows == expected
