@@ -31,7 +31,7 @@ ERROR_STEP = 100 / 172
 
 def published(table: str, row: str, column: str, quantity: str) -> Number | None:
     """Return a published number of the slides or the report, or None where they print none."""
-    found = [reference.published(table, row, column).get(quantity) for reference in REFERENCES]
+    found = (reference.published(table, row, column).get(quantity) for reference in REFERENCES)
     return next(filter(None, found), None)
 
 
@@ -82,15 +82,11 @@ def plans_of(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]:
 
 def published_sizes(problem: str) -> ProblemFacts:
     """Return a problem's sizes as the slides print them; made up where they print none."""
-    places = {"n_features": "features", "n_outputs": "classes"}
-    places |= dict.fromkeys(("n_train", "n_validation", "n_test"), "sizes")
-    numbers = {
-        quantity: published("T0", problem, column, quantity) for quantity, column in places.items()
-    }
-    sizes = {
-        quantity: 9 if number is None else int(number.value) for quantity, number in numbers.items()
-    }
-    return ProblemFacts(problem, "a", "classification", problem.rstrip("123"), **sizes)
+    places = [("features", "n_features"), ("classes", "n_outputs")]
+    places += [("sizes", f"n_{split}") for split in ("train", "validation", "test")]
+    numbers = (published("T0", problem, *place) for place in places)
+    sizes = (int(number.value) if number else 9 for number in numbers)
+    return ProblemFacts(problem, "a", "classification", problem.rstrip("123"), *sizes)
 
 
 FACTS = {problem: published_sizes(problem) for problem in PROBLEMS}
@@ -98,19 +94,16 @@ FACTS = {problem: published_sizes(problem) for problem in PROBLEMS}
 
 def selected_cell(selector: Selector) -> Cell:
     """Return a cell that a selector means: its settings, and the usual classifier's for the rest."""
-    settings = dict(selector.settings)
-    names = [name for name in settings if name.startswith("classifier.")]
-    classifier = {name.removeprefix("classifier."): settings.pop(name) for name in names}
-    return cell_of(selector.problem, selector.method, settings, {**PIVOT, **classifier})
+    settings, classifier = {}, dict(PIVOT)
+    for name, value in selector.settings:
+        of_classifier = name.startswith("classifier.")
+        (classifier if of_classifier else settings)[name.removeprefix("classifier.")] = value
+    return cell_of(selector.problem, selector.method, settings, classifier)
 
 
-def tables_of(
-    runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None
-) -> list[Table]:
+def tables_of(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts] = FACTS) -> list[Table]:
     """Return the filled tables of runs that configs of the references ask for."""
-    return Snapshot(
-        results_by_config(plans_of(runs)), FACTS if facts is None else facts, REFERENCES
-    ).of_means
+    return Snapshot(results_by_config(plans_of(runs)), facts, REFERENCES).of_means
 
 
 def tables_and_figures(
@@ -149,12 +142,9 @@ def full_runs(n_repeats: int) -> list[StoredRun]:
 def _values(
     cell: Cell, centre: Mapping[str, float], spread: float, rng: np.random.Generator
 ) -> dict[str, float]:
-    usual = {"test_error_percent": 5.0, "dimensionality": 5.0}
-    drawn = {
-        name: value * rng.normal(1.0, spread)
-        for name, value in (usual | dict(centre)).items()
-        if name != "correlation"
-    }
+    usual = {"test_error_percent": 5.0, "dimensionality": 5.0} | centre
+    usual.pop("correlation", None)
+    drawn = {name: value * rng.normal(1.0, spread) for name, value in usual.items()}
     if cell.method == "dgha_speedup":
         return {"speedup": 1.1 * drawn["speedup"], "speedup_operations": drawn["speedup"]}
     drawn["test_error_percent"] = round(drawn["test_error_percent"] / ERROR_STEP) * ERROR_STEP

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 from full_results import full_runs, plans_of, published_sizes
-from stored_runs import store_runs
+from stored_runs import run_of, store_runs
 
-from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
+from pppca_bench.runs import Cell, Plan, StoredRun
 from pppca_bench.store.database import Store
 
 ODD = "<script>alert('&own#data')</script>.dt"
@@ -16,27 +16,22 @@ ODD = "<script>alert('&own#data')</script>.dt"
 
 def write_store(folder: Path) -> Path:
     """Write a database: every published cell of nine problems, the last one not run yet, with curves and odd names."""
-    runs = [
-        (s, r) for s, r in full_runs(3) if s.cell.problem[:-1] in ("cancer", "diabetes", "heart")
-    ]
-    runs = [(s, None if s.cell.problem == "heart3" else r) for s, r in runs]
     curves = {
         "mean_dimensionality": np.array([9.0, 2.0]),
         "variances": np.array([[0.5, 0.1], [0.6, np.nan]]),
     }
-    runs = [
-        (s, replace(r, history=curves) if r and s.cell.method == "ne_ppca" else r) for s, r in runs
-    ]
+    runs: list[StoredRun] = []
+    for spec, result in full_runs(3):
+        cell = spec.cell
+        if cell.problem[:-1] in ("cancer", "diabetes", "heart"):
+            drawn = replace(result, history=curves if cell.method == "ne_ppca" else {})
+            runs.append((spec, None if cell.problem == "heart3" else drawn))
     own = Cell(ODD, "a", "pca", (("tau", 15.0),), (("hidden", (4,)), ("rule", "rprop")))
-    odd = [RunSpec(f"odd{n}", own, n, n) for n in range(2)]
+    odd = [run_of(own, repeat, test_error_percent=3.0) for repeat in range(2)]
+    sizes = {spec.cell.problem: published_sizes(spec.cell.problem) for spec, _ in runs}
     with Store(folder / "results.sqlite") as store:
-        sizes = [
-            published_sizes(problem) for problem in dict.fromkeys(s.cell.problem for s, _ in runs)
-        ]
-        store.describe_problems([*sizes, replace(sizes[0], name=ODD)])
+        store.describe_problems([*sizes.values(), published_sizes(ODD)])
         store_runs(store, plans_of(runs))
-        store.plan(Plan("my & own", "", "name: my & own  # <b>", tuple(odd)))
-        store.record(
-            [RunResult(spec.key, "done", values={"test_error_percent": 3.0}) for spec in odd], "{}"
-        )
+        store.plan(Plan("my & own", "", "name: my & own  # <b>", tuple(spec for spec, _ in odd)))
+        store.record([result for _, result in odd], "{}")
     return folder

@@ -1,6 +1,7 @@
 """Synthetic runs of the Proben1 report's experiments."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
 from stored_runs import run_of
@@ -43,12 +44,9 @@ def cell_of(
 def search_runs(problems: Sequence[str]) -> Iterator[StoredRun]:
     """Yield the runs of a search: twelve topologies, two with linear outputs and one with the others."""
     rng = np.random.default_rng(0)
-    for problem in problems:
-        for hidden in TOPOLOGIES:
-            for output, repeats in (("linear", 2), ("softsign", 1)):
-                cell = cell_of(problem, hidden, output)
-                for repeat in range(repeats):
-                    yield run_of(cell, repeat, **_values(problem, rng))
+    outputs = (("linear", 0), ("linear", 1), ("softsign", 0))
+    for problem, hidden, (output, repeat) in product(problems, TOPOLOGIES, outputs):
+        yield run_of(cell_of(problem, hidden, output), repeat, **_values(problem, rng))
 
 
 def network_runs(config: str, problems: Sequence[str], n_repeats: int = 12) -> Iterator[StoredRun]:
@@ -62,14 +60,11 @@ def network_runs(config: str, problems: Sequence[str], n_repeats: int = 12) -> I
 
 
 def _values(problem: str, rng: np.random.Generator) -> dict[str, float]:
-    values = {
-        "validation_squared_error_percent": float(rng.uniform(10, 12)),
-        "test_squared_error_percent": float(np.exp(rng.normal(2.3, 0.05))),
-        "relevant_epochs": int(rng.integers(20, 200)) * 5,
-    }
+    names = ["relevant_epochs", "validation_squared_error_percent", "test_squared_error_percent"]
     if FACTS[problem].task == "classification":
-        values |= {
-            "validation_error_percent": float(rng.uniform(10, 20)),
-            "test_error_percent": float(rng.uniform(10, 20)),
-        }
-    return values
+        names += ["validation_error_percent", "test_error_percent"]
+    drawn = [5 * rng.integers(20, 200), rng.uniform(10, 12), np.exp(rng.normal(2.3, 0.05))]
+    return {
+        name: float(value)
+        for name, value in zip(names, [*drawn, *rng.uniform(10, 20, 2)], strict=False)
+    }
