@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from pppca_bench.reporting.document import SIGNED, printed
+from pppca_bench.reporting.document import SIGNED, listed, printed
+from pppca_bench.reporting.statistics import holm
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
@@ -37,25 +39,17 @@ def test_typical_losses_are_those_of_the_experiment():
 
 @pytest.mark.parametrize("reading", ["as written", "fitted"])
 def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction(reading):
-    losses = pd.read_csv(EXPERIMENT / "E2_losses.csv")
-    losses = losses[
-        losses["row"].str.endswith(f"({reading}) − all features") & losses["low"].notna()
-    ]
-    own = losses[losses["features_percent"] < 90.0]
+    losses = pd.read_csv(EXPERIMENT / "E2_losses.csv").dropna(subset="low")
+    own = losses[losses["row"].str.endswith(f"({reading}) − all features")]
+    own = own[own["features_percent"] < 90.0]
     error = (own["high"] - own["low"]) / 2.0 / stats.t.ppf(0.975, own["n"] - 1)
     below = stats.t.cdf((own["loss"] - 1.0) / error.clip(lower=1e-12), own["n"] - 1)
-    texts = dict[str, list[str]]()
-    for p in (below, 1.0 - below):
-        order = p.argsort(kind="stable")
-        n_rejected = next(
-            (rank for rank, place in enumerate(order) if p[place] * (len(p) - rank) >= 0.05), len(p)
+    rejected = [np.array(holm(p)) < 0.05 for p in (below, 1.0 - below)]
+    for row in dict.fromkeys(own["row"]):
+        of_row = (own["row"] == row).to_numpy()
+        small, large = (listed(list(own["data_set"][of_row & beyond])) for beyond in rejected)
+        said = (
+            f"{row}: significantly below 1 point on {small or 'no data set'}, significantly above on"
+            f" {large or 'no data set'}, of {of_row.sum()}."
         )
-        rejected = own.iloc[sorted(order[:n_rejected])]
-        for row in dict.fromkeys(own["row"]):
-            names = [*rejected[rejected["row"] == row]["data_set"]]
-            text = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "no data set"
-            texts.setdefault(row, []).append(text)
-    for row, (small, large) in texts.items():
-        n = (own["row"] == row).sum()
-        said = f"{row}: significantly below 1 point on {small}, significantly above on {large}, of {n}."
         assert said in PAGE

@@ -66,19 +66,14 @@ class TestPanels:
         assert (panels[-1].data["value"] == 3.0).all()
 
 
-def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
-    X, quarter = draw_noisy_circle()
-    radii = np.linalg.norm(X, axis=1)
-    assert radii.mean() == pytest.approx(1.0, abs=0.01)
-    assert radii.std() == pytest.approx(0.05, rel=0.15)
-    assert_array_equal(np.bincount(quarter), [100] * 4)
-    assert_array_equal(quarter, np.floor(np.arctan2(*X.T[::-1]) % (2 * np.pi) / (np.pi / 2)))
-
-
-def test_points_of_the_three_circles_lie_near_them_evenly_all_round():
-    X, circle = draw_three_circles()
+@pytest.mark.parametrize(("drawn", "n"), [(draw_noisy_circle, 1), (draw_three_circles, 3)])
+def test_points_of_circles_lie_near_them_evenly_all_round(drawn, n):
+    X, y = drawn()
     radii, quarter = np.linalg.norm(X, axis=1), np.arctan2(*X.T[::-1]) % (2 * np.pi) // (np.pi / 2)
-    for number in range(3):
-        assert radii[circle == number].mean() == pytest.approx(1 + 2 * number, abs=0.01)
-        assert radii[circle == number].std() == pytest.approx(0.05, rel=0.2)
-        assert np.bincount(quarter[circle == number].astype(int)) == pytest.approx(37.5, abs=0.5)
+    if n == 1:
+        assert_array_equal(y, quarter)
+    for number in range(n):
+        own = (y == number) | (n == 1)
+        assert radii[own].mean() == pytest.approx(1 + 2 * number, abs=0.01)
+        assert radii[own].std() == pytest.approx(0.05, rel=0.2)
+        assert np.bincount(quarter[own].astype(int)) == pytest.approx(own.sum() / 4, abs=0.5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_references import T0
+from test_references import SLIDES
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import Problem, known_problems, problem_info, read_dt
@@ -223,7 +223,7 @@ class TestProben1Files:
         assert problem.X_validation.shape == (info.n_validation, info.n_features)
         assert problem.X_test.shape == (info.n_test, info.n_features)
 
-    @pytest.mark.parametrize("line", T0.strip().splitlines())
+    @pytest.mark.parametrize("line", SLIDES["T0"].splitlines())
     def test_sizes_are_those_of_the_slides(self, line):
         name, *printed = line.replace("/ ", "").split()
         info = problem_info(name)
