@@ -10,9 +10,9 @@ import pytest
 import yaml
 from builders import small, write_config
 from command_line import printed
+from full_results import published
 
-from pppca_bench.references import reference as reference_module
-from pppca_bench.references.reference import PROBEN1_REPORT, read_reference
+from pppca_bench.references.reference import read_reference
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 REFERENCE = EXAMPLES / "reference"
@@ -70,15 +70,13 @@ def test_the_wine_accuracies_are_those_that_the_data_sets_description_prints():
 def test_the_second_paper_of_the_page_is_read_and_prints_the_reports_numbers(tmp_path):
     page = (EXAMPLES.parent / "extending.md").read_text(encoding="utf-8")
     section = page.partition("## A second paper")[2]
-    document, numbers = re.findall(r"```(?:yaml|text)\n(.*?)```", section, re.DOTALL)[:2]
-    (tmp_path / "reference.yaml").write_text(document, encoding="utf-8")
-    (tmp_path / "numbers.csv").write_text(numbers, encoding="utf-8")
+    blocks = re.findall(r"```(?:yaml|text)\n(.*?)```", section, re.DOTALL)
+    for name, text in zip(("reference.yaml", "numbers.csv"), blocks, strict=False):
+        (tmp_path / name).write_text(text, encoding="utf-8")
     reference = read_reference(tmp_path)
-    report = read_reference(Path(reference_module.__file__).parent / PROBEN1_REPORT)
     for problem in ("cancer1", "card1", "diabetes1"):
         (theirs,) = reference.published("B1", problem, "networks").values()
-        printed_before = report.published("P10", problem, "classification")
-        assert theirs == printed_before["test_error_percent"]
+        assert theirs == published("P10", problem, "classification", "test_error_percent")
     layout = reference.layouts[1]
     formula = layout.selector(layout.rows[0], layout.columns[0])
     assert [part.problem for part in formula.members] == ["cancer1", "card1", "diabetes1"]
@@ -114,15 +112,21 @@ NODES = """figures:
 configs:"""
 
 
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    """Run a config whose runs have learning curves."""
+    folder, method = tmp_path_factory.mktemp("nodes"), {"method": "dgha", "tau": 5}
+    config = write_config(folder, small(method, name="nodes", problems=["wine"], repeats=1))
+    printed("run", config, "--workers", 0, "--results", folder, "--quiet", "--no-tables")
+    return folder
+
+
 @pytest.mark.parametrize(
     ("quantity", "hint"), [("dimensionalty", " (did you mean 'dimensionality'?)"), ("loss", "")]
 )
-def test_a_learning_curve_that_no_run_has_is_an_error_of_one_line(mine, tmp_path, quantity, hint):
-    small_run = small({"method": "dgha", "tau": 5}, name="nodes", problems=["wine"], repeats=1)
-    config = write_config(tmp_path, small_run)
-    printed("run", config, "--workers", "0", "--results", tmp_path, "--quiet", "--no-tables")
+def test_a_learning_curve_that_no_run_has_is_an_error_of_one_line(mine, nodes, quantity, hint):
     change(mine, "configs:", NODES.format(quantity=quantity))
-    said = refused("figures", "U9", "--reference", mine, "--results", tmp_path)
+    said = refused("figures", "U9", "--reference", mine, "--results", nodes)
     assert said.startswith("Error: mine/reference.yaml: figure U9: expected learning curves that")
     assert f"got {quantity!r}{hint}." in said
 
@@ -178,10 +182,9 @@ def test_the_workflow_for_a_repository_compares_with_what_was_recorded(mine, mon
     workflow = yaml.safe_load((EXAMPLES / "ci.yml").read_text())
     steps = [step.get("run", "") for step in workflow["jobs"]["compare"]["steps"]]
     run, compare = (shlex.split(step)[1:] for step in steps if step.startswith("pppca "))
-    baseline = ("--baseline", "my_reference/baseline.json")
+    baseline = Path("my_reference", "baseline.json")
     printed(*run, "--workers", "0")
-    printed("compare", "--reference", "my_reference", "--record", *baseline)
+    printed("compare", "--reference", "my_reference", "--record", "--baseline", baseline)
     printed(*compare)
-    recorded = Path("my_reference", "baseline.json").read_text()
-    Path("my_reference", "baseline.json").write_text(recorded.replace("wine", "wines"))
+    baseline.write_text(baseline.read_text().replace("wine", "wines"))
     printed(*compare, code=1)
