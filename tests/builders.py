@@ -18,7 +18,7 @@ from sklearn.datasets import load_iris
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.experiments.runner import OpenProblems
-from pppca_bench.problems import open_problem
+from pppca_bench.problems import DataSet, OwnData, open_problem
 from pppca_bench.runs import Plan, RunResult, RunSpec, StoredRun
 from pppca_bench.store.columns import records
 from pppca_bench.store.database import Store
@@ -105,6 +105,18 @@ def flowers() -> pd.DataFrame:
     )
     X = X.mask(np.arange(150)[:, np.newaxis] % 29 == np.arange(6))
     return X.assign(kind=iris.target_names[iris.target])
+
+
+def csv_of(n_rows: int, *, sep: str = ",", **columns: Sequence[object]) -> str:
+    """Return a CSV file of columns by name, each of which repeats its values."""
+    rows = ([values[n % len(values)] for values in columns.values()] for n in range(n_rows))
+    return "".join(sep.join(map(str, row)) + "\n" for row in [columns, *rows])
+
+
+def data_of(folder: Path, content: str, *target: str, **settings: Any) -> DataSet:
+    """Return the data set of a CSV file, whose target is y by default."""
+    (folder / "t.csv").write_text(content)
+    return DataSet(OwnData("csv", str(folder / "t.csv"), target or ("y",), **settings))
 
 
 def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: float = 0.0) -> Path:
