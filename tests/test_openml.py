@@ -17,19 +17,29 @@ from pppca_bench.problems import OwnData, load_source, open_problem
 NUMBER = "61"
 
 
+NAMES = ["sepallength", "sepalwidth", "petallength", "petalwidth", "class"]
+
+
 def arff(shift: float = 0.0) -> bytes:
     """Return iris as openml.org has it, with a gap in the first column."""
     iris = load_iris()
     rows = [
-        ",".join([*(f"{value + shift:.1f}" for value in row), iris.target_names[y]])
+        [*(f"{value + shift:.1f}" for value in row), iris.target_names[y]]
         for row, y in zip(iris.data, iris.target, strict=True)
     ]
-    rows[3] = f"?{rows[3][3:]}"
-    names = ["sepallength", "sepalwidth", "petallength", "petalwidth"]
-    head = [f"@ATTRIBUTE {name} REAL" for name in names]
-    return "\n".join(
-        ["@RELATION iris", *head, "@ATTRIBUTE class {setosa,versicolor,virginica}", "@DATA", *rows]
-    ).encode()
+    rows[3][0] = "?"
+    head = [f"@ATTRIBUTE {name} REAL" for name in NAMES[:4]]
+    head += ["@ATTRIBUTE class {setosa,versicolor,virginica}", "@DATA"]
+    return "\n".join(["@RELATION iris", *head, *map(",".join, rows)]).encode()
+
+
+def feature(index: int, name: str) -> dict[str, str]:
+    """Return what openml.org says about a column."""
+    is_class = name == "class"
+    about = {"index": str(index), "name": name, "data_type": "nominal" if is_class else "numeric"}
+    about |= {"is_target": str(is_class).lower(), "is_ignore": "false"}
+    gaps = {"number_of_missing_values": "1" if index == 0 else "0"}
+    return about | gaps | {"is_row_identifier": "false"}
 
 
 class Server(ThreadingHTTPServer):
@@ -37,45 +47,22 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.content, self.asked, self.is_down = arff(), [], False
+        self.url, self.asked = f"http://127.0.0.1:{self.server_port}", []
+        self.put(arff())
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def answer(self, path: str) -> bytes | None:
-        names = ["sepallength", "sepalwidth", "petallength", "petalwidth", "class"]
-        features = [
-            {
-                "index": str(place),
-                "name": name,
-                "data_type": "nominal" if name == "class" else "numeric",
-                "is_target": str(name == "class").lower(),
-                "is_ignore": "false",
-                "is_row_identifier": "false",
-                "number_of_missing_values": "1" if place == 0 else "0",
-            }
-            for place, name in enumerate(names)
-        ]
-        description = {
-            "id": NUMBER,
-            "name": "iris",
-            "version": "1",
-            "format": "ARFF",
-            "description": "Iris plants",
-            "status": "active",
-            "url": f"{self.url}/data/v1/download/61/iris.arff",
-            "md5_checksum": hashlib.md5(self.content).hexdigest(),
-        }
+    def put(self, content: bytes) -> None:
+        place = "/data/v1/download/61/iris.arff"
+        about = {"id": NUMBER, "name": "iris", "version": "1", "format": "ARFF", "status": "active"}
+        about |= {"description": "Iris plants", "url": f"{self.url}{place}"}
+        about["md5_checksum"] = hashlib.md5(content).hexdigest()
         qualities = [{"name": "NumberOfInstances", "value": "150"}]
         documents = {
-            f"/api/v1/json/data/{NUMBER}": {"data_set_description": description},
-            f"/api/v1/json/data/features/{NUMBER}": {"data_features": {"feature": features}},
-            f"/api/v1/json/data/qualities/{NUMBER}": {"data_qualities": {"quality": qualities}},
+            NUMBER: {"data_set_description": about},
+            f"features/{NUMBER}": {"data_features": {"feature": [*map(feature, range(5), NAMES)]}},
+            f"qualities/{NUMBER}": {"data_qualities": {"quality": qualities}},
         }
-        if path in documents:
-            return json.dumps(documents[path]).encode()
-        return self.content if path.endswith("/iris.arff") else None
+        answers = {f"/api/v1/json/data/{key}": json.dumps(documents[key]) for key in documents}
+        self.files = {path: text.encode() for path, text in answers.items()} | {place: content}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -83,8 +70,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.asked.append(self.path)
-        body = None if self.server.is_down else self.server.answer(self.path)
-        self.send_response(503 if self.server.is_down else 412 if body is None else 200)
+        body = self.server.files.get(self.path)
+        self.send_response(412 if body is None else 200)
         body = body or json.dumps({"error": {"code": "111", "message": "Unknown dataset"}}).encode()
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -97,8 +84,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(isolated_folders, monkeypatch):  # noqa: ARG001 for its folders
     with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
         for name in ("_DATA_INFO", "_DATA_FEATURES", "_DATA_QUALITIES"):
             known = getattr(_openml, name)
             # hosts differ by version
@@ -106,7 +92,6 @@ def server(isolated_folders, monkeypatch):  # noqa: ARG001 for its folders
         monkeypatch.setattr("pppca_bench.problems.read_table._PAUSE_S", 1e-6)
         yield server
         server.shutdown()
-        thread.join()
 
 
 def test_a_data_set_is_fetched_once_with_its_types_and_its_target(server, tmp_path):
@@ -116,10 +101,9 @@ def test_a_data_set_is_fetched_once_with_its_types_and_its_target(server, tmp_pa
         *("sepallength", "sepalwidth", "petallength", "petalwidth", "sepallength missing"),
     )
     assert (tmp_path / "data" / "openml" / "61.sha256").is_file()
-    server.is_down = True
-    n_asked = len(server.asked)
+    server.asked.clear()
     again = load_source(source)
-    assert len(server.asked) == n_asked
+    assert server.asked == []
     np.testing.assert_array_equal(again.X_test, problem.X_test)
 
 
@@ -128,7 +112,7 @@ def test_changed_data_of_a_number_are_refused_until_the_record_is_deleted(server
     first, _ = open_problem(own, folder)
     for path in sorted((folder / "openml").rglob("*.gz")):
         path.unlink()
-    server.content = arff(shift=0.1)
+    server.put(arff(shift=0.1))
     said = r"^openml:61: expected the data of the first download .* Delete that file"
     with pytest.raises(DataError, match=said):
         open_problem(own, folder)
@@ -149,10 +133,9 @@ def test_a_failing_server_and_an_unknown_number_are_refused(server, tmp_path, mo
     said = r"^openml:9: expected a data set of www\.openml\.org, got [^\n]*\. Check the num"
     with pytest.raises(DataError, match=said):
         open_problem(OwnData("openml", "9"), tmp_path / "data")
-    server.is_down = True
-    with (
-        pytest.warns(UserWarning, match="network error"),
-        pytest.raises(DataError, match="got HTTP Error 503"),
-    ):
+    server.shutdown()
+    server.server_close()
+    refused = pytest.raises(DataError, match=r"got <urlopen error .* refused>")
+    with pytest.warns(UserWarning, match="network error"), refused:
         open_problem(OwnData("openml", NUMBER), tmp_path / "data")
     assert not list(tmp_path.rglob("*.sha256"))
