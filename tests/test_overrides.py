@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import yaml
+from builders import csv_of
 
 from pppca_bench.config.overrides import changed_name, parse_changes
 from pppca_bench.errors import ConfigError, UnknownNameError
@@ -27,7 +29,6 @@ methods:
 classifier: {hidden: [8, 4]}
 """
 N_RUNS = 2 * 2 * (1 + 4 + 2)
-TABLE = "a,b,target\n" + "".join(f"{n},{n * 7 % 5},c{n % 2}\n" for n in range(40))
 
 pytestmark = pytest.mark.usefixtures("isolated_folders")
 
@@ -49,152 +50,146 @@ def taken(path: Path, *only: str) -> set[tuple[object, ...]]:
     return {(own.problem, own.method, own.settings.get("tau"), n) for own, n in cells}
 
 
-class TestRunFilter:
-    def test_different_keys_hold_together_and_values_of_a_key_are_alternatives(self, path):
-        expected = {("iris", "dgha", 15.0, n) for n in range(2)}
-        assert taken(path, "method=dgha,tau=15", "problem=iris") == expected
-        assert (
-            taken(path, "tau=5,15") == taken(path, "tau=5", "tau=15") == taken(path, "method=dgha")
-        )
-        expected = {"gha", "dgha"}
-        assert {method for _, method, *_ in taken(path, "method=gha", "method=dgha")} == expected
+def test_different_keys_hold_together_and_values_of_a_key_are_alternatives(path):
+    expected = {("iris", "dgha", 15.0, n) for n in range(2)}
+    assert taken(path, "method=dgha,tau=15", "problem=iris") == expected
+    of_dgha = taken(path, "method=dgha")
+    assert taken(path, "tau=5,15") == taken(path, "tau=5", "tau=15") == of_dgha
+    both = taken(path, "method=gha", "method=dgha")
+    assert {method for _, method, *_ in both} == {"gha", "dgha"}
 
-    def test_settings_of_the_classifier_count_and_lists_are_values(self, path):
-        assert {
-            spec.cell.settings["centre"] for spec in plan(path, only=("classifier.hidden=3",)).specs
-        } == {False}
-        assert len(plan(path, only=("classifier.hidden=[8, 4],method=gha",)).specs) == 4
-        assert len(plan(path, only=("centre=false",)).specs) == 8
 
-    def test_a_setting_that_only_some_runs_have_is_null_in_the_others(self, path):
-        path.write_text(
-            CONFIG.replace("  - method: gha", "  - {method: gha}\n  - {method: gha, tau: 7}")
-        )
-        assert {tau for _, _, tau, _ in taken(path, "method=gha")} == {None, 7.0}
-        assert {tau for _, _, tau, _ in taken(path, "method=gha,tau=null")} == {None}
-        cells = {spec.cell for spec in plan(path).specs if spec.cell.method == "gha"}
-        selected = selections(cells)
-        assert {own["tau"] for own in selected.values()} == {"null", "7"}
-        for cell, own in selected.items():
-            conditions = ",".join(map("=".join, own.items()))
-            assert {spec.cell for spec in plan(path, only=(conditions,)).specs} == {cell}
+@pytest.mark.parametrize(
+    ("condition", "n_runs"),
+    [("classifier.hidden=3", 8), ("classifier.hidden=[8, 4],method=gha", 4), ("centre=false", 8)],
+)
+def test_settings_of_the_classifier_count_and_lists_are_values(path, condition, n_runs):
+    assert len(plan(path, only=(condition,)).specs) == n_runs
 
-    @pytest.mark.parametrize(
-        "name", ["a,b.csv", "2020.csv", "2024-01-01.csv", "no", "2020", "2024-01-01", "null", "017"]
+
+def test_a_setting_that_only_some_runs_have_is_null_in_the_others(path):
+    both = "- method: gha\n  - {method: gha, tau: 7}"
+    path.write_text(CONFIG.replace("- method: gha", both))
+    for condition, taus in (("method=gha", {None, 7.0}), ("method=gha,tau=null", {None})):
+        assert {tau for _, _, tau, _ in taken(path, condition)} == taus
+    selected = selections({spec.cell for spec in plan(path, only=("method=gha",)).specs})
+    assert {own["tau"] for own in selected.values()} == {"null", "7"}
+    for cell, own in selected.items():
+        conditions = ",".join(map("=".join, own.items()))
+        assert {spec.cell for spec in plan(path, only=(conditions,)).specs} == {cell}
+
+
+@pytest.mark.parametrize("name", ["a,b.csv", "2024-01-01", "no", "2020", "null", "017"])
+def test_names_are_compared_as_texts_and_quoted_if_they_have_a_comma(path, tmp_path, name):
+    (tmp_path / name).write_text(csv_of(40, a=range(40), target="uv"))
+    path.write_text(CONFIG.replace("[iris, wine]", f"[{{csv: {name!r}, target: target}}, iris]"))
+    for condition in (f"tau=5,problem='{name}',method=dgha", f'problem="{name}"'):
+        assert {problem for problem, *_ in taken(path, condition)} == {name}
+    if "," not in name:
+        assert {problem for problem, *_ in taken(path, f"problem={name}")} == {name}
+        return
+    with pytest.raises(UnknownNameError, match=r"""comma twice: --only 'problem="a,b\.csv"'\.$"""):
+        plan(path, only=(f"problem={name}",))
+
+
+def test_a_plan_lists_the_runs_that_the_filter_leaves_out(path):
+    filtered = plan(path, only=("method=gha",))
+    assert {spec.cell.method for spec in filtered.left_out} == {"dgha"}
+    assert len(filtered.specs) == 4
+    assert len(filtered.all_repeats) == N_RUNS
+    expected = {spec.key for spec in filtered.all_repeats}
+    assert {spec.key for spec in (*filtered.specs, *filtered.left_out)} == expected
+
+
+def test_a_config_without_matching_runs_has_no_plan(path, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text(CONFIG.replace("small", "other").replace("[iris, wine]", "[wine]"))
+    (only,) = read_request([path, other], only=["problem=iris"]).plans
+    assert only.name == "small"
+
+
+def test_data_that_no_selected_run_needs_are_not_loaded(path, monkeypatch):
+    path.write_text(CONFIG.replace("[iris, wine]", "[iris, cancer1, card1]"))
+    opened = []
+    monkeypatch.setattr(
+        requests, "open_problem", lambda name, *_, **__: opened.append(name) or open_problem(name)
     )
-    def test_names_are_compared_as_texts(self, path, tmp_path, name):
-        (tmp_path / name).write_text(TABLE)
-        path.write_text(
-            CONFIG.replace("[iris, wine]", f"[{{csv: {name!r}, target: target}}, iris]")
-        )
-        found = {problem for problem, *_ in taken(path, f"tau=5,problem='{name}',method=dgha")}
-        assert found == {name}
-        if "," not in name:
-            assert {problem for problem, *_ in taken(path, f"problem={name}")} == {name}
-
-    def test_the_remedy_for_an_unquoted_name_with_a_comma_works(self, path, tmp_path):
-        (tmp_path / "a,b.csv").write_text(TABLE)
-        path.write_text(CONFIG.replace("[iris, wine]", '[{csv: "a,b.csv", target: target}, iris]'))
-        with pytest.raises(
-            UnknownNameError, match=r"""comma twice: --only 'problem="a,b\.csv"'\.$"""
-        ):
-            plan(path, only=("problem=a,b.csv",))
-        assert {problem for problem, *_ in taken(path, 'problem="a,b.csv"')} == {"a,b.csv"}
-
-    def test_a_plan_lists_the_runs_that_the_filter_leaves_out(self, path):
-        filtered = plan(path, only=("method=gha",))
-        assert {spec.cell.method for spec in filtered.left_out} == {"dgha"}
-        assert len(filtered.specs) == 4
-        assert len(filtered.all_repeats) == N_RUNS
-        expected = {spec.key for spec in filtered.all_repeats}
-        assert {spec.key for spec in (*filtered.specs, *filtered.left_out)} == expected
-
-    def test_a_config_without_matching_runs_has_no_plan(self, path, tmp_path):
-        other = tmp_path / "other.yaml"
-        other.write_text(
-            CONFIG.replace("name: small", "name: other").replace("[iris, wine]", "[wine]")
-        )
-        found = [one.name for one in read_request([path, other], only=["problem=iris"]).plans]
-        assert found == ["small"]
-
-    def test_data_that_no_selected_run_needs_are_not_loaded(self, path, monkeypatch):
-        path.write_text(CONFIG.replace("[iris, wine]", "[iris, cancer1, card1]"))
-        opened = []
-        monkeypatch.setattr(
-            requests,
-            "open_problem",
-            lambda name, *_, **__: opened.append(name) or open_problem(name),
-        )
-        plan(path, only=("problem=iris",))
-        assert opened == ["iris"]
+    plan(path, only=("problem=iris",))
+    assert opened == ["iris"]
 
 
-class TestSet:
-    def test_a_file_name_that_is_no_utf_8_is_escaped(self, tmp_path):
-        path = tmp_path / os.fsdecode(b"b\xff.yaml")
-        path.write_text(CONFIG)
-        assert plan(path, "tau=5").text.startswith("# b\\udcff.yaml, changed by --set tau=5")
+def test_a_file_name_that_is_no_utf_8_is_escaped(tmp_path):
+    path = tmp_path / os.fsdecode(b"b\xff.yaml")
+    path.write_text(CONFIG)
+    assert plan(path, "tau=5").text.startswith("# b\\udcff.yaml, changed by --set tau=5")
 
-    def test_a_value_of_the_classifier_of_a_method_and_of_the_config_is_changed(self, path):
-        changed = plan(path, "classifier.hidden=[5]", "dgha.n_epochs=7", "repeats=1", "dgha.tau=10")
-        assert {spec.repeat for spec in changed.specs} == {0}
-        settings = [(spec.cell.method, spec.cell.settings) for spec in changed.specs]
-        assert {one["n_epochs"] for method, one in settings if method == "dgha"} == {7}
-        assert {one["tau"] for method, one in settings if method == "dgha"} == {10.0}
-        assert {one["n_epochs"] for method, one in settings if method == "gha"} != {7}
-        # An entry's own classifier is its own.
-        assert {one["classifier.hidden"] for _, one in settings} == {(5,), (3,)}
 
-    def test_a_changed_config_has_a_name_that_no_file_can_have(self, path):
-        changed = plan(path, "tau=5", "classifier.max_epochs=50")
-        assert changed.name == "small+classifier.max_epochs=50,tau=5"
-        assert changed.name == plan(path, "classifier.max_epochs=50", "tau=5").name
-        path.write_text(CONFIG.replace("name: small", f"name: {changed.name}"))
-        with pytest.raises(ConfigError, match="name: expected"):
-            read_request([path])
+def test_a_value_of_the_classifier_of_a_method_and_of_the_config_is_changed(path):
+    changed = plan(path, "classifier.hidden=[5]", "dgha.n_epochs=7", "repeats=1", "dgha.tau=10")
+    assert {spec.repeat for spec in changed.specs} == {0}
+    names = ("n_epochs", "tau", "classifier.hidden")
+    found = {(s.cell.method, *map(s.cell.settings.get, names)) for s in changed.specs}
+    # An entry's own classifier is its own.
+    of_dgha = {("dgha", 7, 10.0, (5,)), ("dgha", 7, 10.0, (3,))}
+    assert found == {("gha", 2000, None, (5,))} | of_dgha
 
-    def test_the_text_is_the_changed_config_after_a_list_of_the_changes(self, path):
-        changed = plan(path, "tau=5", "dgha.classifier.hidden=[2]")
-        head, _, text = changed.text.partition("\n")
-        assert "small.yaml, changed by --set dgha.classifier.hidden=[2] --set tau=5" in head
-        path.write_text(text.replace(f"name: {changed.name}", "name: mine"))
-        assert plan(path).specs == changed.specs
-        assert yaml.safe_load(text)["name"] == changed.name
 
-    @pytest.mark.parametrize("text", ["2020", "1e3", "-0.50", "017.5"])
-    def test_a_number_is_text_to_a_key_that_takes_texts(self, path, tmp_path, monkeypatch, text):
-        name = f"typed_{tmp_path.name}"
-        taking = "def __init__(self, label: str = 'a', year: Literal['2020'] = '2020', free='x', n: int = 1): ..."
-        fitting = "def fit(self, X, y=None): ...\n    def transform(self, X): ..."
-        module = f"from typing import Literal\nclass T:\n    {taking}\n    {fitting}\n"
-        (tmp_path / f"{name}.py").write_text(module)
-        path.write_text(CONFIG.replace("method: gha", f'method: "{name}:T"'))
-        monkeypatch.syspath_prepend(tmp_path)
-        changes = {"label": text, "year": "2020", "free": "2020", "n": "7"}
-        options = [f"{name}:T.parameters.{key}={value}" for key, value in changes.items()]
-        settings = plan(path, *options).specs[0].cell.settings
-        expected = {"label": text, "year": "2020", "free": 2020, "n": 7}
-        assert {key: settings[key] for key in changes} == expected
-        with pytest.raises(ConfigError, match=r"small\.yaml:6: tau: expected [^\n]*$"):
-            plan(path, *options, "tau=0")
-        assert plan(path, f"{name}:T.parameters.label=no").specs[0].cell.settings["label"] == "no"
+def test_a_changed_config_has_a_name_that_no_file_can_have(path):
+    name = plan(path, "tau=5").name
+    assert name == "small+tau=5"
+    path.write_text(CONFIG.replace("name: small", f"name: {name}"))
+    with pytest.raises(ConfigError, match="name: expected"):
+        read_request([path])
 
-    @pytest.mark.parametrize(
-        ("values", "name"),
-        [
-            (["classifier.learning_rate=0.2"], "c+classifier.learning_rate=0.2"),
-            (["classifier.hidden=[16, 8]"], "c+classifier.hidden=16,8"),
-            (["gha.learning_rate=1e-3"], "c+gha.learning_rate=0.001"),
-            (["gha.centre=false", "tau=null"], "c+gha.centre=false,tau=null"),
-        ],
-    )
-    def test_the_name_lists_the_changes(self, values, name):
-        assert changed_name("c", parse_changes(values)[0]) == name
 
-    def test_a_name_is_fit_for_a_folder_and_still_unique(self):
-        names = {
-            changed_name("c", {"problems": value})
-            for value in (["a/b"], ["a b"], ["a" * 300], ["a" * 301])
-        }
-        assert len(names) == 4
-        assert not any(set(name) & set('/ \\:"') or len(name) > 120 for name in names)
+def test_the_text_is_the_changed_config_after_a_list_of_the_changes(path):
+    changed = plan(path, "tau=5", "dgha.classifier.hidden=[2]")
+    head, _, text = changed.text.partition("\n")
+    assert "small.yaml, changed by --set dgha.classifier.hidden=[2] --set tau=5" in head
+    path.write_text(text.replace(f"name: {changed.name}", "name: mine"))
+    assert plan(path).specs == changed.specs
+    assert yaml.safe_load(text)["name"] == changed.name
+
+
+@pytest.mark.parametrize("text", ["2020", "1e3", "-0.50", "017.5"])
+def test_a_number_is_text_to_a_key_that_takes_texts(path, tmp_path, monkeypatch, text):
+    name = f"typed_{tmp_path.name}"
+    taken = "label: str = 'a', year: Literal['2020'] = '2020', free='x', n: int = 1"
+    module = f"""
+        from typing import Literal
+        class T:
+            def __init__(self, {taken}): ...
+            def fit(self, X, y=None): ...
+            def transform(self, X): ...
+    """
+    (tmp_path / f"{name}.py").write_text(dedent(module))
+    path.write_text(CONFIG.replace("method: gha", f'method: "{name}:T"'))
+    monkeypatch.syspath_prepend(tmp_path)
+    changes = {"label": text, "year": "2020", "free": "2020", "n": "7"}
+    options = [f"{name}:T.parameters.{key}={value}" for key, value in changes.items()]
+    settings = plan(path, *options).specs[0].cell.settings
+    expected = {"label": text, "year": "2020", "free": 2020, "n": 7}
+    assert {key: settings[key] for key in changes} == expected
+    with pytest.raises(ConfigError, match=r"small\.yaml:6: tau: expected [^\n]*$"):
+        plan(path, *options, "tau=0")
+    assert plan(path, f"{name}:T.parameters.label=no").specs[0].cell.settings["label"] == "no"
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (["classifier.hidden=[16, 8]"], "c+classifier.hidden=16,8"),
+        (["gha.learning_rate=1e-3"], "c+gha.learning_rate=0.001"),
+        (["tau=null", "gha.centre=false"], "c+gha.centre=false,tau=null"),
+    ],
+)
+def test_the_name_lists_the_changes_in_their_order(values, name):
+    assert changed_name("c", parse_changes(values)[0]) == name
+
+
+def test_a_name_is_fit_for_a_folder_and_still_unique():
+    names = {
+        changed_name("c", {"problems": [text]}) for text in ("a/b", "a b", "a" * 300, "a" * 301)
+    }
+    assert len(names) == 4
+    assert not any(set(name) & set('/ \\:"') or len(name) > 120 for name in names)
