@@ -247,12 +247,6 @@ def remedies(text: object) -> list[str]:
     return str(text).split("`")[1::2]
 
 
-def test_odd_values_of_a_mixed_column_in_memory_have_their_count_and_first_row(tmp_path):
-    said = r"1 numbers and 2 other values: 'na' \(2, first in row 2\)"
-    with pytest.raises(OwnDataError, match=said):
-        in_memory(pd.Series(["1", "na", "na"]), [0, 1, 0], tmp_path)
-
-
 NUMBERS = csv_of(20, z=range(20), x=[0, 2, 4, 1, 3], y="uv")
 ROWS = NUMBERS.partition("\n")[2]
 
@@ -298,13 +292,6 @@ def test_a_csv_file_of_pandas_is_read_with_its_lines(tmp_path, monkeypatch, rows
     assert read.to_numpy().tolist() == frame.to_numpy().tolist()
     lines = np.cumsum([1, *(1 + len(re.findall("\r\n|\r|\n", "|".join(row))) for row in rows)])[1:]
     assert read.index.tolist() == lines.tolist()
-
-
-@pytest.mark.parametrize("compression", ["gz", "bz2", "xz", "zip"])
-def test_compressed_files_are_read(tmp_path, compression):
-    plain, path = data_of(tmp_path, NUMBERS), tmp_path / f"t.csv.{compression}"
-    pd.read_csv(tmp_path / "t.csv").to_csv(path, index=False)
-    assert DataSet(OwnData("csv", str(path), ("y",))).sha256 == plain.sha256
 
 
 def test_comments_are_none_within_quotes(tmp_path):

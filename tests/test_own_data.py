@@ -1,7 +1,6 @@
 """User-defined tables: types, missing values, categories, scaling, splits, digests and errors."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -182,14 +181,6 @@ def test_a_worker_loads_the_split_of_a_repeat_and_refuses_other_data(tmp_path):
         load_source(source)
 
 
-def test_semicolons_tabs_and_blank_lines_are_read(tmp_path):
-    plain = data_of(tmp_path, 'a,"b, or c",y\n' + "1,2.5,k\n3,4.5,l\n" * 4)
-    for sep in ";\t":
-        text = "a;b, or c;y\n\n" + "1;2.5;k\n3; 4.5;l\n" * 4
-        data = data_of(tmp_path, text.replace(";", sep), read_keys=(("sep", sep),))
-        assert data.sha256 == plain.sha256
-
-
 def test_scikit_learn_data_sets_declare_their_targets():
     problem = open_problem(OwnData("sklearn", "digits"))[1]
     assert (problem.name, problem.n_features, problem.n_classes) == ("sklearn:digits", 64, 10)
@@ -224,15 +215,6 @@ def test_keys_of_a_csv_file_are_refused_for_other_data(tmp_path):
         with pytest.raises(DataError, match=rf"{said} are no CSV file, got {min(key)}\. Leave out"):
             read_table(path, **key)
     assert read_table(path, decimal=",").shape == (2, 2)
-
-
-def test_typed_dates_are_refused_unless_dropped(tmp_path):
-    days = pd.date_range("2020", periods=8)
-    own = written(tmp_path, when=days, x=range(8), y=list("abababab"))
-    said = r"expected numbers or text, got dates \(typed\).* `drop: \[when\]`"
-    with pytest.raises(DataError, match=said):
-        DataSet(own)
-    assert open_problem(replace(own, drop=("when",)))[1].feature_names == ("x",)
 
 
 def test_missing_values_of_every_type_are_read_from_parquet(tmp_path):
