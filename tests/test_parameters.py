@@ -1,6 +1,7 @@
 """Parameters of estimators: admissible values, error messages, and declarations by constructors."""
 
 import pickle
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -33,9 +34,7 @@ class Estimator:
     def __init__(
         self, low: Count, *, high: Count | None = None, anything=None, **_others: Any
     ) -> None:
-        self.low = low
-        self.high = high
-        self.anything = anything
+        self.low, self.high, self.anything = low, high, anything
 
     def check_agreement(self) -> None:
         check_order(self, "low", "high")
@@ -65,11 +64,6 @@ def test_an_admissible_value_has_a_canonical_form(annotation, value, canonical):
     assert type(checked) is type(canonical)
 
 
-def test_a_long_value_is_cut_in_the_message():
-    with pytest.raises(ParameterError, match=r"got \[1, 1, 1, .*\.\.\.\.$"):
-        Parameter("x", LayerSizes, None).checked([1] * 100)
-
-
 def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
     parameters = parameters_of(Estimator)
     assert list(parameters) == ["low", "high", "anything"]
@@ -81,17 +75,17 @@ def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
 def test_an_estimator_is_checked_by_annotations_and_its_own_rules():
     expected = {"low": 2, "high": 3, "anything": None}
     assert check_parameters(Estimator(np.int64(2), high=3)) == expected
-    said = r"^low in Estimator: expected an integer from 1 to 1000000, got 0\.$"
-    with pytest.raises(ParameterError, match=said):
-        check_parameters(Estimator(0))
-    said = r"^low in Estimator: expected at most high \(2\), got 3\.$"
-    with pytest.raises(ParameterError, match=said):
-        check_parameters(Estimator(3, high=2))
-
-
-def test_check_order_admits_equal_values_and_no_limit():
-    check_parameters(Estimator(3, high=3))
-    check_parameters(Estimator(3, high=None))
+    for agreeing in (Estimator(3, high=3), Estimator(3)):
+        check_parameters(agreeing)
+    refused = {
+        "an integer from 1 to 1000000, got 0": Estimator(0),
+        "at most high (2), got 3": Estimator(3, high=2),
+    }
+    for said, wrong in refused.items():
+        with pytest.raises(
+            ParameterError, match=rf"^low in Estimator: expected {re.escape(said)}\.$"
+        ):
+            check_parameters(wrong)
 
 
 def test_a_parameter_error_can_be_pickled():
