@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest, wilcoxon
@@ -48,14 +49,14 @@ def results(experiment=FIRST, *, sizes=None, apart=0.0, **shift):
     """
     runs = []
     for number, selected in enumerate(experiment.methods().values()):
-        method = selected["method"]
-        settings = {key: value for key, value in selected.items() if key != "method"}
+        settings = dict(selected)
+        method = settings.pop("method")
         for place, problem in enumerate(PROBLEMS):
             cell = cell_of(problem, method, settings, {})
-            own = shift.get(method, 0.0) + apart * number * place
+            size = (sizes or {}).get(problem, 3)
+            own = 10.0 + shift.get(method, 0.0) + apart * number * place
             for repeat, noise in enumerate(FOLDS):
-                error = 10.0 + repeat + own + noise * (method != "all_features")
-                size = (sizes or {}).get(problem, 3)
+                error = own + repeat + noise * (method != "all_features")
                 runs.append(run_of(cell, repeat, test_error_percent=error, dimensionality=size))
     return results_by_config({experiment.configs[0]: runs})
 
@@ -65,39 +66,46 @@ def documents(experiment=FIRST, facts=FACTS, **others):
     return dict(zip(ENDINGS, made, strict=True))
 
 
-def of(records, row):
-    return next(record for record in records if record["row"] == row)
+def of(document, row):
+    return next(record for record in document.records if record["row"] == row)
+
+
+def page_of(experiment) -> str:
+    return " ".join((ROOT / experiment.page).read_text(encoding="utf-8").split())
+
+
+def rendered(experiment, name: str) -> pd.DataFrame:
+    """Return a table of an experiment as it is rendered in the repository."""
+    folder = ROOT / "results" / experiment.configs[0] / "tables"
+    return pd.read_csv(folder / f"{experiment.id}_{name}.csv")
 
 
 @pytest.mark.parametrize(
     ("experiment", "n_data_sets"), [(FIRST, 14), (SECOND, 32)], ids=["first", "second"]
 )
 def test_the_configs_run_every_method_on_every_data_set_once(experiment, n_data_sets):
-    request = read_request(
-        [find_experiment(Path(name)) for name in experiment.configs], data_dir=None
-    )
-    cells = {spec.cell for spec in request.specs}
+    paths = [find_experiment(Path(name)) for name in experiment.configs]
+    cells = {spec.cell for spec in read_request(paths, only_plan=True).specs}
     assert len({cell.problem for cell in cells}) == n_data_sets
-    for name, settings in experiment.methods().items():
-        method, settings = (
-            settings["method"],
-            {key: value for key, value in settings.items() if key != "method"},
-        )
-        matching = [
-            cell
-            for cell in cells
-            if cell.method == method
-            and all(cell.settings.get(key, value) == value for key, value in settings.items())
-        ]
-        assert len(matching) == n_data_sets, name
-        assert name.startswith(METHODS[method].title)
+    for name, selected in experiment.methods().items():
+        found = [{"method": cell.method, **cell.settings} for cell in cells]
+        assert sum(selected.items() <= settings.items() for settings in found) == n_data_sets, name
+        assert name.startswith(METHODS[selected["method"]].title)
 
 
-@pytest.mark.parametrize("experiment", [FIRST, SECOND], ids=["first", "second"])
-def test_the_pages_state_the_number_of_tested_comparisons(experiment):
+@pytest.mark.parametrize(
+    ("experiment", "words"),
+    [(FIRST, "the thirteen comparisons"), (SECOND, "all 34 comparisons")],
+    ids=["first", "second"],
+)
+def test_the_page_of_an_experiment_states_its_tests_and_its_rendered_conclusions(experiment, words):
     n_tested = sum(pair.group.counted for pair in experiment.comparisons().values())
-    words = {13: "the thirteen comparisons", 34: "all 34 comparisons"}
-    assert words[n_tested] in " ".join((ROOT / experiment.page).read_text(encoding="utf-8").split())
+    assert (n_tested, words in page_of(experiment)) == (13 if experiment == FIRST else 34, True)
+    folder = ROOT / "results" / experiment.configs[0] / "tables"
+    text = (folder / f"{experiment.id}_tests.md").read_text(encoding="utf-8")
+    conclusions = [line for line in text.splitlines() if line and line[0] not in "#|"][1:]
+    assert len(conclusions) >= 5
+    assert all(f"- {sentence}" in page_of(experiment) for sentence in conclusions)
 
 
 def test_losses_have_the_interval_of_overlapping_folds():
@@ -111,23 +119,20 @@ def test_losses_have_the_interval_of_overlapping_folds():
 
 
 def test_repeats_of_a_fold_are_averaged():
-    losses = documents(
-        facts={name: replace(known, n_splits=2) for name, known in FACTS.items()}, ne_ppca=2.0
-    )["_losses"]
+    facts = {name: replace(known, n_splits=2) for name, known in FACTS.items()}
+    first = documents(facts=facts, ne_ppca=2.0)["_losses"].records[0]
     # Of three repeats, the first and the third are of the first of two folds.
     test = corrected_t([2.0 + (FOLDS[0] + FOLDS[2]) / 2, 2.0 + FOLDS[1]], 10 / 80)
-    expected = (2, pytest.approx(test.difference))
-    assert (losses.records[0]["n"], losses.records[0]["loss"]) == expected
+    assert (first["n"], first["loss"]) == (2, pytest.approx(test.difference))
 
 
 def test_comparisons_are_tested_over_the_data_sets():
-    tests = documents(ne_ppca=2.0, pca=0.5)["_tests"].records
+    tests = documents(ne_ppca=2.0, pca=0.5)["_tests"]
     lost = of(tests, "NE-pPCA (as written) − all features")
     # All of 14 data sets lose more than a point: 2 / 2¹⁴, times the 13 comparisons.
     assert lost["p_holm"] == pytest.approx(13 * 2 / 2**14)
-    assert lost["verdict"] == "does not hold"
-    expected = (0.0, pytest.approx(1.0, abs=0.05), pytest.approx(2.0))
-    assert (lost["better"], lost["worse"], lost["typical"]) == expected
+    assert (lost["verdict"], lost["better"]) == ("does not hold", 0.0)
+    assert (lost["worse"], lost["typical"]) == (pytest.approx(1.0, abs=0.05), pytest.approx(2.0))
     kept = of(tests, "PCA − all features")
     assert (kept["verdict"], kept["alike"]) == ("holds", pytest.approx(1.0, abs=0.05))
 
@@ -161,20 +166,21 @@ def test_exact_pca_is_advised_unless_pseudo_pca_is_better_with_as_many(shift, is
 def test_data_sets_without_a_cut_are_apart_in_the_second_experiment():
     sizes = dict.fromkeys(PROBLEMS[:4], 9)
     made = documents(SECOND, sizes=sizes, apart=1e-6, ne_ppca=2.0)
-    lost = of(made["_tests"].records, "NE-pPCA (as written) − all features")
+    lost = of(made["_tests"], f"{WRITTEN} − all features")
     # 2 / 2¹⁰ times 34 is above .05
     assert (lost["n"], lost["n_apart"], lost["verdict"]) == (10, 4, "undecided")
     whole = [record for record in made["_margins"].records if record["variant"] == "all data sets"]
-    assert (of(whole, lost["row"])["n"], of(whole, lost["row"])["verdict"]) == (14, "does not hold")
+    (all_sets,) = (record for record in whole if record["row"] == lost["row"])
+    assert (all_sets["n"], all_sets["verdict"]) == (14, "does not hold")
     matrix = made["_matrix"]
     assert [row[0] for row in matrix.rows] == PROBLEMS[4:] + PROBLEMS[:4]
     assert matrix.rows[-1][1] == "(+2.00 [+1.71, +2.29] worse)"
 
 
 def test_exact_pca_is_the_first_method_of_claim_7():
-    tests = documents(SECOND, ne_ppca=-5.0)["_tests"].records
-    assert of(tests, f"PCA − {WRITTEN}")["typical"] == pytest.approx(5.0)
-    assert of(tests, f"PCA − {WRITTEN}")["verdict"] == "does not hold"
+    tests = documents(SECOND, ne_ppca=-5.0)["_tests"]
+    better = of(tests, f"PCA − {WRITTEN}")
+    assert (better["typical"], better["verdict"]) == (pytest.approx(5.0), "does not hold")
     assert of(tests, f"PCA, as many as {WRITTEN} − {WRITTEN}")["mean"] == pytest.approx(5.0)
     assert of(tests, f"PCA − {DGHA}")["verdict"] == "holds"
     assert of(tests, "PCA − all features")["p_holm"] is None
@@ -186,14 +192,12 @@ def test_the_matrix_has_a_grid_for_each_group_and_is_drawn():
     assert [len(grid.headers) - 1 for grid in (matrix, *matrix.others)] == [4, 1, 8, 2, 20]
     figure = experiment_figure(SECOND, data_set_losses(SECOND, made, FACTS))
     assert [len(panel.data) for panel in figure.panels] == [14 * n for n in (4, 8, 2, 20)]
-    assert {
-        verdict for panel in figure.panels for verdict in panel.data["verdict"]
-    } <= SHADES.keys()
+    assert {one for panel in figure.panels for one in panel.data["verdict"]} <= SHADES.keys()
     drawing = draw(figure)
     assert len(drawing.axes) == 4
     assert {text.get_text() for text in drawing.axes[0].texts} == {"+2.0", "0.0"}
-    for mark in drawing.legends[0].get_lines():
-        assert mark.get_markeredgecolor() == "black", "light marks need an edge"
+    marks = drawing.legends[0].get_lines()
+    assert {mark.get_markeredgecolor() for mark in marks} == {"black"}, "light marks need an edge"
 
 
 def test_tests_and_matrix_are_read_back_from_the_tables_of_an_experiment(tmp_path):
@@ -209,53 +213,38 @@ def test_tests_and_matrix_are_read_back_from_the_tables_of_an_experiment(tmp_pat
 
 
 def test_without_runs_there_is_no_conclusion():
-    nothing = results_of([])
-    made = experiment_documents(FIRST, nothing, {})
+    made = experiment_documents(FIRST, results_of([]), {})
     assert [document.has_runs for document in made] == [False] * len(ENDINGS)
     assert len(made[2].notes) == 1
-    assert not experiment_figure(FIRST, data_set_losses(FIRST, nothing, {})).panels
-
-
-@pytest.mark.parametrize("experiment", [FIRST, SECOND], ids=["first", "second"])
-def test_the_page_of_an_experiment_states_its_rendered_conclusions(experiment):
-    folder = ROOT / "results" / experiment.configs[0] / "tables"
-    rendered = (folder / f"{experiment.id}_tests.md").read_text(encoding="utf-8")
-    page = " ".join((ROOT / experiment.page).read_text(encoding="utf-8").split())
-    conclusions = [line for line in rendered.splitlines() if line and line[0] not in "#|"][1:]
-    assert len(conclusions) >= 5
-    assert all(f"- {sentence}" in page for sentence in conclusions)
+    assert not experiment_figure(FIRST, data_set_losses(FIRST, results_of([]), {})).panels
 
 
 def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():
-    folder = ROOT / "results" / "experiment2" / "tables"
-    losses, tests = (pd.read_csv(folder / f"E2_{name}.csv") for name in ("losses", "tests"))
+    losses, tests = (rendered(SECOND, name) for name in ("losses", "tests"))
     cut = losses[losses["features_percent"] < SECOND.most_features]
-    by_row = {row: own["loss"] for row, own in cut.groupby("row", sort=False)}
+    beyond = {row: own["loss"].round(10) - 1.0 for row, own in cut.groupby("row")}
     counted = tests[tests["p_holm"].notna()].set_index("row")
-    beyond = {row: by_row[row].round(10) - 1.0 for row in counted.index}
-    p = pd.Series({row: wilcoxon(own, zero_method="zsplit").pvalue for row, own in beyond.items()})
-    ranks = p.rank(method="first")
-    adjusted = (p * (len(p) - ranks + 1)).iloc[p.argsort()].cummax().clip(upper=1.0)
+    p = pd.Series(
+        {row: wilcoxon(beyond[row], zero_method="zsplit").pvalue for row in counted.index}
+    )
+    adjusted = p * (len(p) + 1 - p.rank(method="first"))
+    adjusted = adjusted.iloc[p.argsort()].cummax().clip(upper=1.0)[counted.index]
     assert len(counted) == 34
-    assert list(counted["n"]) == [len(by_row[row]) for row in counted.index]
-    assert list(counted["p_holm"]) == pytest.approx(list(adjusted[counted.index]))
-    typical = counted["typical"]
-    for row in counted.index:
-        verdict = "holds" if typical[row] < 1.0 else "does not hold"
-        assert counted["verdict"][row] == ("undecided" if adjusted[row] >= 0.05 else verdict), row
+    assert list(counted["n"]) == [len(beyond[row]) for row in counted.index]
+    assert list(counted["p_holm"]) == pytest.approx(list(adjusted))
+    verdicts = np.where(counted["typical"] < 1.0, "holds", "does not hold")
+    verdicts = np.where(adjusted >= 0.05, "undecided", verdicts)
+    assert list(counted["verdict"]) == list(verdicts)
 
 
 def test_the_page_states_the_p_and_the_widths_of_the_intervals_of_the_rendered_tables():
-    folder = ROOT / "results" / "experiment" / "tables"
-    tests, losses = (pd.read_csv(folder / f"E_{name}.csv") for name in ("tests", "losses"))
+    losses, tests = (rendered(FIRST, name) for name in ("losses", "tests"))
     own = tests.set_index("row").loc["DGHA (fitted) − PCA, as many as DGHA (fitted)"]
-    intervals = losses[losses["row"].str.contains("as many as")][["low", "high"]]
-    widths = intervals["high"] - intervals["low"]
-    inside = (intervals["low"] > -1.0) & (intervals["high"] < 1.0)
     p = binomtest(int(own["n_small"]), int(own["n"])).pvalue
-    text = " ".join((ROOT / FIRST.page).read_text(encoding="utf-8").split())
-    said = f"{own['n_small']} of {own['n']} data sets: a two-sided p of {p:.3f}, and of {own['p_holm']:.3f} af"
-    assert said in text
-    assert f"the {len(widths)} intervals of the losses against exact PCA" in text
-    said = f"up to {widths.max():.1f} points wide (median {widths.median():.1f}), and {inside.sum()} of them"
-    assert said in text
+    first = f"{own['n_small']} of {own['n']} data sets: a two-sided p of {p:.3f}, and of {own['p_holm']:.3f} af"
+    low, high = (losses[losses["row"].str.contains("as many as")][name] for name in ("low", "high"))
+    widths, n_inside = high - low, ((low > -1.0) & (high < 1.0)).sum()
+    second = f"the {len(widths)} intervals of the losses against exact PCA"
+    third = f"up to {widths.max():.1f} points wide (median {widths.median():.1f}), and {n_inside} of them"
+    for said in (first, second, third):
+        assert said in page_of(FIRST)
