@@ -87,9 +87,9 @@ def test_the_configs_run_every_method_on_every_data_set_once(experiment, n_data_
     paths = [find_experiment(Path(name)) for name in experiment.configs]
     cells = {spec.cell for spec in read_request(paths, only_plan=True).specs}
     assert len({cell.problem for cell in cells}) == n_data_sets
+    settings = [{"method": cell.method, **cell.settings} for cell in cells]
     for name, selected in experiment.methods().items():
-        found = [{"method": cell.method, **cell.settings} for cell in cells]
-        assert sum(selected.items() <= settings.items() for settings in found) == n_data_sets, name
+        assert sum(selected.items() <= own.items() for own in settings) == n_data_sets, name
         assert name.startswith(METHODS[selected["method"]].title)
 
 

@@ -21,13 +21,8 @@ OWN_RATE = ("dgha", "pca_like_dgha", "dgha_without_removal")  # a learning rate 
 def reducer(name):
     module, _, attribute = METHODS[name].estimator.partition(":")
     make = getattr(import_module(module), attribute)
-    wanted = {
-        "n_components": 2,
-        "n_features": 2,
-        "random_state": 0,
-        "n_generations": 5,
-        "n_epochs": 20,
-    }
+    wanted = {"n_components": 2, "n_features": 2, "random_state": 0}
+    wanted |= {"n_generations": 5, "n_epochs": 20}
     return make(**{key: value for key, value in wanted.items() if key in make().get_params()})
 
 
@@ -51,14 +46,11 @@ def lost(model, X):
     return np.square(errors).sum() / np.square(deviations).sum()
 
 
-REDUCERS = [
-    name
-    for name in METHODS
-    if METHODS[name].makes == "features" and name not in (*OWN_RATE, "hebbian_pca")
-]
+REDUCERS = [name for name, method in METHODS.items() if method.makes == "features"]
+REDUCERS = [name for name in REDUCERS if name not in (*OWN_RATE, "hebbian_pca")]
 
 
-@pytest.mark.parametrize("scale", [1e-100, 1e-10, 1e10, 1e100])
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
 @pytest.mark.parametrize("name", REDUCERS)
 def test_reducers_of_scaled_samples_have_the_same_components_up_to_the_scale(name, scale):
     X, y = iris()
@@ -66,17 +58,15 @@ def test_reducers_of_scaled_samples_have_the_same_components_up_to_the_scale(nam
     outputs, of_scaled = directions(model.transform(X)), directions(scaled.transform(scale * X))
     assert_allclose(of_scaled, outputs, atol=1e-3 if name == "autoencoder" else 1e-9)
     if hasattr(model, "explained_variance_ratio_"):
-        assert_allclose(
-            scaled.explained_variance_ratio_, model.explained_variance_ratio_, rtol=1e-9
-        )
-        variances = model.explained_variance_ * scale**2
+        ratios, variances = model.explained_variance_ratio_, model.explained_variance_ * scale**2
+        assert_allclose(scaled.explained_variance_ratio_, ratios, rtol=1e-9)
         assert_allclose(scaled.explained_variance_, variances, rtol=1e-9)
     if hasattr(model, "inverse_transform"):
         assert lost(scaled, scale * X) == pytest.approx(lost(model, X), abs=1e-6)
 
 
 @given(power=st.integers(-6, 3), kind=st.sampled_from(["linear", "two_layer"]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8)
 def test_autoencoder_comes_to_exact_pca_at_any_scale(power, kind):
     X = 10.0**power * iris()[0]
     autoencoder = Autoencoder(2, kind=kind, random_state=0).fit(X)
@@ -85,7 +75,7 @@ def test_autoencoder_comes_to_exact_pca_at_any_scale(power, kind):
 
 @pytest.mark.parametrize("rule", STREAMING)
 @given(seed=st.integers(0, 1000), n=st.integers(2, 60), tail=st.floats(0.1, 10.0))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15)
 def test_shares_of_variance_of_a_stream_sum_to_at_most_1(rule, seed, n, tail):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3)) * rng.exponential(size=(n, 1)) ** tail
