@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from click.testing import CliRunner, Result
 
@@ -46,4 +47,15 @@ def output_of(program: str, **environment: str) -> str:
     call, pipes = [sys.executable, "-c", program], {"capture_output": True, "text": True}
     done = subprocess.run(call, env=os.environ | environment, check=True, **pipes)
     assert done.stderr == ""
+    return done.stdout
+
+
+def offline(*command: object, folder: Path, **environment: str) -> str:
+    """Return what a command prints that succeeds in a folder, without a way to the network."""
+    hidden, nowhere = ("PPPCA_DATA", "PYTHONPATH"), "http://127.0.0.1:9"
+    kept = {name: value for name, value in os.environ.items() if name not in hidden}
+    kept |= {"HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere} | environment
+    pipes = {"capture_output": True, "text": True, "check": False}
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=kept, **pipes)  # type: ignore[call-overload]
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

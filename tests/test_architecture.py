@@ -5,6 +5,7 @@ import re
 import sys
 import time
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
@@ -97,6 +98,11 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
+def for_each(paths: Iterable[Path]) -> pytest.MarkDecorator:
+    """Return the mark of a test of each module."""
+    return pytest.mark.parametrize("path", list(paths), ids=name_of)
+
+
 def may_import(part: str) -> set[str]:
     """Return the other parts that a subpackage or a top-level module may import."""
     return set({**MAY_IMPORT, **dict.fromkeys(LEAVES, ""), "__main__": "cli"}[part].split())
@@ -107,78 +113,53 @@ def reachable(part: str) -> set[str]:
     return may_import(part).union(*map(reachable, may_import(part)))
 
 
-def test_the_allowed_imports_have_one_direction():
+def test_the_allowed_imports_have_one_direction_from_computation_to_reports():
     graph = {part: may_import(part) for part in MAY_IMPORT}
     assert set(TopologicalSorter(graph).static_order()) == {*MAY_IMPORT, *LEAVES}
+    assert reachable("paper").isdisjoint(SCIENCE)
+    assert {"cli", "paper"}.isdisjoint(set().union(*graph.values())), "references name the paper"
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
 def test_the_modules_of_a_part_import_each_other_in_one_direction(part):
-    paths = {
-        f"pppca_bench.{name_of(path)[:-3].replace('/', '.')}": path
-        for path in modules()
-        if part_of(path) == part
-    }
+    paths = [path for path in modules() if part_of(path) == part]
+    names = {f"pppca_bench.{name_of(path)[:-3].replace('/', '.')}": path for path in paths}
     graph = {}
-    for module, path in paths.items():
+    for module, path in names.items():
         used = {name for each in imports(path) for name in (each, each.rpartition(".")[0])}
-        graph[module] = used & paths.keys() - {module}
-    assert set(TopologicalSorter(graph).static_order()) == paths.keys()
+        graph[module] = used & names.keys() - {module}
+    assert set(TopologicalSorter(graph).static_order()) == names.keys()
 
 
 def test_every_part_of_the_package_is_listed():
     assert {part_of(path) for path in modules()} == {*MAY_IMPORT, *LEAVES, "__main__"}
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
+@for_each(modules())
 def test_each_part_has_only_allowed_imports(path):
     assert own_parts(path) <= may_import(part_of(path))
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in modules() if part_of(path) in ALONE], ids=name_of
-)
+@for_each(path for path in modules() if part_of(path) in ALONE)
 def test_estimators_have_no_configs_files_stores_or_logging(path):
-    of_python = (
-        "abc collections concurrent contextlib copy dataclasses functools itertools math numbers os time types typing"
-        " warnings"
-    )
-    libraries = "numpy numba llvmlite scipy sklearn annotated_types"
-    assert third_party(path) <= {*of_python.split(), *libraries.split()}
+    allowed = "abc collections concurrent contextlib copy dataclasses functools itertools math numbers os time types"
+    allowed += " typing warnings numpy numba llvmlite scipy sklearn annotated_types"
+    assert third_party(path) <= set(allowed.split())
     assert {"open", "input", "print"}.isdisjoint(calls(path))
 
 
-KERNELS = [
-    path
-    for path in modules()
-    if any(name.startswith("pppca_bench.compiled.jit") for name in imports(path))
-]
+def is_kernel(path: Path) -> bool:
+    return any(name.startswith("pppca_bench.compiled.jit") for name in imports(path))
 
 
-@pytest.mark.parametrize("path", KERNELS, ids=name_of)
+@for_each(filter(is_kernel, modules()))
 def test_kernels_import_numpy_numba_and_other_kernels_alone(path):
     allowed = "numpy numba llvmlite contextlib itertools math typing collections"
     assert third_party(path) <= set(allowed.split())
     assert own_parts(path) <= {"compiled"}
 
 
-def test_kernels_are_recognised():
-    kernels = "engines/gha_literal.py engines/evolution.py classifiers/learning_rules.py"
-    assert set(kernels.split()) <= set(map(name_of, KERNELS))
-
-
-def test_reporting_and_the_paper_may_not_import_computation_even_indirectly():
-    assert reachable("paper").isdisjoint(SCIENCE)
-    assert {"engines", "errors", "compiled"} <= reachable("cli")
-
-
-def test_neither_the_command_line_nor_the_paper_which_references_name_may_be_imported():
-    assert {part for part in MAY_IMPORT if {"cli", "paper"} & may_import(part)} == set()
-
-
-@pytest.mark.parametrize(
-    "path", [path for path in modules() if part_of(path) != "cli"], ids=name_of
-)
+@for_each(path for path in modules() if part_of(path) != "cli")
 def test_only_the_command_line_prints_and_exits(path):
     assert {"print", "input", "exit", "quit", "sys.exit"}.isdisjoint(calls(path))
     assert third_party(path).isdisjoint({"click", "tqdm", "rich"})
@@ -194,20 +175,25 @@ def test_times_are_of_a_clock_that_stands_still_while_the_machine_is_suspended()
         assert time.get_clock_info("perf_counter").implementation == expected
 
 
+def test_plans_have_no_input_output_time_or_chance():
+    plan = PACKAGE / "config" / "plan.py"
+    assert third_party(plan) <= {"collections", "hashlib", "itertools", "json", "math", "typing"}
+    assert "open" not in calls(plan)
+
+
 def test_matplotlib_is_imported_by_drawing_modules_alone():
     drawing = [name_of(path) for path in modules() if "matplotlib" in third_party(path)]
     assert drawing == ["reporting/figure_drawing.py"]
     assert "matplotlib.pyplot" not in imports(PACKAGE / drawing[0])
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
+@for_each(modules())
 def test_no_module_executes_stored_data(path):
     # Tables of a caller go to workers as pickles in a private temporary folder of the process, which deletes it.
-    of_own_process = (
-        {"pickle"} if name_of(path) in ("config/given.py", "problems/read_table.py") else set()
-    )
     forbidden_modules = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
-    assert third_party(path).isdisjoint(forbidden_modules - of_own_process)
+    if name_of(path) in ("config/given.py", "problems/read_table.py"):
+        forbidden_modules.remove("pickle")
+    assert third_party(path).isdisjoint(forbidden_modules)
     assert {name for name in imports(path) if name.startswith("joblib")} <= {"joblib.cpu_count"}
     forbidden = "eval exec compile yaml.load yaml.unsafe_load yaml.full_load __import__"
     assert set(forbidden.split()).isdisjoint(calls(path))
@@ -216,9 +202,7 @@ def test_no_module_executes_stored_data(path):
             assert ast.unparse(node.value) == "False"
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in modules() if name_of(path) != "methods/registry.py"], ids=name_of
-)
+@for_each(path for path in modules() if name_of(path) != "methods/registry.py")
 def test_methods_and_classifiers_are_named_in_the_registry_alone(path):
     nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)]
     texts = {node.value for node in nodes if isinstance(node.value, str)}
@@ -230,9 +214,7 @@ def test_methods_and_classifiers_are_named_in_the_registry_alone(path):
 TAKEN_APART = "split rsplit partition rpartition removeprefix removesuffix strip group groups"
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in modules() if part_of(path) in AFTER_THE_STORE], ids=name_of
-)
+@for_each(path for path in modules() if part_of(path) in AFTER_THE_STORE)
 def test_no_label_is_parsed_back_into_numbers(path):
     """Values travel as values: after the store no number is read from a text."""
     for node in ast.walk(tree(path)):
@@ -243,9 +225,7 @@ def test_no_label_is_parsed_back_into_numbers(path):
 
 
 HEAVY = "numpy numba scipy pandas matplotlib sklearn pydantic pooch tqdm yaml sqlite3"
-LOADED = (
-    "print(*sorted({name.split('.')[0] for name in sys.modules} & set('" + HEAVY + "'.split())))"
-)
+LOADED = f"print(*sorted({{name.split('.')[0] for name in sys.modules}} & set('{HEAVY}'.split())))"
 
 
 @pytest.mark.parametrize("name", ["", ".cli.main", ".errors", ".runs", ".methods.registry"])
@@ -266,9 +246,8 @@ def test_the_help_imports_no_heavy_package():
 
 
 def test_the_dependencies_are_the_imported_packages():
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
+    text = (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *extras["dask"], *extras["tables"]]
     stated = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in lines}

@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from command_line import offline
 
 import pppca_bench
 from pppca_bench.cli.main import cli
@@ -43,15 +43,9 @@ def site(tmp_path_factory) -> Path:
     for name in ("configs", "data", "docs", "examples", "results"):
         shutil.copytree(ROOT / name, folder / name, ignore=made)
     shutil.copy(ROOT / "CITATION.cff", folder)
-    nowhere = "http://127.0.0.1:9"
-    call = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
-    done = subprocess.run(
-        [*call, "docs", "build/docs"],
-        cwd=folder,
-        env={**os.environ, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere},
-        **{"capture_output": True, "text": True, "check": False},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    sphinx = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
+    path = os.environ.get("PYTHONPATH", "")
+    offline(*sphinx, "docs", "build/docs", folder=folder, PYTHONPATH=path)
     return folder / "build" / "docs"
 
 

@@ -1,7 +1,5 @@
 """User-defined tables: types, missing values, categories, scaling, splits, digests and errors."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +15,6 @@ from pppca_bench.problems import (
     load_source,
     open_problem,
 )
-from pppca_bench.problems.read_table import read_table
 from pppca_bench.problems.splits import split_at_random
 
 MIXED = """\
@@ -187,43 +184,14 @@ def test_scikit_learn_data_sets_declare_their_targets():
     assert open_problem(OwnData("sklearn", "linnerud"))[1].n_outputs == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("latin.csv", r", line 2: expected utf-8 text, got the byte 0xfc\."),
-        ("own.parquet", r": expected a Parquet file, got .*\. Check the path and the file\.$"),
-        ("none.csv", r": expected a readable file, got No such file or directory\."),
-    ],
-)
-def test_unreadable_files_are_refused(tmp_path, name, said):
-    (tmp_path / "latin.csv").write_bytes(b"x,y\n1,\xfc\n")
-    (tmp_path / "own.parquet").write_text("x,y\n")
-    with pytest.raises(DataError, match=re.escape(name) + said):
-        read_table(tmp_path / name)
-
-
-def written(folder, **columns) -> OwnData:
-    """Return the declaration of a Parquet file whose target is y."""
-    pd.DataFrame(columns).to_parquet(folder / "own.parquet")
-    return OwnData("parquet", str(folder / "own.parquet"), ("y",))
-
-
-def test_keys_of_a_csv_file_are_refused_for_other_data(tmp_path):
-    path = written(tmp_path, x=["1,5", "2,5"], y=[0, 1]).place
-    said = "own.parquet: expected only decimal, thousands, na_values, keep_default_na for data that"
-    for key in ({"sep": ";"}, {"dtype": {"x": "str"}}):
-        with pytest.raises(DataError, match=rf"{said} are no CSV file, got {min(key)}\. Leave out"):
-            read_table(path, **key)
-    assert read_table(path, decimal=",").shape == (2, 2)
-
-
 def test_missing_values_of_every_type_are_read_from_parquet(tmp_path):
     columns = {
         "whole": pd.array([1, None, 3, 4] * 3, dtype="Int64"),
         "yes": pd.array([True, None, False, True] * 3, dtype="boolean"),
         "kind": pd.Categorical(["u", None, "v", "u"] * 3, categories=["u", "v", "never"]),
     }
-    problem = open_problem(written(tmp_path, **columns, y=list("aabb") * 3))[1]
+    pd.DataFrame(columns | {"y": list("aabb") * 3}).to_parquet(tmp_path / "own.parquet")
+    problem = open_problem(OwnData("parquet", str(tmp_path / "own.parquet"), ("y",)))[1]
     assert problem.feature_names == (
         *("whole", "yes", "whole missing", "yes missing", "kind = u", "kind = v", "kind missing"),
     )

@@ -1,9 +1,7 @@
 """Wheel and sdist: contents, and use in an empty folder without a network."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tarfile
@@ -12,25 +10,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from command_line import offline
 
 ROOT = Path(__file__).parents[1]
 FORGE = (".ci/", ".github/", ".gitignore")
 """Files that only a clone of the repository needs."""
-
-
-def call(*command: object, folder: Path, **environment: str) -> str:
-    """Return what a command prints, run in a folder without a way to the network."""
-    hidden = ("PPPCA_DATA", "PYTHONPATH")
-    kept = {name: value for name, value in os.environ.items() if name not in hidden}
-    nowhere = "http://127.0.0.1:9"
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=folder,
-        env={**kept, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere, **environment},
-        **{"capture_output": True, "text": True, "check": False},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +24,9 @@ def built(tmp_path_factory) -> Path:
     # Of a copy, since setuptools builds in the folder that it is given, where another build would meet it.
     made = ".git", ".venv*", "__pycache__", ".*cache", "build", "*.egg-info", "*.sqlite*"
     source = shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*made))
-    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source, folder=folder)
+    offline(
+        sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source, folder=folder
+    )
     return folder
 
 
@@ -48,14 +34,13 @@ def built(tmp_path_factory) -> Path:
 def installed(built, tmp_path_factory) -> Path:
     """Return the bin folder of an environment with the wheel, beside this environment's dependencies."""
     folder = tmp_path_factory.mktemp("environment")
-    call(sys.executable, "-m", "venv", "--without-pip", folder, folder=folder)
-    library = Path(
-        sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
-    )
+    offline(sys.executable, "-m", "venv", "--without-pip", folder, folder=folder)
+    base = {"base": str(folder), "platbase": str(folder)}
+    library = Path(sysconfig.get_path("purelib", vars=base))
     # A path that a .pth file adds has its own .pth files left unread, and so the editable install stays out.
     (library / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--no-deps", "--no-build-isolation"]
-    call(*pip, "--ignore-installed", *built.glob("*.whl"), folder=folder)
+    offline(*pip, "--ignore-installed", *built.glob("*.whl"), folder=folder)
     return folder / "bin"
 
 
@@ -72,7 +57,7 @@ def names_in(built: Path) -> tuple[set[str], set[str]]:
 def test_the_sdist_has_every_file_of_the_repository(built):
     if not (ROOT / ".git").exists():
         pytest.skip("needs a clone of the repository")
-    tracked = set(call("git", "ls-files", folder=ROOT).split())
+    tracked = set(offline("git", "ls-files", folder=ROOT).split())
     assert {name for name in tracked - names_in(built)[1] if not name.startswith(FORGE)} == set()
 
 
@@ -81,15 +66,13 @@ def test_the_wheel_has_only_the_package_the_configs_and_the_data(built):
     files, _ = names_in(built)
     files_of_package = (path for path in (ROOT / "pppca_bench").rglob("*") if path.is_file())
     sources = {path.relative_to(ROOT).as_posix() for path in files_of_package}
-    outside = [
-        "configs/*.yaml",
-        "data/*.tar.xz",
-        "data/uci/*.csv.xz",
-        "data/README.md",
-        "CITATION.cff",
-    ]
+    outside = ["configs/*.yaml", "data/*.tar.xz", "data/uci/*.csv.xz", "data/README.md"]
     expected = {name for name in sources if "__pycache__" not in name}
-    paths = (path.relative_to(ROOT) for pattern in outside for path in ROOT.glob(pattern))
+    paths = (
+        path.relative_to(ROOT)
+        for pattern in (*outside, "CITATION.cff")
+        for path in ROOT.glob(pattern)
+    )
     expected |= {f"pppca_bench/{path.as_posix()}" for path in paths}
     assert {name for name in files if ".dist-info/" not in name} == expected
 
@@ -104,10 +87,10 @@ def test_an_installed_package_runs_in_an_empty_folder_without_a_network_and_writ
 ):
     def pppca(*arguments: object) -> str:
         nowhere = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-        return call(installed / "pppca", *arguments, folder=tmp_path, **nowhere)
+        return offline(installed / "pppca", *arguments, folder=tmp_path, **nowhere)
 
     show = "import pppca_bench; print(pppca_bench.__path__[0])"
-    package = Path(call(installed / "python", "-c", show, folder=tmp_path).strip())
+    package = Path(offline(installed / "python", "-c", show, folder=tmp_path).strip())
     assert not package.is_relative_to(ROOT)
     before = files_below(package)
     assert "files written." in pppca("init")
@@ -119,12 +102,10 @@ def test_an_installed_package_runs_in_an_empty_folder_without_a_network_and_writ
 
 @pytest.mark.slow
 def test_the_library_example_of_the_readme_works_with_the_installed_package(installed, tmp_path):
-    (example,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
-    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     program = f"{example}\nprint(dgha.n_components_)"
-    printed = call(installed / "python", "-c", program, folder=tmp_path)
-    assert 1 <= int(printed) <= 13
+    assert 1 <= int(offline(installed / "python", "-c", program, folder=tmp_path)) <= 13
 
 
 def requirements() -> list[str]:

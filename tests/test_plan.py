@@ -1,14 +1,8 @@
 """Expansion of configs: the order, keys and seeds of runs."""
 
-import builtins
-import io
 import itertools
-import os
-import random
-import time
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from builders import config_of, expanded, small
 
@@ -134,22 +128,13 @@ def test_equal_sections_have_each_run_once_and_the_larger_number_of_repeats():
     assert len({spec.key for spec in specs}) == 6
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"seed": 2013},
-        {"problems": ["horse1"]},
-        {"tau": 5.5},
-        {"classifier": {"hidden": [9]}},
-        {"classifier": {"hidden": [8], "rule": "backprop"}},
-        {"classifier": {"rule": "bagging", "base": {"hidden": [8]}}},
-    ],
-    ids=str,
-)
-def test_every_setting_that_decides_the_numbers_is_in_the_key(changes):
-    base = {"problems": ["cancer1"], "tau": 5, "repeats": 1, "methods": [NE_PPCA]}
-    (before,), (after,) = keys(config(**base)), keys(config(**(base | changes)))
-    assert before != after
+def test_every_setting_that_decides_the_numbers_is_in_the_key():
+    changes = [{}, {"seed": 2013}, {"problems": "horse1"}, {"tau": 7}]
+    networks = [{"hidden": [9]}, {"hidden": [8], "rule": "backprop"}]
+    networks += [{"rule": "bagging", "base": {"hidden": [8]}}]
+    changes += [{"classifier": network} for network in networks]
+    base = {"problems": "iris", "tau": 5, "repeats": 1, "methods": [NE_PPCA]}
+    assert len({key for change in changes for key in keys(config(**base | change))}) == len(changes)
 
 
 def test_other_data_give_a_run_another_key_and_the_same_seed():
@@ -258,18 +243,3 @@ def test_parameters_are_complete_and_sorted_by_name():
     assert (own["tournament_size"], own["population_size"], own["tau"]) == (2, 13, 5.0)
     assert {"method", "classifier"}.isdisjoint(own)
     assert spec.cell.settings == own | {f"classifier.{name}": network[name] for name in network}
-
-
-def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):
-    valid = config(problems=["cancer1"], classifier={"hidden": "pivot"})
-
-    def forbidden(*_args, **_keywords):
-        raise AssertionError("input, output, time or chance in the plan")
-
-    forbidden_calls = [(builtins, "open"), (io, "open"), (time, "time"), (random, "random")]
-    forbidden_calls += [(os, name) for name in ("open", "stat", "urandom", "getenv")]
-    with monkeypatch.context() as patched:
-        for module, name in [*forbidden_calls, (np.random, "default_rng")]:
-            patched.setattr(module, name, forbidden)
-        specs = expanded(valid)
-    assert len(specs) == 14

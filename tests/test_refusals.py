@@ -11,6 +11,7 @@ from pydantic import StringConstraints
 from test_problems_dt import CLASSES
 from test_yaml_files import Whole
 
+from pppca_bench import read_table
 from pppca_bench.base import parameters
 from pppca_bench.base.parameters import Parameter, ParameterError
 from pppca_bench.config.experiment import TableSection, parse_config
@@ -77,6 +78,11 @@ def refuse_table(text: str, keys: dict[str, object]) -> None:
     given = {key: value for key, value in given.items() if value is not None}
     section = TableSection.model_validate(to_source(given, Path("own.yaml")).value)
     DataSet(section.problem(SplitRule()))
+
+
+def refuse_file(name: str, text: str, keys: dict[str, object]) -> None:
+    Path(name).write_text(text, encoding="utf-8")
+    read_table(name, **keys)
 
 
 def refuse_argument(*arguments: str) -> None:

@@ -231,12 +231,3 @@ def test_a_parameter_without_annotation_takes_storable_values_only(given, values
     for wrong in ({"a": given}, [{"a": given}], [[[given]]]):
         with pytest.raises(ConfigError, match=said):
             methods_of(rate=1, unstated=wrong)
-
-
-def test_a_classifiers_section_is_read_from_its_constructor(register):
-    entry = register(classifier(Toy))
-    (method,) = config_of(
-        DOCUMENT | {"methods": ["all_features"], "classifier": {"rule": "toy", "rate": [1, 2]}}
-    ).methods
-    defaults = {key: (one.default,) for key, one in section_of(entry).items()}
-    assert method.classifier == defaults | {"rule": ("toy",), "rate": (1.0, 2.0)}
