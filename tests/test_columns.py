@@ -45,21 +45,14 @@ def refusal(values, declared="", **read) -> ColumnError:
 
 
 KINDS = {
-    "number": ["1|-2.5|1e3|.5|+1| 3 ", "|".join(MARKERS)],
-    "boolean": ["TRUE|False|true"],
-    "date": [
-        "2020-01-02|2020-12-31",
-        "13.1.2020|2.3.2020",
-        "05-JAN-20|31-Dec-21",
-        "1.2.20|31.12.21",
-    ],
-    "category": [
-        *("00012|501", "red|blue", "4wd|fwd", ">7|>8|Norm"),
-        *("1st|2nd|3rd", "10-14|15-19", "<18|18-35|>35"),
-    ],
+    "number": ("1|-2.5|1e3|.5|+1| 3 ", "|".join(MARKERS)),
+    "boolean": ("TRUE|False|true",),
+    "date": ("2020-01-02|2020-12-31", "13.1.2020|2.3.2020", "05-JAN-20|31-Dec-21"),
+    "category": ("00012|501", "red|blue", "4wd|fwd", ">7|>8|Norm", "1st|2nd|3rd", "10-14|15-19"),
 }
 CASES = [(kind, text.split("|")) for kind, texts in KINDS.items() for text in texts]
 CASES += [("number", [1, 2.5, None]), ("boolean", [True, False]), ("boolean", ["TRUE", None])]
+CASES += [("category", ["<18", "18-35", ">35"]), ("date", ["1.2.20", "31.12.21"])]
 
 
 @pytest.mark.parametrize(("kind", "values"), CASES)
@@ -67,23 +60,21 @@ def test_all_values_decide_the_type(kind, values):
     assert kind_of(values) == kind
 
 
+AMOUNTS = """\
+100 min|82 min
+Varies|20M|1.5M|14k
+2h 50m|19h|1h 5m
+5'10"|6'1"
+0:23|10:08
+$1,221.90|$3
+Rs. 500|Rs. 1,000
+(0.50)|(1.50)
+1.5D+02|2.0D+02
+2020-01-02|unknown
+""".splitlines()
 BESIDE_NUMBERS = ("na", "1_000", "0x1f", "5 %", "1e-400", "\u22125", "8,480", "1.234,5", "x")
 AFTER = (" m2", "km/h", "°C", " ± 2", " mg/dl", " %", ".5-")
 BEFORE = ("<", "~", "USD ", "₹", "Rs. ", "R$", "$")
-AMOUNTS = [
-    "100 min|82 min",
-    "Varies|20M|1.5M|14k",
-    "2h 50m|19h|1h 5m",
-    "5'10\"|6'1\"",
-    "0:23|10:08",
-]
-AMOUNTS += [
-    "$1,221.90|$3",
-    "Rs. 500|Rs. 1,000",
-    "(0.50)|(1.50)",
-    "1.5D+02|2.0D+02",
-    "2020-01-02|unknown",
-]
 AMOUNTS += [f"1{mark}234,5|7,5" for mark in "\u00a0\u202f'."]
 AMOUNTS += [f"1|2|{odd}" for odd in BESIDE_NUMBERS]
 AMOUNTS += [f"0{unit}|1{unit}|2{unit}" for unit in AFTER] + [f"{sign}0|{sign}12" for sign in BEFORE]
@@ -312,13 +303,11 @@ def test_quotation_marks_hold_fields_of_space_separated_files_together(tmp_path)
 
 def test_an_arff_file_has_dates_and_if_sparse_zeros_where_nothing_is_written(tmp_path):
     attributes = ("x numeric", "when date 'dd.MM.yyyy'", "y {u,v}")
-    cells = [
-        ("0 1.5, " * bool(row % 3), f"1 '{row + 1:02d}.01.2020'", "vu"[row % 2])
-        for row in range(12)
-    ]
-    rows = [f"{{{number}{day}, 2 {label}}}" for number, day, label in cells]
-    lines = ["@relation t", *(f"@attribute {one}" for one in attributes), "@data", *rows, ""]
-    (tmp_path / "t.arff").write_text("\n".join(lines))
+    lines = ["@relation t", *(f"@attribute {one}" for one in attributes), "@data"]
+    for row in range(12):
+        number = "0 1.5, " * bool(row % 3)
+        lines.append(f"{{{number}1 '{row + 1:02d}.01.2020', 2 {'vu'[row % 2]}}}")
+    (tmp_path / "t.arff").write_text("\n".join(lines) + "\n")
     own = OwnData("arff", str(tmp_path / "t.arff"), ("y",), dates=(("when", "%d.%m.%Y"),))
     data = DataSet(own)
     assert data.frame["when"].dt.day.tolist() == list(range(1, 13))

@@ -62,11 +62,6 @@ def test_an_ensemble_combines_classifiers_of_the_default_rule(rule):
     assert members == {f"base.{key}": values for key, values in RPROP.items()}
 
 
-def test_a_problem_without_a_pivot_architecture_may_have_the_network_of_the_rule_of_size():
-    (gha, _) = changed("{hidden: [8]}", "{rule: bagging, base: {output_activation: pivot}}").methods
-    assert gha.classifier["base.hidden"] == gha.classifier["base.output_activation"] == ("pivot",)
-
-
 TABLES = {
     "iris": "iris",
     "{csv: a/own.csv, target: y}": OwnData("csv", "a/own.csv", ("y",)),
