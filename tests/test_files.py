@@ -25,9 +25,8 @@ def test_texts_that_spreadsheets_would_compute_are_marked_and_numbers_are_not():
 
 
 def test_numbers_of_mixed_columns_are_written_as_before():
-    frame = pd.DataFrame({"mixed": [1, 2.5, None, "a", True]}, dtype=object).assign(
-        n=[1, 2, 3, 4, 5], x=0.1
-    )
+    frame = pd.DataFrame({"mixed": [1, 2.5, None, "a", True]}, dtype=object)
+    frame = frame.assign(n=[1, 2, 3, 4, 5], x=0.1)
     assert to_csv(frame) == frame.to_csv(index=False, lineterminator="\n")
 
 

@@ -145,14 +145,14 @@ def test_other_data_give_a_run_another_key_and_the_same_seed():
 
 
 def test_runs_of_a_user_defined_file_are_seeded_by_its_data():
-    of = config(problems="mine/own.dt")
-    one, moved, other = (
-        expand(of, {"mine/own.dt": Identity(label, digest, digest)})
-        for label, digest in (("own.dt", "a" * 64), ("moved.dt", "a" * 64), ("own.dt", "b" * 64))
-    )
+    def planned_on(label, digest):
+        return expand(config(problems="own.dt"), {"own.dt": Identity(label, digest, digest)})
+
+    one, moved = planned_on("own.dt", "a" * 64), planned_on("moved.dt", "a" * 64)
     assert [spec.seed for spec in one] == [spec.seed for spec in moved]
-    assert {spec.seed for spec in one}.isdisjoint(spec.seed for spec in other)
     assert {spec.cell.problem for spec in moved} == {"moved.dt"}
+    other = {spec.seed for spec in planned_on("own.dt", "b" * 64)}
+    assert other.isdisjoint(spec.seed for spec in one)
 
 
 BAGGED = {"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
@@ -164,8 +164,9 @@ BAGGED = {"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
         (CLASSIFIER, METHODS["dgha"], 12),
         (CLASSIFIER, METHODS["all_features"], 28),
         (CLASSIFIER, CLASSIFIERS["rprop"], 0),
-        *((BAGGED, CLASSIFIERS[rule], 0) for rule in ("backprop", "bagging")),
-        *((BAGGED, CLASSIFIERS[rule], 28) for rule in ("rprop", "adaboost")),
+        (BAGGED, CLASSIFIERS["backprop"], 0),
+        (BAGGED, CLASSIFIERS["bagging"], 0),
+        (BAGGED, CLASSIFIERS["rprop"], 28),
     ],
 )
 def test_a_new_version_of_an_algorithm_gives_its_runs_new_keys(register, classifier, entry, n_same):
@@ -216,13 +217,13 @@ def test_cells_name_newer_parameters_only_where_they_differ_from_their_defaults(
         classifier = {"rule": "bagging", "base": network} if prefix else network
         return [dict(spec.cell.classifier) for spec in planned(GHA, classifier=classifier)]
 
-    names = [f"{prefix}hidden_activation", f"{prefix}improved"]
+    activation, improved = f"{prefix}hidden_activation", f"{prefix}improved"
     usual, tanh = cells(improved=False, hidden_activation=["softsign", "tanh"])
     assert [usual] == cells()
-    assert [usual.get(name) for name in names] == [None, None]
-    assert tanh == usual | {names[0]: "tanh"}
-    backprop = cells(rule="backprop", hidden_activation="softsign")
-    assert [own[names[0]] for own in backprop] == ["softsign"]
+    assert {activation, improved}.isdisjoint(usual)
+    assert tanh == usual | {activation: "tanh"}
+    (backprop,) = cells(rule="backprop", hidden_activation="softsign")
+    assert backprop[activation] == "softsign"
 
 
 def test_a_methods_tau_and_classifier_replace_those_of_the_config():
