@@ -1,13 +1,12 @@
 """README: its steps work in a clone, and leave the versioned files alone."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command_line import offline
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,8 +40,7 @@ def clone(tmp_path) -> Path:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    command = ["git", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return offline("git", *arguments, folder=folder)
 
 
 def test_the_readme_is_short_and_begins_with_the_answer_and_two_commands():
@@ -52,17 +50,14 @@ def test_the_readme_is_short_and_begins_with_the_answer_and_two_commands():
 
 @pytest.mark.slow
 def test_no_step_changes_a_versioned_file_or_leaves_one_to_add(clone, tmp_path):
-    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-build-isolation"]
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    installed = str(tmp_path / "installed")
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-build-isolation"]
     assert steps()[:3] == ["pip install .", *SHORTER]
     for step in steps():
         program, *arguments = f"{step} {SHORTER.get(step, '')}".split()
         command = [sys.executable, "-P", "-m", "pppca_bench", *arguments]
         if program == "pip":
-            command = [*install, "--target", str(tmp_path / "installed"), "."]
-        done = subprocess.run(
-            command, cwd=clone, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+            command = [*pip, "--target", installed, "."]
+        offline(*command, folder=clone, PYTHONPATH=installed)
         assert git(clone, "status", "--porcelain") == "", step
     assert (clone / "pppca-results" / "report.html").is_file()
