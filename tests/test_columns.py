@@ -463,7 +463,7 @@ def test_indices_of_given_data_must_agree(tmp_path):
 
 def test_remedies_for_given_data_are_arguments_of_a_table(tmp_path):
     dated, y = X.assign(t=pd.date_range("2020", periods=20)[::-1]), np.arange(20) % 2
-    with pytest.raises(DataError, match="got dates") as refused:
+    with pytest.raises(DataError, match=r"got dates \(typed\)") as refused:
         in_memory(dated, y, tmp_path)
     names = {"pppca_bench": pppca_bench, "X": dated, "y": y}
     tables = [eval(remedy, names) for remedy in remedies(refused.value)]

@@ -17,6 +17,7 @@ from pppca_bench.errors import ConfigError
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import OwnData, SplitRule
+from pppca_bench.problems.uci import uci_sets
 from pppca_bench.yaml_files.source import parse_yaml, read_yaml
 
 SHIPPED = sorted((Path(__file__).parents[1] / "configs").glob("*.yaml"))
@@ -52,7 +53,10 @@ def test_a_config_holds_given_values_and_defaults():
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_shipped_configs_are_valid_and_named_after_their_file(path):
-    assert parse_config(read_yaml(path)).name == path.stem
+    config = parse_config(read_yaml(path))
+    assert config.name == path.stem
+    tables = [problem for problem in config.problems if isinstance(problem, OwnData)]
+    assert {own.place for own in tables if own.source == "uci"} <= uci_sets().keys()
 
 
 @pytest.mark.parametrize("rule", [name for name, entry in CLASSIFIERS.items() if entry.is_ensemble])

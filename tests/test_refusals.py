@@ -80,8 +80,9 @@ def refuse_table(text: str, keys: dict[str, object]) -> None:
     DataSet(section.problem(SplitRule()))
 
 
-def refuse_file(name: str, text: str, keys: dict[str, object]) -> None:
-    Path(name).write_text(text, encoding="utf-8")
+def refuse_file(name: str, text: str | None, keys: dict[str, object]) -> None:
+    if text is not None:
+        Path(name).write_text(text, encoding="utf-8")
     read_table(name, **keys)
 
 

@@ -31,6 +31,7 @@ def test_every_entry_is_described_and_its_class_follows_the_protocol(entry):
     for key, parameter in section_of(entry).items():
         assert parameter.name == key
         assert "a value" not in parameter.expected
+        assert parameter.checked(parameter.default) == parameter.default
 
 
 def test_names_and_titles_of_entries_are_unique():
