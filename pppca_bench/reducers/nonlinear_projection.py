@@ -78,10 +78,10 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
         self.mean_ = X.mean(axis=0)
         unit = unit_of(X)
         layers = self._trained((X - self.mean_) / unit)
+        layers[0][:-1] /= unit
+        layers[-1] *= unit
         self.coefs_ = [layer[:-1] for layer in layers]
         self.intercepts_ = [layer[-1] for layer in layers]
-        self.coefs_[0], self.coefs_[-1] = self.coefs_[0] / unit, self.coefs_[-1] * unit
-        self.intercepts_[-1] = self.intercepts_[-1] * unit
 
     def _projected(self, X: Floats) -> Floats:
         return self._apply_layers(X - self.mean_, range(self._n_encoding))
@@ -102,12 +102,11 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
         sizes = centred.shape[1], *self._layer_sizes(), centred.shape[1]
         shapes = [(before + 1, units) for before, units in pairwise(sizes)]
         rng = make_generator(self.random_state)
-        limits = [np.sqrt(6.0 / (before - 1 + units)) for before, units in shapes]
-        start = [
-            rng.uniform(-limit, limit, size=shape)
-            for limit, shape in zip(limits, shapes, strict=True)
-        ]
-        ends = np.cumsum([matrix.size for matrix in start])[:-1]
+        start = list[Floats]()
+        for n_rows, n_units in shapes:
+            limit = np.sqrt(6.0 / (n_rows - 1 + n_units))
+            start.append(rng.uniform(-limit, limit, size=n_rows * n_units))
+        ends = np.cumsum([len(weights) for weights in start])[:-1]
 
         def layers_of(weights: Floats) -> list[Floats]:
             return [
@@ -118,8 +117,7 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
         def objective(weights: Floats) -> tuple[float, Floats]:
             return self._loss(layers_of(weights), centred)
 
-        start_weights = np.concatenate([matrix.ravel() for matrix in start])
-        weights, self.n_iter_ = minimise(objective, start_weights, self.max_iter, self.tol)
+        weights, self.n_iter_ = minimise(objective, np.concatenate(start), self.max_iter, self.tol)
         self.converged_ = self.n_iter_ < self.max_iter
         return layers_of(weights)
 
