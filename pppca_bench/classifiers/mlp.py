@@ -266,9 +266,10 @@ class TargetsMixin(RegressorMixin):
         """Validate X and targets y as float64; with ``reset``, set ``n_features_in_``."""
         if is_plain(X) and is_plain(y) and len(X) == len(y):
             return validated_samples(self, X, reset=reset), y
-        rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}
-        checked: tuple[Floats, Floats] = validate_data(self, X, y, reset=reset, **rule)
-        return checked
+        samples, targets = validate_data(
+            self, X, y, dtype=np.float64, y_numeric=True, multi_output=True, reset=reset
+        )
+        return samples, targets
 
     def _targets(self, y: Labels) -> Floats:
         return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)

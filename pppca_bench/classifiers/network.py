@@ -63,9 +63,9 @@ class Architecture:
             n_inputs = 1 + self.n_inputs if k == 0 or self.shortcuts else 0
             n_sources = n_weights - n_inputs
             has_constant = not self.shortcuts and k > 0
-            if not self.shortcuts and k < len(self.hidden_layer_sizes):
-                start += 1  # a constant 1 before the units
-            adds = self.shortcuts and k < len(self.hidden_layer_sizes)
+            is_hidden = k < len(self.hidden_layer_sizes)
+            start += is_hidden and not self.shortcuts  # a constant 1 before the units
+            adds = is_hidden and self.shortcuts
             rows.append([n_inputs, source, n_sources, has_constant, start, size, weight, adds])
             source = 0 if self.shortcuts else start - 1
             start += size
@@ -102,7 +102,7 @@ def unpack(weights: Floats, narrow: Architecture, wide: Architecture) -> list[Fl
     for k, (size, n_sources) in enumerate(zip(wide.layer_sizes, wide.n_sources, strict=True)):
         matrix = weights[start : start + size * n_sources].reshape(size, n_sources)
         start += matrix.size
-        if narrow.n_inputs < wide.n_inputs and (k == 0 or wide.shortcuts):
+        if k == 0 or wide.shortcuts:
             matrix = np.delete(matrix, np.s_[1 + narrow.n_inputs : 1 + wide.n_inputs], axis=1)
         matrices.append(matrix.copy())
     return matrices
