@@ -17,7 +17,7 @@ def fast_epoch(W, X, mean, order, learning_rate, decay):
 def literal_epoch(W, n_learning, X, mean, order, learning_rate, decay):
     work = make_workspace(*W.shape)
     given = W, len(W), n_learning, X, mean[None], order, learning_rate, decay
-    gha_literal.literal_epoch(*given, work.x, work.y)
+    return gha_literal.literal_epoch(*given, work.x, work.y)
 
 
 def in_place_epoch(W, X, mean, order, learning_rate, decay):
@@ -28,7 +28,9 @@ def in_place_epoch(W, X, mean, order, learning_rate, decay):
 
 
 def literal_variances(W, X, mean, variances):
-    gha_literal.literal_variances(W, len(W), X, mean[None], variances, make_workspace(*W.shape).x)
+    return gha_literal.literal_variances(
+        W, len(W), X, mean[None], variances, make_workspace(*W.shape).x
+    )
 
 
 def quadratic_variances(W, C, variances):
@@ -73,12 +75,13 @@ def test_samples_are_learnt_in_the_given_order_and_number_each_at_its_rate(kerne
     assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
-def test_literal_kernel_moves_no_waiting_rows():
+def test_literal_kernel_computes_waiting_rows_at_full_cost_and_moves_the_others_only():
     W, X, mean, order = problem(5, 6)
     before = W.copy()
-    literal_epoch(W, 2, X, mean, order, 0.1, 0.0)
+    counted = literal_epoch(W, 2, X, mean, order, 0.1, 0.0)
     assert_array_equal(W[2:], before[2:])
     assert_allclose(W[:2], naive.gha_epoch(before[:2], (X - mean)[order], 0.1), rtol=1e-12)
+    assert counted == len(order) * 6 * (4 * 5 + 5 * 6 / 2)
 
 
 def test_variances_of_responses_equal_hand_worked_values():

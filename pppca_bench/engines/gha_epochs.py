@@ -15,7 +15,12 @@ from pppca_bench.compiled.arrays import (
 )
 from pppca_bench.compiled.jit import kernel, subroutine
 from pppca_bench.engines.gha_blocked import Panels, fast_epoch, make_panels, quadratic_variances
-from pppca_bench.engines.gha_literal import in_place_epoch, literal_epoch, literal_variances
+from pppca_bench.engines.gha_literal import (
+    count_operations,
+    in_place_epoch,
+    literal_epoch,
+    literal_variances,
+)
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 
 FAST, LITERAL, IN_PLACE = 0, 1, 2
@@ -131,28 +136,29 @@ def learn_epochs(
         checked = schedule.checked[epoch]
         if update != LITERAL:
             quadratic_variances(rows, n_rows, C, variances, work.strip)
+            n_operations += len(X) * n_rows * n_features if checked else 0
         elif checked:
-            literal_variances(rows, n_rows, X, mean, variances, work.x)
+            n_operations += literal_variances(rows, n_rows, X, mean, variances, work.x)
         else:
             for j in range(n_rows):
                 variances[j] = np.nan
         # Slide "Dynamical GHA", step 2: removal precedes the updates, also in the first epoch.
         if checked:
-            # Responses; neither their squares nor the subtraction of the mean count.
-            n_operations += len(X) * n_rows * n_features
             n_rows = remove_rows(rows, nodes, variances, n_rows, limits, work)
         _record(history, epoch, rows, nodes, variances, n_rows)
         n_learning = min(n_rows, schedule.n_started[epoch])
         # ΔW = η (y xᵀ − LT(y yᵀ) W): FAST takes 3 l m multiply-adds, LITERAL l² m, IN_PLACE reads updated rows
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
         if update == LITERAL:
-            literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, work.x, work.y)
-        elif update == FAST:
-            fast_epoch(rows, n_learning, X, mean, order, rate, decay, work.panels)
+            n_operations += literal_epoch(
+                rows, n_rows, n_learning, X, mean, order, rate, decay, work.x, work.y
+            )
         else:
-            in_place_epoch(rows, n_learning, X, mean, order, rate, decay, work.x, work.residual)
-        # Literally 1 for each product y_j x_i, y_j Σ and η [...] of a weight, and for each term of the sums of y and Σ
-        n_operations += len(order) * n_features * (4 * n_rows + n_rows * (n_rows + 1) // 2)
+            if update == FAST:
+                fast_epoch(rows, n_learning, X, mean, order, rate, decay, work.panels)
+            else:
+                in_place_epoch(rows, n_learning, X, mean, order, rate, decay, work.x, work.residual)
+            n_operations += count_operations(len(order), n_rows, n_features)
         if _has_diverged(rows, n_rows):
             return n_rows, epoch + 1, n_operations
     quadratic_variances(rows, n_rows, C, variances, work.strip)

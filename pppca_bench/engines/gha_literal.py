@@ -21,8 +21,8 @@ def literal_epoch(
     decay: float,
     x: Floats1D,
     y: Floats1D,
-) -> None:
-    """Update W in place by the literal formula.
+) -> int:
+    """Update W in place by the literal formula, and return the number of multiply-adds.
 
     Δw_ji = η [y_j x_i − y_j Σ_{k≤j} w_ki y_k], with the whole sum for every (j, i): the cost grows with l². Rows are
     updated from the last to the first, so that the sum reads old rows. Source: slide "Generalized Hebbian Algorithm".
@@ -43,8 +43,15 @@ def literal_epoch(
     learning_rate, decay : float
         Sample s = 0, 1, … of the order learns at learning_rate / (1 + decay s); > 0 and >= 0.
     x, y : float64 arrays, shape (m,) and (>= l,), overwritten
+
+    Returns
+    -------
+    int
+        Multiply-adds: 1 for each product y_j x_i, y_j Σ and η [...] of a weight, and for each term of a sum. The
+        subtraction of the mean is preprocessing and does not count.
     """
     n_features = W.shape[1]
+    n_operations = 0
     for s in range(len(order)):
         rate = learning_rate / (1.0 + decay * s)
         for i in range(n_features):
@@ -55,6 +62,7 @@ def literal_epoch(
             for i in range(n_features):
                 response += W[j, i] * x[i]
             y[j] = response
+            n_operations += n_features
         # w_ji += η [y_j x_i − y_j Σ_{k≤j} w_ki y_k], from the last row j to the first
         for j in range(n_rows - 1, -1, -1):
             for i in range(n_features):
@@ -62,14 +70,23 @@ def literal_epoch(
                 reconstruction = 0.0
                 for k in range(j + 1):
                     reconstruction += W[k, i] * y[k]
+                    n_operations += 1
                 step = rate * (y[j] * x[i] - y[j] * reconstruction)
                 W[j, i] += step if j < n_learning else 0.0
+                n_operations += 3
+    return n_operations
+
+
+@subroutine
+def count_operations(n_samples: int, n_rows: int, n_features: int) -> int:
+    """Return the multiply-adds of `literal_epoch`: 4 m l + m l (l + 1) / 2 per sample."""
+    return n_samples * n_features * (4 * n_rows + n_rows * (n_rows + 1) // 2)
 
 
 @subroutine
 def literal_variances(
     W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, variances: Floats1D, x: Floats1D
-) -> None:
+) -> int:
     """Set ``variances`` to each row's projection variance, from its responses to all samples: N l m multiply-adds.
 
     Source: slide "Dynamical GHA", step 2. The results are variances if ``mean`` is the mean of the samples, and
@@ -84,10 +101,16 @@ def literal_variances(
         Samples that are not centred, and the mean to subtract.
     variances : float64 array, shape (>= l,)
     x : float64 array, shape (m,), overwritten
+
+    Returns
+    -------
+    int
+        Multiply-adds; the squares of the N l responses and the subtraction of the mean do not count.
     """
     n_features = W.shape[1]
     for j in range(n_rows):
         variances[j] = 0.0
+    n_operations = 0
     # Var(q̂_j) = Σ_n (w_j (x_n − mean))² / N
     for sample in range(len(X)):
         for i in range(n_features):
@@ -96,9 +119,11 @@ def literal_variances(
             response = 0.0
             for i in range(n_features):
                 response += W[j, i] * x[i]
+                n_operations += 1
             variances[j] += response * response
     for j in range(n_rows):
         variances[j] /= len(X)
+    return n_operations
 
 
 @subroutine(fastmath=_REORDERED_SUMS)
