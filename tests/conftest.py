@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,9 @@ settings.register_profile(
     "tests", deadline=None, derandomize=True, suppress_health_check=NOT_CHECKED
 )
 settings.load_profile("tests")
+
+# A shell lets what it starts in the background ignore Ctrl-C, which some tests raise.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

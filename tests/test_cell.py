@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import ClassVar
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from builders import small, specs_of
 from numpy.testing import assert_array_equal
 
 from pppca_bench.classifiers import RpropMLPRegressor
-from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments.cell import make_classifier, seeds, warm_up, with_networks
 from pppca_bench.methods.protocol import section_of
@@ -22,31 +22,28 @@ from pppca_bench.runs import RunResult, RunSpec
 
 TIMES = ("fit_time_ms", "classifier_time_ms")
 FEW = {"hidden": [3], "max_epochs": 30}
-SYSTEMS = {
+SHORT = {
     "ga_mlp": {"hidden": [3], "max_generations": 100},
     "pruned_mlp": {**FEW, "retrain_epochs": 5},
     "ga_structure": {**FEW, "max_generations": 2, "population_size": 6},
     "flgp": {"n_populations": 2, "population_size": 20, "n_generations": 5},
     "rfe_svm": {"C": [0.1, 1.0]},
+    "autoencoder": {"max_iter": 30},
+    "rfe": {"n_networks": 2},
 }
-LINES = ("majority_class",)
-REDUCING = [
-    name for name in METHODS if METHODS[name].makes != "measures" and name not in (*SYSTEMS, *LINES)
-]
-SHORT = {name: {} for name in METHODS} | SYSTEMS
-SHORT |= {
-    name: {"n_epochs": 20}
-    for name in ("gha", "dgha", "pca_like_dgha", "dgha_without_removal", "dgha_speedup")
-}
-SHORT |= {name: {"n_generations": 5} for name in ("ne_ppca", "pca_like_ne_ppca", "ne_ppca_times")}
-SHORT |= {name: {"n_epochs": 5} for name in ("hebbian_pca", "notebook_pca")}
-SHORT |= {"autoencoder": {"max_iter": 30}, "rfe": {"n_networks": 2}}
+for names, few in {
+    "gha dgha pca_like_dgha dgha_without_removal dgha_speedup": {"n_epochs": 20},
+    "ne_ppca pca_like_ne_ppca ne_ppca_times": {"n_generations": 5},
+    "hebbian_pca notebook_pca": {"n_epochs": 5},
+}.items():
+    SHORT |= dict.fromkeys(names.split(), few)
+PREDICTING = [name for name, entry in METHODS.items() if entry.makes != "measures"]
 
 
 def planned(method: str, *, repeats: int = 3, tau: float = 20.0, **parameters) -> list[RunSpec]:
     """Return the runs of one cell."""
     classifier = {"hidden": [4], "max_epochs": 30, "initial_weight_range": 0.5}
-    section = {"method": method, **SHORT[method], **parameters}
+    section = {"method": method, **SHORT.get(method, {}), **parameters}
     return specs_of(small(section, repeats=repeats, tau=tau, classifier=classifier))
 
 
@@ -82,7 +79,7 @@ def iris() -> Problem:
 @pytest.mark.parametrize(
     ("method", "parameters"),
     [
-        *((method, {}) for method in (*REDUCING, *SYSTEMS, *LINES)),
+        *((method, {}) for method in PREDICTING),
         ("gha", {"classifier": {"rule": "bagging", "n_estimators": 2, "base": {"hidden": [4]}}}),
     ],
 )
@@ -119,31 +116,23 @@ def test_networks_train_together_if_their_sizes_are_equal(iris, monkeypatch, oth
         planned("all_features", repeats=1, classifier={"hidden": hidden})[0]
         for hidden in ([2], other_size)
     )
-    alone = without_times([run_group([spec], iris)[0] for spec in (one, other)])
-    sizes = []
-
-    def fit_together(networks, data, classes):
-        sizes.append(len(networks))
-        original(networks, data, classes=classes)
-
-    original = experiment.fit_together
+    (alone,) = without_times(run_group([other], iris))
+    fit_together = Mock(side_effect=experiment.fit_together)
     monkeypatch.setattr(experiment, "fit_together", fit_together)
-    wanted = {**alone[1], "key": "another"}
-    assert without_times(run_group([one, replace(other, key="another")], iris))[1] == wanted
-    assert sizes == expected
+    together = without_times(run_group([one, replace(other, key="another")], iris))
+    assert together[1] == {**alone, "key": "another"}
+    assert [len(call.args[0]) for call in fit_together.call_args_list] == expected
 
 
 def test_repeats_differ_by_their_seeds_alone(iris):
     first, second = planned("ne_ppca", repeats=2)
     same = replace(second, key="another", seed=first.seed)
     results = without_times(run_group([first, second, same], iris))
-    for record in results:
-        del record["key"]
-    assert results[0] == results[2]
-    assert results[0] != results[1]
+    one, other, again = ({**record, "key": None} for record in results)
+    assert again == one != other
 
 
-@pytest.mark.parametrize("method", [*REDUCING, *SYSTEMS])
+@pytest.mark.parametrize("method", [name for name in PREDICTING if name != "majority_class"])
 def test_the_test_split_changes_test_errors_alone(iris, method):
     rng = np.random.default_rng(0)
     other = replace(
@@ -157,29 +146,20 @@ def test_the_test_split_changes_test_errors_alone(iris, method):
     assert before == after
 
 
-def _check_that_the_second_alone_failed(results, expected, error):
-    assert [result.status for result in results] == ["done", "failed", "done"]
-    assert results[1].error.rstrip().endswith(error)
-    assert [without_times(results)[0], without_times(results)[2]] == [expected[0], expected[2]]
-
-
-@pytest.mark.parametrize("method", ["all_features", "pruned_mlp"])
-def test_a_failed_network_does_not_change_other_runs_of_the_group(iris, monkeypatch, method):
-    specs = planned(method)
+def test_a_failed_network_does_not_change_other_runs_of_the_group(iris, monkeypatch):
+    specs = planned("all_features")
     expected = without_times(run_group(specs, iris))
-    original = experiment.fit_together
-    seeds = []
+    failing, original = seeds(specs[1])[1], experiment.fit_together
 
     def fit_together(networks, data, classes):
-        seeds.extend(network.random_state for network in networks if len(networks) == 3)
-        if any(network.random_state == seeds[1] for network in networks):
+        if any(network.random_state == failing for network in networks):
             raise ValueError("this network fails")
         original(networks, data, classes=classes)
 
     monkeypatch.setattr(experiment, "fit_together", fit_together)
-    _check_that_the_second_alone_failed(
-        run_group(specs, iris), expected, "ValueError: this network fails"
-    )
+    first, failed, last = run_group(specs, iris)
+    assert failed.error.rstrip().endswith("ValueError: this network fails")
+    assert without_times([first, last]) == [expected[0], expected[2]]
 
 
 class _Spy:
@@ -267,37 +247,6 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
     assert results[0].values == {}
 
 
-@pytest.mark.parametrize(("value", "status"), [(np.inf, "failed"), (np.nan, "done")])
-def test_infinite_numbers_fail_a_run_and_undefined_ones_do_not(iris, monkeypatch, value, status):
-    monkeypatch.setattr(
-        experiment, "measure_reconstruction", lambda *_: {"optimality_percent": np.float64(value)}
-    )
-    (result,) = run_group(planned("dgha", repeats=1), iris)
-    assert result.status == status
-    assert "optimality_percent" not in result.values
-    expected = "optimality_percent: expected a finite number, got inf"
-    assert status == "done" or result.error.startswith(expected)
-
-
-class _FailsOnce(NEpPCA):
-    failing: ClassVar[int]  # the random state of the run that fails
-
-    def fit(self, X, y=None):
-        if self.random_state == self.failing:
-            raise FloatingPointError("overflow in the run")
-        return super().fit(X, y)
-
-
-def test_a_failed_method_does_not_change_other_runs_of_the_group(iris, register):
-    specs = planned("ne_ppca", repeats=3)
-    expected = without_times(run_group(specs, iris))
-    _FailsOnce.failing = seeds(specs[1])[0]
-    register(replace(METHODS["ne_ppca"], estimator=f"{__name__}:_FailsOnce"))
-    _check_that_the_second_alone_failed(
-        run_group(specs, iris), expected, "FloatingPointError: overflow in the run"
-    )
-
-
 class _Broken(_Spy):
     def fit(self, X, y):  # noqa: ARG002
         raise TypeError("no such parameter")
@@ -377,11 +326,12 @@ class _Counts:
 
     def fit(self, X, y):  # noqa: ARG002
         self.measures_ = {"n_seen": np.int64(4), "share": np.float32(0.5), "mean": y.mean()}
+        self.measures_["undefined"] = np.float64(np.nan)
         self.history_ = {"curve": np.arange(3)}
         self.n_epochs_ = y.sum()
 
 
-def test_numbers_of_numpy_become_plain_ones(tiny, register):
+def test_numbers_of_numpy_become_plain_ones_and_undefined_ones_are_left_out(tiny, register):
     register(replace(METHODS["all_features"], estimator=f"{__name__}:_Counts", makes="measures"))
     (result,) = run_group(planned("all_features", repeats=1), tiny)
     assert result.values == {"n_seen": 4, "share": 0.5, "mean": 0.5, "n_epochs": 2}, (
@@ -430,24 +380,21 @@ CLASSIFYING = [name for name, entry in CLASSIFIERS.items() if not entry.needs_nu
 
 @pytest.mark.parametrize(
     ("name", "container"),
-    [
-        ("pca", "polars"),
-        *((name, "pandas") for name in (*REDUCING, *SYSTEMS, *LINES, *CLASSIFYING)),
-    ],
+    [("pca", "polars"), *((name, "pandas") for name in (*PREDICTING, *CLASSIFYING))],
 )
 def test_scikit_learns_output_container_changes_no_number(iris, name, container):
     pytest.importorskip(container)
-    small_base = {"base": {"hidden": [4], "max_epochs": 30}}
     if name in METHODS:
-        specs = planned(name, repeats=1)
+        (spec,) = planned(name, repeats=1)
     else:
-        ensemble = small_base if CLASSIFIERS[name].is_ensemble else {}
+        ensemble = {"base": FEW} if CLASSIFIERS[name].is_ensemble else {}
         few = {"n_estimators": 2} if "n_estimators" in section_of(CLASSIFIERS[name]) else {}
-        specs = specs_of(small("all_features", classifier={"rule": name, **few, **ensemble}))
+        classifier = {"rule": name, **few, **ensemble}
+        (spec,) = specs_of(small("all_features", repeats=1, classifier=classifier))
     with sklearn.config_context(transform_output=container):
-        (in_containers,) = without_times(run_group(specs[:1], iris))
+        (in_containers,) = without_times(run_group([spec], iris))
     assert in_containers["status"] == "done", in_containers["error"]
-    assert [in_containers] == without_times(run_group(specs[:1], iris))
+    assert [in_containers] == without_times(run_group([spec], iris))
 
 
 LINEAR = {"hidden": [], "max_epochs": 20}
@@ -486,21 +433,30 @@ def test_regressors_are_boosted_for_one_and_for_several_targets(name, base):
     assert ("total_epochs" in result.values) == (base is LINEAR)
 
 
-def test_a_pivot_architecture_has_the_sizes_and_outputs_of_the_report():
+@pytest.mark.parametrize(
+    ("problem", "n_outputs", "hidden", "activation"),
+    [
+        *(("building3", 1, (16, 8), "softsign"), ("cancer1", 2, (4, 2), "linear")),
+        *(("own.csv", 1, (16, 8), "linear"), ("own.csv", 8, (16, 8), "linear")),
+        *(("own.csv", 10, (20, 10), "linear"), ("own.csv", 200, (128, 64), "linear")),
+    ],
+)
+def test_a_pivot_network_is_that_of_the_report_or_of_the_problems_size(
+    problem, n_outputs, hidden, activation
+):
     settings = {"rule": "rprop", "hidden": "pivot", "output_activation": "pivot"}
-    own = with_networks(tuple(settings.items()), "building3", 1)
-    network = make_classifier(own, 0, "approximation")
-    assert type(network) is RpropMLPRegressor
-    assert (network.hidden_layer_sizes, network.output_activation) == ((16, 8), "softsign")
     of_base = {f"base.{name}": value for name, value in settings.items()} | {"rule": "bagging"}
-    own = with_networks(tuple(of_base.items()), "gene2", 1)
-    base = make_classifier(own, 0, "classification").estimator
-    assert (base.hidden_layer_sizes, base.output_activation) == ((4, 2), "softsign")
+    network, ensemble = (
+        make_classifier(with_networks(tuple(own.items()), problem, n_outputs), 0, "classification")
+        for own in (settings, of_base)
+    )
+    for one in (network, ensemble.estimator):
+        assert (one.hidden_layer_sizes, one.output_activation) == (hidden, activation)
 
 
 @pytest.mark.parametrize("method", APPROXIMATING)
 def test_every_method_that_needs_no_classes_reduces_the_inputs(method):
-    section = {"method": method, **SHORT[method]}
+    section = {"method": method, **SHORT.get(method, {})}
     specs = specs_of(small(section, problems=["heartac1"], repeats=1, tau=20, classifier=LINEAR))
     (result,) = run_group(specs, load_problem("heartac1"))
     assert result.status == "done", result.error
