@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_iris
 from third_party import module  # noqa: F401 a fixture
 
-from pppca_bench.experiments import doctor
+from pppca_bench.experiments import doctor, executors
 from pppca_bench.experiments.doctor import CheckResult
+from pppca_bench.experiments.executors import Workers
 from pppca_bench.methods.entry import Method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import export_files
@@ -69,6 +71,14 @@ def store(tmp_path):
     """Return a new results database, open."""
     with Store(tmp_path / "results.sqlite") as store:
         yield store
+
+
+@pytest.fixture
+def workers(monkeypatch):
+    """Return a function that makes workers that need no imports."""
+    monkeypatch.setattr(executors, "PRELOADED", ["pppca_bench.runs"])
+    with ExitStack() as stack:
+        yield lambda n_workers: stack.enter_context(Workers(n_workers))
 
 
 @pytest.fixture

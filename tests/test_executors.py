@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import worker_calls as calls
@@ -16,21 +15,6 @@ from command_line import output_of, pppca_process
 
 from pppca_bench.experiments import executors
 from pppca_bench.experiments.executors import Workers
-
-
-@pytest.fixture
-def workers(monkeypatch):
-    """Return a function that makes workers that need no imports."""
-    monkeypatch.setattr(executors, "PRELOADED", ["pppca_bench.runs"])
-    made = []
-
-    def make(n_workers: int) -> Workers:
-        made.append(Workers(n_workers))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.renew()
 
 
 def test_without_workers_this_process_computes_a_call_at_once():
@@ -156,11 +140,6 @@ def test_a_server_that_was_killed_is_started_again_and_the_call_of_its_worker_is
     after = one.submit(os.getppid).result(timeout=60)
     os.kill(after, signal.SIGKILL)  # it counts as alive until it has ended
     assert len({before, after, workers(1).submit(os.getppid).result(timeout=60)}) == 3
-
-
-def test_any_executor_of_the_standard_library_serves():
-    with Workers(2, ThreadPoolExecutor) as threads:
-        assert threads.submit(calls.process_and_sum, 1, 2).result(timeout=60) == (os.getpid(), 3)
 
 
 def test_a_worker_does_not_import_the_command_line_that_its_parent_was_started_with():

@@ -1,15 +1,11 @@
 """Results database: planning, recording, replacing, reading, and refused files."""
 
 import json
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+import worker_calls
 from builders import done, failed, plan_of, runs_in
 from numpy.testing import assert_array_equal
 
@@ -44,11 +40,6 @@ FAILED = failed(SPECS[2], "Traceback: é\nValueError: no")
 
 
 @pytest.fixture
-def path(store) -> Path:
-    return store.path
-
-
-@pytest.fixture
 def planned(store) -> Store:
     store.plan(plan_of(SPECS))
     return store
@@ -65,11 +56,11 @@ def test_a_new_store_makes_its_folder_and_is_empty(tmp_path):
         assert found == ([], {}, {}, set())
 
 
-def test_runs_are_read_back_as_planned_and_recorded_to_the_last_bit(store, path):
+def test_runs_are_read_back_as_planned_and_recorded_to_the_last_bit(store):
     store.plan(plan_of([*SPECS, GHA]))
     store.record([DONE[1], FAILED], "{}")
     assert store.done(spec.key for spec in SPECS) == {"key1"}, "only done runs count as done"
-    with Store(path, read_only=True) as reader:
+    with Store(store.path, read_only=True) as reader:
         runs = runs_in(reader)
     assert runs == [(SPECS[0], None), (GHA, None), (SPECS[1], DONE[1]), (SPECS[2], FAILED)]
     counts = {name for name, value in runs[2][1].values.items() if type(value) is int}
@@ -110,12 +101,15 @@ def test_learning_curves_come_back_in_single_precision_and_shape(planned):
 
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_done_run_is_replaced_on_request_alone_and_a_failed_run_by_anything(planned, replaces):
-    planned.record([failed(SPECS[0])], "{}")
-    planned.record([done(SPECS[0], {"curve": np.zeros(2)}, test_error_percent=0.0)], "{}")
-    planned.record(
-        [done(SPECS[0], {"curve": np.ones(2)}, test_error_percent=1.0)], "{}", replace=replaces
+    first, second = (
+        done(SPECS[0], {"curve": np.full(2, n)}, test_error_percent=float(n)) for n in (0, 1)
     )
-    planned.record([failed(SPECS[0])], "{}")
+    for results, given in (
+        ([failed(SPECS[0]), first], {}),
+        ([second], {"replace": replaces}),
+        ([failed(SPECS[0])], {}),
+    ):
+        planned.record(results, "{}", **given)
     assert runs_in(planned)[0][1].values["test_error_percent"] == replaces
     assert_array_equal(planned.histories(["key0"])["key0"]["curve"], [replaces, replaces])
 
@@ -148,15 +142,18 @@ def test_runs_that_a_plan_omits_stay_in_it_if_they_are_done_or_left_out_by_a_com
     assert keys(planned) == ["key0", "key1"]
 
 
-def test_a_plan_counts_the_completed_runs_of_another_text_that_it_leaves_out(store):
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        (plan_of([GHA], sha256="first"), 0),  # the same text, whose data or versions changed
+        (plan_of([GHA], sha256="second"), 2),
+        (plan_of([GHA], "other"), 0),
+    ],
+)
+def test_a_plan_counts_the_completed_runs_of_another_text_that_it_leaves_out(store, plan, expected):
     assert store.plan(plan_of([*SPECS, GHA], sha256="first")) == 0
     store.record([*DONE[:2], FAILED], "{}")
-    assert store.plan(plan_of([GHA], sha256="first")) == 0, (
-        "the same text, whose data or versions changed"
-    )
-    assert store.plan(plan_of([*SPECS, GHA], sha256="first")) == 0
-    assert store.plan(plan_of([GHA], sha256="second")) == 2
-    assert store.plan(plan_of([GHA], "other")) == 0
+    assert store.plan(plan) == expected
 
 
 class TestOtherSeeds:
@@ -203,9 +200,9 @@ def test_runs_are_in_the_order_of_configs_names_and_plans_whenever_planned(store
     assert keys(store, "b") == [last.key, second.key, first.key]
 
 
-@pytest.mark.parametrize(("planned_names", "listed"), [([], "none yet"), (["a", "b"], "a, b")])
-def test_runs_of_an_unknown_config_are_refused(store, planned_names, listed):
-    for name in planned_names:
+@pytest.mark.parametrize(("names", "listed"), [("", "none yet"), ("ab", "a, b")])
+def test_runs_of_an_unknown_config_are_refused(store, names, listed):
+    for name in names:
         store.plan(plan_of(SPECS, name))
     said = rf"no runs of config 'x' in \S+: expected one of {listed}\. Run it first"
     with pytest.raises(StoreError, match=said):
@@ -220,27 +217,23 @@ def test_the_sizes_of_a_problem_are_those_of_the_data_that_ran_last(store):
         assert store.problems() == {"own.dt": facts, "wine": wine}
 
 
-def test_a_store_opened_for_reading_changes_nothing_and_sees_one_moment(planned, path):
-    before = path.read_bytes()
-    with Store(path, read_only=True) as reader:
+def test_a_store_opened_for_reading_changes_nothing_and_sees_one_moment(planned):
+    before = planned.path.read_bytes()
+    with Store(planned.path, read_only=True) as reader:
         for write in (lambda: reader.plan(plan_of(SPECS, "b")), lambda: reader.record(DONE, "{}")):
             with pytest.raises(StoreError, match="readonly database"):
                 write()
         assert list(reader.config_texts()) == ["a"]
-        with (
-            closing(sqlite3.connect(path, timeout=0)) as writer,
-            pytest.raises(sqlite3.OperationalError, match="locked"),
-        ):
-            writer.executescript("INSERT INTO configs VALUES ('other', '', '', '')")
-    assert path.read_bytes() == before
+        planned.rows("PRAGMA busy_timeout = 0")
+        with pytest.raises(StoreError, match="locked"):
+            planned.plan(plan_of(SPECS, "b"))
+    assert planned.path.read_bytes() == before
     assert runs_in(planned) == [(spec, None) for spec in SPECS]
 
 
 def test_what_is_recorded_outlives_a_power_cut(store):
-    settings = [
-        store.rows(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "page_size")
-    ]
-    assert settings == [[("delete",)], [(3,)], [(4096,)]]
+    found = [store.rows(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "page_size")]
+    assert found == [[("delete",)], [(3,)], [(4096,)]]
 
 
 def test_an_empty_file_is_refused_by_readers_and_initialised_by_writers(tmp_path):
@@ -279,10 +272,13 @@ def test_a_path_of_another_kind_is_refused_and_left_unchanged(tmp_path, name, re
 
 
 @pytest.mark.parametrize("keep", [100, 9000])
-def test_a_truncated_store_is_refused(planned, path, keep):
+def test_a_truncated_store_is_refused(planned, keep):
     planned.close()
-    path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(StoreError, match=r"no intact results database \("), Store(path) as store:
+    planned.path.write_bytes(planned.path.read_bytes()[:keep])
+    with (
+        pytest.raises(StoreError, match=r"no intact results database \("),
+        Store(planned.path) as store,
+    ):
         runs_in(store)
 
 
@@ -332,42 +328,13 @@ def test_results_are_recorded_all_or_none_and_the_store_stays_usable(planned):
     assert planned.done(["key0"]) == {"key0"}
 
 
-_WRITER = """
-import sys
-from pathlib import Path
-from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
-from pppca_bench.store.database import Store
-
-path, name = Path(sys.argv[1]), sys.argv[2]
-cell = Cell("iris", "a", "gha", (), ())
-specs = [RunSpec(f"{name}{i}", cell, i, i) for i in range(100)]
-shared = [RunSpec(f"shared{i}", cell, i, i) for i in range(100)]
-print("ready", flush=True)
-sys.stdin.readline()
-with Store(path) as store:
-    store.plan(Plan(name, "", "", tuple(specs + shared)))
-    for pair in zip(specs, shared):
-        store.record([RunResult(spec.key, "done", values={"test_error_percent": 1.0}) for spec in pair], "{}")
-"""
-
-
-def test_processes_that_create_a_store_at_once_lose_and_duplicate_nothing(tmp_path):
-    path = tmp_path / "shared.sqlite"
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    writers = [
-        subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name], **pipes, text=True)
-        for name in ("a", "b")
-    ]
-    for writer in writers:
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-    for writer in writers:
-        assert (*writer.communicate(timeout=60), writer.returncode) == ("", "", 0)
+def test_processes_that_create_a_store_at_once_lose_and_duplicate_nothing(workers, tmp_path):
+    path, two = tmp_path / "shared.sqlite", workers(2)
+    for writing in [two.submit(worker_calls.write_runs, path, *names) for names in ("ab", "ba")]:
+        writing.result(timeout=60)
     with Store(path, read_only=True) as store:
         runs = runs_in(store)
-    assert len(runs) == len({spec.key for spec, _ in runs}) == 300
+    assert len(runs) == len({spec.key for spec, _ in runs}) == 90
     assert all(result is not None for _, result in runs)
 
 
@@ -381,11 +348,8 @@ def test_repeats_share_the_row_of_their_cell_and_other_cells_have_their_own(stor
         {"algorithms": (("dgha", 3), ("rprop", 1))},
     )
     cells = [CELL, *(replace(CELL, **change) for change in changes)]
-    store.plan(
-        plan_of(
-            [RunSpec(f"{cells.index(cell)} {n}", cell, n, 0) for cell in cells for n in range(2)]
-        )
-    )
+    runs = enumerate(cells * 2)
+    store.plan(plan_of([RunSpec(str(n), cell, n // len(cells), 0) for n, cell in runs]))
     assert [spec.cell for spec, _ in runs_in(store)] == cells * 2
     assert store.rows("SELECT count(*) FROM cells") == [(len(cells),)]
 
@@ -418,13 +382,13 @@ OLDER = f"an older database without columns for optimality_percent. {AGAIN}"
         ("ALTER TABLE runs DROP COLUMN optimality_percent", OLDER),
     ],
 )
-def test_a_database_of_another_version_is_refused_unchanged(planned, path, change, got, read_only):
+def test_a_database_of_another_version_is_refused_unchanged(planned, change, got, read_only):
     planned.rows(change)
     planned.close()
-    before = path.read_bytes()
+    before = planned.path.read_bytes()
     with pytest.raises(StoreError) as caught:
-        Store(path, read_only=read_only)
-    said = f"{path}: expected a results database of version {SCHEMA_VERSION}, got {got}"
+        Store(planned.path, read_only=read_only)
+    said = f"{planned.path}: expected a results database of version {SCHEMA_VERSION}, got {got}"
     assert str(caught.value) == f"{said}, or name another folder (--results)."
-    assert path.read_bytes() == before
-    assert list(path.parent.iterdir()) == [path]
+    assert planned.path.read_bytes() == before
+    assert list(planned.path.parent.iterdir()) == [planned.path]

@@ -37,3 +37,18 @@ def start_a_child_and_a_thread() -> int:
         threading.Event().wait()
     threading.Thread(target=threading.Event().wait, daemon=False).start()
     return child
+
+
+def write_runs(path: Path, name: str, other: str) -> None:
+    """Plan and record 30 runs of a config, and 30 that it shares, when another process of this call is ready too."""
+    from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
+    from pppca_bench.store.database import Store
+
+    path.with_name(name).touch()
+    wait_for(path.with_name(other))
+    cell = Cell("iris", "a", "gha", (), ())
+    specs = [RunSpec(f"{of}{n}", cell, n, n) for n in range(30) for of in (name, "shared")]
+    with Store(path) as store:
+        store.plan(Plan(name, "", "", tuple(specs)))
+        for spec in specs:
+            store.record([RunResult(spec.key, "done", values={"test_error_percent": 1.0})], "{}")
