@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from builders import done, failed, plan_of, runs_in, specs_of, stored_rows
+from builders import done, failed, plan_of, runs_in, small, specs_of, stored_rows, write_config
 from command_line import pppca, printed
 
 from pppca_bench.errors import StoreError
@@ -19,17 +18,16 @@ from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.merge import merge
 
-DOCUMENT = {
-    "name": "small",
-    "problems": ["iris", "wine"],
-    "repeats": GROUP_SIZE + 2,
-    "seed": 1,
-    "tau": [5, 15],
-    "methods": [{"method": "gha", "n_epochs": 2}, {"method": "ne_ppca", "n_generations": 2}],
-    "classifier": {"hidden": [], "max_epochs": 3},
-}
+DOCUMENT = small(
+    {"method": "gha", "n_epochs": 2},
+    {"method": "ne_ppca", "n_generations": 2},
+    name="small",
+    problems=["iris", "wine"],
+    repeats=GROUP_SIZE + 2,
+    tau=[5, 15],
+    classifier={"hidden": [], "max_epochs": 3},
+)
 SPECS = specs_of(DOCUMENT)
-YAML = yaml.safe_dump(DOCUMENT, default_flow_style=None)
 
 
 def test_a_folder_without_results_is_refused_before_a_database_is_created(tmp_path, monkeypatch):
@@ -50,7 +48,7 @@ def made(tmp_path):
 
     def make(
         name: str,
-        results: Sequence[RunResult],
+        results: Sequence[RunResult] = (),
         specs: Sequence[RunSpec] = SPECS,
         sha256: str = "c",
         config: str = "a",
@@ -63,12 +61,6 @@ def made(tmp_path):
     return make
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "all" / DATABASE) as store:
-        yield store
-
-
 def content(store: Store) -> list[list[tuple]]:
     """Return all that a database holds, in its order."""
     tables = ("cells", "runs", "problems", "histories", "provenances", "configs", "plans")
@@ -77,12 +69,9 @@ def content(store: Store) -> list[list[tuple]]:
 
 @pytest.mark.parametrize("n", [1, 3, 50])
 def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
-    shards = [
-        [spec for spec in SPECS if spec.key in shard(SPECS, number, n)]
-        for number in range(1, n + 1)
-    ]
-    keys = [spec.key for part in shards for spec in part]
-    assert sorted(keys) == sorted(spec.key for spec in SPECS)
+    keys = [shard(SPECS, number, n) for number in range(1, n + 1)]
+    shards = [[spec for spec in SPECS if spec.key in own] for own in keys]
+    assert sorted(key for own in keys for key in own) == sorted(spec.key for spec in SPECS)
     groups = [{(spec.cell, spec.repeat // GROUP_SIZE) for spec in part} for part in shards]
     assert len(set().union(*groups)) == sum(map(len, groups)), "no group is in two shards"
     assert max(map(len, groups)) - min(map(len, groups)) <= 1
@@ -94,29 +83,25 @@ def test_an_invalid_shard_is_refused(text):
     assert said in printed("run", "demo", "--shard", text, code=2)
 
 
-def test_four_shards_merged_equal_one_run_row_by_row_and_so_do_their_tables(tmp_path, monkeypatch):
+def test_four_shards_merged_equal_one_run_row_by_row(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("small.yaml").write_text(YAML)
-    printed("run", "small.yaml", "--workers", "0", "--results", "one")
-    done = {}
-    for number in (2, 4, 1, 3):
-        options = ("--shard", f"{number}/4", "--results", f"s{number}")
-        shard = pppca("run", "small.yaml", "--workers", "0", *options)
+    run = ("run", write_config(tmp_path, DOCUMENT), "--workers", 0, "--results")
+    printed(*run, "one")
+    folders, done = ["s2", "s4", "s1", "s3"], {}
+    for folder in folders:
+        shard = pppca(*run, folder, "--shard", f"{folder[1]}/4")
         assert (shard.exit_code, shard.stdout) == (0, ""), "a shard has no tables"
-        status = printed("status", "--results", f"s{number}").split()
-        done[number] = int(status[-4])
-        assert status[-3:] == ["0", "0", "0"], "the runs of other shards are not to do"
-    folders = [f"s{number}" for number in range(1, 5)]
-    merged = printed("merge", *folders, "--results", "all")
-    assert merged.endswith("all has 108 runs done, 0 failed and 0 to do.\n")
-    assert sum(done.values()) == 108
+        *_, n_done, n_failed, n_left, n_reserved = printed("status", "--results", folder).split()
+        assert (n_failed, n_left, n_reserved) == ("0", "0", "0"), "of other shards nothing is to do"
+        done[folder] = int(n_done)
     part = printed("merge", "s1", "--results", "part")
-    assert part.endswith(f"part has {done[1]} runs done, 0 failed and {108 - done[1]} to do.\n")
-    found = list(stored_rows(Path("all", DATABASE)).items())
-    assert found == list(stored_rows(Path("one", DATABASE)).items())
-    found = printed("tables", "--results", "all", "--format", "csv")
-    assert found == printed("tables", "--results", "one", "--format", "csv")
-    again = printed("run", "small.yaml", "--workers", "0", "--results", "all", "--no-tables")
+    n_left = 108 - done["s1"]
+    assert part.endswith(f"part has {done['s1']} runs done, 0 failed and {n_left} to do.\n")
+    merged = printed("merge", *sorted(folders), "--results", "all")
+    assert merged.endswith("all has 108 runs done, 0 failed and 0 to do.\n")
+    one, found = (list(stored_rows(Path(name, DATABASE)).items()) for name in ("one", "all"))
+    assert found == one
+    again = printed(*run, "all", "--no-tables")
     assert again.endswith("Nothing to do: all 108 runs are in all.\n")
 
 
@@ -157,37 +142,38 @@ def other_cell(spec: RunSpec, **changes: object) -> RunSpec:
 
 CURVES = replace(result(SPECS[0]), history={"variances": np.ones(3)})
 OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
+CONTRADICTIONS = [
+    (
+        {"results": [result(spec, 0.5) for spec in SPECS[:3]]},
+        r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\. Runs that differ: 3\. Other proc",
+    ),
+    ({"results": [OWN]}, r"expected own 2\.0, as it was merged before, got 2\.5\."),
+    (
+        {"results": [CURVES]},
+        rf"run {SPECS[0].key} .*expected the learning curve 'variances' of SHA-256 .*got ",
+    ),
+    ({"sha256": "d"}, r"config a: expected the text.*SHA-256 c\.\.\.\), got another \(d\.\.\.\)"),
+    (
+        {"specs": [other_cell(SPECS[0], data_sha256="f" * 64)], "config": "b"},
+        r"gha on iris: expected the same data in all databases, got SHA-256 .* and ",
+    ),
+    (
+        {"specs": [other_cell(SPECS[0], algorithms=(("gha", 99),))], "config": "b"},
+        r"gha on iris: expected the same versions of the algorithms .*\"gha\": .* and .*99",
+    ),
+    (
+        {"specs": [replace(SPECS[0], key="other", seed=1)], "config": "b"},
+        r"gha on iris, repeat 0: expected one seed for the same settings, got several, of the configs a and b\.",
+    ),
+]
 
 
-OTHER_CELLS = {
-    "data": other_cell(SPECS[0], data_sha256="f" * 64),
-    "version": other_cell(SPECS[0], algorithms=(("gha", 99),)),
-    "seed": replace(SPECS[0], key="other", seed=1),
-}
-CONTRADICTIONS = {
-    "error": {"results": [result(spec, 0.5) for spec in SPECS[:3]]},
-    "measure": {"results": [OWN]},
-    "curve": {"results": [CURVES]},
-    "text": {"results": [], "sha256": "d"},
-    **{name: {"results": [], "specs": [spec], "config": "b"} for name, spec in OTHER_CELLS.items()},
-}
-MESSAGES = {
-    "error": r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\. Runs that differ: 3\. Other proc",
-    "measure": r"expected own 2\.0, as it was merged before, got 2\.5\.",
-    "curve": rf"run {SPECS[0].key} .*expected the learning curve 'variances' of SHA-256 .*got ",
-    "text": r"config a: expected the text.*SHA-256 c\.\.\.\), got another \(d\.\.\.\)",
-    "data": r"gha on iris: expected the same data in all databases, got SHA-256 .* and ",
-    "version": r"gha on iris: expected the same versions of the algorithms .*\"gha\": .* and .*99",
-    "seed": r"gha on iris, repeat 0: expected one seed for the same settings, got several, of the configs a and b\.",
-}
-
-
-@pytest.mark.parametrize("kind", CONTRADICTIONS)
-def test_a_contradiction_is_named_and_nothing_is_merged(store, made, kind):
+@pytest.mark.parametrize(("other", "message"), CONTRADICTIONS)
+def test_a_contradiction_is_named_and_nothing_is_merged(store, made, other, message):
     merge(store, [made("one", [result(SPECS[0]), result(SPECS[2])])])
     before = content(store)
-    fine, bad = made("two", [result(SPECS[1])]), made("bad", **CONTRADICTIONS[kind])
-    said = rf"bad.{DATABASE}: .*{MESSAGES[kind]}.* Nothing was merged\.$"
+    fine, bad = made("two", [result(SPECS[1])]), made("bad", **other)
+    said = rf"bad.{DATABASE}: .*{message}.* Nothing was merged\.$"
     with pytest.raises(StoreError, match=said):
         merge(store, [fine, bad])
     assert content(store) == before
