@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import yaml
 from builders import done, failed, plan_of
-from command_line import pppca, printed
+from command_line import printed
 
-import pppca_bench
+from pppca_bench import load_results
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.runs import Cell, ProblemFacts, RunSpec
 from pppca_bench.store.export import find_run
@@ -23,9 +23,8 @@ DGHA = Cell("iris", "a" * 64, "dgha", (("n_epochs", 50), ("tau", 15.0)), NETWORK
 GHA = Cell("own/my.dt", "b" * 64, "gha", (("n_epochs", 20), ("tau", None)), PIVOT, (("gha", 3),))
 SPECS = [RunSpec(f"ab{repeat}", DGHA, repeat, 2**62 + repeat, ("tau",)) for repeat in range(3)]
 SPECS.append(RunSpec("cd0", GHA, 0, 7))
-PROVENANCE = json.dumps(
-    {"pppca": "0.1.0+abcdef123456.dirty", "python": "3.11.7", "configs": {"one": "1", "third": "2"}}
-)
+CODE = {"pppca": "0.1.0+abcdef123456.dirty", "python": "3.11.7"}
+PROVENANCE = json.dumps(CODE | {"configs": {"one": "1", "third": "2"}})
 TRACEBACK = "Traceback (most recent call last):\n  File 'x'\nValueError: too large: é\n"
 
 
@@ -43,53 +42,50 @@ def results(store) -> Path:
     return store.path.parent
 
 
-class TestLoadResults:
-    def test_a_row_a_run_with_settings_and_numbers_in_columns_of_their_own(self, results):
-        runs = pppca_bench.load_results(results).set_index("key")
-        assert sorted(runs.index) == ["ab0", "ab1", "ab2", "cd0"]
-        first = runs.loc["ab0"]
-        expected = ("one two", "iris", "dgha", 0)
-        assert (first["configs"], first["problem"], first["method"], first["repeat"]) == expected
-        assert (first["seed"], first["status"], first["data_sha256"]) == (2**62, "done", "a" * 64)
-        assert (first["version"], first["commit"]) == ("0.1.0", "abcdef123456.dirty")
-        assert (first["method.n_epochs"], first["n_epochs"]) == (50, 17)
-        assert (first["test_error_percent"], first["own_measure"]) == (2.5, 0.5)
-        expected = {"ab0": "done", "ab1": "done", "ab2": "planned", "cd0": "failed"}
-        assert runs["status"].to_dict() == expected
-        assert runs.loc["cd0", "error"] == TRACEBACK
-        assert pd.isna(runs.loc["ab2", "test_error_percent"])
+def test_runs_are_rows_with_settings_and_numbers_in_columns_of_their_own(results):
+    runs = load_results(results).set_index("key")
+    expected = {
+        **{"configs": "one two", "problem": "iris", "method": "dgha", "repeat": 0, "seed": 2**62},
+        **{"status": "done", "data_sha256": "a" * 64, "n_epochs": 17, "method.n_epochs": 50},
+        **{"version": "0.1.0", "commit": "abcdef123456.dirty"},
+        **{"test_error_percent": 2.5, "own_measure": 0.5},
+    }
+    assert {name: runs.loc["ab0", name] for name in expected} == expected
+    expected = {"ab0": "done", "ab1": "done", "ab2": "planned", "cd0": "failed"}
+    assert runs["status"].to_dict() == expected
+    assert runs.loc["cd0", "error"] == TRACEBACK
+    assert pd.isna(runs.loc["ab2", "test_error_percent"])
+    assert list(load_results(results, ["two"])["key"]) == ["ab0"]
 
-    def test_settings_are_numbers_or_flags_where_all_are_and_else_text_of_configs(self, results):
-        runs = pppca_bench.load_results(results).set_index("key")
-        assert runs["method.tau"].dtype == float
-        assert pd.isna(runs.loc["cd0", "method.tau"])
-        expected = {"ab0": "[8, 4]", "ab1": "[8, 4]", "ab2": "[8, 4]", "cd0": "pivot"}
-        assert runs["classifier.hidden"].to_dict() == expected
-        assert runs["classifier.shortcuts"].dtype == "boolean"
-        assert runs["seed"].dtype == "int64"
 
-    def test_the_runs_of_some_configs(self, results):
-        assert list(pppca_bench.load_results(results, ["two"])["key"]) == ["ab0"]
+def test_settings_are_numbers_or_flags_where_all_are_and_else_text_of_configs(results):
+    runs = load_results(results).set_index("key")
+    assert pd.isna(runs.loc["cd0", "method.tau"])
+    expected = {"ab0": "[8, 4]", "ab1": "[8, 4]", "ab2": "[8, 4]", "cd0": "pivot"}
+    assert runs["classifier.hidden"].to_dict() == expected
+    types = {"method.tau": "float64", "classifier.shortcuts": "boolean", "seed": "int64"}
+    assert runs.dtypes[[*types]].astype(str).to_dict() == types
 
-    def test_a_folder_without_results_is_refused_and_not_created(self, tmp_path):
-        with pytest.raises(StoreError, match=r"no results in .*results\.sqlite"):
-            pppca_bench.load_results(tmp_path / "none")
-        assert not (tmp_path / "none").exists()
+
+def test_a_folder_without_results_is_refused_and_not_created(tmp_path):
+    with pytest.raises(StoreError, match=r"no results in .*results\.sqlite"):
+        load_results(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 class TestExport:
     def test_csv_is_printed_and_holds_what_the_data_frame_holds(self, results):
         read = pd.read_csv(io.StringIO(printed("export", "--results", results)))
-        loaded = pppca_bench.load_results(results)
+        loaded = load_results(results)
         assert list(read.columns) == list(loaded.columns)
-        assert list(read["seed"]) == list(loaded["seed"])
-        assert read["test_error_percent"].equals(loaded["test_error_percent"])
+        for name in ("seed", "test_error_percent"):
+            assert read[name].equals(loaded[name])
 
     def test_parquet_keeps_every_value_and_type(self, results, tmp_path):
         path = tmp_path / "new" / "runs.parquet"
         expected = f"Wrote 4 runs to {path}.\n"
         assert printed("export", "--results", results, "--out", path) == expected
-        pd.testing.assert_frame_equal(pd.read_parquet(path), pppca_bench.load_results(results))
+        pd.testing.assert_frame_equal(pd.read_parquet(path), load_results(results))
 
     def test_the_error_without_pyarrow_names_the_installation_command(self, results, monkeypatch):
         monkeypatch.setattr(
@@ -98,50 +94,43 @@ class TestExport:
         said = "Error: Parquet needs pyarrow, which is not installed: `pip install pyarrow`.\n"
         assert printed("export", "--results", results, "--out", "runs.parquet", code=1) == said
 
-    @pytest.mark.parametrize(
-        ("name", "start"), [("a.parquet", b"PAR1"), ("a.PARQUET", b"PAR1"), ("a.csv", b"key,")]
-    )
+    @pytest.mark.parametrize(("name", "start"), [("a.PARQUET", b"PAR1"), ("a.csv", b"key,")])
     def test_the_suffix_decides_the_format(self, results, tmp_path, name, start):
         printed("export", "--results", results, "--out", tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
 
-    def test_another_suffix_needs_a_format(self, results, tmp_path):
-        asked = "export", "--results", results, "--out", tmp_path / "a.xlsx"
-        assert "a.xlsx. Rename it, or add --format." in printed(*asked, code=2)
-        printed(*asked, "--format", "csv")
-
-    def test_parquet_is_not_printed(self, results):
-        said = "name a file with --out"
-        assert said in printed("export", "--results", results, "--format", "parquet", code=2)
+    def test_another_suffix_needs_a_format_and_parquet_a_file(self, results, tmp_path):
+        to_file = "export", "--results", results, "--out", tmp_path / "a.xlsx"
+        assert "a.xlsx. Rename it, or add --format." in printed(*to_file, code=2)
+        printed(*to_file, "--format", "csv")
+        assert "name a file with --out" in printed("export", "--format", "parquet", code=2)
 
 
 class TestShow:
     def test_all_facts_of_a_run_are_printed_as_yaml(self, results):
-        shown = yaml.safe_load(pppca("show", "ab1", "--results", results).stdout)
-        expected = ("ab1", "done", ["one"], 2**62 + 1)
-        assert (shown["key"], shown["status"], shown["configs"], shown["seed"]) == expected
-        assert shown["problem"]["n_features"] == 4
-        expected = ({"n_epochs": 50, "tau": 15.0}, [8, 4])
-        assert (shown["parameters"], shown["classifier"]["hidden"]) == expected
-        assert shown["values"] == {"test_error_percent": 3.5, "n_epochs": 17, "own_measure": 0.5}
-        assert shown["histories"] == {"dimensionality": "5", "variances": "5 × 4"}
-        assert shown["provenance"] == {
-            "pppca": "0.1.0+abcdef123456.dirty",
-            "python": "3.11.7",
-            "configs": {"one": "1"},
+        shown = yaml.safe_load(printed("show", "ab1", "--results", results))
+        assert shown.pop("problem")["n_features"] == 4
+        assert shown.pop("finished_at").endswith("Z")
+        assert shown == {
+            **{"key": "ab1", "status": "done", "configs": ["one"], "method": "dgha"},
+            **{"parameters": {"n_epochs": 50, "tau": 15.0}, "not_default": ["tau"]},
+            **{"classifier": {"hidden": [8, 4], "rule": "rprop", "shortcuts": True}},
+            **{"algorithm_versions": {"dgha": 2}, "repeat": 1, "seed": 2**62 + 1},
+            **{"values": {"test_error_percent": 3.5, "n_epochs": 17, "own_measure": 0.5}},
+            **{"histories": {"dimensionality": "5", "variances": "5 × 4"}},
+            **{"provenance": CODE | {"configs": {"one": "1"}}},
         }
-        assert "error" not in shown
 
     def test_a_failed_run_is_shown_with_its_traceback_line_by_line(self, results):
-        shown = pppca("show", "cd", "--results", results)
-        assert "\n  ValueError: too large: é\n" in shown.stdout
-        assert yaml.safe_load(shown.stdout)["error"] == TRACEBACK
+        shown = printed("show", "cd", "--results", results)
+        assert "\n  ValueError: too large: é\n" in shown
+        assert yaml.safe_load(shown)["error"] == TRACEBACK
         expected = {"name": "own/my.dt", "data_sha256": "b" * 64}
-        assert yaml.safe_load(shown.stdout)["problem"] == expected
+        assert yaml.safe_load(shown)["problem"] == expected
 
     def test_an_unplanned_run_is_shown(self, results, store):
         store.plan(plan_of(SPECS[:1], "one"))
-        shown = yaml.safe_load(pppca("show", "ab2", "--results", results).stdout)
+        shown = yaml.safe_load(printed("show", "ab2", "--results", results))
         assert (shown["configs"], shown["status"], shown["values"]) == ([], "planned", {})
 
     @pytest.mark.parametrize(
@@ -166,16 +155,17 @@ class TestShow:
         with pytest.raises(UnknownNameError, match=message):
             find_run(store, text)
 
+    def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(self, store):
+        cells = [replace(DGHA, parameters=(("n_epochs", 50), ("tau", tau))) for tau in (5.0, 10.5)]
+        store.plan(plan_of([RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells)], "one"))
+        said = r"such as k0 \(.*,tau=5\); k1 \(.*,tau=10\.5\)\.$"
+        with pytest.raises(UnknownNameError, match=said):
+            find_run(store, "one/iris/dgha/0")
 
-class TestList:
-    def test_the_text_of_a_config_is_printed_unchanged(self, results):
-        assert printed("list", "--text", "one", "--results", results) == "# mine\nname: one\n"
-        said = "Error: no config 'on' in these results: expected one of one, two (did you mean 'one'?).\n"
-        assert printed("list", "--text", "on", "--results", results, code=2) == said
 
-
-def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(store):
-    cells = [replace(DGHA, parameters=(("n_epochs", 50), ("tau", tau))) for tau in (5.0, 10.5)]
-    store.plan(plan_of([RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells)], "one"))
-    with pytest.raises(UnknownNameError, match=r"such as k0 \(.*,tau=5\); k1 \(.*,tau=10\.5\)\.$"):
-        find_run(store, "one/iris/dgha/0")
+def test_the_text_of_a_config_is_printed_unchanged(results):
+    assert printed("list", "--text", "one", "--results", results) == "# mine\nname: one\n"
+    said = (
+        "Error: no config 'on' in these results: expected one of one, two (did you mean 'one'?).\n"
+    )
+    assert printed("list", "--text", "on", "--results", results, code=2) == said
