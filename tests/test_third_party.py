@@ -98,14 +98,15 @@ def test_what_cannot_be_recorded_is_a_failed_run_and_the_others_go_on(module):
 
 
 def test_the_version_depends_on_all_modules_of_the_folder_that_are_imported(module):
-    before = find_method(f"{module}:Halves").version
-    cls = sys.modules[module].Halves
+    before = find_method(f"{module}:Later").version
+    later = sys.modules[module].Later
     Path("unrelated.py").write_text("")
-    assert version_of(cls) == before
-    for file in (Path(f"{module}_helper.py"), Path(f"{module}_lazy.py")):
+    assert version_of(later) == before
+    for name in ("helper", "lazy"):
+        file = Path(f"{module}_{name}.py")
         text = file.read_text()
         file.write_text(f"{text}# changed\n")
-        assert version_of(cls) != before
+        assert version_of(later) != before
         file.write_text(text)
 
 
@@ -123,21 +124,17 @@ def test_a_module_that_another_module_shadows_is_refused(name, tmp_path, monkeyp
 
 
 def test_the_version_depends_on_modules_elsewhere_that_are_not_installed(module, monkeypatch):
-    folder = Path("elsewhere").resolve()
-    for place in (folder, folder / "site-packages"):
-        place.mkdir()
-        monkeypatch.syspath_prepend(place)
-    own = folder / f"{module}_own.py"
-    installed = folder / "site-packages" / f"{module}_installed.py"
-    for file in (own, installed):
+    files = [Path(f"elsewhere/{module}_own.py"), Path(f"site-packages/{module}_installed.py")]
+    for file in files:
+        file.parent.mkdir()
         file.write_text("")
+        monkeypatch.syspath_prepend(file.parent.resolve())
         with Path(f"{module}.py").open("a") as importing:
             importing.write(f"import {file.stem}\n")
     before = find_method(f"{module}:Halves").version
-    installed.write_text("# changed\n")
-    assert version_of(sys.modules[module].Halves) == before
-    own.write_text("# changed\n")
-    assert version_of(sys.modules[module].Halves) != before
+    for file, differs in zip(files[::-1], (False, True), strict=True):
+        file.write_text("# changed\n")
+        assert (version_of(sys.modules[module].Halves) != before) == differs
 
 
 def test_a_process_that_has_loaded_other_code_than_was_planned_fails_the_runs(module, monkeypatch):
@@ -151,9 +148,7 @@ def test_a_process_that_has_loaded_other_code_than_was_planned_fails_the_runs(mo
 def test_damaged_curves_are_read_as_they_were_or_refused():
     rng = np.random.default_rng(0)
     curves = {"variances": rng.uniform(size=(20, 3)), "errors": np.linspace(1, 0, 50)}
-    blob = pack(curves)
-    expected = {name: curve.astype(np.float32) for name, curve in curves.items()}
-    n_refused = 0
+    blob, n_refused = pack(curves), 0
     for bit in rng.choice(8 * len(blob), size=1_500, replace=False):
         damaged = bytearray(blob)
         damaged[bit // 8] ^= 1 << bit % 8
@@ -162,78 +157,56 @@ def test_damaged_curves_are_read_as_they_were_or_refused():
         except ValueError:
             n_refused += 1
         else:
-            same = [
-                np.array_equal(found[name], expected[name]) for name in found if name in expected
-            ]
-            assert all(same)
+            for name in found.keys() & curves:
+                np.testing.assert_array_equal(found[name], curves[name].astype(np.float32))
     assert n_refused > 1_000
 
 
+SPEC = RunSpec("k", Cell("iris", "a", "gha", (), (), ()), 0, 1)
+
+
 def test_a_stored_error_names_no_folder():
-    spec = RunSpec("k", Cell("iris", "a", "gha", (), (), ()), 0, 1)
-    cause = """File "/home/ann smith/own/mine.py", line 4\nOSError: /home/ann/x.csv: 'https://a.org/b/c', 1/2"""
-    assert (
-        failed_result(spec, cause).error
-        == """File "…/mine.py", line 4\nOSError: …/x.csv: 'https://a.org/b/c', 1/2"""
-    )
+    text = """File "{0}/mine.py", line 4\nOSError: {1}/x.csv: 'https://a.org/b/c', 1/2"""
+    error = failed_result(SPEC, text.format("/home/ann smith/own", "/home/ann")).error
+    assert error == text.format("…", "…")
 
 
 def test_a_huge_error_is_cut_where_it_is_stored():
-    spec = RunSpec("k", Cell("iris", "a", "gha", (), (), ()), 0, 1)
-    error = failed_result(
-        spec, 'Traceback:\n  File "a.py", line 1, in fit\nValueError: ' + "é" * 20_000_000
-    ).error
-    assert error is not None
+    huge = 'Traceback:\n  File "a.py", line 1, in fit\nValueError: ' + "é" * 1_000_000
+    error = failed_result(SPEC, huge).error
     assert len(error.encode()) <= 10_100
     assert cause_of(error).startswith("ValueError: éé")
     assert "bytes more" in error
-    assert failed_result(spec, "x" * 10_000).error == "x" * 10_000
+    assert failed_result(SPEC, "x" * 10_000).error == "x" * 10_000
 
 
 LEAKS = {
-    "chdir": "os.chdir('/')",
-    "warnings": "warnings.simplefilter('always')",
-    "environment": "os.environ['PPPCA_LEAK'] = '1'",
-    "errors": "np.seterr(all='raise')",
-    "options": "np.set_printoptions(precision=1)",
-    "draws": "np.random.seed(1), random.seed(1)",
-    "signals": "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
-    "configuration": "sklearn.set_config(transform_output='pandas')",
-    "backend": "matplotlib.rcParams.update(backend='svg')",
-    "alarm": "signal.alarm(1_000)",
-    "stream": "sys.stdout = None",
-    "mask": "os.umask(0o777)",
-    "recursion": "sys.setrecursionlimit(10_000)",
+    "os.chdir('/')": os.getcwd,
+    "warnings.simplefilter('always')": lambda: list(warnings.filters),
+    "os.environ['PPPCA_LEAK'] = '1'": lambda: dict(os.environ),
+    "np.seterr(all='raise')": np.geterr,
+    "np.set_printoptions(precision=1)": np.get_printoptions,
+    "np.random.seed(1)": lambda: np.random.get_state()[1].tolist(),
+    "random.seed(1)": random.getstate,
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)": lambda: signal.getsignal(signal.SIGTERM),
+    "signal.alarm(1_000)": lambda: signal.getitimer(signal.ITIMER_REAL) == (0, 0),
+    "sklearn.set_config(transform_output='pandas')": sklearn.get_config,
+    "matplotlib.rcParams.update(backend='svg')": lambda: dict.__getitem__(
+        matplotlib.rcParams, "backend"
+    ),
+    "sys.stdout = None": lambda: sys.stdout,
+    "os.umask(0o777)": lambda: (mask := os.umask(0), os.umask(mask))[0],
+    "sys.setrecursionlimit(10_000)": sys.getrecursionlimit,
 }
-
-
-def process_state():
-    os.umask(mask := os.umask(0))
-    return (
-        mask,
-        signal.getitimer(signal.ITIMER_REAL) == (0, 0),
-        sys.stdout,
-        sys.getrecursionlimit(),
-        Path.cwd(),
-        list(warnings.filters),
-        dict(os.environ),
-        np.geterr(),
-        np.get_printoptions(),
-        np.random.get_state()[1].tolist(),
-        random.getstate(),
-        signal.getsignal(signal.SIGTERM),
-        sklearn.get_config(),
-        dict.__getitem__(matplotlib.rcParams, "backend"),
-    )
 
 
 @pytest.mark.parametrize("leak", LEAKS)
 def test_what_third_party_code_changes_in_the_process_is_restored(leak):
-    before = process_state()
+    before = LEAKS[leak]()
     with isolated():
-        exec(LEAKS[leak])
-        assert process_state() != before
-    assert process_state() == before
+        exec(leak)
+        assert LEAKS[leak]() != before
+    assert LEAKS[leak]() == before
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
@@ -268,12 +241,13 @@ def test_the_code_of_a_main_module_is_refused():
 def test_the_code_that_runs_is_that_of_its_version(module, how):
     write_own(f'"{module}:Halves"')
     helper = Path(f"{module}_helper.py")
+    before = None
     if how == "stale bytecode":
         os.utime(helper, (1, 1))
         py_compile.compile(str(helper))
     else:
         read_request([Path("own.yaml")])
-    before = find_method(f"{module}:Halves").version if how != "stale bytecode" else None
+        before = find_method(f"{module}:Halves").version
     helper.write_text("def half(X):\n    return X[:, :3].copy()\n")
     os.utime(helper, (1, 1))
     if how == "reloaded":
@@ -289,12 +263,12 @@ def test_slow_runs_of_third_party_code_are_saved_one_by_one_and_short_runs_toget
 ):
     monkeypatch.setattr(worker, "SHARE_S", share_s)
     write_own(f'"{module}:Halves"')
-    request = read_request([Path("own.yaml")], repeats=4)
+    request, finished = read_request([Path("own.yaml")], repeats=4), []
+
+    def progress(n_finished, _):
+        finished.append(n_finished)
+
     with Store(Path("results.sqlite")) as store:
-        finished = []
-        options = {
-            "plans": request.plans,
-            "progress": lambda n_finished, _: finished.append(n_finished),
-        }
-        runner.run(request.specs, store, request.problems, Workers(0), **options)
+        given = (request.specs, store, request.problems, Workers(0))
+        runner.run(*given, plans=request.plans, progress=progress)
     assert finished == expected

@@ -10,7 +10,6 @@ from pppca_bench.store import RESULTS
 
 HALVES = "def half(X):\n    return X[:, :2].copy()\n"
 MODULE = '''
-import os
 import random
 import subprocess
 import sys
@@ -20,7 +19,6 @@ import warnings
 import numpy as np
 
 from {helper} import half
-
 
 class Halves:
     """Two features, to a power and weighted.
@@ -41,18 +39,12 @@ class Halves:
     def transform(self, X):
         return np.abs(half(X)) ** self.power * np.asarray(self.weights)
 
-
 class Buffer(Halves):
-    """Returns the same memory for every split."""
-
-    def fit(self, X, y):
-        self.memory = np.zeros((1000, 2))
-        return self
+    memory = np.zeros((1000, 2))  # the same for every split
 
     def transform(self, X):
         self.memory[: len(X)] = super().transform(X)
         return self.memory[: len(X)]
-
 
 class Negates(Halves):
     """Changes whatever it is given."""
@@ -73,7 +65,6 @@ class Negates(Halves):
         X *= -1
         return np.repeat(X, 2, axis=1)
 
-
 class Global(Halves):
     """Draws from the global generators."""
 
@@ -84,7 +75,6 @@ class Global(Halves):
     def transform(self, X):
         return super().transform(X) + np.random.rand(len(X), 2) + self.shift
 
-
 class Leaves(Halves):
     """Leaves a thread and a process, which hold this process and its output, and never end."""
 
@@ -93,12 +83,10 @@ class Leaves(Halves):
         subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
         return self
 
-
 class Drawn(Halves):
     def __init__(self, scale: float = 0.1, random_state=None):
         super().__init__()
         self.scale, self.random_state = scale, random_state
-
 
 class Noisy(Halves):
     def transform(self, X):
@@ -106,7 +94,6 @@ class Noisy(Halves):
             warnings.warn("few samples")
             print("few samples")
         return super().transform(X)
-
 
 class Guess:
     """Predicts at random, and changes its argument."""
@@ -118,28 +105,22 @@ class Guess:
         X *= -1
         return np.random.randint(0, 3, len(X))
 
-
-class Picky:
+class Picky(Guess):
     def fit(self, X, y):
         if len(X) < 30:
             raise TypeError("too few")
-        return self
 
     def predict(self, X):
         return np.zeros(len(X))
 
-
-class Later(Picky):
+class Later(Halves):
     def fit(self, X, y):
         import {lazy}
 
-        self.measures_ = {{"shift": {lazy}.SHIFT}}
         return self
-
 
 class Nothing:
     pass
-
 
 class Mapped:
     def fit_transform(self, X):
@@ -173,6 +154,7 @@ CULPRITS = {
         'self.measures_ = {"dimensionality_": np.zeros(3)}',
         "dimensionality_: expected a number, got array",
     ),
+    "Infinite": ('self.measures_ = {"own": np.inf}', "own: expected a finite number, got inf"),
     "Texts": ('self.measures_ = {"own": "1"}', "own: expected a number, got '1'."),
     "Surrogate": (
         'self.measures_ = {"\\ud800": 1.0}',
