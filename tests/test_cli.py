@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,7 +25,6 @@ from full_results import FACTS, full_runs, plans_of
 from stored_runs import store_runs
 from tqdm import tqdm
 
-from pppca_bench import __version__
 from pppca_bench.cli._shared import Display, progress_bar
 from pppca_bench.cli.main import cli
 from pppca_bench.engines import GHA
@@ -39,6 +39,10 @@ SMALL = small(
     **{"name": "small", "problems": ["iris", "wine"], "tau": [5, 15]},
 )
 N_RUNS = 2 * 2 * (1 + 2 * 2 + 2)
+POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+SIGNALS = pytest.mark.parametrize(
+    ("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
 
 
 pytestmark = pytest.mark.usefixtures("isolated_folders")
@@ -103,108 +107,89 @@ class _Signals(GHA):
 
 
 class TestRun:
-    def test_the_first_run_does_everything_and_the_second_nothing(self, config):
-        first = pppca("run", config, "--workers", 0)
-        assert (
-            first.exit_code,
-            f"\n{N_RUNS} runs done, 0 were already stored.\nNext: " in first.stderr,
-        ) == (0, True)
-        before = stored(Path("pppca-results"))
-        assert len(before) == N_RUNS
-        assert {status for _, status, _ in before.values()} == {"done"}
+    def test_the_first_run_does_everything_the_second_nothing_and_a_dry_run_leaves_no_trace(
+        self, config, tmp_path
+    ):
         planned = f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
-        assert pppca("run", config, "--dry-run", "--fresh").stdout == planned
+        assert printed("run", config, "--dry-run") == planned
+        assert list(tmp_path.iterdir()) == [config]
+        first = pppca("run", config, "--workers", 0)
+        assert first.exit_code == 0
+        assert f"\n{N_RUNS} runs done, 0 were already stored.\nNext: " in first.stderr
+        before = stored(Path("pppca-results"))
+        assert [status for _, status, _ in before.values()] == ["done"] * N_RUNS
+        assert printed("run", config, "--dry-run", "--fresh") == planned
         second = pppca("run", config, "--workers", 0)
-        said = f"Nothing to do: all {N_RUNS} runs are in pppca-results.\n"
-        assert (second.exit_code, said in second.stderr, second.stdout) == (0, True, first.stdout)
+        assert f"Nothing to do: all {N_RUNS} runs are in pppca-results.\n" in second.stderr
+        assert (second.exit_code, second.stdout) == (0, first.stdout)
         assert stored(Path("pppca-results")) == before
 
-    def test_a_dry_run_leaves_no_trace(self, config, tmp_path):
-        said = f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
-        assert printed("run", config, "--dry-run") == said
-        assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
-
-    def test_failed_runs_are_reported_with_exit_code_1(self, config, register):
-        fits, genuine = _Fails.fits, METHODS["gha"]
-        register(replace(genuine, estimator=f"{__name__}:_Fails"))
-        stopped = printed("run", config, "--workers", 0, "--fail-fast", code=1)
-        assert f"Stopped at this failure (--fail-fast), with {N_RUNS - 2} runs left.\n" in stopped
+    def test_failed_runs_are_reported_with_exit_code_1_and_tried_as_often_as_asked(
+        self, config, register
+    ):
+        register(replace(METHODS["gha"], estimator=f"{__name__}:_Fails"))
         result = pppca("run", config, "--workers", 0)
         assert (result.exit_code, "(4 failed)" in result.stdout) == (1, True)
-        elsewhere = printed("run", config, "--workers", 0, "--results", "other", code=1)
-        assert "`pppca list --failed --results other` lists the runs" in elsewhere
         assert (
             f"4 of {N_RUNS} runs failed, the first: wine, gha, repeat 0: ValueError: learning_rate is too large\n"
             "Their tracebacks are in pppca-results: `pppca list --failed` lists the runs, `pppca show RUN` prints a"
             " run. The next `pppca run` tries them again.\n"
         ) in result.stderr
         assert result.stderr.endswith(f"{N_RUNS - 4} runs done, 0 were already stored.\n")
-        fits.clear()
-        printed("run", config, "--workers", 0, code=1)
-        n_fits = len(fits)
+        n_fits = len(_Fails.fits)
         printed("run", config, "--workers", 0, "--retry", 1, code=1)
-        assert len(fits) == 2 * n_fits + 4, "each run once more, by itself"
-        register(genuine)
-        assert "\n4 runs done" in printed("run", config, "--workers", 0)
+        assert len(_Fails.fits) == 2 * n_fits + 4, "each run once more, by itself"
+        elsewhere = ("--fail-fast", "--results", "other")
+        stopped = printed("run", config, "--workers", 0, *elsewhere, code=1)
+        assert f"Stopped at this failure (--fail-fast), with {N_RUNS - 2} runs left.\n" in stopped
+        assert "`pppca list --failed --results other` lists the runs" in stopped
 
-    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-    @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    @POSIX
+    @SIGNALS
     def test_a_signal_stops_a_run_in_this_process_and_is_no_failed_run(
-        self, config, register, monkeypatch, number, exit_code
+        self, config, register, monkeypatch, request, number, exit_code
     ):
         monkeypatch.setattr(_Signals, "number", number)
         register(replace(METHODS["gha"], estimator=f"{__name__}:_Signals"))
-        # a shell may have set it to be ignored
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            stopped = printed("run", config, "--workers", 0, code=exit_code)
-        finally:
-            signal.signal(signal.SIGINT, before)
+        restore = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+        request.addfinalizer(restore)  # a stopped command ignores it
+        stopped = printed("run", config, "--workers", 0, code=exit_code)
         assert "Stopped. Completed runs are saved in pppca-results." in stopped
         assert "failed" not in {status for _, status, _ in stored(Path("pppca-results")).values()}
 
 
-def test_the_version_is_printed():
-    assert pppca("--version").stdout == f"pppca, version {__version__}\n"
+@pytest.mark.parametrize(
+    ("problem", "code", "start", "end"),
+    [
+        ("irsi", 2, "Error: {config}:", "(did you mean 'iris'?).\n"),
+        ("cancer1", 1, "Error: cancer1.dt, line 1: expected 'bool_in=<count>'", "\n"),
+    ],
+)
+def test_an_invalid_config_or_damaged_data_end_a_run_before_it_starts(
+    config, problem, code, start, end
+):
+    Path("mine").mkdir()
+    Path("mine/cancer1.dt").write_text("damaged")
+    write_config(config.parent, SMALL | {"problems": [problem]})
+    refused = printed("run", config, "--data", "mine", code=code)
+    assert refused.startswith(start.format(config=config))
+    assert refused.endswith(end)
+    assert refused.count("\n") == 1
+    assert not Path("pppca-results").exists()
 
 
-class TestErrors:
-    @pytest.mark.parametrize(
-        ("problem", "code", "start", "end"),
-        [
-            ("irsi", 2, "Error: {config}:", "(did you mean 'iris'?).\n"),
-            ("cancer1", 1, "Error: cancer1.dt, line 1: expected 'bool_in=<count>'", "\n"),
-        ],
-    )
-    def test_an_invalid_config_or_damaged_data_end_a_run_before_it_starts(
-        self, config, tmp_path, problem, code, start, end
-    ):
-        (tmp_path / "mine").mkdir()
-        (tmp_path / "mine" / "cancer1.dt").write_text("damaged")
-        write_config(tmp_path, SMALL | {"problems": [problem]})
-        refused = printed("run", config, "--data", "mine", code=code)
-        assert refused.startswith(start.format(config=config))
-        assert refused.endswith(end)
-        assert refused.count("\n") == 1
-        assert not Path("pppca-results").exists()
+@pytest.mark.parametrize("option", [("--repeats", 0), ("--timeout", "nan")])
+def test_wrong_usage_has_exit_code_2(option):
+    refused = printed("run", "a.yaml", *option, code=2)
+    assert refused.startswith("Usage: pppca")
+    assert f"Invalid value for '{option[0]}'" in refused
 
-    @pytest.mark.parametrize(
-        "option",
-        [("--repeats", 0), ("--timeout", "0"), ("--timeout", "nan"), ("--timeout", "1e20")],
-        ids=str,
-    )
-    def test_wrong_usage_has_exit_code_2(self, option):
-        refused = printed("run", "a.yaml", *option, code=2)
-        assert refused.startswith("Usage: pppca")
-        assert f"Invalid value for '{option[0]}'" in refused
 
-    def test_tables_without_results_are_an_error(self):
-        said = "Error: no results in pppca-results/results.sqlite: run `pppca run CONFIG` first, or name the folder"
-        assert printed("tables", code=1) == f"{said} with --results.\n"
-        with Store(Path("pppca-results/results.sqlite")):
-            pass
-        said = "Error: no runs in pppca-results/results.sqlite: run `pppca run CONFIG` first.\n"
-        assert printed("tables", code=1) == said
+def test_tables_of_an_empty_store_are_an_error():
+    with Store(Path("pppca-results/results.sqlite")):
+        pass
+    said = "Error: no runs in pppca-results/results.sqlite: run `pppca run CONFIG` first.\n"
+    assert printed("tables", code=1) == said
 
 
 def test_each_method_and_classifier_is_listed_with_its_source():
@@ -245,9 +230,8 @@ class TestCompare:
         path = recorded / "baseline.json"
         text = printed("compare", "--against", path, "--results", recorded)
         assert "verdicts change: 0 fell, 0 rose." in text
-        missing = printed(
-            "compare", "--against", recorded / "none.json", "--results", recorded, code=1
-        )
+        against = ("compare", "--results", recorded, "--against", "none.json")
+        missing = printed(*against, code=1)
         assert "none.json: the baseline cannot be read" in missing
         assert missing.endswith("Write it with `pppca compare --record`.\n")
 
@@ -306,15 +290,10 @@ class TestData:
 
 
 def process(*arguments: object, **options) -> subprocess.Popen:
-    """Start the command as a process of its own that Ctrl-C reaches even where the tests run in the background."""
-    program = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "from pppca_bench.cli.main import main; main()"
-    )
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
+    """Start the command as a process of its own."""
+    command = [sys.executable, "-m", "pppca_bench", *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, **pipes, **options)
 
 
 def read_until(stream: io.TextIOBase, mark: str) -> str:
@@ -327,16 +306,15 @@ def read_until(stream: io.TextIOBase, mark: str) -> str:
 
 
 class TestProcess:
-    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-    @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    @POSIX
+    @SIGNALS
     @pytest.mark.slow
     def test_a_stopped_run_keeps_results_and_prints_how_to_resume(
         self, tmp_path, number, exit_code
     ):
         (tmp_path / "long.yaml").write_text(LONG)
-        running = process(
-            "run", "long.yaml", "--results", "kept", "--workers", 1, "--fresh", cwd=tmp_path
-        )
+        options = ("--results", "kept", "--workers", 1)
+        running = process("run", "long.yaml", *options, "--fresh", cwd=tmp_path)
         read_until(running.stderr, "1/2")
         running.send_signal(number)
         # The pipes end when every process that holds them has: the workers too are gone.
@@ -350,7 +328,7 @@ class TestProcess:
         expected = ["done", "planned"]
         assert sorted(status for _, status, _ in stored(tmp_path / "kept").values()) == expected
 
-    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+    @POSIX
     @pytest.mark.parametrize(
         "whole_group", [True, False], ids=["a terminal's Ctrl-C", "the parent alone"]
     )

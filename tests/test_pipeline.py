@@ -1,13 +1,14 @@
 """Pipeline of a stored run: its numbers, raw rows, pickling and errors."""
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from builders import flowers
+from builders import flowers, small, write_config
 from command_line import printed
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes
@@ -26,25 +27,17 @@ PROJECTION = {
     "method": "sklearn.random_projection:SparseRandomProjection",
     "parameters": {"n_components": 3},
 }
+MACHINE = {"rule": "sklearn.svm:SVC", "parameters": {"kernel": "linear"}}
 METHODS: list[Any] = [
     {"method": "dgha", "n_epochs": 4},
     "all_features",
     PROJECTION,
     "sklearn.naive_bayes:GaussianNB",
-    {
-        "method": "pca",
-        "tau": "auto",
-        "classifier": {"rule": "sklearn.svm:SVC", "parameters": {"kernel": "linear"}},
-    },
+    {"method": "pca", "tau": "auto", "classifier": MACHINE},
 ]
-DOCUMENT = {
-    "name": "own",
-    "seed": 3,
-    "splits": 3,
-    "tau": 10,
-    "predictions": True,
-    "classifier": NETWORK,
-}
+DOCUMENT = {"name": "own", "seed": 3, "tau": 10, "predictions": True, "classifier": NETWORK}
+DOCUMENT |= {"splits": 3, "methods": ["pca"]}
+ONCE = DOCUMENT | {"splits": 1, "repeats": 1}
 
 pytestmark = [
     pytest.mark.usefixtures("isolated_folders"),
@@ -52,49 +45,55 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def flower_runs() -> pd.DataFrame:
-    flowers().to_csv("flowers.csv", index=False)
-    document = DOCUMENT | {
-        "problems": [{"csv": "flowers.csv", "target": "kind"}, "wine"],
-        "methods": METHODS,
-        "repeats": 2,
-    }
-    done = pppca_bench.run(document)
+@pytest.fixture(scope="module")
+def flower_runs(tmp_path_factory) -> tuple[pd.DataFrame, Path]:
+    """Return runs of a table and of a known problem, and the folder of their results."""
+    folder = tmp_path_factory.mktemp("flowers")
+    flowers().to_csv(folder / "flowers.csv", index=False)
+    problems = [{"csv": str(folder / "flowers.csv"), "target": "kind"}, "wine"]
+    document = DOCUMENT | {"problems": problems, "methods": METHODS, "repeats": 2}
+    done = pppca_bench.run(document, results=folder)
     assert done.outcome.n_failed == 0
-    return done.runs
+    return done.runs, folder
 
 
 def test_every_run_s_pipeline_has_its_test_error_and_its_predictions(flower_runs):
-    data = DataSet(OwnData("csv", "flowers.csv", ("kind",), rule=SplitRule(splits=3)))
-    raw = pd.read_csv("flowers.csv")
-    wine = load_problem("wine")
-    for run in flower_runs[flower_runs.repeat == 1].itertuples():
-        fitted = pickle.loads(pickle.dumps(pppca_bench.pipeline(run.key)))
-        kept = pppca_bench.load_predictions(run.key)
+    runs, folder = flower_runs
+    data = DataSet(OwnData("csv", str(folder / "flowers.csv"), ("kind",), rule=SplitRule(splits=3)))
+    raw, wine = pd.read_csv(folder / "flowers.csv"), load_problem("wine")
+    for run in runs[runs.repeat == 1].itertuples():
+        fitted = pickle.loads(pickle.dumps(pppca_bench.pipeline(run.key, folder)))
+        kept = pppca_bench.load_predictions(run.key, folder)
         if run.problem == "wine":
-            found = 100 * np.mean(fitted.predict(wine.X_test) != wine.y_test)
-            assert found == run.test_error_percent
-            assert_array_equal(fitted.predict(wine.X_test), kept.predicted)
-            continue
-        rows = raw.iloc[data.rows(1)[2]]
-        predicted = fitted.predict(rows.drop(columns="kind")[::-1])[::-1]
-        assert 100 * np.mean(predicted != rows["kind"]) == pytest.approx(run.test_error_percent)
+            predicted, target = fitted.predict(wine.X_test), wine.y_test
+        else:
+            rows = raw.iloc[data.rows(1)[2]]
+            predicted, target = fitted.predict(rows.drop(columns="kind")[::-1])[::-1], rows["kind"]
+            assert_array_equal(target, kept.target)
+            if any(kept.columns.str.startswith("probability")):
+                assert list(kept.columns[2:]) == [f"probability_{one}" for one in fitted.classes_]
+                probabilities = kept.filter(like="probability")
+                assert_allclose(fitted.predict_proba(rows), probabilities, atol=1e-6)
+        assert 100 * np.mean(predicted != target) == pytest.approx(run.test_error_percent)
         assert_array_equal(predicted, kept.predicted)
-        assert_array_equal(rows["kind"], kept.target)
-        if any(kept.columns.str.startswith("probability")):
-            assert list(kept.columns[2:]) == [f"probability_{name}" for name in fitted.classes_]
-            assert_allclose(fitted.predict_proba(rows), kept.filter(like="probability"), atol=1e-6)
 
 
 def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs):
-    for run in flower_runs[flower_runs.repeat == 0].itertuples():
-        kept = pppca_bench.load_predictions(run.key)
-        assert run.accuracy_percent == pytest.approx(100 - run.test_error_percent)
-        found = run.balanced_accuracy_percent
-        assert found == pytest.approx(100 * balanced_accuracy_score(kept.target, kept.predicted))
-        found = run.macro_f1_percent
-        assert found == pytest.approx(100 * f1_score(kept.target, kept.predicted, average="macro"))
+    runs, folder = flower_runs
+    for run in runs[runs.repeat == 0].itertuples():
+        kept = pppca_bench.load_predictions(run.key, folder)
+        pair = kept.target, kept.predicted
+        assert [
+            run.accuracy_percent,
+            run.balanced_accuracy_percent,
+            run.macro_f1_percent,
+        ] == pytest.approx(
+            [
+                100 - run.test_error_percent,
+                100 * balanced_accuracy_score(*pair),
+                100 * f1_score(*pair, average="macro"),
+            ]
+        )
         probabilities = kept.filter(like="probability").to_numpy()
         assert np.isnan(run.log_loss) == (probabilities.size == 0)
         if probabilities.size:
@@ -108,9 +107,8 @@ def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs)
 def test_stored_predictions_have_the_labels_of_the_table_in_their_own_type(labels):
     y = pd.Series(np.array(labels)[np.arange(60) % 2], name="kind")
     X = pd.DataFrame({"a": np.arange(60) % 2 + np.linspace(0, 0.5, 60), "b": np.linspace(1, 0, 60)})
-    document = DOCUMENT | {"methods": ["pca"], "splits": 1, "repeats": 1, "baselines": False}
-    table = pppca_bench.Table(X, y, task="classification")
-    (key,) = pppca_bench.run(document, {"own": table}).runs.key
+    table = Table(X, y, task="classification")
+    (key,) = pppca_bench.run(ONCE | {"baselines": False}, {"own": table}).runs.key
     kept = pppca_bench.load_predictions(key)
     assert sorted(kept.target.unique().tolist()) == labels
     fitted = pppca_bench.pipeline(key, problems={"own": table})
@@ -124,55 +122,47 @@ def test_numbers_are_predicted_in_the_targets_own_unit():
     frame = load_diabetes(as_frame=True).frame.rename(columns={"target": "progression"})
     X, y = frame.drop(columns="progression"), frame["progression"]
     linear = {"method": "pca", "classifier": {"rule": "sklearn.linear_model:LinearRegression"}}
-    document = DOCUMENT | {"methods": ["pca", linear]}
     said = "the 214 whole numbers of 'progression' are numbers to approximate"
     with pytest.warns(UserWarning, match=said):
-        done = pppca_bench.run(document, {"own": (X, y)})
+        done = pppca_bench.run(DOCUMENT | {"methods": ["pca", linear]}, {"own": (X, y)})
     own = OwnData("given", "own", rule=SplitRule(splits=3))
-    data = DataSet(own, RawTable(own, pd.concat([X, y], axis=1), ("progression",)))
-    test = data.rows(2)[2]
+    rows = DataSet(own, RawTable(own, pd.concat([X, y], axis=1), ("progression",))).rows(2)
+    train, test = y.iloc[rows[0]], y.iloc[rows[2]]
     for run in done.runs[done.runs.repeat == 2].itertuples():
         fitted = pppca_bench.pipeline(run.key, problems={"own": (X, y)})
-        predicted = fitted.predict(X.iloc[test])
-        assert predicted.shape == (len(test),)
-        error = 100 * np.mean(
-            np.square((predicted - y.iloc[test]) / np.ptp(y.iloc[data.rows(2)[0]]))
-        )
+        predicted = fitted.predict(X.iloc[rows[2]])
+        assert predicted.shape == test.shape
+        error = 100 * np.mean(np.square((predicted - test) / np.ptp(train)))
         assert error == pytest.approx(run.test_squared_error_percent)
-        assert run.r2 == pytest.approx(r2_score(y.iloc[test], predicted))
-        assert np.isnan(getattr(run, "accuracy_percent", np.nan))
+        assert run.r2 == pytest.approx(r2_score(test, predicted))
+    assert "accuracy_percent" not in done.runs or done.runs.accuracy_percent.isna().all()
     said = r"own: expected the data of run .* Name the config's folder, or give the data"
     with pytest.raises(DataError, match=said):
         pppca_bench.pipeline(done.runs.key[0])
 
 
 def test_rows_that_do_not_fit_the_table_are_refused(flower_runs):
-    key = flower_runs.key[0]
-    fitted = pppca_bench.pipeline(key)
-    rows = flowers().drop(columns="kind").iloc[:4]
-    said = "expected a data frame with the table's columns, got ndarray"
-    with pytest.raises(TypeError, match=said):
-        fitted.predict(rows.to_numpy())
-    with pytest.raises(ValueError, match=r"got no stem$"):
-        fitted.predict(rows.drop(columns="stem"))
-    said = "column 'stem' of X: expected one of the table's 'long', 'short', got 'wide'"
-    with pytest.raises(ValueError, match=said):
-        fitted.predict(rows.assign(stem="wide"))
-    said = r"column 'sepal length \(cm\)' of X: expected numbers, got 'long'"
-    with pytest.raises(ValueError, match=said):
-        fitted.predict(rows.assign(**{"sepal length (cm)": "long"}))
+    runs, folder = flower_runs
+    fitted = pppca_bench.pipeline(runs.key[0], folder)
+    rows, size = flowers().drop(columns="kind").iloc[:4], "sepal length (cm)"
+    for given, error, said in (
+        (rows.to_numpy(), TypeError, "a data frame with the table's columns, got ndarray"),
+        (rows.drop(columns="stem"), ValueError, "got no stem"),
+        (rows.assign(stem="wide"), ValueError, "one of the table's 'long', 'short', got 'wide'"),
+        (rows.assign(**{size: "long"}), ValueError, f"'{size}' of X: expected numbers, got 'long'"),
+    ):
+        with pytest.raises(error, match=re.escape(said)):
+            fitted.predict(given)
     with pytest.raises(TypeError, match="RowEncoder: expected use as fitted by a run, got fit"):
         fitted.fit(rows, flowers()["kind"][:4])
-    gaps = fitted.predict(rows.assign(stem=None, **{"sepal length (cm)": None}))
+    gaps = fitted.predict(rows.assign(stem=None, **{size: None}))
     assert set(gaps) <= {"setosa", "versicolor", "virginica"}
 
 
 def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch):
-    document = DOCUMENT | {"problems": ["wine"], "methods": ["pca"], "splits": 1, "repeats": 1}
-    (key,) = pppca_bench.run(document).runs.key
-    assert pppca_bench.pipeline("own/wine/pca/0").predict(load_problem("wine").X_test).shape == (
-        44,
-    )
+    (key,) = pppca_bench.run(ONCE | {"problems": ["wine"]}).runs.key
+    predicted = pppca_bench.pipeline("own/wine/pca/0").predict(load_problem("wine").X_test)
+    assert predicted.shape == (44,)
     with Store(Path("pppca-results/results.sqlite")) as store:
         run = store.runs_by_key([key])[key][1]
         values = {**run.values, "test_error_percent": 99.0}
@@ -187,9 +177,8 @@ def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch
 
 def test_runs_without_a_pipeline_or_predictions_are_refused():
     speedup = {"method": "dgha_speedup", "timed": False, "n_epochs": 1}
-    document = {"name": "own", "seed": 1, "repeats": 1, "problems": ["iris"], "tau": 5}
-    document |= {"methods": [speedup, "pca"], "classifier": NETWORK}
-    runs = pppca_bench.run(document).runs.set_index("method")
+    changes = {"predictions": False, "problems": ["iris"], "methods": [speedup, "pca"]}
+    runs = pppca_bench.run(ONCE | changes).runs.set_index("method")
     said = "expected a method that predicts, got dgha_speedup, which only measures"
     with pytest.raises(StoreError, match=said):
         pppca_bench.pipeline(runs.key["dgha_speedup"])
@@ -202,14 +191,10 @@ def test_runs_without_a_pipeline_or_predictions_are_refused():
 
 
 def test_a_run_of_a_changed_config_has_a_pipeline(tmp_path):
-    (tmp_path / "own.csv").write_text(
-        "a,b,y\n" + "".join(f"{n},{n * 7 % 13},c{n % 2}\n" for n in range(60))
-    )
-    path = tmp_path / "own.yaml"
-    path.write_text(
-        "name: own\nproblems: [{csv: own.csv, target: y}]\nrepeats: 1\nseed: 1\nmethods: [all_features]\n"
-        "classifier: {hidden: [], max_epochs: 5}\n"
-    )
+    rows = "".join(f"{n},{n * 7 % 13},c{n % 2}\n" for n in range(60))
+    (tmp_path / "own.csv").write_text(f"a,b,y\n{rows}")
+    problems = [{"csv": "own.csv", "target": "y"}]
+    path = write_config(tmp_path, small("all_features", name="own", problems=problems, repeats=1))
     change = ("--set", "classifier.max_epochs=9")
     printed("run", path, *change, "--results", tmp_path, "--workers", 0, "--quiet")
     run = "own+classifier.max_epochs=9/own.csv/all_features/0"
@@ -217,11 +202,10 @@ def test_a_run_of_a_changed_config_has_a_pipeline(tmp_path):
 
 
 def test_dates_of_new_rows_are_read_as_iso_dates_or_refused():
-    X = pd.DataFrame(
-        {"a": np.arange(24) * 7 % 23, "when": pd.date_range("2020-01-01", periods=24)[::-1]}
-    )
+    dates = pd.date_range("2020-01-01", periods=24)[::-1]
+    X = pd.DataFrame({"a": np.arange(24) * 7 % 23, "when": dates})
     given = {"own": Table(X, np.arange(24) % 2, task="classification", dates=["when"])}
-    done = pppca_bench.run(DOCUMENT | {"methods": ["pca"], "repeats": 1, "splits": 1}, given)
+    done = pppca_bench.run(ONCE, given)
     encode = pppca_bench.pipeline(done.runs.key[0], problems=given)["encode"]
     for texts in (X["when"].astype(str), X["when"].dt.strftime("%Y%m%d").astype(int)):
         assert_array_equal(encode.transform(X.assign(when=texts)), encode.transform(X))
@@ -232,11 +216,13 @@ def test_dates_of_new_rows_are_read_as_iso_dates_or_refused():
 
 def test_a_final_pipeline_learns_from_all_rows_with_the_setting_that_is_the_best_over_all_splits():
     frame = flowers()
-    X, y = frame.drop(columns="kind"), frame["kind"]
-    network = {"method": "pca", "tau": [2, 5, 100]}
-    document = DOCUMENT | {"choose": "tau", "methods": [network, "sklearn.naive_bayes:GaussianNB"]}
-    runs = pppca_bench.run(document, {"own": (X, y)}).runs
-    fitted = pppca_bench.pipeline("own/own/pca/1", problems={"own": (X, y)}, final=True)
+    given = X, y = frame.drop(columns="kind"), frame["kind"]
+    methods = [{"method": "pca", "tau": [2, 5, 100]}, "sklearn.naive_bayes:GaussianNB"]
+    runs = pppca_bench.run(DOCUMENT | {"choose": "tau", "methods": methods}, {"own": given}).runs
+    fitted, alone = (
+        pppca_bench.pipeline(f"own/own/{method}/1", problems={"own": given}, final=True)
+        for method in ("pca", "sklearn.naive_bayes:GaussianNB")
+    )
     own = OwnData("given", "own", rule=SplitRule(splits=3))
     validation = DataSet(own, RawTable(own, frame, ("kind",))).rows(1)[1]
     others = fitted["encode"].transform(X.drop(index=validation))
@@ -245,15 +231,11 @@ def test_a_final_pipeline_learns_from_all_rows_with_the_setting_that_is_the_best
     errors = runs[runs.method == "pca"].filter(like="validation_error_percent at tau=").mean()
     assert errors.is_unique
     assert f"{fitted['reduce'].tau:g}" == errors.idxmin().rpartition("=")[2]
-    alone = pppca_bench.pipeline(
-        "own/own/sklearn.naive_bayes:GaussianNB/1", problems={"own": (X, y)}, final=True
-    )
     assert_allclose(alone["classify"].estimator.class_count_, y.value_counts(sort=False))
     assert set(pickle.loads(pickle.dumps(fitted)).predict(X)) <= set(y)
 
 
 def test_a_final_pipeline_of_a_known_problem_learns_from_its_test_samples_too():
-    document = DOCUMENT | {"problems": ["wine"], "methods": ["pca"], "splits": 1, "repeats": 1}
-    pppca_bench.run(document)
+    pppca_bench.run(ONCE | {"problems": ["wine"]})
     fitted, wine = pppca_bench.pipeline("own/wine/pca/0", final=True), load_problem("wine")
     assert_allclose(fitted["reduce"].mean_, np.vstack([wine.X_train, wine.X_test]).mean(axis=0))

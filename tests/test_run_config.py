@@ -6,14 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from builders import flowers, runs_in
+from builders import flowers
 from command_line import pppca, printed
 
 import pppca_bench
 from pppca_bench.errors import ConfigError, DataError
-from pppca_bench.experiments.cell import make_classifier, with_networks
-from pppca_bench.notebook import Completed
-from pppca_bench.paper.networks import rule_network
 from pppca_bench.problems import OwnData, open_problem
 from pppca_bench.store.database import Store
 
@@ -31,51 +28,40 @@ EXAMPLE = Path(__file__).parents[1] / "docs" / "own_data.md"
 pytestmark = pytest.mark.usefixtures("isolated_folders")
 
 
-def numbers(done: Completed) -> pd.DataFrame:
-    times = ["finished_at", "fit_time_ms", "classifier_time_ms"]
-    return done.runs.drop(columns=times)
+@pytest.fixture
+def given(isolated_folders) -> dict[str, object]:  # noqa: ARG001
+    """Return a table of flowers and its target, which are also in the file own.csv."""
+    frame = flowers()
+    frame.to_csv("own.csv", index=False)
+    return {"own": (frame.drop(columns="kind"), frame["kind"])}
 
 
 @pytest.mark.slow
-def test_data_at_hand_give_the_numbers_of_the_same_data_in_a_file_in_workers_too(tmp_path):
-    frame = flowers()
-    given = {"own": (frame.drop(columns="kind"), frame["kind"])}
-    done = pppca_bench.run(DOCUMENT, given, results=tmp_path / "given", workers=1)
+def test_data_at_hand_give_the_numbers_of_the_same_data_in_a_file_in_workers_too(given):
+    done = pppca_bench.run(DOCUMENT, given, results="given", workers=1)
     assert (done.outcome.n_done, done.outcome.n_failed) == (2, 0)
-    frame.to_csv("own.csv", index=False)
     entry = {"csv": "own.csv", "target": "kind", "name": "own"}
-    from_file = pppca_bench.run(DOCUMENT | {"problems": [entry]}, results=tmp_path / "file")
-    pd.testing.assert_frame_equal(numbers(done), numbers(from_file))
+    from_file = pppca_bench.run(DOCUMENT | {"problems": [entry]}, results="file")
+    times = ["finished_at", "fit_time_ms", "classifier_time_ms"]
+    found, expected = (one.runs.drop(columns=times) for one in (done, from_file))
+    pd.testing.assert_frame_equal(found, expected)
     assert list(done.runs.split) == [0, 1]
     assert done.runs.seed.nunique() == 2
-    assert pppca_bench.run(DOCUMENT, given, results=tmp_path / "given").outcome.n_reused == 2
+    assert pppca_bench.run(DOCUMENT, given, results="given").outcome.n_reused == 2
 
 
-def test_each_repeat_learns_from_its_own_split(tmp_path):
-    frame = flowers()
-    given = {"own": (frame.drop(columns="kind"), frame["kind"])}
-    done = pppca_bench.run(DOCUMENT | {"repeats": 3}, given, results=tmp_path)
+def test_each_repeat_learns_from_its_own_split(given):
+    done = pppca_bench.run(DOCUMENT | {"repeats": 3}, given, results="given")
     assert list(done.runs.split) == [0, 1, 0]
-    frame.to_csv("own.csv", index=False)
-    source, _ = open_problem(OwnData("csv", "own.csv", ("kind",)))
+    source, problem = open_problem(OwnData("csv", "own.csv", ("kind",)))
     assert source.n_splits == 1
-    with Store(tmp_path / "results.sqlite", read_only=True) as store:
-        kept = store.histories([spec.key for spec, _ in runs_in(store)])
-        portraits = [kept[spec.key]["portrait_inputs"] for spec, _ in runs_in(store)]
+    with Store(Path("given/results.sqlite"), read_only=True) as store:
+        curves = [store.histories([key])[key] for key in done.runs.key]
         assert store.problems()["own"].n_splits == 2
-    np.testing.assert_array_equal(portraits[0], portraits[2])
-    np.testing.assert_array_equal(
-        portraits[0], open_problem(OwnData("csv", "own.csv", ("kind",)))[1].X_train.astype("f4")
-    )
-    assert (portraits[0] != portraits[1]).any()
-
-
-def test_arrays_and_numbers_to_approximate_are_taken_too(tmp_path):
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    document = DOCUMENT | {"problems": ["line", "iris"], "repeats": 1}
-    done = pppca_bench.run(document, {"line": (X, X @ [1.0, 2.0, 3.0])}, results=tmp_path)
-    assert sorted(done.runs.problem) == ["iris", "line"]
-    assert done.runs.set_index("problem").split["line"] == 0
+    first, second, third = (kept["portrait_inputs"] for kept in curves)
+    np.testing.assert_array_equal(first, problem.X_train.astype("f4"))
+    np.testing.assert_array_equal(first, third)
+    assert (first != second).any()
 
 
 ONE = ([[1.0]], ["a"])
@@ -95,59 +81,38 @@ ONE_CLASS, INFINITE = (np.zeros((8, 1)), ["a"] * 8), ([[np.inf]] * 8, list("abab
         ({"own": INFINITE}, "own, row 1, column 'x1': expected a number within"),
     ],
 )
-def test_invalid_data_are_refused(tmp_path, given, said):
+def test_invalid_data_are_refused(given, said):
     with pytest.raises((ConfigError, DataError), match=said):
-        pppca_bench.run(DOCUMENT | {"repeats": 1}, given, results=tmp_path)
+        pppca_bench.run(DOCUMENT | {"repeats": 1}, given)
 
 
-def test_given_data_are_among_the_problems_of_a_document_of_plain_values(tmp_path):
-    others = DOCUMENT | {"repeats": 1, "splits": 1, "problems": ["iris"]}
+def test_given_data_are_among_the_problems_of_a_document_of_plain_values():
+    others = DOCUMENT | {"repeats": 1, "splits": 1}
     said = "config: expected 'own' among the problems of the config"
     with pytest.raises(ConfigError, match=said):
-        pppca_bench.run(others, {"own": ONE}, results=tmp_path)
-    others["problems"] = [{"csv": Path("own.csv")}]
+        pppca_bench.run(others | {"problems": ["iris"]}, {"own": ONE})
     with pytest.raises(ConfigError, match="expected plain values of YAML"):
-        pppca_bench.run(others, {"own": ONE}, results=tmp_path)
+        pppca_bench.run(others | {"problems": [{"csv": Path("own.csv")}]}, {"own": ONE})
 
 
-def config_file(folder: Path, problems: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    path = folder / "own.yaml"
-    text = f"name: {folder.name}\nproblems: [{problems}]\nrepeats: 1\nseed: 1\ntau: 5\nmethods: [{{method: pca}}]\n"
-    path.write_text(f"{text}baselines: false\n")
+def config_file(problems: str) -> Path:
+    text = "repeats: 1\nseed: 1\ntau: 5\nmethods: [{method: pca}]\nbaselines: false\n"
+    path = Path("own.yaml").resolve()
+    path.write_text(f"name: own\nproblems: [{problems}]\n{text}")
     return path
 
 
-def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
-    path = config_file(tmp_path / "a", "{csv: own.csv, target: kind}, iris")
-    flowers().to_csv(tmp_path / "a" / "own.csv", index=False)
-    assert printed("run", path, "--dry-run").endswith(
-        "2 runs planned, 0 done, 2 to run in 2 cells.\n"
-    )
-    assert ": 16 trainings, " in printed("run", path, "--set", "tau=auto", "--dry-run")
-    assert pppca(
-        "run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run"
-    ).stdout.startswith("6 runs pl")
-    (tmp_path / "a" / "own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
+@pytest.mark.usefixtures("given")
+def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error():
+    dry = ("run", config_file("{csv: own.csv, target: kind}, iris"), "--dry-run")
+    assert printed(*dry) == "2 runs planned, 0 done, 2 to run in 2 cells.\n"
+    assert ": 16 trainings, " in printed(*dry, "--set", "tau=auto")
+    several = printed(*dry, "--set", "splits=3", "--set", "repeats=3")
+    assert "\n6 runs planned, " in f"\n{several}"
+    Path("own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
     got = "another number in 1 of 9 rows: 3 in line 10"
-    said = (
-        f"{tmp_path}/a/own.csv: expected 2 fields, as in the header, got {got}. Correct the lines."
-    )
-    assert printed("run", path, code=2) == f"Error: {said}\n"
-
-
-@pytest.mark.parametrize(
-    ("n_outputs", "hidden"), [(1, (16, 8)), (8, (16, 8)), (10, (20, 10)), (200, (128, 64))]
-)
-def test_a_problem_without_a_pivot_architecture_has_the_network_of_its_size(n_outputs, hidden):
-    settings = (("hidden", "pivot"), ("output_activation", "pivot"), ("rule", "rprop"))
-    own, known = (
-        make_classifier(with_networks(settings, name, n_outputs), 0, "classification")
-        for name in ("own.csv", "cancer1")
-    )
-    assert (own.hidden_layer_sizes, own.output_activation) == (hidden, "linear")
-    assert rule_network(n_outputs).hidden == hidden
-    assert known.hidden_layer_sizes == (4, 2)
+    said = f"expected 2 fields, as in the header, got {got}. Correct the lines."
+    assert printed(*dry, code=2) == f"Error: {Path('own.csv').resolve()}: {said}\n"
 
 
 def consoles(text: str) -> list[tuple[list[str], str]]:
@@ -195,21 +160,18 @@ def test_a_known_problem_and_a_table_without_a_target_are_described_too():
     assert same in printed("data", "describe", "iris")
 
 
-def test_all_problems_of_a_config_are_described_and_all_that_is_wrong_with_them(tmp_path):
-    folder = tmp_path / "own"
-    folder.mkdir()
+def test_all_problems_of_a_config_are_described_and_all_that_is_wrong_with_them():
     for name in ("a", "b"):
-        (folder / f"{name}.csv").write_text(
+        Path(f"{name}.csv").write_text(
             "when,size,y\n2020-01-02,x1,p\n2020-01-03,2,q\n2020-01-04,,p\n"
         )
-    problems = "{csv: a.csv, target: y}, iris, {csv: b.csv, target: size}"
-    done = pppca("data", "describe", str(config_file(folder, problems)))
+    path = config_file("{csv: a.csv, target: y}, iris, {csv: b.csv, target: size}")
+    done = pppca("data", "describe", path)
     assert done.exit_code == 2
     assert re.findall(r"^problem +(\S+)", done.output, re.MULTILINE) == ["a.csv", "iris", "b.csv"]
-    assert all(
-        f"{name}, column 'when': expected numbers or text, got dates" in done.stderr
-        for name in ("a.csv", "b.csv")
-    )
+    for name in ("a.csv", "b.csv"):
+        said = f"{name}, column 'when': expected numbers or text, got dates"
+        assert said in done.stderr
 
 
 @pytest.mark.slow
@@ -221,12 +183,11 @@ def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gai
     X = X @ np.linalg.qr(rng.normal(size=(12, 12)))[0]
     # so that the other values of a feature lie near 1
     X[rng.integers(0, 600, 12), np.arange(12)] = -60.0
-    methods = [{"method": "all_features"}, {"method": "pca", "variance_ratio": 1.0}]
+    methods = ["all_features", {"method": "pca", "variance_ratio": 1.0}]
     document = {"name": "ten", "seed": 1, "splits": 20, "methods": methods}
     document["classifier"] = {"input_scaling": scaling}
-    runs = pppca_bench.run(
-        document, {"ten": pppca_bench.Table(X, y.astype(str), task="classification")}
-    ).runs
+    table = pppca_bench.Table(X, y.astype(str), task="classification")
+    runs = pppca_bench.run(document, {"ten": table}).runs
     errors = runs.groupby("method").test_error_percent.mean()
     if gains:
         assert errors["pca"] < errors["all_features"] - 10.0
@@ -234,43 +195,38 @@ def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gai
         assert errors["pca"] == pytest.approx(errors["all_features"], abs=1.0)
 
 
-def test_baselines_run_beside_the_methods_on_own_data_and_imbalanced_classes_have_scores(tmp_path):
+def test_baselines_run_beside_the_methods_on_own_data_and_imbalanced_classes_have_scores():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), np.repeat(["often", "rare"], [68, 12])
     document = {name: value for name, value in DOCUMENT.items() if name != "baselines"}
     with pytest.warns(UserWarning, match="imbalanced .often 85 %, rare 15 %.: always 'often' has"):
-        runs = pppca_bench.run(
-            document | {"problems": ["own", "iris"]}, {"own": (X, y)}, results=tmp_path
-        ).runs
-    assert set(runs.method[runs.problem == "iris"]) == {"pca"}
-    own = runs[runs.problem == "own"]
-    assert set(own.method) == {"pca", "all_features", "majority_class"}
-    assert set(own["classifier.hidden"][own.method == "all_features"]) == {"[3]"}
-    constant = own[own.method == "majority_class"]
-    assert set(constant["recall_often_percent"]) == {100.0}
-    assert set(constant["recall_rare_percent"]) == {0.0}
-    assert set(constant["balanced_accuracy_percent"]) == {50.0}
-    assert runs[runs.problem == "iris"]["balanced_accuracy_percent"].isna().all()
-    shown = printed("tables", "--results", tmp_path, "--table", "class_scores")
-    assert "Recall of rare, %" in shown
-    line = pppca_bench.run(document, {"line": (X, X[:, 0])}, results=tmp_path).runs
+        runs = pppca_bench.run(document | {"problems": ["own", "iris"]}, {"own": (X, y)}).runs
+    own, iris = (runs[runs.problem == name].set_index("method") for name in ("own", "iris"))
+    assert set(iris.index) == {"pca"}
+    assert iris["balanced_accuracy_percent"].isna().all()
+    assert set(own.index) == {"pca", "all_features", "majority_class"}
+    assert set(own.loc["all_features", "classifier.hidden"]) == {"[3]"}
+    scores = ["recall_often_percent", "recall_rare_percent", "balanced_accuracy_percent"]
+    assert (own.loc["majority_class", scores] == [100.0, 0.0, 50.0]).all(axis=None)
+    assert "Recall of rare, %" in printed("tables", "--table", "class_scores")
+    line = pppca_bench.run(document, {"line": (X, X[:, 0])}, results="line").runs
     assert set(line.method) == {"pca", "all_features"}
 
 
-def test_a_notebook_shows_the_table_the_recommendation_and_the_methods_in_pairs(tmp_path):
+def test_a_notebook_shows_the_table_the_recommendation_and_the_methods_in_pairs():
     X = np.random.default_rng(0).normal(size=(60, 3))
     document = DOCUMENT | {"methods": ["pca", "all_features"], "repeats": 2}
-    done = pppca_bench.run(document, {"own": (X, X[:, 0] > 0)}, results=tmp_path)
+    done = pppca_bench.run(document, {"own": (X, X[:, 0] > 0)})
     page = done._repr_html_()
     texts = [text.strip() for text in re.findall("<td[^>]*>(.*?)</td>", page)]
     mean = done.runs[done.runs.method == "pca"].test_error_percent.mean()
     assert texts[0] == "own (3), PCA"
-    assert [text for text in texts if text.startswith(f"{mean:.2f} (")]
-    for text in ("<p>Recommended by the validation error: own (3), ", "PCA, τ = 10 − all features"):
-        assert text in page
+    assert any(text.startswith(f"{mean:.2f} (") for text in texts)
+    assert "<p>Recommended by the validation error: own (3), " in page
+    assert "PCA, τ = 10 − all features" in page
 
 
-def test_scores_of_classes_do_not_choose_on_numbers_to_approximate(tmp_path):
+def test_scores_of_classes_do_not_choose_on_numbers_to_approximate():
     X = np.random.default_rng(0).normal(size=(40, 3))
     document = DOCUMENT | {"tau": "auto", "methods": ["pca"], "splits": 1, "repeats": 1}
     said = (
@@ -278,7 +234,6 @@ def test_scores_of_classes_do_not_choose_on_numbers_to_approximate(tmp_path):
         r" approximation\. Set `by: validation_error`\."
     )
     with pytest.raises(ConfigError, match=said):
-        pppca_bench.run(document | {"by": "macro_f1"}, {"line": (X, X[:, 0])}, results=tmp_path)
-    by_error = document | {"by": "validation_error"}
-    done = pppca_bench.run(by_error, {"line": (X, X[:, 0])}, results=tmp_path)
-    assert done.outcome.n_done == 1
+        pppca_bench.run(document | {"by": "macro_f1"}, {"line": (X, X[:, 0])})
+    by_error = pppca_bench.run(document | {"by": "validation_error"}, {"line": (X, X[:, 0])})
+    assert by_error.outcome.n_done == 1
