@@ -16,7 +16,7 @@ needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc compiles
 
 
 @needs_gcc
-@pytest.mark.parametrize("size", [1, 9, 20])
+@pytest.mark.parametrize("size", [1, 20])
 def test_gha_updates_agree_with_those_of_the_c_loop(size):
     case = hebbian.random_case(size, 50)
     theirs, ours = case.W.copy(), case.W.copy()
@@ -24,12 +24,6 @@ def test_gha_updates_agree_with_those_of_the_c_loop(size):
     hebbian.our_epoch(ours, case.X, case.mean, case.order, 0.01)
     assert not np.allclose(ours, case.W)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13)
-
-
-def small_nets(shortcuts):
-    rng = np.random.default_rng(3)
-    X, targets = rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)]
-    return rprop.nets_of_a_cell(X, targets, (4, 2), shortcuts=shortcuts, n_nets=3)
 
 
 def test_operations_of_a_sample_are_those_of_a_net_counted_by_hand():
@@ -54,29 +48,28 @@ def test_the_largest_share_leaves_room_for_all_other_operations_and_empty_lanes(
 
 def test_a_share_above_one_is_refused(monkeypatch):
     monkeypatch.setattr(Peak, "multiply_adds", lambda _: None)
-    monkeypatch.setattr(
-        limits, "alternate", lambda *_, **__: {"ours": [1.0, 2.0], "peak": [4.4, 5.0]}
-    )
+    times = {"ours": [1.0, 2.0], "peak": [4.4, 5.0]}
+    monkeypatch.setattr(limits, "alternate", lambda *_, **__: times)
     said = r"expected at most the peak of the machine, got 4\.40 times"
     with pytest.raises(ValueError, match=said):
         limits.share_of(Peak(None, 1, 1), lambda: None, 1e6)
 
 
 def test_a_peer_that_computes_something_else_is_refused():
-    nets = small_nets(shortcuts=False)
+    rng = np.random.default_rng(3)
+    X, targets = rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)]
+    nets = rprop.nets_of_a_cell(X, targets, (4, 2), shortcuts=False, n_nets=3)
     ours, start = rprop.train_ours(nets, 1), rprop.stacked(nets)[0]
+    same = [np.stack(matrices) for matrices in zip(*ours, strict=True)]
+    rprop.check_agreement("JAX", same, ours, rprop.FIRST_STEP)
     with pytest.raises(ValueError, match="JAX: expected the weights of our first epoch, got some"):
         rprop.check_agreement("JAX", start, ours, rprop.FIRST_STEP)
-    rprop.check_agreement(
-        "JAX", [np.stack(matrices) for matrices in zip(*ours, strict=True)], ours, rprop.FIRST_STEP
-    )
 
 
 def test_contestants_take_turns_after_a_warm_up_and_the_ratio_is_the_median_of_the_rounds():
     calls = []
-    times = alternate(
-        {name: Contestant(lambda name=name: calls.append(name), 4) for name in "ab"}, budget_s=0.0
-    )
+    contestants = {name: Contestant(lambda name=name: calls.append(name), 4) for name in "ab"}
+    times = alternate(contestants, budget_s=0.0)
     assert calls == ["a", "b"] * 6
     assert [len(taken) for taken in times.values()] == [5, 5]
     assert median_ratio([2.0, 30.0, 8.0], [1.0, 3.0, 2.0]) == 4.0
@@ -115,8 +108,9 @@ def test_large_data_are_measured_and_described(monkeypatch):
 
 @pytest.mark.slow
 def test_plans_of_any_size_are_looked_up_recorded_and_tabulated(tmp_path):
-    measured = (
-        scale.plan(1000, tmp_path) | scale.tables(1000, tmp_path) | scale.record(1000, tmp_path)
+    plan, tables, record = (
+        measure(1000, tmp_path) for measure in (scale.plan, scale.tables, scale.record)
     )
+    measured = plan | tables | record
     assert measured["n_tables"] > 0
     assert min(measured.values()) > 0.0

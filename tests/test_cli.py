@@ -178,13 +178,6 @@ def test_an_invalid_config_or_damaged_data_end_a_run_before_it_starts(
     assert not Path("pppca-results").exists()
 
 
-@pytest.mark.parametrize("option", [("--repeats", 0), ("--timeout", "nan")])
-def test_wrong_usage_has_exit_code_2(option):
-    refused = printed("run", "a.yaml", *option, code=2)
-    assert refused.startswith("Usage: pppca")
-    assert f"Invalid value for '{option[0]}'" in refused
-
-
 def test_tables_of_an_empty_store_are_an_error():
     with Store(Path("pppca-results/results.sqlite")):
         pass

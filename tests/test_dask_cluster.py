@@ -31,17 +31,6 @@ IRIS = opened(["iris"])
 SPECS = specs_of(small({"method": "ne_ppca", "n_generations": 2}, repeats=18, tau=[5, 15]))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ([], "expected --scheduler with --executor dask"),
-        (["--executor", "dask", "--workers", "2"], "and without --workers: it has workers"),
-    ],
-)
-def test_a_scheduler_without_dask_or_with_a_number_of_workers_is_refused(options, message):
-    assert message in printed("run", "demo", "--scheduler", "tcp://a:1", *options, code=2)
-
-
 def test_the_error_without_dask_names_the_installation_command(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "pppca_bench.experiments.dask_cluster")

@@ -99,11 +99,10 @@ class TestExport:
         printed("export", "--results", results, "--out", tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
 
-    def test_another_suffix_needs_a_format_and_parquet_a_file(self, results, tmp_path):
-        to_file = "export", "--results", results, "--out", tmp_path / "a.xlsx"
-        assert "a.xlsx. Rename it, or add --format." in printed(*to_file, code=2)
-        printed(*to_file, "--format", "csv")
-        assert "name a file with --out" in printed("export", "--format", "parquet", code=2)
+    def test_a_format_decides_for_another_suffix(self, results, tmp_path):
+        path = tmp_path / "a.xlsx"
+        printed("export", "--results", results, "--out", path, "--format", "csv")
+        assert path.read_bytes().startswith(b"key,")
 
 
 class TestShow:

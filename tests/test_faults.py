@@ -43,9 +43,8 @@ def assert_refused(
     result: Result | subprocess.CompletedProcess, pattern: str, code: int = 1
 ) -> None:
     assert code == (result.exit_code if isinstance(result, Result) else result.returncode), result
-    lines = [line for line in re.split(r"[\r\n]", result.stderr) if line.startswith("Error")]
-    assert len(lines) == 1, result.stderr
-    assert re.search(pattern, lines[0]), lines[0]
+    (line,) = [line for line in re.split(r"[\r\n]", result.stderr) if line.startswith("Error")]
+    assert re.search(pattern, line), line
     assert "Traceback" not in result.stderr
 
 
@@ -106,10 +105,10 @@ def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_w
     path = folder / RESULTS / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: path.stat().st_size // 2])
     refused = pppca("tables")
-    assert_refused(
-        refused,
-        r"results\.sqlite: no intact results database \(.*\)\. Restore it from a backup, or move it",
+    damaged = (
+        r"results\.sqlite: no intact results database \(.*\)\. Restore it from a backup, or move it"
     )
+    assert_refused(refused, damaged)
     assert path.read_bytes() == before
     move = refused.stderr.split("`")[1]
     subprocess.run(move, shell=True, check=True)

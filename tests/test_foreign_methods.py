@@ -143,7 +143,6 @@ def test_pppca_methods_describes_one_method(module):
     both = json.loads(printed("methods", "sklearn.svm:SVC", "--format", "json"))
     assert [one["kind"] for one in both] == ["method", "classifier"]
     assert "removes nodes by criterion" in printed("methods", "dgha")
-    assert "(did you mean 'dgha'?)" in printed("methods", "dhga", code=2)
 
 
 def test_only_the_runners_own_arguments_are_left_out_of_a_section():

@@ -30,13 +30,6 @@ DOCUMENT = small(
 SPECS = specs_of(DOCUMENT)
 
 
-def test_a_folder_without_results_is_refused_before_a_database_is_created(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    said = "Error: no results in nowhere/results.sqlite: name folders that `pppca run` wrote to.\n"
-    assert printed("merge", "nowhere", "--results", "all", code=2) == said
-    assert list(tmp_path.iterdir()) == []
-
-
 def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResult:
     times = dict.fromkeys(("fit_time_ms", "evolution_time_ms"), time_ms)
     return done(spec, {"variances": np.arange(3.0)}, test_error_percent=error, own=2.0, **times)
@@ -75,12 +68,6 @@ def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
     groups = [{(spec.cell, spec.repeat // GROUP_SIZE) for spec in part} for part in shards]
     assert len(set().union(*groups)) == sum(map(len, groups)), "no group is in two shards"
     assert max(map(len, groups)) - min(map(len, groups)) <= 1
-
-
-@pytest.mark.parametrize("text", ["0/4", "5/4", "3"])
-def test_an_invalid_shard_is_refused(text):
-    said = f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got '{text}'."
-    assert said in printed("run", "demo", "--shard", text, code=2)
 
 
 def test_four_shards_merged_equal_one_run_row_by_row(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from builders import csv_of, small, write_config, write_dt
-from command_line import pppca
+from command_line import pppca, printed
 from pydantic import StringConstraints
 from test_problems_dt import CLASSES
 from test_yaml_files import Whole
@@ -105,6 +105,12 @@ def refuse_request(problems: str, keys: dict[str, object]) -> None:
     Path("t.csv").write_text(TEXTS["rows"])
     more = yaml.safe_dump({"repeats": 1, "seed": 1, "methods": ["pca"], "tau": 5} | keys)
     read_request([config(f"name: a\nproblems: {problems}\n{more}")])
+
+
+def refuse_command(command: str, code: int) -> None:
+    *_, said = printed(*command.split(), code=code).splitlines()
+    assert {made.name for made in Path().iterdir()} <= {"cache"}
+    raise PppcaError(said.removeprefix("Error: "))
 
 
 CASES = [(kind, *case) for kind, cases in (CONFIGS | DATA).items() for case in cases]

@@ -20,15 +20,14 @@ def run(*arguments: object) -> Result:
     return pppca("run", *arguments, "--workers", 0)
 
 
+def written(folder: Path, name: str = "small") -> Path:
+    methods = [{"method": method, "n_epochs": 5} for method in ("gha", "dgha")]
+    return write_config(folder, small(*methods, name=name, repeats=1, tau=[5, 15]))
+
+
 @pytest.fixture
 def config(tmp_path) -> Path:
     return written(tmp_path)
-
-
-def written(folder: Path, name: str = "small", seed: int = 1) -> Path:
-    methods = [{"method": method, "n_epochs": 5} for method in ("gha", "dgha")]
-    changes = {"name": name, "seed": seed, "repeats": 1, "tau": [5, 15]}
-    return write_config(folder, small(*methods, **changes))
 
 
 def table_of(done: Result) -> str:
@@ -36,24 +35,25 @@ def table_of(done: Result) -> str:
     return done.stdout.partition("\nRecommended by ")[0]
 
 
-def files(name: str = "small") -> set[str]:
-    return {path.name for path in Path("pppca-results/by_config", name).iterdir()}
+FOLDER = "pppca-results/by_config/small"
+
+
+def files() -> set[str]:
+    return {path.name for path in Path(FOLDER).iterdir()}
 
 
 class TestRun:
     def test_a_run_prints_its_tables_and_writes_three_formats(self, config):
         done = run(config)
-        assert done.exit_code == 0, done.stderr
         assert pppca("tables", "small").stdout.startswith(f"{table_of(done)}\n\nR. ")
         assert table_of(done).startswith("X. Results of small\n")
         assert done.stdout.count("Recommended by the validation error: ") == 1
         tables = {f"{table}.{ending}" for table in ("X", "R") for ending in ("md", "tex", "csv")}
         assert files() == {*tables, ".rendered"}
         pppca("tables", "small", "--format", "markdown", "--out", "again")
-        for table in ("X", "R"):
-            again = Path("again", f"{table}.md").read_text()
-            assert Path("pppca-results/by_config/small", f"{table}.md").read_text() == again
-        assert "The tables of small are in pppca-results/by_config/small.\n" in done.stderr
+        for name in ("X.md", "R.md"):
+            assert Path(FOLDER, name).read_text() == Path("again", name).read_text()
+        assert f"The tables of small are in {FOLDER}.\n" in done.stderr
         assert done.stderr.endswith("Next: `pppca report` shows all results on one page.\n")
 
     def test_without_tables_none_are_written_and_a_quiet_run_writes_them_silently(self, config):
@@ -64,13 +64,15 @@ class TestRun:
         assert "X.md" in files()
 
     def test_the_folders_of_the_tables_of_several_configs_are_printed(self, tmp_path):
-        configs = [written(tmp_path, name, seed=1) for name in ("a", "b", "c", "d")]
+        configs = [written(tmp_path, name) for name in "abcd"]
         assert run(*configs).stdout == "".join(
             f"{name}: 2 tables in pppca-results/by_config/{name}\n" for name in "abcd"
         )
-        printed = run(*configs[:2]).stdout
-        expected = ["Tables of a", "Tables of b"]
-        assert [line for line in printed.splitlines() if line.startswith("Tables")] == expected
+        lines = run(*configs[:2]).stdout.splitlines()
+        assert [line for line in lines if line.startswith("Tables")] == [
+            "Tables of a",
+            "Tables of b",
+        ]
 
     def test_unwritable_tables_are_an_error_after_the_runs(self, config):
         Path("pppca-results").mkdir()
@@ -85,35 +87,34 @@ class TestRun:
     def test_a_closed_pipe_ends_a_run_silently_with_tables_written(self, config):
         assert run(config, "--no-tables").exit_code == 0
         command = f"{sys.executable} -m pppca_bench run {config} --workers 0 | head -1"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            command, shell=True, env=environment, capture_output=True, text=True, timeout=120
-        )
+        pipes = {"shell": True, "capture_output": True, "text": True}
+        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, **pipes)
         assert done.stdout == "X. Results of small\n"
         assert "Traceback" not in done.stderr
         assert "R.csv" in files()
 
 
-class TestPartOfAConfig:
-    def test_part_of_it_is_run_and_what_was_run_before_stays_in_its_tables(self, config):
-        only = ("--only", "method=dgha,tau=15")
-        assert "1 runs planned, 0 done, 1 to run" in pppca("run", config, *only, "--dry-run").stdout
-        first = run(config, *only)
-        assert "τ = 15" in first.stdout
-        assert not any(text in first.stdout for text in ("τ = 5 ", "GHA,  ", "no τ"))
-        whole = table_of(run(config))
-        assert "Nothing to do: all 1 runs" in run(config, *only).stderr
-        assert pppca("tables", "small").stdout.startswith(whole)
+def test_part_of_a_config_is_run_and_what_was_run_before_stays_in_its_tables(config):
+    only = ("--only", "method=dgha,tau=15")
+    assert "1 runs planned, 0 done, 1 to run" in printed("run", config, *only, "--dry-run")
+    first = run(config, *only)
+    assert "τ = 15" in first.stdout
+    assert not any(text in first.stdout for text in ("τ = 5 ", "GHA,  ", "no τ"))
+    whole = table_of(run(config))
+    assert "Nothing to do: all 1 runs" in run(config, *only).stderr
+    assert printed("tables", "small").startswith(whole)
 
-    def test_a_config_changed_by_set_has_its_own_tables(self, config):
-        before = table_of(run(config))
-        changed = run(config, "--set", "dgha.n_epochs=6", "--only", "method=dgha")
-        assert changed.exit_code == 0, changed.stderr
-        expected = ["small", "small+dgha.n_epochs=6"]
-        assert [line.split()[0] for line in pppca("list").stdout.splitlines()[2:]] == expected
-        assert pppca("tables", "small").stdout.startswith(before)
-        assert pppca("tables", "small+dgha.n_epochs=6").stdout.startswith(table_of(changed))
-        assert "n_epochs: 6" in pppca("list", "--text", "small+dgha.n_epochs=6").stdout
+
+def test_a_config_changed_by_set_has_its_own_tables(config):
+    before, changed = (
+        table_of(run(config, *options))
+        for options in ((), ("--set", "dgha.n_epochs=6", "--only", "method=dgha"))
+    )
+    names = ["small", "small+dgha.n_epochs=6"]
+    assert [line.split()[0] for line in printed("list").splitlines()[2:]] == names
+    for name, table in zip(names, (before, changed), strict=True):
+        assert printed("tables", name).startswith(table)
+    assert "n_epochs: 6" in printed("list", "--text", names[1])
 
 
 @pytest.fixture(scope="module")
@@ -132,14 +133,12 @@ class TestTables:
         assert [line.split()[0] for line in ours.splitlines()[5:8]] == expected
         assert "–" not in ours
         assert "card1" not in ours + rest
-        assert ["card1", "(51)", *"––––"] in [
-            line.split() for line in shown("--table", "T1", "--all").splitlines()
-        ]
+        lines = shown("--table", "T1", "--all").splitlines()
+        assert ["card1", "(51)", *"––––"] in map(str.split, lines)
 
     def test_a_table_holds_the_runs_of_chosen_problems_and_methods_and_remarks(self, shown):
-        table = shown(
-            "--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe"
-        )
+        asked = ("--problem", "diabetes1", "--method", "dgha", "--method", "rfe")
+        table = shown("--table", "T3", *asked)
         rows = [line for line in table.partition("Each cell")[0].splitlines()[5:] if line]
         assert [line.split("  ")[0] for line in rows] == ["DGHA", "DGHA (autocor)", "RFENN"]
         assert "cancer1" not in table
@@ -161,19 +160,3 @@ class TestTables:
         said = f"Error: no {kind} {name!r} in these results: expected one of {first}"
         assert refused.startswith(said)
         assert "(did you mean '" in refused
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "configs"),
-    [
-        ("tables", "T6", "speedup"),
-        ("compare", "T2", "other_approaches systems"),
-        ("figures", "F4", "dgha_dimensionality"),
-        ("figures", "F6", "permutations"),
-    ],
-)
-def test_what_has_no_runs_is_refused_with_the_configs_that_fill_it(command, name, configs):
-    kind = "figure" if command == "figures" else "table"
-    said = f"Error: {kind} {name}: expected runs in none, got none."
-    added = f"{said} Run `pppca run {configs} --results none`.\n"
-    assert printed(command, name, "--results", "none", code=1) == added

@@ -16,6 +16,15 @@ from pppca_bench.errors import printable
 POSIX = pytest.mark.skipif(os.name == "nt", reason="shells and devices of POSIX")
 
 
+def shell(
+    arguments: str, folder: Path, redirection: str = "", encoding: str = "utf-8"
+) -> subprocess.CompletedProcess:
+    """Let a shell run a command, with its streams redirected and their encoding set."""
+    options = {"cwd": folder, "env": {**os.environ, "PYTHONIOENCODING": encoding}}
+    command = f"exec {sys.executable} -m pppca_bench {arguments} {redirection}"
+    return subprocess.run(command, shell=True, capture_output=True, timeout=120, **options)
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
     """Return a folder with a config, one whose problem's file has a name that clears the screen, and their results."""
@@ -24,20 +33,9 @@ def finished(tmp_path_factory) -> Path:
     method = {"method": "dgha", "n_epochs": 2, "tau": 5}
     for name, problem in (("small", "iris"), ("evil", evil)):
         write_config(folder, small(method, name=name, problems=[problem], repeats=1))
-        done = shell(f"run {name}.yaml --workers 0", folder)
-        assert done.returncode == 0, done.stderr
+    done = shell("run small.yaml evil.yaml --workers 0", folder)
+    assert done.returncode == 0, done.stderr
     return folder
-
-
-def shell(
-    arguments: str, folder: Path, *, encoding: str = "utf-8", redirection: str = ""
-) -> subprocess.CompletedProcess:
-    """Let a shell run a command, with its streams redirected and their encoding set."""
-    environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    command = f"exec {sys.executable} -m pppca_bench {arguments} {redirection}"
-    return subprocess.run(
-        command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=120
-    )
 
 
 @pytest.mark.slow
@@ -114,12 +112,10 @@ def test_trust_stderr_that_fails_is_given_up_and_stdout_is_not():
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 def test_trust_a_run_without_stderr_completes_and_a_full_stdout_is_an_error(finished):
     for results, redirection in (("closed", "<&- 2>&-"), ("full", "2>/dev/full")):
-        done = shell(
-            f"run small.yaml --results {results} --workers 0", finished, redirection=redirection
-        )
+        run = f"run small.yaml --results {results} --workers 0"
+        done = shell(run, finished, redirection)
         assert done.returncode == 0, done.stdout
         assert b"Results of small" in done.stdout
-        assert shell(f"tables --results {results}", finished).returncode == 0
-    done = shell("tables", finished, redirection=">/dev/full")
+    done = shell("tables", finished, ">/dev/full")
     assert done.returncode != 0
     assert b"Traceback" not in done.stderr
