@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_iris
 from third_party import module  # noqa: F401 a fixture
 
-from pppca_bench.experiments import doctor, executors
+from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import CheckResult
 from pppca_bench.experiments.executors import Workers
 from pppca_bench.methods.entry import Method
@@ -74,9 +74,8 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def workers(monkeypatch):
-    """Return a function that makes workers that need no imports."""
-    monkeypatch.setattr(executors, "PRELOADED", ["pppca_bench.runs"])
+def workers():
+    """Return a function that makes workers, which end with the test."""
     with ExitStack() as stack:
         yield lambda n_workers: stack.enter_context(Workers(n_workers))
 

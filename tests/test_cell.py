@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import ClassVar
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -109,21 +108,6 @@ def test_grouped_runs_on_other_data_equal_single_runs(iris, method, n_left_out):
     assert together[1] != without_times(run_group(specs[1:2], iris))[0]
 
 
-@pytest.mark.parametrize(("other_size", "expected"), [([2], [2]), ([3, 2], [1, 1])])
-def test_networks_train_together_if_their_sizes_are_equal(iris, monkeypatch, other_size, expected):
-    """As the pivot networks of a problem's permutations may be."""
-    one, other = (
-        planned("all_features", repeats=1, classifier={"hidden": hidden})[0]
-        for hidden in ([2], other_size)
-    )
-    (alone,) = without_times(run_group([other], iris))
-    fit_together = Mock(side_effect=experiment.fit_together)
-    monkeypatch.setattr(experiment, "fit_together", fit_together)
-    together = without_times(run_group([one, replace(other, key="another")], iris))
-    assert together[1] == {**alone, "key": "another"}
-    assert [len(call.args[0]) for call in fit_together.call_args_list] == expected
-
-
 def test_repeats_differ_by_their_seeds_alone(iris):
     first, second = planned("ne_ppca", repeats=2)
     same = replace(second, key="another", seed=first.seed)
@@ -163,33 +147,50 @@ def test_a_failed_network_does_not_change_other_runs_of_the_group(iris, monkeypa
 
 
 class _Spy:
-    """A method that keeps the first two features and remembers what it was shown."""
+    """A selector that remembers what it is given, and keeps the first two features."""
 
-    seen: ClassVar[list[np.ndarray]] = []
-    history_: ClassVar = {
-        "variances": np.arange(36.0).reshape(3, 12),
-        "dimensionality": np.arange(12),
-    }
-    n_epochs_ = 7
+    given: ClassVar[dict] = {}
+    n_epochs_, measures_ = 7, MappingProxyType({"n_tried": 3.0})
+    history_ = MappingProxyType(
+        {"variances": np.arange(36.0).reshape(3, 12), "dimensionality": np.arange(12)}
+    )
 
-    def __init__(self, random_state: int) -> None:
-        assert isinstance(random_state, int)
+    def __init__(self, estimator, random_state: int) -> None:
+        self.given.update(seed=random_state, inner_seed=estimator.random_state)
 
-    def fit(self, X, y):  # noqa: ARG002
-        self.seen.append(X)
-        return self
+    def fit(self, X, y, X_val, y_val):
+        self.given.update(splits=(X, y, X_val, y_val))
 
     def transform(self, X):
         return X[:, :2]
 
 
-class _ByFirstFeature:
-    """A network that finds class 1 where the first feature is above 0.5."""
+class _Threshold:
+    """A classifier that remembers what it is given, and finds class 1 where the first feature is large."""
 
+    given: ClassVar[dict] = {}
     n_epochs_, best_epoch_ = 20, 15
 
+    def __init__(self, threshold: float = 0.0, random_state: int = 0) -> None:
+        self.threshold, self.random_state = threshold, random_state
+
+    def fit(self, X, y, X_val, y_val, *, classes):
+        self.given.update(splits=(X, y, X_val, y_val), classes=classes, seed=self.random_state)
+
     def predict(self, X):
-        return (X[:, 0] > 0.5).astype(int)
+        return (X[:, 0] > self.threshold).astype(int)
+
+
+class _LeastClassifier:
+    """A classifier with nothing but what it must have, which always finds class 0."""
+
+    random_state = None
+
+    def fit(self, X, y):
+        pass
+
+    def predict(self, X):
+        return np.zeros(len(X), int)
 
 
 @pytest.fixture
@@ -201,41 +202,49 @@ def tiny() -> Problem:
 
 
 @pytest.fixture
-def spied(monkeypatch, register, tiny):
-    """Run one run with spies in place of method and network; return its result and the network's data."""
-    shown = []
+def run_spied(register, tiny):
+    """Return a function that runs spies in place of method and classifier once."""
 
-    def fit_together(networks, data, classes):
-        shown.extend((networks, data, classes))
-        for network in networks:
-            network.__class__ = _ByFirstFeature
+    def run(classifier: str, **settings: object) -> tuple[RunSpec, RunResult]:
+        register(replace(METHODS["all_features"], estimator=f"{__name__}:_Spy"))
+        estimator = f"{__name__}:{classifier}"
+        register(replace(CLASSIFIERS["bagging"], estimator=estimator, is_ensemble=False))
+        section = {"rule": "bagging", **settings}
+        (spec,) = planned("all_features", repeats=1, classifier=section)
+        return spec, run_group([spec], tiny)[0]
 
-    monkeypatch.setattr(_Spy, "seen", [])
-    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Spy"))
-    monkeypatch.setattr(experiment, "fit_together", fit_together)
-    (result,) = run_group(planned("all_features", repeats=1), tiny)
-    return result, shown
+    return run
 
 
-def test_a_result_has_the_errors_epochs_and_curves_of_method_and_network(spied):
-    result, _ = spied
+def test_a_result_has_the_errors_epochs_and_curves_of_method_and_classifier(run_spied):
+    _, result = run_spied("_Threshold", threshold=0.5)
     errors = [result.values[f"{split}_error_percent"] for split in ("train", "validation", "test")]
     assert errors == [0.0, 25.0, 50.0], "the share of misclassified examples"
-    counts = ("dimensionality", "n_epochs", "total_epochs", "relevant_epochs")
-    assert [result.values[name] for name in counts] == [2, 7, 20, 15]
+    counts = ("dimensionality", "n_epochs", "total_epochs", "relevant_epochs", "n_tried")
+    assert [result.values[name] for name in counts] == [2, 7, 20, 15, 3.0]
     assert_array_equal(result.history["variances"], np.arange(36.0).reshape(3, 12)[:, :10])
     assert_array_equal(result.history["dimensionality"], np.arange(12))
 
 
-def test_the_method_sees_the_training_inputs_alone_and_the_network_the_reduced_ones(spied, tiny):
-    _, (networks, data, classes) = spied
-    assert len(_Spy.seen) == 1
-    assert_array_equal(_Spy.seen[0], tiny.X_train)
-    expected = (tiny.X_train[:, :2], tiny.y_train, tiny.X_validation[:, :2], tiny.y_validation)
-    for given, own in zip((*data[0], classes), (*expected, [0, 1]), strict=True):
-        assert_array_equal(given, own)
-    assert networks[0].hidden_layer_sizes == (4,)
-    assert networks[0].max_epochs == 30
+def test_method_and_classifier_get_training_and_validation_data_and_seeds_of_their_own(
+    run_spied, tiny
+):
+    spec, _ = run_spied("_Threshold")
+    for n_features, spy in ((3, _Spy), (2, _Threshold)):
+        X, X_val = tiny.X_train[:, :n_features], tiny.X_validation[:, :n_features]
+        expected = (X, tiny.y_train, X_val, tiny.y_validation)
+        for given, own in zip(spy.given["splits"], expected, strict=True):
+            assert_array_equal(given, own)
+    assert_array_equal(_Threshold.given["classes"], [0, 1])
+    given = _Spy.given["seed"], _Threshold.given["seed"], _Spy.given["inner_seed"]
+    assert given == seeds(spec)
+    assert len(set(given)) == 3
+
+
+def test_a_classifier_gets_no_splits_but_those_that_its_fit_names(run_spied):
+    _, result = run_spied("_LeastClassifier")
+    assert result.values["test_error_percent"] == 100.0
+    assert "total_epochs" not in result.values
 
 
 def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
@@ -247,13 +256,13 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
     assert results[0].values == {}
 
 
-class _Broken(_Spy):
+class _Broken(_LeastClassifier):
     def fit(self, X, y):  # noqa: ARG002
         raise TypeError("no such parameter")
 
 
 def test_a_type_error_is_not_recorded_as_a_failed_run(iris, register):
-    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Broken"))
+    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Broken", makes="classes"))
     with pytest.raises(TypeError, match="no such parameter"):
         run_group(planned("all_features"), iris)
 
@@ -263,62 +272,18 @@ def test_every_method_is_warmed_up_by_random_samples(method, iris):
     warm_up(planned(method, repeats=1)[0], iris)  # of which workers hide the errors
 
 
-class _Asks:
-    """A selector that remembers what its fit was given, and keeps the first feature."""
-
-    given: ClassVar[dict] = {}
-    measures_: ClassVar = {"n_tried": 3.0}
-
-    def __init__(self, estimator, random_state: int) -> None:
-        self.estimator, self.random_state = estimator, random_state
-
-    def fit(self, X, y, X_val, y_val):
-        self.given.update(
-            X=X, y=y, X_val=X_val, y_val=y_val, estimator=self.estimator, seed=self.random_state
-        )
-        return self
-
-    def transform(self, X):
-        return X[:, :1]
-
-
-def test_selectors_get_validation_data_and_a_classifier_with_its_own_seed(tiny, register):
-    register(replace(METHODS["all_features"], estimator=f"{__name__}:_Asks"))
-    (spec,) = planned("all_features", repeats=1)
-    (result,) = run_group([spec], tiny)
-    given = _Asks.given
-    assert_array_equal(given["X_val"], tiny.X_validation)
-    assert_array_equal(given["y_val"], tiny.y_validation)
-    assert given["estimator"].hidden_layer_sizes == (4,)
-    assert given["estimator"].random_state != given["seed"]
-    assert result.values["n_tried"] == 3.0
-
-
-class _Majority:
-    """A method that classifies by itself, by the class that is most frequent."""
-
-    n_features_, n_epochs_, best_epoch_, history_ = 2, 9, 4, MappingProxyType({})
-
-    def __init__(self, random_state: int) -> None:
-        pass
-
-    def fit(self, X, y, X_val, y_val, *, classes):  # noqa: ARG002
-        self.winner = classes[np.argmax(np.bincount(y, minlength=len(classes)))]
-
-    def predict(self, X):
-        return np.full(len(X), self.winner)
+class _Majority(_LeastClassifier):
+    n_features_, n_epochs_, best_epoch_ = 2, 9, 4
 
 
 def test_a_method_that_classifies_by_itself_needs_no_classifier(tiny, register):
     register(replace(METHODS["all_features"], estimator=f"{__name__}:_Majority", makes="classes"))
-    specs = planned("all_features", repeats=2)
-    assert {spec.cell.classifier for spec in specs} == {()}
-    first, second = (result.values for result in run_group(specs, tiny))
-    assert first["test_error_percent"] == second["test_error_percent"] == 100.0, (
-        "the test examples are of class 1"
-    )
-    assert (first["dimensionality"], first["total_epochs"], first["relevant_epochs"]) == (2, 9, 4)
-    assert "classifier_time_ms" not in first
+    (spec,) = planned("all_features", repeats=1)
+    assert spec.cell.classifier == ()
+    (result,) = run_group([spec], tiny)
+    counts = ("test_error_percent", "dimensionality", "total_epochs", "relevant_epochs")
+    assert [result.values[name] for name in counts] == [100.0, 2, 9, 4]
+    assert "classifier_time_ms" not in result.values
 
 
 class _Counts:
@@ -334,45 +299,9 @@ class _Counts:
 def test_numbers_of_numpy_become_plain_ones_and_undefined_ones_are_left_out(tiny, register):
     register(replace(METHODS["all_features"], estimator=f"{__name__}:_Counts", makes="measures"))
     (result,) = run_group(planned("all_features", repeats=1), tiny)
-    assert result.values == {"n_seen": 4, "share": 0.5, "mean": 0.5, "n_epochs": 2}, (
-        "names of the method"
-    )
+    assert result.values == {"n_seen": 4, "share": 0.5, "mean": 0.5, "n_epochs": 2}
     assert_array_equal(result.history["curve"], [0, 1, 2])
     assert [type(value) for value in result.values.values()] == [int, float, float, int]
-
-
-class _LeastClassifier:
-    """A classifier with nothing but what it must have."""
-
-    def fit(self, X, y):  # noqa: ARG002
-        self.winner = np.bincount(y).argmax()
-
-    def predict(self, X):
-        return np.full(len(X), self.winner)
-
-
-class _Validates(_LeastClassifier):
-    given: ClassVar[dict] = {}
-
-    def fit(self, X, y, X_val, y_val, *, classes):
-        self.given.update(X_val=X_val, y_val=y_val, classes=classes)
-        super().fit(X, y)
-
-
-def test_a_classifier_gets_the_splits_that_its_fit_names_and_no_others(tiny, register):
-    results = []
-    for classifier in ("_LeastClassifier", "_Validates"):
-        estimator = f"{__name__}:{classifier}"
-        register(replace(CLASSIFIERS["bagging"], estimator=estimator, is_ensemble=False))
-        results += run_group(
-            planned("all_features", repeats=1, classifier={"rule": "bagging"}), tiny
-        )
-    assert [result.values["test_error_percent"] for result in results] == [100.0, 100.0]
-    assert all("total_epochs" not in result.values for result in results)
-    given = _Validates.given
-    assert_array_equal(given["X_val"], tiny.X_validation)
-    assert_array_equal(given["y_val"], tiny.y_validation)
-    assert_array_equal(given["classes"], [0, 1])
 
 
 CLASSIFYING = [name for name, entry in CLASSIFIERS.items() if not entry.needs_numbers]

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import dying_workers
 import pytest
@@ -38,7 +38,7 @@ from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
 from pppca_bench.experiments.request import read_request
 from pppca_bench.experiments.runner import Outcome
-from pppca_bench.problems import Problem, load_problem
+from pppca_bench.problems import load_problem
 from pppca_bench.runs import ProblemFacts, RunSpec, failed_result
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import machine_digest
@@ -222,11 +222,8 @@ def test_a_failed_run_is_retried_as_asked(open_store, failing, n_failures, retri
     run(specs, expected)
     failing(n_failures)
     calls = []
-    progress = lambda *counts: calls.append(counts)  # noqa: E731
-    outcome = run(specs, store, retries=retries, progress=progress)
-    assert (calls[0], calls[-1], calls) == ((0, 4), (4, 4), sorted(calls)), (
-        "a retried run counts once"
-    )
+    outcome = run(specs, store, retries=retries, progress=lambda *counts: calls.append(counts))
+    assert (calls[0], calls[-1], calls) == ((0, 4), (4, 4), sorted(calls)), "each run counts once"
     assert (outcome.n_done, outcome.n_failed, outcome.n_left) == (4 - n_failed, n_failed, 0)
     assert (without_times(store) == without_times(expected)) == (n_failed == 0)
 
@@ -286,23 +283,6 @@ def test_runs_with_equal_settings_are_grouped(repeats, expected):
         assert got == expected[data_of is not queues.same_problem]
 
 
-def test_missing_data_fail_only_their_own_runs():
-    group = tuple(spec for name in "ab" for spec in on(name, planned(repeats=2, tau=(5,))))
-    gone = {"b": DataError("b is gone.")}
-
-    def load(name: str) -> Problem:
-        if name in gone:
-            raise gone[name]
-        return next(iter(IRIS.values()))[1]
-
-    results = worker.compute(
-        group, {of: partial(load, of[0]) for of in map(queues.same_problem, group)}
-    )
-    assert [result.key for result in results] == [spec.key for spec in group]
-    assert [result.status for result in results] == ["done", "done", "failed", "failed"]
-    assert "b is gone." in str(results[-1].error)
-
-
 def problems_of(group: tuple[RunSpec, ...]) -> str:
     return "".join(dict.fromkeys(spec.cell.problem for spec in group))
 
@@ -315,16 +295,26 @@ def on(name: str, specs: list[RunSpec]) -> list[RunSpec]:
     ]
 
 
+def test_missing_data_fail_only_their_own_runs():
+    group = tuple(spec for name in "ab" for spec in on(name, planned(repeats=2, tau=(5,))))
+    (iris,) = (problem for _, problem in IRIS.values())
+    gone = Mock(side_effect=DataError("b is gone."))
+    loads = {of: gone if of[0] == "b" else lambda: iris for of in map(queues.same_problem, group)}
+    results = worker.compute(group, loads)
+    assert [result.key for result in results] == [spec.key for spec in group]
+    assert [result.status for result in results] == ["done", "done", "failed", "failed"]
+    assert "b is gone." in str(results[-1].error)
+
+
 @pytest.fixture
 def computed(monkeypatch) -> list:
     """Return the groups that are computed, in order."""
-    groups = []
+    groups, original = [], runner.compute
 
-    def remember(group, loads, timeout):
+    def remember(group, *given):
         groups.append(group)
-        return original(group, loads, timeout)
+        return original(group, *given)
 
-    original = runner.compute
     monkeypatch.setattr(runner, "compute", remember)
     return groups
 
@@ -431,30 +421,26 @@ def test_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(open_store, l
     assert lock.exists()
 
 
+TIMED_RUN = {"repeats": 1, "methods": [TIMED], "tau": (5,)}
+
+
 @POSIX
 def test_a_timed_run_warns_while_it_waits_for_the_lock(open_store, lock):
     import fcntl
 
     held = os.open(lock, os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX)
-    said = []
-
-    def release(text: str) -> None:
-        said.append(text)
-        os.close(held)
-
-    specs = planned(repeats=1, methods=[TIMED], tau=(5,))
-    assert run(specs, open_store(specs), warn=release).n_done == 1
-    assert said == [
-        "another process measures times on this machine: each group of timed runs waits for it."
-    ]
+    warn = Mock(side_effect=lambda _: os.close(held))
+    specs = planned(**TIMED_RUN)
+    assert run(specs, open_store(specs), warn=warn).n_done == 1
+    said = "another process measures times on this machine: each group of timed runs waits for it."
+    warn.assert_called_once_with(said)
 
 
 @POSIX
 def test_times_are_measured_without_a_lock_with_a_warning(open_store, lock):
     lock.mkdir()
-    said = []
-    specs = planned(repeats=1, methods=[TIMED], tau=(5,))
+    specs, said = planned(**TIMED_RUN), []
     assert run(specs, open_store(specs), warn=said.append).n_done == 1
     (text,) = said
     assert text.startswith(f"times are measured without a lock ({lock}: ")
@@ -479,62 +465,55 @@ class TestKernels:
     @pytest.fixture
     def events(self, monkeypatch):
         """Return what happens in order, with a cache that keeps nothing but names of families."""
-        events, kept = [], set()
+        events, original = [], worker._computed
 
-        def compile_family(family: str) -> None:
-            kept.add(family)
-            events.append(family)
-
-        def computed(group, problems, timeout):
+        def computed(*given):
             events.append("runs")
-            return original(group, problems, timeout)
+            return original(*given)
 
-        original = worker._computed
         monkeypatch.setattr(worker, "_computed", computed)
-        monkeypatch.setattr(runner.cache, "is_compiled", kept.__contains__)
+        monkeypatch.setattr(runner.cache, "is_compiled", events.__contains__)
         monkeypatch.setattr(runner.cache, "cache_problem", lambda: None)
-        monkeypatch.setattr(runner.cache, "compile_family", compile_family)
+        monkeypatch.setattr(runner.cache, "compile_family", events.append)
         return events
 
-    @staticmethod
-    def run(specs: list[RunSpec], store: Store, events: list[str], **options: int) -> Outcome:
-        return run(specs, store, stage=events.append, warn=events.append, **options)
+    @pytest.fixture
+    def compute(self, open_store, events):
+        """Return a function that runs methods and sends their stages and warnings to the events."""
 
-    def test_kernels_are_compiled_once_before_the_first_run(self, open_store, events, monkeypatch):
-        specs = planned(repeats=1, methods=METHODS, tau=(5,))
-        store = open_store(specs)
-        assert self.run(specs, store, events).n_done == 3
+        def compute(methods=METHODS[2:], **options: object) -> None:
+            specs = planned(repeats=1, methods=methods, tau=(5,))
+            done = run(specs, open_store(specs), stage=events.append, warn=events.append, **options)
+            assert (done.n_failed, done.n_left) == (0, 0)
+
+        return compute
+
+    def test_kernels_are_compiled_once_before_the_first_run(self, compute, events, monkeypatch):
+        compute(METHODS)
         stages = [f"{runner.COMPILING}: {n} of 4" for n in range(5)]
         families = ["evolution", "hebbian", "batch_training", "linear_algebra"]
         assert events == [stages[0], *families, *stages[1:], "", "runs", "runs", "runs"]
         del events[:]
         monkeypatch.setattr(runner.cache, "is_compiled", lambda _: False)
-        self.run(specs, store, events)
+        compute(METHODS)
         assert events == [], "kernels of runs that are done are not needed"
         monkeypatch.setattr(runner.cache, "is_compiled", lambda _: True)
-        self.run(specs, store, events, fresh=True)
+        compute(METHODS, fresh=True)
         assert events == ["runs"] * 3
 
-    def test_an_error_in_a_kernel_is_raised_by_the_runs(self, open_store, events, monkeypatch):
-        def compile_family(family: str) -> None:
-            raise TypeError(family)
-
-        monkeypatch.setattr(runner.cache, "compile_family", compile_family)
-        specs = planned(repeats=1, tau=(5,))
-        assert self.run(specs, open_store(specs), events).n_done == 1
+    def test_an_error_in_a_kernel_is_left_to_the_runs(self, compute, events, monkeypatch):
+        monkeypatch.setattr(runner.cache, "compile_family", Mock(side_effect=TypeError))
+        compute()
         assert events == [*(f"{runner.COMPILING}: {n} of 3" for n in range(4)), "", "runs"]
 
-    def test_workers_that_die_compiling_are_replaced(self, open_store, events, monkeypatch):
+    def test_workers_that_die_compiling_are_replaced(self, compute, events, monkeypatch):
         monkeypatch.setattr(runner, "compile_kernels", dying_workers.die_compiling)
-        specs = planned(repeats=2)
-        outcome = run(specs, open_store(specs), workers=2, stage=events.append)
-        assert outcome == Outcome(4, 0, 4, 0, None)
+        compute(workers=2)
         assert (events[0].startswith(runner.COMPILING), events[-1]) == (True, "")
 
-    def test_a_missing_cache_is_a_warning_and_runs_go_on(self, open_store, events, monkeypatch):
+    def test_a_missing_cache_is_a_warning_and_runs_go_on(self, compute, events, monkeypatch):
         monkeypatch.setattr(runner.cache, "cache_problem", lambda: "nowhere")
-        specs = planned(repeats=1, tau=(5,))
-        assert self.run(specs, open_store(specs), events).n_done == 1
+        compute()
         assert events == ["nowhere", "runs"]
 
     @pytest.mark.parametrize(
