@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from command_line import printed
 
 from pppca_bench.store import RESULTS
@@ -143,34 +144,7 @@ class {name}(Halves):
         {transform}
 """
 
-SHAPE = "training split: expected finite numbers of shape (75, at least 1), got"
-CULPRITS = {
-    "Reserved": ('self.measures_ = {"seed": 1}', "expected a name that is no column of all runs"),
-    "Negative": (
-        'self.measures_ = {"n_epochs": -5}',
-        "n_epochs: expected a count of at least 0, got -5.",
-    ),
-    "Sized": (
-        'self.measures_ = {"dimensionality_": np.zeros(3)}',
-        "dimensionality_: expected a number, got array",
-    ),
-    "Infinite": ('self.measures_ = {"own": np.inf}', "own: expected a finite number, got inf"),
-    "Texts": ('self.measures_ = {"own": "1"}', "own: expected a number, got '1'."),
-    "Surrogate": (
-        'self.measures_ = {"\\ud800": 1.0}',
-        "expected a name that is no column of all runs, got '\\ud800'.",
-    ),
-    "Objects": (
-        'self.history_ = {"own": [object()]}',
-        "history_['own']: expected an array of real numbers",
-    ),
-    "Cause": ('raise ValueError("\\ud800")', "ValueError: \\ud800"),
-    "Own": ('raise type("Stop", (BaseException,), {})("own")', "Stop: own"),
-    "Exits": ("sys.exit(3)", "SystemExit: 3"),
-    "Short": ("return half(X)[:-1]", f"transform of Short, {SHAPE} the"),
-    "Holes": ("return half(X) * np.nan", f"transform of Holes, {SHAPE} 150"),
-    "Complex": ("return half(X) + 1j", f"transform of Complex, {SHAPE} com"),
-}
+CULPRITS = yaml.safe_load(Path(__file__).with_name("culprits.yaml").read_text(encoding="utf-8"))
 """Line of the fit, or of transform if it returns, and cause of the failure, by name of the class."""
 
 OTHERS = {
