@@ -91,6 +91,13 @@ def test_an_installed_package_and_a_checkout_without_a_working_git_are_named_by_
 
 
 def test_a_system_without_cpuinfo_has_a_processor_all_the_same(monkeypatch):
-    monkeypatch.setattr(Path, "read_text", Mock(side_effect=FileNotFoundError("/proc/cpuinfo")))
+    read_text = Path.read_text
+
+    def but_for_cpuinfo(path, *given, **named):
+        if path == Path("/proc/cpuinfo"):
+            raise FileNotFoundError(path)
+        return read_text(path, *given, **named)
+
+    monkeypatch.setattr(Path, "read_text", but_for_cpuinfo)
     monkeypatch.setattr(platform, "processor", lambda: "")
     assert json.loads(provenance.describe())["processor"] == platform.machine()
