@@ -1,16 +1,18 @@
-"""Contract of every classifier, reducer and engine: scikit-learn's checks, seeds, validation data and classes."""
+"""Contract of every classifier, reducer and engine: scikit-learn's checks, seeds, refusals and classes."""
 
 import re
 from doctest import DocTestFinder, DocTestRunner
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.base.parameters import ParameterError
+from pppca_bench import classifiers
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
 from pppca_bench.classifiers.ensembles import (
     AdaBoostClassifier,
@@ -28,14 +30,8 @@ from pppca_bench.classifiers.sklearn_classifiers import (
     RFESVMClassifier,
     StumpClassifier,
 )
-from pppca_bench.engines import DGHA, GHA, NEpPCA
-from pppca_bench.engines.counterparts import (
-    DGHAWithoutRemoval,
-    NotebookGHA,
-    NotebookPCA,
-    PCALikeDGHA,
-    PCALikeNEpPCA,
-)
+from pppca_bench.engines import DGHA, GHA, NEpPCA, counterparts
+from pppca_bench.engines.counterparts import DGHAWithoutRemoval, PCALikeDGHA, PCALikeNEpPCA
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.linear_projection import (
@@ -62,10 +58,10 @@ BY_SPLIT = [
     FLGPClassifier(
         random_state=0, n_layers=2, n_populations=2, population_size=30, n_generations=6
     ),
-    GAMLPClassifier((3,), max_generations=150, mutation_scale=0.3, random_state=0),
+    GAMLPClassifier((3,), max_generations=60, mutation_scale=0.3, random_state=0),
     StructureGAClassifier((3,), population_size=8, max_generations=3, random_state=0),
     PrunedMLPClassifier((3,), max_epochs=100, retrain_epochs=20, random_state=0),
-    RFESVMClassifier(random_state=0),
+    RFESVMClassifier([1.0], random_state=0),
     GaussianKernelPCA(1, width_factors=[1.0, 2.0], estimator=TINY, random_state=0),
     HiddenLayer(1, random_state=0),
     FilterSelector(1, estimator=TINY, random_state=0),
@@ -78,7 +74,7 @@ BY_SPLIT = [
 OTHERS = [
     BackpropMLPClassifier(random_state=0),
     StumpClassifier(random_state=0),
-    ArcingClassifier(5, random_state=0),
+    ArcingClassifier(2, random_state=0),
     RpropMLPRegressor((4,), max_epochs=300, random_state=0),
     AdaBoostRegressor(RpropMLPRegressor((4,), max_epochs=100), 3, random_state=0),
     AllFeatures(),
@@ -86,7 +82,7 @@ OTHERS = [
     SingularValuePCA(1),
     LDA(),
     ICA(1, random_state=0),
-    Autoencoder(1, random_state=0),
+    Autoencoder(1, max_iter=20, random_state=0),
     Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=20, random_state=0),
 ]
 
@@ -120,36 +116,19 @@ def named(estimator):
     return type(estimator).__name__
 
 
-BY_SPECTRUM = [CovariancePCA, SingularValuePCA, ICA, Autoencoder, GaussianKernelPCA]
-SIZED = [RFESVMClassifier, FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
-A_RULE = "an integer where variance_ratio and tau are null, got None."
-TOO_MANY = "an integer from 1 to 4 or null, got 5."
-ORDERED = "two numbers, the first at most the second, got (0.2, 0.1)."
-NO_TAU = "null where n_components is given, got 5.0."
-DECAYING_TWICE = GHA(decay_epochs=2.0, decay_samples=3.0)
-CROSSED = NEpPCA(min_components=3, max_components=2), RpropMLPClassifier(step_min=2.0, step_max=1.0)
-REFUSED = [
-    *((make(n_components=5), "n_components", TOO_MANY) for make in (GHA, NEpPCA, CovariancePCA)),
-    *((make(n_features=5), "n_features", TOO_MANY) for make in SIZED),
-    *((make(), "n_components", A_RULE) for make in BY_SPECTRUM),
-    *((make(1, tau=5.0), "tau", NO_TAU) for make in BY_SPECTRUM),
-    (ICA(variance_ratio=0.5, tau=5.0), "tau", "null where variance_ratio is given, got 5.0."),
-    (LDA(3), "n_components", "an integer from 1 to 2 or null, got 3."),
-    (NotebookGHA(5), "component", "an integer from 1 to 4, got 5."),
-    (NEpPCA(n_jobs=0), "n_jobs", "a number of threads, or -1 for all processors, got 0."),
-    (DECAYING_TWICE, "decay_samples", "null where decay_epochs is given, got 3.0."),
-    (CROSSED[0], "min_components", "at most max_components (2), got 3."),
-    (CROSSED[1], "step_min", "at most step_max (1.0), got 2.0."),
-    (RpropMLPClassifier(initial_step_range=(0.2, 0.1)), "initial_step_range", ORDERED),
-    (NotebookPCA(opposite=(2, 5)), "opposite", "rows from 1 to 4, got 5."),
-]
+REFUSED = yaml.safe_load(
+    Path(__file__).with_name("refusals_estimators.yaml").read_text(encoding="utf-8")
+)
 
 
-@pytest.mark.parametrize(("estimator", "name", "message"), REFUSED, ids=str)
-def test_values_out_of_range_or_in_conflict_are_refused_by_name(iris, estimator, name, message):
-    said = f"^{re.escape(f'{name} in {named(estimator)}: expected {message}')}$"
-    with pytest.raises(ParameterError, match=said):
-        estimator.fit(*iris[:2])
+@pytest.mark.parametrize(("call", "message"), REFUSED, ids=[call[:70] for call, _ in REFUSED])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_refusal_names_what_is_refused_what_is_expected_and_what_was_given(iris, call, message):
+    names = dict(zip(("X", "y", "X_val", "y_val"), iris, strict=True), iris=iris)
+    with pytest.raises(ValueError, match=r"expected|contains") as caught:
+        eval(call, {**vars(classifiers), **vars(counterparts), **globals(), **names})
+    said = str(caught.value)
+    assert re.fullmatch(".*".join(map(re.escape, message.split("…"))), said), said
 
 
 LIMITS = [
@@ -161,6 +140,8 @@ LIMITS = [
     RpropMLPClassifier((2,), generalisation_loss=np.inf, training_progress=0.0, max_epochs=2),
     RpropMLPClassifier((2,), generalisation_loss=0.0, strip_length=1_000_000, max_epochs=2),
     RpropMLPClassifier((2,), initial_step_range=(0.1, 0.1), max_epochs=2),
+    StructureGAClassifier((2,), population_size=5, n_elite=4, max_generations=2),
+    GAMLPClassifier((2,), population_size=6, n_islands=3, max_generations=2),
 ]
 
 
@@ -193,19 +174,10 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(iris, estimator)
     assert not np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("estimator", BY_SPLIT, ids=named)
-def test_validation_inputs_need_their_labels(iris, estimator):
-    with pytest.raises(ValueError, match="expected both X_val and y_val, or neither, got one"):
-        clone(estimator).fit(*iris[:3])
+CLASSIFIERS = [one for one in BY_SPLIT if is_classifier(one)]
 
 
-@pytest.mark.parametrize("estimator", BY_SPLIT, ids=named)
-def test_labels_outside_the_given_classes_are_refused(iris, estimator):
-    with pytest.raises(ValueError, match=r"(?s)labels of .* expected members of classes, got"):
-        clone(estimator).fit(*iris, classes=[0, 1])
-
-
-@pytest.mark.parametrize("estimator", [one for one in BY_SPLIT if is_classifier(one)], ids=named)
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=named)
 def test_classes_without_samples_have_outputs_too(iris, estimator):
     fitted = clone(estimator).fit(*iris, classes=range(5))
     np.testing.assert_array_equal(fitted.classes_, range(5))
@@ -213,7 +185,7 @@ def test_classes_without_samples_have_outputs_too(iris, estimator):
         assert fitted.decision_function(iris[2]).shape == (60, 5)
 
 
-@pytest.mark.parametrize("estimator", [one for one in BY_SPLIT if is_classifier(one)], ids=named)
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=named)
 def test_iris_is_learnt_from_a_share_of_the_training_data(iris, estimator):
     assert clone(estimator).fit(*iris[:2]).score(*iris[2:]) > 0.75
 
@@ -228,14 +200,9 @@ def test_inverse_transform_takes_what_transform_returns_alone(iris, estimator):
     assert fitted.inverse_transform(outputs).shape == iris[2].shape
     with pytest.raises(NotFittedError):
         clone(estimator).inverse_transform(outputs)
-    n = outputs.shape[1]
-    for wrong in (outputs[:, :-1], np.hstack([outputs, outputs])):
-        if wrong.shape[1]:
-            expected = rf"expected {n} column\(s\), as `transform` returns, got {wrong.shape[1]}\."
-            said = rf"^X in {named(estimator)}\.inverse_transform: {expected}$"
-            with pytest.raises(ValueError, match=said):
-                fitted.inverse_transform(wrong)
+    expected = rf"expected {outputs.shape[1]} column\(s\), as `transform` returns, got"
     for wrong, message in (
+        (np.hstack([outputs, outputs]), rf"^X in \w+\.inverse_transform: {expected} \d\.$"),
         (np.full_like(outputs, np.nan), "contains NaN"),
         (outputs[0], "Expected 2D array"),
     ):
