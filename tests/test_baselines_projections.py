@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import subspace_angles
 from sklearn.datasets import load_iris, make_circles
 from sklearn.decomposition import PCA, FastICA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -32,12 +33,6 @@ def iris():
     return load_iris(return_X_y=True)
 
 
-def cosines(rows, others):
-    """Return the cosines of the principal angles between two spans."""
-    bases = [np.linalg.qr(vectors.T)[0] for vectors in (rows, others)]
-    return np.linalg.svd(bases[0].T @ bases[1])[1]
-
-
 @pytest.mark.parametrize("make", EXACT)
 def test_components_are_those_of_scikit_learn(make):
     X = iris()[0]
@@ -49,15 +44,14 @@ def test_components_are_those_of_scikit_learn(make):
 
 
 @pytest.mark.parametrize("make", EXACT)
-@given(seed=st.integers(0, 1000), n_kept=st.integers(1, 4))
-@settings(max_examples=25)
-def test_reconstruction_error_is_half_the_sum_of_the_discarded_eigenvalues(make, seed, n_kept):
-    X = np.random.default_rng(seed).normal(size=(30, 5)) @ np.diag([5.0, 3.0, 2.0, 1.0, 0.5]) + 7.0
-    pca = make(n_components=n_kept).fit(X)
-    lost = 0.5 * np.sum((X - pca.inverse_transform(pca.transform(X))) ** 2)
+def test_reconstruction_error_is_half_the_sum_of_the_discarded_eigenvalues(make):
+    X = np.random.default_rng(0).normal(size=(30, 5)) @ np.diag([5.0, 3.0, 2.0, 1.0, 0.5]) + 7.0
     scatter = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
-    assert lost == pytest.approx(0.5 * np.linalg.eigvalsh(scatter)[: 5 - n_kept].sum())
-    assert lost == pytest.approx(0.5 * len(X) * pca.eigenvalues_[n_kept:].sum())
+    for n_kept in range(1, 5):
+        pca = make(n_components=n_kept).fit(X)
+        lost = 0.5 * np.sum((X - pca.inverse_transform(pca.transform(X))) ** 2)
+        assert lost == pytest.approx(0.5 * np.linalg.eigvalsh(scatter)[: 5 - n_kept].sum())
+        assert lost == pytest.approx(0.5 * len(X) * pca.eigenvalues_[n_kept:].sum())
 
 
 @pytest.mark.parametrize("make", EXACT)
@@ -95,9 +89,12 @@ def mixtures(n_samples=400):
 def test_ica_spans_the_space_of_the_principal_components():
     X = iris()[0]
     ica = ICA(tau=60, random_state=0).fit(X)
-    assert ica.n_components_ == CovariancePCA(tau=60).fit(X).n_components_ == 3
-    assert_allclose(cosines(ica.components_, PCA(3).fit(X).components_), 1.0)
+    assert ica.n_components_ == 3
+    angles = subspace_angles(ica.components_.T, PCA(3).fit(X).components_.T)
+    assert_allclose(angles, 0.0, atol=1e-6)
     assert_allclose(np.cov(ica.transform(X).T, bias=True), np.eye(3), atol=1e-8)
+    doubled = ICA(n_components=8, random_state=0).fit(np.hstack([X, X]))
+    assert doubled.n_components_ == 4, "the rank of the samples"
 
 
 def aligned(features, others):
@@ -120,32 +117,29 @@ def test_unconverged_ica_is_reported_without_a_warning():
     assert ICA(n_components=3, random_state=0).fit(mixtures()[0]).converged_
 
 
-def test_ica_keeps_to_the_rank_of_the_samples():
-    X = iris()[0]
-    doubled = np.hstack([X, X])
-    assert ICA(n_components=8, random_state=0).fit(doubled).n_components_ == 4
-
-
 def within_class_covariance(outputs, y):
     return sum(
         np.cov(outputs[y == label].T, bias=True) * np.mean(y == label) for label in np.unique(y)
     )
 
 
+def scikit_learns_discriminants(X, y, like):
+    """Return them with unit variance within classes, since their divisor depends on the version, and with our signs."""
+    expected = LinearDiscriminantAnalysis().fit(X, y).transform(X)
+    expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))
+    return aligned(expected, like)
+
+
 def test_discriminants_are_those_of_scikit_learn_of_unit_variance_within_classes():
     X, y = iris()
-    expected = LinearDiscriminantAnalysis().fit(X, y).transform(X)
-    lda = LDA().fit(X, y)
-    ours = lda.transform(X)
-    # its divisor depends on its version
-    expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))
-    assert_allclose(ours, aligned(expected, ours), atol=1e-12)
+    ours = LDA().fit(X, y).transform(X)
+    assert_allclose(ours, scikit_learns_discriminants(X, y, ours), atol=1e-12)
     assert_allclose(within_class_covariance(ours, y), np.eye(2), atol=1e-12)
     assert_array_equal(LDA(1).fit(X, y).transform(X), ours[:, :1])
 
 
 @given(powers=st.lists(st.integers(-130, 130), min_size=4, max_size=4), offset=st.floats(-1e3, 1e3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10)
 def test_units_of_features_leave_the_outputs_of_discriminants(powers, offset):
     X, y = iris()
     units = np.power(10.0, powers)
@@ -157,30 +151,14 @@ def test_units_of_features_leave_the_outputs_of_discriminants(powers, offset):
 def test_discriminants_of_more_features_than_jacobi_rotates_are_scikit_learns(n):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n, 300)) * rng.uniform(1e-3, 1e3, 300), np.arange(n) % 4
-    expected = LinearDiscriminantAnalysis().fit(X, y).transform(X)
     ours = LDA().fit(X, y).transform(X)
-    expected /= np.sqrt(np.diag(within_class_covariance(expected, y)))
-    assert_allclose(ours, aligned(expected, ours), atol=1e-6)
+    assert_allclose(ours, scikit_learns_discriminants(X, y, ours), atol=1e-6)
 
 
 def test_features_that_are_constant_within_classes_have_no_weight():
     X, y = iris()
     lda = LDA().fit(np.column_stack([X, np.full(len(X), 0.1), 0.1 * y]), y)
     assert_array_equal(lda.components_, np.pad(LDA().fit(X, y).components_, ((0, 0), (0, 2))))
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "got"),
-    [
-        ([1.0, 1.0, 1.0, 1.0], [0, 0, 1, 1], "all samples of a class alike"),
-        ([0.0, 1.0, 0.0, 1.0], [0, 0, 1, 1], "one mean for all"),
-        ([0.1, 0.3, 0.1, 0.3, 0.1, 0.3], [0, 0, 0, 0, 1, 1], "one mean for all"),
-    ],
-)
-def test_discriminants_need_classes_that_vary_and_differ(x, y, got):
-    said = rf"X in LDA: expected .*, got {got}\. Leave out the reduction\."
-    with pytest.raises(ValueError, match=said):
-        LDA().fit(np.array(x)[:, None], y)
 
 
 SMALL = RpropMLPClassifier((2,), max_epochs=10, random_state=0)
@@ -216,15 +194,12 @@ def test_width_has_the_least_validation_error_of_the_grid(iris):
     assert kernel_pca.width_ == kernel_pca.history_["width"][np.argmin(errors)]
 
 
-def test_criterion_1_counts_by_the_kernels_eigenvalues(iris):
+def test_criterion_1_counts_by_the_kernels_eigenvalues_but_never_more_than_features(iris):
     kernel_pca = GaussianKernelPCA(tau=10.0, width_factors=[1.0], estimator=SMALL).fit(*iris)
     eigenvalues = kernel_pca.eigenvalues_
     assert kernel_pca.n_components_ == np.sum(eigenvalues[0] / eigenvalues <= 10.0) > 1
-
-
-def test_never_more_components_than_features(iris):
-    kernel_pca = GaussianKernelPCA(tau=1e9, width_factors=[0.01], estimator=SMALL).fit(*iris)
-    assert kernel_pca.n_components_ == 4
+    narrow = GaussianKernelPCA(tau=1e9, width_factors=[0.01], estimator=SMALL).fit(*iris)
+    assert narrow.n_components_ == 4
 
 
 def test_circles_are_separated_by_one_component():

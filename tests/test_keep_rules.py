@@ -9,7 +9,6 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import scale
 
 from pppca_bench.base import keep_rules
-from pppca_bench.base.parameters import ParameterError
 from pppca_bench.reducers.linear_projection import CovariancePCA, SingularValuePCA
 
 
@@ -44,13 +43,15 @@ def test_rules_count_as_scikit_dimension_does(name):
 def test_an_absolute_limit_of_eigenvalues_depends_on_the_units():
     # Variances of iris, divided by N: 4.20, 0.24, 0.078, 0.024
     X = load_iris().data
-    counts = [
-        CovariancePCA(keep="eigenvalue", least_eigenvalue=least).fit(X).n_components_
-        for least in (9.0, 0.25, 0.1, 0.02)
-    ]
-    assert counts == [1, 1, 2, 4]
-    in_millimetres = SingularValuePCA(keep="eigenvalue", least_eigenvalue=9.0).fit(10.0 * X)
-    assert in_millimetres.n_components_ == 2
+    for least, unit, n in (
+        (9.0, 1.0, 1),
+        (0.25, 1.0, 1),
+        (0.1, 1.0, 2),
+        (0.02, 1.0, 4),
+        (9.0, 10.0, 2),
+    ):
+        pca = CovariancePCA(keep="eigenvalue", least_eigenvalue=least).fit(unit * X)
+        assert pca.n_components_ == n
     assert keep_rules.count_by_eigenvalue(np.array([2.0, 1.0, 0.5]), 1.0) == 2
 
 
@@ -85,27 +86,6 @@ def test_permuted_columns_keep_their_variances():
     assert CovariancePCA(keep="parallel").fit(X).n_components_ <= 2
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"keep": "tau"},
-        {"keep": "variance"},
-        {"keep": "eigenvalue", "tau": 5.0},
-        {"keep": "mle", "n_components": 2},
-    ],
-    ids=str,
-)
-def test_rules_without_their_numbers_are_refused(given):
-    with pytest.raises(ParameterError):
-        CovariancePCA(**given).fit(factors())
-
-
-@pytest.mark.parametrize(("keep", "n_samples"), [("mle", 8), ("cross_validation", 2)])
-def test_rules_that_need_more_samples_are_refused(keep, n_samples):
-    with pytest.raises(ParameterError, match="another rule"):
-        CovariancePCA(keep=keep).fit(factors(n=n_samples))
-
-
 RULES = ["tau", "variance", "broken_stick", "gavish_donoho", "parallel", "cross_validation", "mle"]
 
 
@@ -116,7 +96,7 @@ RULES = ["tau", "variance", "broken_stick", "gavish_donoho", "parallel", "cross_
     m=st.integers(2, 40),
     n_constant=st.sampled_from([0, 1, 230]),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10)
 def test_constant_features_and_how_spectra_are_made_leave_the_count(keep, seed, n, m, n_constant):
     assume(keep != "mle" or n >= m)
     X = factors(n=n, m=m, k=2, seed=seed)
@@ -130,8 +110,7 @@ def test_constant_features_and_how_spectra_are_made_leave_the_count(keep, seed, 
     assert len(set(counts)) == 1
 
 
-@pytest.mark.parametrize("make", [CovariancePCA, SingularValuePCA])
-@pytest.mark.parametrize("n_constant", [0, 1])
+@pytest.mark.parametrize(("make", "n_constant"), [(CovariancePCA, 1), (SingularValuePCA, 0)])
 def test_few_samples_of_many_features_have_the_threshold_of_both_sides(make, n_constant):
     # 8 factors of 40 samples and 256 features, β = 40 / 256: 8 singular values exceed ω(β) times the median of 40.
     rng = np.random.default_rng(0)

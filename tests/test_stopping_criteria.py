@@ -49,41 +49,38 @@ def alone(name: str) -> dict[str, float]:
     return {"generalisation_loss": 0.0, others[kind]: value}
 
 
+def fitted(kind, data, **parameters):
+    """Return networks fitted to data of their own, side by side."""
+    return fit_together([kind(**parameters, random_state=seed) for seed in range(len(data))], data)
+
+
 @pytest.mark.parametrize("name", ALL_NAMES)
 @pytest.mark.parametrize("max_epochs", [53, 400])
 def test_reading_off_a_criterion_equals_training_with_it(name, max_epochs):
     common = COMMON | {"max_epochs": max_epochs}
-    for n_classes, kinds in {
-        2: (CriteriaMLPClassifier, RpropMLPClassifier),
-        None: (CriteriaMLPRegressor, RpropMLPRegressor),
-    }.items():
+    for n_classes, recorder, plain in (
+        (2, CriteriaMLPClassifier, RpropMLPClassifier),
+        (None, CriteriaMLPRegressor, RpropMLPRegressor),
+    ):
         data = [noisy(seed, n_classes=n_classes) for seed in range(3)]
-        all_of_them, single = (
-            [kind(**common, **limits, random_state=seed) for seed in range(3)]
-            for kind, limits in zip(kinds, (SEARCH, alone(name)), strict=True)
-        )
-        fit_together(all_of_them, data)
-        fit_together(single, data)
-        for recording, stopped in zip(all_of_them, single, strict=True):
-            stop = recording.stops_[name]
-            assert (stop.epochs, stop.best_epoch) == (stopped.n_epochs_, stopped.best_epoch_)
-            for own, other in zip(stop.weights, stopped._weights, strict=True):
-                assert_array_equal(own, other)
+        recording = fitted(recorder, data, **common, **SEARCH)
+        for own, other in zip(recording, fitted(plain, data, **common, **alone(name)), strict=True):
+            stop = own.stops_[name]
+            assert (stop.epochs, stop.best_epoch) == (other.n_epochs_, other.best_epoch_)
+            for matrix, same in zip(stop.weights, other._weights, strict=True):
+                assert_array_equal(matrix, same)
 
 
 def test_recording_does_not_change_the_training_which_ends_with_the_last_criterion():
     data = [noisy(seed, n_classes=2) for seed in range(3)]
     recording, plain = (
-        [kind(**COMMON, **SEARCH, random_state=seed) for seed in range(3)]
+        fitted(kind, data, **COMMON, **SEARCH)
         for kind in (CriteriaMLPClassifier, RpropMLPClassifier)
     )
-    fit_together(recording, data)
-    fit_together(plain, data)
     for own, other in zip(recording, plain, strict=True):
         assert_array_equal(own.validation_curve_, other.validation_curve_)
-        assert own.stop_reason_ == other.stop_reason_
+        assert own.stop_reason_ == other.stop_reason_ == "generalisation_loss"
         assert max(stop.epochs for stop in own.stops_.values()) == other.n_epochs_
-    assert {own.stop_reason_ for own in recording} == {"generalisation_loss"}
 
 
 def test_slower_criteria_of_a_class_stop_later():
