@@ -46,33 +46,46 @@ def test_majority_is_counted_by_hand():
     assert_allclose(BaggingClassifier()._combine(outputs), [[0.4, 0.1, 0.2]])
 
 
-@pytest.fixture
-def drawn(iris, monkeypatch):
-    """Return a function that returns the training samples of fifty members."""
+def drawn(monkeypatch, make, *data, **settings):
+    """Return the training samples of the members."""
     sets = []
     monkeypatch.setattr(
-        BaggingClassifier, "_fit_members", lambda _self, _split, samples, _rng: sets.extend(samples)
+        make, "_fit_members", lambda _self, _split, samples, _rng: sets.extend(samples)
     )
-
-    def draw(**settings):
-        BaggingClassifier(n_estimators=50, random_state=0, **settings).fit(*iris)
-        return sets
-
-    return draw
+    make(random_state=0, **settings).fit(*data)
+    return sets
 
 
-def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(drawn):
-    samples = drawn()
+def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(
+    iris, monkeypatch
+):
+    samples = drawn(monkeypatch, BaggingClassifier, *iris, n_estimators=50)
     assert {len(rows) for rows in samples} == {90}
     found = np.mean([1 - len(np.unique(rows)) / 90 for rows in samples])
     assert found == pytest.approx(np.exp(-1), abs=0.02)
 
 
-def test_subagging_draws_half_of_the_data_without_replacement(drawn):
-    samples = drawn(sample_share=0.5, replace=False)
+def test_subagging_draws_half_of_the_data_without_replacement(iris, monkeypatch):
+    half = {"n_estimators": 50, "sample_share": 0.5, "replace": False}
+    samples = drawn(monkeypatch, BaggingClassifier, *iris, **half)
     assert {(len(rows), len(set(rows))) for rows in samples} == {(45, 45)}
     assert len({tuple(rows) for rows in samples}) == 50
     assert_allclose(np.bincount(np.concatenate(samples)) / 50, 0.5, atol=0.3)
+
+
+def test_a_sample_is_never_empty(iris, monkeypatch):
+    few = {"n_estimators": 3, "sample_share": 0.001}
+    assert [len(rows) for rows in drawn(monkeypatch, BaggingClassifier, *iris, **few)] == [1] * 3
+
+
+def test_disjoint_parts_contain_every_example_once_and_are_never_empty(iris, monkeypatch):
+    parts = drawn(monkeypatch, PartitionClassifier, *iris, n_estimators=4)
+    assert [len(rows) for rows in parts] == [23, 23, 22, 22]
+    assert_array_equal(np.sort(np.concatenate(parts)), range(90))
+    assert np.any(np.diff(parts[0]) < 0), "in random order"
+    three = np.arange(3.0)[:, None], np.arange(3) % 2
+    parts = drawn(monkeypatch, PartitionClassifier, *three, *three, n_estimators=10)
+    assert [len(rows) for rows in parts] == [1, 1, 1]
 
 
 def test_members_learn_from_the_labels_of_their_samples_and_share_the_validation_data(iris):
@@ -82,29 +95,6 @@ def test_members_learn_from_the_labels_of_their_samples_and_share_the_validation
     assert_array_equal(
         weights_of(member), weights_of(clone(member).fit(X[rows], y[rows], X_val, y_val))
     )
-
-
-def test_a_sample_is_never_empty():
-    X, y = np.arange(12.0)[:, None], np.arange(12) % 2
-    stumps = BaggingClassifier(StumpClassifier(), 3, sample_share=0.01, random_state=0)
-    assert len(stumps.fit(X, y, X, y).estimators_) == 3
-
-
-def test_disjoint_parts_contain_every_example_once_and_are_never_empty(monkeypatch, iris):
-    parts = []
-    monkeypatch.setattr(
-        PartitionClassifier,
-        "_fit_members",
-        lambda _self, _split, samples, _rng: parts.extend(samples),
-    )
-    PartitionClassifier(n_estimators=4, random_state=0).fit(*iris)
-    assert [len(rows) for rows in parts] == [23, 23, 22, 22]
-    assert_array_equal(np.sort(np.concatenate(parts)), range(90))
-    assert np.any(np.diff(parts[0]) < 0), "in random order"
-    parts.clear()
-    X, y = np.arange(3.0)[:, None], np.arange(3) % 2
-    PartitionClassifier(n_estimators=10).fit(X, y, X, y)
-    assert [len(rows) for rows in parts] == [1, 1, 1]
 
 
 class Copied:
@@ -167,11 +157,7 @@ def test_boosted_stumps_are_scikit_learns(n_classes):
     assert_allclose(ours.estimator_weights_, expected.estimator_weights_)
     assert_array_equal(ours.predict(X), expected.predict(X))
     assert ours.score(X, y) > StumpClassifier().fit(X, y).score(X, y) + 0.05
-
-
-def test_ensemble_of_stumps_has_no_epochs(iris):
-    ensemble = AdaBoostClassifier(StumpClassifier(), 5, random_state=0).fit(*iris)
-    assert not hasattr(ensemble, "n_epochs_")
+    assert not hasattr(ours, "n_epochs_"), "stumps have no epochs"
 
 
 class Weak:
@@ -244,7 +230,7 @@ def test_boosting_by_sampling_draws_its_share_by_the_weights_even_if_members_tak
     assert ensemble.score(X_val, y_val) > 0.8
 
 
-def boosted_in_three(monkeypatch, mistakes, n_samples=18):
+def boosted_in_three(monkeypatch, mistakes):
     """Boost with three networks of known mistakes; return the ensemble and the samples of each network."""
     networks, samples = iter(map(Weak, mistakes)), []
 
@@ -258,8 +244,12 @@ def boosted_in_three(monkeypatch, mistakes, n_samples=18):
 
     monkeypatch.setattr(training_data, "make_generator", lambda _: Ordered())
     monkeypatch.setattr(ThreePartBoostingClassifier, "_fit_members", fit_members)
-    X, y = np.arange(float(n_samples))[:, None], np.arange(n_samples) % 2
+    X, y = np.arange(18.0)[:, None], np.arange(18) % 2
     return ThreePartBoostingClassifier().fit(X, y, X, y), [rows.tolist() for rows in samples]
+
+
+def mistakes_of(ensemble):
+    return np.flatnonzero(ensemble.predict(np.zeros((18, 1))) != np.arange(18) % 2)
 
 
 def test_boosting_in_three_parts_by_hand(monkeypatch):
@@ -267,17 +257,16 @@ def test_boosting_in_three_parts_by_hand(monkeypatch):
     mistakes = [[0, 7, 9, 12, 13], [1, 12, 14], [2, 12, 13]]
     ensemble, samples = boosted_in_three(monkeypatch, mistakes)
     assert samples == [[0, 1, 2, 3, 4, 5], [7, 9, 6, 8], [13, 14]]
-    is_wrong = ensemble.predict(np.zeros((18, 1))) != np.arange(18) % 2
-    assert_array_equal(np.flatnonzero(is_wrong), [12, 13]), "at least two of three are wrong"
+    assert_array_equal(mistakes_of(ensemble), [12, 13]), "at least two of three are wrong"
 
 
 def test_boosting_in_three_parts_ends_without_mistakes_or_disagreements(monkeypatch):
     alone, samples = boosted_in_three(monkeypatch, [[0, 12]])
-    assert (len(alone.estimators_), len(samples)) == (1, 1)
+    assert len(alone.estimators_) == len(samples) == 1
     two, samples = boosted_in_three(monkeypatch, [[7], [0]])
-    assert samples[1:] == [[7, 6]]
     assert len(two.estimators_) == 2
-    assert_array_equal(two.predict(np.zeros((18, 1))) != np.arange(18) % 2, np.arange(18) == 7)
+    assert samples[1:] == [[7, 6]]
+    assert_array_equal(mistakes_of(two), [7])
 
 
 def test_three_different_votes_are_decided_by_the_third():
@@ -307,14 +296,16 @@ class Predicts:
         return self.outputs[: len(X)]
 
 
+def boosted_regressors(monkeypatch, outputs_of_each_round, y, **settings):
+    rounds = iter([Predicts(outputs) for outputs in outputs_of_each_round])
+    monkeypatch.setattr(AdaBoostRegressor, "_fit_members", lambda *_: [next(rounds)])
+    return AdaBoostRegressor(**settings).fit(*[np.zeros((4, 1)), y] * 2)
+
+
 def test_boosted_regressors_of_two_outputs_by_hand(monkeypatch):
     """Errors of norm 5, 0, 0, 0 and 0, 5, 2.5, 0: ε = 1/4, then (1/6 + 1/12) = 1/4, so that both have α = log 3."""
-    y = np.zeros((4, 2))
-    first = Predicts([[3, -4], [0, 0], [0, 0], [0, 0]])
-    second = Predicts([[0, 0], [4, 3], [0, 2.5], [0, 0]])
-    rounds = iter([first, second, Predicts([[1, 1], [0, 9], [9, 0], [0, 0]])])
-    monkeypatch.setattr(AdaBoostRegressor, "_fit_members", lambda *_: [next(rounds)])
-    ensemble = AdaBoostRegressor(n_estimators=2).fit(np.zeros((4, 1)), y, np.zeros((1, 1)), y[:1])
+    first, second = [[3, -4], [0, 0], [0, 0], [0, 0]], [[0, 0], [4, 3], [0, 2.5], [0, 0]]
+    ensemble = boosted_regressors(monkeypatch, [first, second], np.zeros((4, 2)), n_estimators=2)
     assert_allclose(ensemble.estimator_weights_, np.log([3, 3]))
     # Of two equal weights the lesser output is the median, for each output by itself.
     assert_array_equal(ensemble.predict(np.zeros((4, 1)))[:2], [[0, -4], [0, 0]])
@@ -324,8 +315,7 @@ def test_boosted_regressors_of_two_outputs_by_hand(monkeypatch):
     ("outputs", "votes"), [([0, 0, 0, 0], [7]), ([1, 1, 1, 0], [np.e])], ids=["exact", "bad"]
 )
 def test_an_exact_regressor_or_a_first_one_like_chance_is_alone(monkeypatch, outputs, votes):
-    monkeypatch.setattr(AdaBoostRegressor, "_fit_members", lambda *_: [Predicts(outputs)])
-    ensemble = AdaBoostRegressor(n_estimators=3).fit(*[np.zeros((4, 1)), np.zeros(4)] * 2)
+    ensemble = boosted_regressors(monkeypatch, [outputs] * 3, np.zeros(4), n_estimators=3)
     assert_allclose(ensemble.estimator_weights_, np.log(votes))
 
 
@@ -348,5 +338,3 @@ def test_the_majority_class_is_predicted_whatever_the_features():
     fitted = MajorityClassifier().fit(np.arange(12.0).reshape(6, 2), y)
     assert_array_equal(fitted.predict(np.array([[1e9, -1e9], [0.0, 0.0]])), [2, 2])
     assert fitted.n_features_ == 0
-    # Three of six.
-    assert fitted.score(np.zeros((6, 2)), y) == 0.5

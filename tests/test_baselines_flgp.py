@@ -32,28 +32,22 @@ def test_values_of_an_expression_by_hand():
     assert_array_equal(evaluate((0.25,), columns), [0.25, 0.25])
 
 
-def test_outputs_of_layers_are_finite_whatever_the_inputs():
+def test_outputs_of_layers_are_finite_and_division_by_nearly_nothing_is_one():
     columns = np.array([[1e200, -1e200, 0.0]])
     assert_array_equal(layer_outputs([[("*", 0, 0)]], columns), [[1.0, 1.0, 0.0]])
     assert_array_equal(layer_outputs([[("-", "*", 0, 0, "*", 0, 0)]], columns), [[0.0, 0.0, 0.0]])
-
-
-def test_division_by_nearly_nothing_is_one():
     columns = np.array([[5.0, 5.0, 5.0], [0.0, 1e-7, 2.0]])
     assert_array_equal(evaluate(("/", 0, 1), columns), [1.0, 1.0, 2.5])
 
 
-@pytest.mark.parametrize(("root", "end"), [(0, 7), (1, 4), (2, 3), (4, 7), (6, 7)])
-def test_a_subtree_ends_with_its_last_operand(root, end):
-    assert subtree(TREE, root) == slice(root, end)
-
-
-def test_a_subtree_is_replaced_by_another():
+def test_a_subtree_ends_with_its_last_operand_and_is_replaced_by_another():
+    for root, end in ((0, 7), (1, 4), (2, 3), (4, 7), (6, 7)):
+        assert subtree(TREE, root) == slice(root, end)
     assert replace_subtree(TREE, 1, (2,)) == ("-", 2, "/", 1.5, 1)
     assert replace_subtree(TREE, 0, (7,)) == (7,)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(0, 5))
 def test_random_crossed_and_mutated_trees_are_trees(seed, n_features, depth):
     rng = np.random.default_rng(seed)
@@ -80,23 +74,16 @@ def test_the_fittest_of_a_generation_never_gets_worse():
     assert all(worth == fitness(expression) for expression, worth in found)
 
 
-def test_no_child_is_larger_than_the_limit():
+def test_no_child_is_larger_than_its_parents_or_the_limit():
     def fitness(expression):
         return (float(len(expression)),)
 
-    settings = {
-        "population_size": 60,
-        "n_generations": 6,
-        "tournament_size": 2,
-        "mutation_probability": 0.5,
-    }
+    settings = {"population_size": 60, "n_generations": 6, "tournament_size": 2}
     for limit in (31, 3):
-        evolved = FLGPClassifier(max_nodes=limit, **settings)._generations(
-            fitness, 3, np.random.default_rng(0)
-        )
+        classifier = FLGPClassifier(max_nodes=limit, mutation_probability=0.5, **settings)
+        evolved = classifier._generations(fitness, 3, np.random.default_rng(0))
         sizes = [len(tree) for tree, _ in evolved]
-        # The first generation is not bounded; no child is larger than its parents or the limit.
-        assert max(sizes) == max(limit, sizes[0])
+        assert max(sizes) == max(limit, sizes[0]), "the first generation is not bounded"
 
 
 def test_balanced_accuracy_of_the_sign_equals_the_hand_worked_value():
@@ -122,14 +109,9 @@ def product():
     return X[:200], y[:200], X[200:], y[200:]
 
 
-@pytest.fixture(scope="module")
-def found(product):
-    return FLGPClassifier(n_layers=2, population_size=100, tournament_size=5, random_state=1).fit(
-        *product
-    )
-
-
-def test_a_product_of_two_features_is_learnt_and_the_others_are_dropped(product, found):
+def test_a_product_of_two_features_is_learnt_and_the_others_are_dropped(product):
+    given = {"n_layers": 2, "population_size": 100, "tournament_size": 5, "random_state": 1}
+    found = FLGPClassifier(**given).fit(*product)
     assert found.score(*product[2:]) == 1.0
     assert_array_equal(found.selected_, [0, 3])
     assert found.n_features_ == 2

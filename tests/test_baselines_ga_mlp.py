@@ -11,10 +11,10 @@ from pppca_bench.classifiers.network import Architecture, unpack
 from pppca_bench.classifiers.training import population_errors
 
 
-@pytest.mark.parametrize("hidden", [(), (3,), (3, 2)])
+@pytest.mark.parametrize("hidden", [(), (3, 2)])
 @pytest.mark.parametrize("shortcuts", [False, True])
 @pytest.mark.parametrize("activation", ["linear", "softsign"])
-@pytest.mark.parametrize("n_networks", [1, 8, 11])
+@pytest.mark.parametrize("n_networks", [1, 11])
 def test_errors_of_a_population_are_the_references(hidden, shortcuts, activation, n_networks):
     architecture = Architecture(4, hidden, 3, shortcuts, activation)
     rng = np.random.default_rng(1)
@@ -36,14 +36,13 @@ def test_mutation_adds_gaussian_noise_to_the_share_of_the_weights():
 
 
 def test_the_history_has_training_errors_and_the_fittest_never_gets_worse(iris):
-    classifier = GAMLPClassifier((3,), mutation_scale=2.0, max_generations=23, random_state=0).fit(
-        *iris
-    )
-    assert (np.diff(classifier.history_["best_error"]) <= 0).all()
-    assert classifier.n_epochs_ == 23
-    assert {len(curve) for curve in classifier.history_.values()} == {23}
-    assert (classifier.history_["mean_error"] >= classifier.history_["best_error"]).all()
-    assert_array_equal(classifier.history_["best_error"], classifier.training_curve_)
+    given = {"mutation_scale": 2.0, "max_generations": 23, "random_state": 0}
+    classifier = GAMLPClassifier((3,), **given).fit(*iris)
+    best, mean = (classifier.history_[name] for name in ("best_error", "mean_error"))
+    assert classifier.n_epochs_ == len(best) == len(mean) == 23
+    assert (np.diff(best) <= 0).all()
+    assert (mean >= best).all()
+    assert_array_equal(best, classifier.training_curve_)
 
 
 def test_result_is_the_fittest_network_of_the_generation_of_the_least_validation_error(iris):
@@ -58,19 +57,14 @@ def test_result_is_the_fittest_network_of_the_generation_of_the_least_validation
     assert training == pytest.approx(classifier.history_["best_error"][classifier.best_epoch_ - 1])
 
 
-@pytest.mark.parametrize(
-    ("patience", "limit", "reason"), [(20, 2000, "patience"), (500, 32, "max_generations")]
-)
-def test_evolution_ends_by_patience_or_at_the_last_generation(iris, patience, limit, reason):
-    classifier = GAMLPClassifier(
-        (3,), patience=patience, max_generations=limit, random_state=1
-    ).fit(*iris)
-    assert classifier.stop_reason_ == reason
-    if reason == "patience":
-        assert classifier.n_epochs_ == classifier.best_epoch_ + 20
-    else:
-        assert classifier.n_epochs_ == 32
-        assert len(classifier.validation_curve_) == 7
+def test_evolution_ends_by_patience_or_at_the_last_generation(iris):
+    patient, long = (
+        GAMLPClassifier((3,), patience=patience, max_generations=limit, random_state=1).fit(*iris)
+        for patience, limit in ((20, 2000), (500, 32))
+    )
+    assert (patient.stop_reason_, long.stop_reason_) == ("patience", "max_generations")
+    assert patient.n_epochs_ == patient.best_epoch_ + 20
+    assert (long.n_epochs_, len(long.validation_curve_)) == (32, 7)
 
 
 @pytest.mark.parametrize(
@@ -85,24 +79,9 @@ def test_evolution_ends_by_patience_or_at_the_last_generation(iris, patience, li
 def test_the_genetic_algorithm_has_other_schemes(iris, parameters):
     given = {"max_generations": 12, "random_state": 3}
     default, other = (GAMLPClassifier((3,), **given, **own).fit(*iris) for own in ({}, parameters))
-    assert other.n_epochs_ == 12
     assert (np.diff(other.training_curve_) <= 0.0).all()
     assert other.training_curve_[-1] < 0.9 * other.training_curve_[0]
     assert (other.training_curve_ != default.training_curve_).any()
-
-
-@pytest.mark.parametrize("parameters", [{"selection": "roulette"}, {"fitness_sharing": True}])
-def test_selection_by_ratios_of_errors_needs_a_strength(iris, parameters):
-    with pytest.raises(ValueError, match=r"selection_strength in .*: expected a number > 0 where"):
-        GAMLPClassifier((3,), **parameters).fit(*iris)
-    remedied = GAMLPClassifier((3,), **parameters, selection_strength=1.0, max_generations=2)
-    assert remedied.fit(*iris).n_epochs_ == 2
-
-
-def test_inputs_that_overflow_are_refused(iris):
-    X, y, X_val, y_val = iris
-    with pytest.raises(ValueError, match=r"expected finite errors, .* Scale the features"):
-        GAMLPClassifier((), max_generations=5, random_state=0).fit(X, y, X_val * 1e200, y_val)
 
 
 def test_first_generation_may_be_trained_networks(iris):

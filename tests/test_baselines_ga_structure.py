@@ -25,15 +25,11 @@ def noisy():
 def test_masks_by_hand():
     # inputs 0 and 2 of 3, node 0 of 2, node 0 of 1
     kept = np.array([True, False, True, True, False, True])
-    first, second, last = weight_masks(
-        Architecture(3, (2, 1), 2, shortcuts=False, output_activation="linear"), kept
-    )
+    first, second, last = weight_masks(Architecture(3, (2, 1), 2, False, "linear"), kept)
     assert_array_equal(first, [[1, 1, 0, 1], [0, 0, 0, 0]])
     assert_array_equal(second, [[1, 1, 0]])
     assert_array_equal(last, [[1, 1], [1, 1]])
-    *_, last = weight_masks(
-        Architecture(3, (2, 1), 2, shortcuts=True, output_activation="linear"), kept
-    )
+    *_, last = weight_masks(Architecture(3, (2, 1), 2, True, "linear"), kept)
     assert_array_equal(last, [[1, 1, 0, 1, 1, 0, 1]] * 2)
 
 
@@ -48,14 +44,17 @@ def test_weights_of_left_out_nodes_are_zero_after_the_training(noisy, shortcuts)
 
 def test_result_is_the_network_that_rprop_gives_without_those_nodes(noisy):
     """A node that is left out and one that never was there are the same to the others."""
+    X, y, X_val, y_val = noisy
     net = StructureGAClassifier((), random_state=4, **TINY).fit(*noisy)
-    kept = net.kept_
-    X, X_val = noisy[0][:, kept], noisy[2][:, kept]
-    full = StructureGAClassifier((), random_state=4, **TINY)
     small = RpropMLPClassifier((), max_epochs=30)
-    of_full = full._make_task(*full._prepare(noisy, None))
-    of_small = small._make_task(*small._prepare((X, noisy[1], X_val, noisy[3]), None))
-    columns = np.concatenate([[True], kept])
+    of_full, of_small = (
+        one._make_task(*one._prepare(data, None))
+        for one, data in (
+            (StructureGAClassifier((), random_state=4, **TINY), noisy),
+            (small, (X[:, net.kept_], y, X_val[:, net.kept_], y_val)),
+        )
+    )
+    columns = np.concatenate([[True], net.kept_])
     of_small.weights[0][:] = of_full.weights[0][:, columns]
     of_small.steps[0][:] = of_full.steps[0][:, columns]
     (trained,) = train_by_rprop([of_small], small)
@@ -72,9 +71,9 @@ def test_informative_inputs_are_kept(noisy):
 
 def test_strings_are_judged_without_the_validation_data(noisy):
     X, y, X_val, y_val = noisy
-    one = StructureGAClassifier((3,), random_state=0, **TINY).fit(X, y, X_val, y_val)
-    other = StructureGAClassifier((3,), random_state=0, **TINY).fit(
-        X, y, X_val[::-1] ** 2, 1 - y_val
+    one, other = (
+        StructureGAClassifier((3,), random_state=0, **TINY).fit(X, y, *validation)
+        for validation in ((X_val, y_val), (X_val[::-1] ** 2, 1 - y_val))
     )
     assert_array_equal(one.kept_, other.kept_)
     assert_array_equal(one.history_["best_error"], other.history_["best_error"])

@@ -19,9 +19,9 @@ from pppca_bench.base.genetic import (
     migrate,
     select,
 )
-from pppca_bench.base.parameters import ParameterError
 
 FITNESS = np.array([1.0, 3.0, 4.0, 2.0])
+SEEDS = st.integers(0, 99)
 
 
 def rng(seed=0):
@@ -52,35 +52,37 @@ def random_strings(n, length, seed=1):
     return rng(seed).random((n, length)) < 0.5
 
 
+def assert_shares(found, expected=1.0):
+    """Check counts by a chi-squared test against expected shares, equal ones by default."""
+    shares = np.broadcast_to(expected, found.shape) / np.broadcast_to(expected, found.shape).sum()
+    assert chisquare(found, found.sum() * shares).pvalue > 0.01
+
+
 class TestSelection:
     def test_winner_of_a_tournament_is_the_fittest_of_those_drawn(self):
         drawn = rng(7).integers(4, size=(50, 3))
         winners = select(Selection(tournament_size=3), FITNESS, 50, rng(7))
-        assert [FITNESS[one] for one in winners] == [max(FITNESS[rivals]) for rivals in drawn]
+        assert_array_equal(FITNESS[winners], FITNESS[drawn].max(axis=1))
 
     def test_roulette_selects_in_proportion_to_fitness(self):
-        expected = 8000 * FITNESS / 10.0
-        assert chisquare(counts(Selection(selection="roulette")), expected).pvalue > 0.01
+        assert_shares(counts(Selection(selection="roulette")), FITNESS)
 
     def test_strength_selects_by_the_exponential_of_fitness_also_if_negative(self):
         selection = Selection(selection="roulette", selection_strength=0.5)
-        expected = np.exp(0.5 * FITNESS) / np.exp(0.5 * FITNESS).sum()
-        assert chisquare(counts(selection), 8000 * expected).pvalue > 0.01
+        assert_shares(counts(selection), np.exp(0.5 * FITNESS))
         assert_array_equal(counts(selection, FITNESS - 1e4), counts(selection))
 
-    def test_without_finite_fitness_every_string_is_as_likely(self):
-        for fitness in (np.zeros(4), np.full(4, -np.inf), np.full(4, np.nan)):
-            strength = None if fitness[0] == 0.0 else 1.0
-            selection = Selection(selection="roulette", selection_strength=strength)
-            assert chisquare(counts(selection, fitness)).pvalue > 0.01
+    @pytest.mark.parametrize(("fitness", "strength"), [(0.0, None), (-np.inf, 1.0), (np.nan, 1.0)])
+    def test_without_finite_fitness_every_string_is_as_likely(self, fitness, strength):
+        selection = Selection(selection="roulette", selection_strength=strength)
+        assert_shares(counts(selection, np.full(4, fitness)))
 
     def test_a_string_that_diverged_is_not_selected(self):
         selection = Selection(selection="roulette", selection_strength=2.0)
         assert counts(selection, np.array([-1.0, -np.inf, np.nan, -1.5]))[1:3].sum() == 0
 
     @pytest.mark.parametrize(
-        ("share", "n", "expected"),
-        [(0.5, 4, {1: 2, 2: 2}), (0.5, 5, {1: 2, 2: 3}), (0.25, 3, {2: 3}), (0.01, 2, {2: 2})],
+        ("share", "n", "expected"), [(0.5, 5, {1: 2, 2: 3}), (0.25, 3, {2: 3}), (0.01, 2, {2: 2})]
     )
     def test_truncation_selects_each_of_the_fittest_equally_often(self, share, n, expected):
         selection = Selection(selection="truncation", truncation_share=share)
@@ -94,21 +96,16 @@ class TestSelection:
     def test_negative_fitness_needs_a_strength(self):
         with pytest.raises(ValueError, match=r">= 0 for roulette .* got -1. Give a selection_str"):
             select(Selection(selection="roulette"), FITNESS - 2.0, 3, rng())
-        select(Selection(selection="roulette", selection_strength=1.0), FITNESS - 2.0, 3, rng())
 
     def test_sharing_lowers_the_chances_of_a_crowded_niche(self):
-        strings = np.array([[0, 1], [1, 1], [1, 1], [1, 0]], dtype=bool)
-        copies = count_copies(strings)
+        copies = count_copies(np.array([[0, 1], [1, 1], [1, 1], [1, 0]], dtype=bool))
         assert_array_equal(copies, [1, 2, 2, 1])
-        shared = counts(Selection(selection="roulette"), copies=copies)
-        assert chisquare(shared, 8000 * np.array([1.0, 1.5, 2.0, 2.0]) / 6.5).pvalue > 0.01
+        assert_shares(counts(Selection(selection="roulette"), copies=copies), [1.0, 1.5, 2.0, 2.0])
 
 
 class TestCrossover:
-    @settings(max_examples=50, deadline=None)
-    @given(
-        st.integers(1, 30), st.integers(1, 6), st.none() | st.integers(1, 40), st.integers(0, 99)
-    )
+    @settings(max_examples=50)
+    @given(st.integers(1, 30), st.integers(1, 6), st.none() | st.integers(1, 40), SEEDS)
     def test_children_are_of_both_parents_in_turn(self, length, n_children, n_points, seed):
         from_second = exchange(n_children, length, n_points, rng(seed))
         assert from_second.shape == (n_children, length)
@@ -119,7 +116,7 @@ class TestCrossover:
 
     def test_a_single_point_lies_anywhere_between_two_genes(self):
         lengths = (~exchange(6000, 4, 1, rng())).sum(axis=1)
-        assert chisquare(np.bincount(lengths, minlength=4)[1:]).pvalue > 0.01
+        assert_shares(np.bincount(lengths, minlength=4)[1:])
 
     def test_uniform_crossover_takes_half_of_the_genes_from_either_parent(self):
         assert exchange(4000, 9, None, rng()).mean() == pytest.approx(0.5, abs=0.02)
@@ -145,21 +142,17 @@ class TestSurvival:
             best = np.argsort(-fitness, kind="stable")[:n_elite]
             assert_array_equal(after[:n_elite], before[best])
 
-    def test_two_of_a_family_of_four_survive_so_that_no_pair_gets_worse(self):
-        def ruin(strings, _):
-            return np.zeros_like(strings)
+    @pytest.mark.parametrize("children", [False, True])
+    def test_two_of_a_family_of_four_survive_so_that_no_pair_gets_worse(self, children):
+        # Children without ones lose against parents, children of ones win.
+        def mutate(strings, _):
+            return np.full_like(strings, children)
 
         strings = random_strings(8, 12)
         given = {"n_elite": 0, "tournament_size": 1, "family_tournament": True}
-        # Children without ones lose against parents.
-        _, (survivors, _) = evolved(2, strings, mutate=ruin, **given)
-        assert {row.tobytes() for row in survivors} <= {row.tobytes() for row in strings}
-
-        def perfect(strings, _):
-            return np.ones_like(strings)
-
-        _, (children, _) = evolved(2, strings, mutate=perfect, **given)
-        assert children.all()
+        _, (survivors, _) = evolved(2, strings, mutate=mutate, **given)
+        winners = np.ones((1, 12), dtype=bool) if children else strings
+        assert {row.tobytes() for row in survivors} <= {row.tobytes() for row in winners}
 
     def test_both_children_of_a_family_have_complementary_genes(self):
         # Parents 10 and 01 differ in both genes: of 11 and 00, which a single point gives, the fitter survives.
@@ -213,16 +206,6 @@ def test_families_converge_to_copies_of_a_string_unless_fitness_is_shared():
     )
     assert len(np.unique(alone, axis=0)) == 1
     assert len(np.unique(shared, axis=0)) > 4
-
-
-@pytest.mark.parametrize(
-    ("parameters", "needed"),
-    [({"n_elite": 4}, 5), ({"n_islands": 3}, 6), ({"n_islands": 2, "n_migrants": 2}, 6)],
-)
-def test_a_population_is_larger_than_what_its_islands_keep(parameters, needed):
-    with pytest.raises(ParameterError, match=f"population_size in .*: expected at least {needed}"):
-        evolved(1, random_strings(4, 3), **parameters)
-    evolved(1, random_strings(needed, 3), **parameters)
 
 
 @pytest.mark.parametrize(
