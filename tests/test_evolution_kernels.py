@@ -61,55 +61,28 @@ def run_gram_schmidt(W):
     return rows[:n_nodes][~lost]
 
 
-def limits(tau, min_components=1):
-    return removal.Limits(tau, min_components, 99, 0.0)
-
-
-def evaluate_networks(networks, moments, rule, first, last):
-    """Evaluate some networks of a population, in place."""
-    n_rows, depth = networks.weights.shape[1], len(moments.full)
-    panels = aligned_zeros(n_rows, 8)
-    work = orthonormalisation.make_workspace(n_rows // depth, depth)
-    for p in range(first, last):
-        panels[:] = networks.weights[p]
-        evaluation.evaluate(panels, networks.sizes[p], moments, rule, work, networks, p)
-
-
-def run_evaluate(W, C, rule, n_nodes=None):
-    """Evaluate a population of one."""
-    networks = population([W], sizes=[n_nodes or len(W)])
-    evaluate_networks(networks, evaluation.moments_of(C), rule, 0, 1)
+def run_evaluate(W, C, tau, min_components=1, n_nodes=None):
+    """Return the nodes, variances and fitness of an evaluated population of one."""
+    networks, moments = population([W], sizes=[n_nodes or len(W)]), evaluation.moments_of(C)
+    panels, depth = networks.weights[0].copy(), len(moments.full)
+    work = orthonormalisation.make_workspace(len(panels) // depth, depth)
+    rule = removal.Limits(tau, min_components, 99, 0.0)
+    evaluation.evaluate(panels, networks.sizes[0], moments, rule, work, networks, 0)
     size = networks.sizes[0]
-    return (
-        rows_of(networks.weights[0], size, len(C)),
-        networks.variances[0, :size],
-        networks.fitness[0],
-    )
-
-
-def run_cross(w_i, w_j, v_i, v_j):
-    """Cross two networks whose tenth nodes are given; the others are equal."""
-    rows = np.eye(11, len(w_i))
-    networks = [np.vstack([rows[:9], [w], rows[10:]]) for w in (w_i, w_j)]
-    variances = np.ones((2, 11))
-    variances[:, 9] = v_i, v_j
-    child = run_breed(population(networks, variances), 0, 1, len(w_i))
-    assert_array_equal(np.delete(child, 9, axis=0), np.delete(networks[0], 9, axis=0))
-    return child[9]
+    nodes = rows_of(networks.weights[0], size, len(C))
+    return nodes, networks.variances[0, :size], networks.fitness[0]
 
 
 def run_breed(networks, first, second, n_features):
     panels = aligned_zeros(networks.weights.shape[1], 8)
-    n_nodes = kernels.breed(
-        networks, first, second, padded(n_features), panels, aligned_zeros(2, 8)
-    )
+    steps = aligned_zeros(2, 8)
+    n_nodes = kernels.breed(networks, first, second, padded(n_features), panels, steps)
     return rows_of(panels, n_nodes, n_features)
 
 
-def select_parents(fitness, uniforms, crossover_probability):
-    parents = np.zeros((len(uniforms), 2), dtype=np.int64)
-    kernels.select_parents(fitness, uniforms, crossover_probability, parents)
-    return parents
+def run_cross(w_i, w_j, v_i, v_j):
+    """Cross two networks of a single node."""
+    return run_breed(population([[w_i], [w_j]], [[v_i], [v_j]]), 0, 1, 2)[0]
 
 
 class TestCrossing:
@@ -171,19 +144,17 @@ class TestEvaluation:
         assert evaluation.alignment(in_panels([[0.0, 1.0]])[0], full, aligned_zeros(1, 8)) == 0.0
 
     def test_the_sum_counts_the_nodes_that_this_evaluation_removes(self):
-        W, variances, fitness = run_evaluate(np.eye(2), self.C, limits(3.0))
+        W, variances, fitness = run_evaluate(np.eye(2), self.C, 3.0)
         assert (len(W), len(variances)) == (1, 1)
         assert fitness == pytest.approx(5.0)
 
     def test_rows_beyond_the_size_have_no_influence(self):
-        kept, _, fitness = run_evaluate(np.array([[0.0, 1.0], [3.0, 4.0]]), self.C, limits(10.0), 1)
+        kept, _, fitness = run_evaluate([[0.0, 1.0], [3.0, 4.0]], self.C, 10.0, n_nodes=1)
         assert len(kept) == 1
         assert fitness == pytest.approx(1.0)
 
     def test_a_lost_node_is_removed_at_any_limit(self):
-        W, variances, _ = run_evaluate(
-            np.array([[1.0, 0.0], [2.0, 0.0]]), self.C, limits(1e9, min_components=2)
-        )
+        W, variances, _ = run_evaluate([[1.0, 0.0], [2.0, 0.0]], self.C, 1e9, min_components=2)
         assert_array_equal(W, [[1.0, 0.0]])
         assert_allclose(variances, [4.0])
 
@@ -191,9 +162,8 @@ class TestEvaluation:
     def test_no_variance_is_below_zero(self, seed):
         rng = np.random.default_rng(seed)
         samples = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 9))
-        _, variances, _ = run_evaluate(
-            np.linalg.svd(samples)[2], covariance(samples), limits(10.0, min_components=9)
-        )
+        W, C = np.linalg.svd(samples)[2], covariance(samples)
+        _, variances, _ = run_evaluate(W, C, 10.0, min_components=9)
         assert len(variances) == 9
         assert variances.min() >= 0.0
 
@@ -202,7 +172,7 @@ class TestEvaluation:
     def test_agrees_with_its_plain_loop_twin(self, tau, n_features):
         samples = random_samples(6, n_features=n_features)
         W = np.random.default_rng(6).random((n_features, n_features))
-        ours = run_evaluate(W, covariance(samples), limits(tau))
+        ours = run_evaluate(W, covariance(samples), tau)
         for value, expected in zip(ours, naive.evaluated(W, samples, tau), strict=True):
             assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
 
@@ -224,23 +194,22 @@ def test_children_agree_with_the_plain_loop_twin(n_nodes, sizes):
 class TestSelection:
     FITNESS = np.array([0.3, 0.9, 0.1, 0.7])
 
-    @staticmethod
-    def uniforms(first, second, crossing):
-        return [(p + 0.5) / 4 for p in (*first, *second)] + [crossing]
+    def parents(self, *drawn, crossing=0.2):
+        """Return the parents of a child each, given what is drawn for both tournaments."""
+        uniforms = [[*((np.ravel(own) + 0.5) / 4), crossing] for own in drawn]
+        parents = np.zeros((len(drawn), 2), dtype=np.int64)
+        kernels.select_parents(self.FITNESS, np.array(uniforms), 0.3, parents)
+        return parents
 
     def test_each_tournament_is_won_by_its_fittest(self):
-        chosen = [([0, 2], [3, 0]), ([1, 3], [2, 2]), ([2, 0], [0, 2]), ([3, 3], [1, 2])]
-        uniforms = np.array([self.uniforms(first, second, 0.2) for first, second in chosen])
-        parents = select_parents(self.FITNESS, uniforms, 0.3)
-        assert_array_equal(parents, [[0, 3], [1, 2], [0, 0], [3, 1]])
+        found = self.parents([[0, 2], [3, 0]], [[1, 3], [2, 2]], [[2, 0], [0, 2]], [[3, 3], [1, 2]])
+        assert_array_equal(found, [[0, 3], [1, 2], [0, 0], [3, 1]])
 
     def test_without_crossing_the_fitter_winner_is_both(self):
-        uniforms = np.array([self.uniforms([0], [3], 0.3), self.uniforms([1], [2], 0.9)])
-        assert_array_equal(select_parents(self.FITNESS, uniforms, 0.3), [[3, 3], [1, 1]])
+        assert_array_equal(self.parents([0, 3], [1, 2], crossing=0.3), [[3, 3], [1, 1]])
 
     def test_the_largest_uniform_number_chooses_the_last_network(self):
-        uniforms = np.array([[1.0 - 2.0**-53, 0.0, 0.0]])
-        assert select_parents(self.FITNESS, uniforms, 1.0)[0, 0] == 3
+        assert self.parents([4 * (1.0 - 2.0**-53) - 0.5, 0])[0, 0] == 3
 
 
 class TestMutation:
@@ -278,7 +247,7 @@ class TestMutation:
         assert_allclose(self.noise(scale=0.25), 0.25 * self.noise(), rtol=1e-15)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 999),
     n_features=st.integers(1, 11),
