@@ -27,10 +27,8 @@ NAMES = [
 ]
 
 
-def online_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2, names=("logistic", "linear")):
-    return make_task(
-        Architecture(n_inputs, hidden, n_outputs, False, *names[::-1]), seed, n_samples
-    )
+def online_task(hidden, seed, n_inputs=3, names=("logistic", "linear")):
+    return make_task(Architecture(n_inputs, hidden, 2, False, *names[::-1]), seed, 6)
 
 
 def train(*tasks, max_epochs=7, keeps_best=False, loss=math.inf, **rule):
@@ -41,9 +39,9 @@ def train(*tasks, max_epochs=7, keeps_best=False, loss=math.inf, **rule):
     ).train()
 
 
-def draw_orders(seed, n_epochs, n_samples=6):
+def draw_orders(seed, n_epochs):
     rng = np.random.default_rng(seed)
-    return [rng.permutation(n_samples).tolist() for _ in range(n_epochs)]
+    return [rng.permutation(6).tolist() for _ in range(n_epochs)]
 
 
 def logistic(x, activation=LOGISTIC):
@@ -90,8 +88,7 @@ def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoc
     task = online_task((3,), 3)
     (net,) = train(task)
     names = ("logistic", "linear")
-    data = (task.X, task.targets)
-    held_out = (task.X_val, task.targets_val)
+    data, held_out = (task.X, task.targets), (task.X_val, task.targets_val)
     expected = []
     for n_epochs in (3, 6, 7):
         weights, _ = naive.train_online(task.weights, data, draw_orders(3, n_epochs), *names)
@@ -100,20 +97,14 @@ def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoc
     assert net.best_epoch == (3, 6, 7)[np.argmin(expected)]
 
 
-def overfitting_task():
-    fresh = (replace(online_task((3,), seed), rng=np.random.default_rng(0)) for seed in range(50))
-    return next(task for task in fresh if train(task, max_epochs=30)[0].best_epoch < 30)
-
-
 def test_best_weights_belong_to_the_validation_minimum_and_last_weights_to_the_end():
-    task = overfitting_task()
+    def trained(n_epochs, seed, keeps_best=False):
+        task = replace(online_task((3,), seed), rng=np.random.default_rng(0))
+        return train(task, max_epochs=n_epochs, keeps_best=keeps_best)[0]
 
-    def trained(n_epochs, keeps_best=False):
-        fresh = replace(task, rng=np.random.default_rng(0))
-        return train(fresh, max_epochs=n_epochs, keeps_best=keeps_best)[0]
-
-    best, last = trained(30, keeps_best=True), trained(30)
-    assert_array_equal(best.weights[0], trained(best.best_epoch).weights[0])
+    overfitting = next(seed for seed in range(50) if trained(30, seed).best_epoch < 30)
+    best, last = trained(30, overfitting, keeps_best=True), trained(30, overfitting)
+    assert_array_equal(best.weights[0], trained(best.best_epoch, overfitting).weights[0])
     assert not np.array_equal(best.weights[0], last.weights[0])
     assert_array_equal(best.validation_curve, last.validation_curve)
 

@@ -64,9 +64,8 @@ def product_of(A, B, C, mode, values=None):
 
 def random_product(height, width, n):
     rng = np.random.default_rng(height)
-    return [
-        rng.normal(size=(*shape, LANES)) for shape in [(height, n), (n, width), (height, width)]
-    ]
+    shapes = [(height, n), (n, width), (height, width)]
+    return [rng.normal(size=(*shape, LANES)) for shape in shapes]
 
 
 @pytest.mark.parametrize("mode", [LINEAR, ADD, SOFTSIGN, ADD | SOFTSIGN, SLOPE, ADD | SLOPE])
@@ -97,42 +96,38 @@ def test_gradient_and_error_agree_with_plain_loops(architecture):
     task = make_task(architecture, seed=2, n_samples=37)
     gradient, error = compute_gradient(task)
     network = architecture.shortcuts, architecture.output_activation, architecture.hidden_activation
-    data = task.X, task.targets
-    expected = naive.gradient(task.weights, *data, *network)
-    for computed, matrix in zip(gradient, expected, strict=True):
+    given = task.weights, task.X, task.targets, *network
+    for computed, matrix in zip(gradient, naive.gradient(*given), strict=True):
         assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
-    assert error == pytest.approx(naive.squared_error(task.weights, *data, *network), rel=1e-12)
+    assert error == pytest.approx(naive.squared_error(*given), rel=1e-12)
 
 
 @pytest.mark.parametrize("architecture", SMOOTH, ids=str)
 def test_gradient_agrees_with_finite_differences(architecture):
     task = make_task(architecture, seed=2, n_samples=37)
-    gradient, _ = compute_gradient(task)
 
-    def half_error(layer, place, change):
-        weights = [matrix.copy() for matrix in task.weights]
-        weights[layer][place] += change
+    def half_error(weights):
         outputs = network_outputs(architecture, weights, task.X)
         return 0.5 * ((outputs - task.targets) ** 2).sum()
 
-    for layer, matrix in enumerate(gradient):
+    for layer, matrix in enumerate(compute_gradient(task)[0]):
         for place in np.ndindex(matrix.shape):
-            ends = (half_error(layer, place, change) for change in (1e-5, -1e-5))
-            assert matrix[place] == pytest.approx(np.subtract(*ends) / 2e-5, rel=1e-6, abs=1e-8)
-
-
-def rprop_state(weight, step):
-    state = RpropState(*(aligned_zeros(1, LANES) for _ in range(4)), aligned_zeros(2, LANES))
-    state.weights[:], state.steps[:] = weight, step
-    return state
+            errors = []
+            for change in (1e-5, -1e-5):
+                weights = [own.copy() for own in task.weights]
+                weights[layer][place] += change
+                errors.append(half_error(weights))
+            difference = (errors[0] - errors[1]) / 2e-5
+            assert matrix[place] == pytest.approx(difference, rel=1e-6, abs=1e-8)
 
 
 def follow(rule, gradients, errors=None):
     """Return weight and step size after each of the given gradients, with errors of lane 5 before each step."""
-    state, error = rprop_state(1.0, 0.1), np.ones(LANES)
-    path = []
-    for gradient, error[5] in zip(gradients, errors or np.ones(len(gradients)), strict=True):
-        state.gradient[:] = gradient
+    state = RpropState(*(aligned_zeros(1, LANES) for _ in range(4)), aligned_zeros(2, LANES))
+    state.weights[:], state.steps[:] = 1.0, 0.1
+    error, path = np.ones(LANES), []
+    for gradient, own_error in zip(gradients, errors or np.ones(len(gradients)), strict=True):
+        state.gradient[:], error[5] = gradient, own_error
         kernels.rprop_step(rule, state, error)
         path.append((state.weights[0, 5], state.steps[0, 5]))
     return np.array(path)
@@ -228,12 +223,10 @@ def test_training_agrees_with_plain_loops(
 def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
     """This training ends elsewhere in each case: after 45, 55, 220 and 80 epochs."""
     task = make_task(Architecture(2, (3,), 2, False, "linear"), 0)
-    net = RpropLanes([task], RPROP, StoppingRule(5, 5.0, 0.1, 400, n_increases, quotient)).train()[
-        0
-    ]
-    expected = naive.train_by_rprop(
-        task, 400, n_increases=n_increases, quotient_limit=quotient or None
-    )
+    rule = StoppingRule(5, 5.0, 0.1, 400, n_increases, quotient)
+    (net,) = RpropLanes([task], RPROP, rule).train()
+    limits = {"n_increases": n_increases, "quotient_limit": quotient or None}
+    expected = naive.train_by_rprop(task, 400, **limits)
     assert net.stop_reason == expected.stop_reason == "generalisation_loss"
     assert len(net.training_curve) == len(expected.training_curve)
     assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-9)
@@ -244,10 +237,8 @@ def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
 def test_networks_trained_together_equal_single_ones_bit_for_bit(shortcuts, output):
     """More nets than lanes, with different inputs and different numbers of inputs, stopping at different times."""
     widths = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]
-    tasks = [
-        make_task(Architecture(m, (3, 2), 2, shortcuts, output), seed)
-        for seed, m in enumerate(widths)
-    ]
+    architectures = [Architecture(m, (3, 2), 2, shortcuts, output) for m in widths]
+    tasks = [make_task(own, seed) for seed, own in enumerate(architectures)]
     rule = StoppingRule(5, 5.0, 0.1, 23)
     together = RpropLanes(tasks, RPROP, rule).train()
     assert len({len(net.training_curve) for net in together}) > 1
@@ -266,15 +257,16 @@ def test_a_net_that_overflows_does_not_disturb_its_neighbours_or_its_successor()
         assert all(same(nets[k], RpropLanes([tasks[k]], RPROP, rule).train()[0]) for k in others)
 
 
-@pytest.mark.parametrize("shortcuts", [False, True])
-def test_packed_weights_of_missing_inputs_are_zero(shortcuts):
+@pytest.mark.parametrize(
+    ("shortcuts", "last", "expected"),
+    [
+        (False, [5.0, 6.0, 7.0], [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 7]),
+        (True, [5.0, 6.0, 7.0, 8.0], [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 7, 8]),
+    ],
+)
+def test_packed_weights_of_missing_inputs_are_zero(shortcuts, last, expected):
     narrow, wide = (Architecture(m, (2,), 1, shortcuts, "linear") for m in (1, 3))
-    matrices = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.arange(5.0, 9.0 if shortcuts else 8.0)[None]]
-    expected = (
-        [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 7, 8]
-        if shortcuts
-        else [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 7]
-    )
+    matrices = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([last])]
     packed = pack(matrices, narrow, wide)
     assert_array_equal(packed, expected)
     for matrix, unpacked in zip(matrices, unpack(packed, narrow, wide), strict=True):
