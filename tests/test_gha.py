@@ -11,10 +11,7 @@ from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
 from pppca_bench.problems import known_problems, load_problem
 
-
-def encoded_iris():
-    X = load_iris().data
-    return 2.0 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1.0
+IRIS = load_iris().data
 
 
 def cosines(rows, others):
@@ -22,22 +19,23 @@ def cosines(rows, others):
     return np.abs(np.sum(rows * others, axis=1))
 
 
+def eigenvectors(C):
+    """Return them as rows, by decreasing eigenvalue."""
+    return np.linalg.eigh(C)[1][:, ::-1].T
+
+
 def test_autocorrelation_mode_aligns_with_the_eigenvectors_of_second_moments():
-    X = load_iris().data
-    exact = np.linalg.eigh(X.T @ X)[1][:, ::-1].T
-    gha = GHA(
-        2, centre=False, learning_rate=0.002, decay_epochs=50, n_epochs=500, random_state=0
-    ).fit(X)
-    assert cosines(gha.components_, exact[:2]).min() > 0.999
+    given = {"centre": False, "learning_rate": 0.002, "decay_epochs": 50, "n_epochs": 500}
+    gha = GHA(2, **given, random_state=0).fit(IRIS)
+    assert cosines(gha.components_, eigenvectors(IRIS.T @ IRIS)[:2]).min() > 0.999
     assert_array_equal(gha.mean_, 0.0)
 
 
 def test_criterion_1_selects_among_all_rows_after_learning():
-    X = load_iris().data
-    everything = GHA(random_state=0).fit(X)
+    everything = GHA(random_state=0).fit(IRIS)
     # λ1 / λ2 = 17.4 and λ1 / λ3 = 54 for iris
     for tau, n_kept in ((15.0, 1), (20.0, 2), (60.0, 3)):
-        gha = GHA(tau=tau, random_state=0).fit(X)
+        gha = GHA(tau=tau, random_state=0).fit(IRIS)
         assert gha.n_components_ == n_kept
         assert_array_equal(gha.components_, everything.components_[:n_kept])
         assert_array_equal(gha.explained_variance_, everything.explained_variance_[:n_kept])
@@ -45,24 +43,13 @@ def test_criterion_1_selects_among_all_rows_after_learning():
 
 
 def test_selected_rows_are_sorted_by_variance_and_learning_goes_on_with_all():
-    X = load_iris().data[:, ::-1]
+    X = IRIS[:, ::-1]
     chunks = GHA(tau=1e6, learning_rate=1e-9, random_state=1).partial_fit(X)
     assert (np.diff(chunks.explained_variance_) <= 0.0).all()
     unsorted = GHA(learning_rate=1e-9, random_state=1).partial_fit(X).explained_variance_
     assert (np.diff(unsorted) > 0.0).any()
-    chunks.tau = 1.0
-    assert chunks.partial_fit(X).n_components_ == 1
-    chunks.tau = 1e6
-    assert chunks.partial_fit(X).n_components_ == 4
-
-
-def test_ratios_sum_to_one_once_rows_are_orthonormal():
-    X = encoded_iris()
-    gha = GHA(
-        centre=False, learning_rate=0.05, decay_epochs=200, n_epochs=1500, random_state=0
-    ).fit(X)
-    assert_allclose(gha.components_ @ gha.components_.T, np.eye(4), atol=0.01)
-    assert gha.explained_variance_ratio_.sum() == pytest.approx(1.0, abs=1e-3)
+    for tau, n_kept in ((1.0, 1), (1e6, 4)):
+        assert chunks.set_params(tau=tau).partial_fit(X).n_components_ == n_kept
 
 
 @pytest.mark.parametrize(
@@ -76,35 +63,32 @@ def test_ratios_sum_to_one_once_rows_are_orthonormal():
 )
 def test_the_learning_rate_decays_by_epochs_or_by_samples(decay, rates):
     # For the sample 1 and a single row, w = a moves by η a (1 − a²).
-    gha = GHA(
-        learning_rate=0.2, **decay, n_epochs=3, centre=False, initial_norm=0.5, random_state=0
-    )
+    given = {"learning_rate": 0.2, "n_epochs": 3, "centre": False, "initial_norm": 0.5}
     a = 0.5
     for rate in rates:
         a += rate * a * (1.0 - a * a)
-    assert abs(gha.fit(np.ones((2, 1))).components_[0, 0]) == pytest.approx(a, rel=1e-12)
+    gha = GHA(**given, **decay, random_state=0).fit(np.ones((2, 1)))
+    assert abs(gha.components_[0, 0]) == pytest.approx(a, rel=1e-12)
 
 
 def started(**options):
     """Return the rows of unit norm that iris starts from: η = 1e-300 leaves them as they are."""
-    gha = GHA(learning_rate=1e-300, n_epochs=1, initial_norm=1.0, random_state=0, **options)
-    return gha.fit(load_iris().data).components_
+    still = {"learning_rate": 1e-300, "n_epochs": 1, "initial_norm": 1.0}
+    return GHA(**still, **options, random_state=0).fit(IRIS).components_
 
 
 @pytest.mark.parametrize("centre", [True, False])
 def test_a_block_of_all_samples_starts_rows_at_the_eigenvectors_of_its_moments(centre):
-    X = load_iris().data - centre * load_iris().data.mean(axis=0)
-    exact = np.linalg.eigh(X.T @ X)[1][:, ::-1].T
+    X = IRIS - centre * IRIS.mean(axis=0)
     for n_samples in (150, 999):
-        assert_allclose(
-            cosines(started(initial_samples=n_samples, centre=centre), exact), 1.0, atol=1e-9
-        )
+        rows = started(initial_samples=n_samples, centre=centre)
+        assert_allclose(cosines(rows, eigenvectors(X.T @ X)), 1.0, atol=1e-9)
 
 
 def test_a_small_block_starts_its_components_and_random_rows_orthogonal_to_them():
     rows = started(initial_samples=3)
     assert_allclose(rows @ rows.T, np.eye(4), atol=1e-12)
-    block = load_iris().data[np.random.default_rng(0).permutation(150)[:3]]
+    block = IRIS[np.random.default_rng(0).permutation(150)[:3]]
     responses = (block - block.mean(axis=0)) @ rows.T
     assert_allclose(responses[:, 2:], 0.0, atol=1e-12)
     assert (responses[:, 0] ** 2).sum() > (responses[:, 1] ** 2).sum() > 0.0
@@ -135,10 +119,9 @@ def test_memory_stays_flat_in_the_number_of_samples(estimator, tmp_path):
 
 
 def test_inverse_transform_projects_on_the_span_of_the_rows():
-    X = load_iris().data
-    gha = GHA(2, n_epochs=3, learning_rate=0.01, random_state=0).fit(X)
-    restored = gha.inverse_transform(gha.transform(X))
-    assert_allclose((X - restored) @ gha.components_.T, 0.0, atol=1e-10)
+    gha = GHA(2, n_epochs=3, learning_rate=0.01, random_state=0).fit(IRIS)
+    restored = gha.inverse_transform(gha.transform(IRIS))
+    assert_allclose((IRIS - restored) @ gha.components_.T, 0.0, atol=1e-10)
     assert_allclose(gha.inverse_transform(gha.transform(restored)), restored, atol=1e-10)
 
 
@@ -156,41 +139,34 @@ def test_by_default_rows_settle_on_the_leading_eigenvectors_of_every_problem(nam
     X = load_problem(name).X_train
     # A row's updates read the rows before it alone: ten of them learn as they would among all.
     gha = GHA(min(10, X.shape[1]), random_state=0).fit(X)
-    cosines_to_pca = settled_cosines(X, gha)
-    assert cosines_to_pca.size
-    assert cosines_to_pca.min() > 0.99
+    assert settled_cosines(X, gha).min() > 0.99
 
 
-def test_by_default_rows_settle_at_any_scale_of_the_inputs():
-    X = load_iris().data
+def test_by_default_rows_settle_at_any_scale_of_the_inputs_and_have_the_total_variance():
     for scale in (1e-6, 1.0, 1e6):
-        assert settled_cosines(X * scale, GHA(random_state=0).fit(X * scale)).min() > 0.99
+        gha = GHA(random_state=0).fit(scale * IRIS)
+        assert settled_cosines(scale * IRIS, gha).min() > 0.99
+        assert gha.explained_variance_ratio_.sum() == pytest.approx(1.0, abs=1e-3)
+        assert_allclose(np.linalg.norm(gha.components_, axis=1), 1.0, atol=0.01)
+
+
+def assert_the_default_is(rate, X, default_decay, **decay):
+    """Check that GHA without a rate learns as with a rate and decay."""
+    given = {"n_epochs": 3, "random_state": 0}
+    chosen = GHA(**given, **decay).fit(X)
+    expected = GHA(learning_rate=rate, **given, **decay | default_decay).fit(X)
+    assert_allclose(chosen.components_, expected.components_, rtol=1e-12)
 
 
 def test_the_default_rate_is_bounded_by_the_trace_and_by_the_longest_sample():
     # Of samples ±a e1, ±b e2 the trace is (a² + b²) / 2 and the longest has length max(a, b).
     for a, b, rate in ((1.0, 1.0, 0.3), (2.0, 0.5, 0.3 / 2.125), (10.0, 0.0, 0.3 / 50.0)):
         X = np.array([[a, 0.0], [-a, 0.0], [0.0, b], [0.0, -b]])
-        chosen = GHA(n_epochs=3, random_state=0).fit(X)
-        given = GHA(learning_rate=rate, decay_epochs=100.0, n_epochs=3, random_state=0).fit(X)
-        assert_allclose(chosen.components_, given.components_, rtol=1e-12)
+        assert_the_default_is(rate, X, {"decay_epochs": 100.0})
     # deviations 9.9 and 0.1: 1.5 / 98.01 is below 0.3 / 0.99
     far = np.vstack([np.zeros((99, 2)), [[10.0, 0.0]]])
-    chosen, given = (
-        GHA(learning_rate=rate, decay_epochs=5.0, n_epochs=3, random_state=0).fit(far)
-        for rate in (None, 1.5 / 98.01)
-    )
-    assert_allclose(chosen.components_, given.components_, rtol=1e-12)
-
-
-def test_a_default_rate_decays_by_samples_with_decay_samples():
-    X = load_iris().data - load_iris().data.mean(axis=0)
-    rate = min(0.3 / X.var(axis=0).sum(), 1.5 / (X**2).sum(axis=1).max())
-    chosen, given = (
-        GHA(learning_rate=eta, decay_samples=50.0, n_epochs=2, random_state=0).fit(X)
-        for eta in (None, rate)
-    )
-    assert_allclose(chosen.components_, given.components_, rtol=1e-12)
+    assert_the_default_is(1.5 / 98.01, far, {}, decay_epochs=5.0)
+    assert_the_default_is(1.5 / 98.01, far, {}, decay_samples=50.0)
 
 
 def test_inputs_that_do_not_vary_leave_the_rows_as_they_were():

@@ -7,7 +7,7 @@ import re
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -31,6 +31,11 @@ def taught(model, chunks):
     return model
 
 
+def assert_learnt_alike(one, other):
+    assert_array_equal(one.components_, other.components_)
+    assert_array_equal(one.explained_variance_, other.explained_variance_)
+
+
 def mapped(mode):
     def load(model, folder):
         path = folder / "model"
@@ -42,9 +47,7 @@ def mapped(mode):
 
 
 COPIES = {
-    "r": mapped("r"),
-    "c": mapped("c"),
-    "r+": mapped("r+"),
+    **{mode: mapped(mode) for mode in ("r", "c", "r+")},
     "pickle": lambda model, _: pickle.loads(pickle.dumps(model)),
     "copy": lambda model, _: copy.copy(model),
     "deepcopy": lambda model, _: copy.deepcopy(model),
@@ -54,21 +57,22 @@ COPIES = {
 @over_models
 @pytest.mark.parametrize("kind", COPIES)
 def test_a_copy_learns_on_as_the_original_and_leaves_it_alone(model, kind, tmp_path):
-    fitted = clone(model).fit(X)
-    learnt = COPIES[kind](fitted, tmp_path).partial_fit(X[::-1]).partial_fit(X)
+    fitted, chunks = clone(model).fit(X), (X[::-1], X)
+    learnt = taught(COPIES[kind](fitted, tmp_path), chunks)
     for same in (COPIES[kind](fitted, tmp_path), fitted):
-        same.partial_fit(X[::-1]).partial_fit(X)
-        assert_array_equal(same.components_, learnt.components_)
-        assert_array_equal(same.explained_variance_, learnt.explained_variance_)
+        assert_learnt_alike(taught(same, chunks), learnt)
 
 
 FIXED = {"n_components": 2, "centre": False, "random_state": 1}
-REFUSED = [(model, name, value) for model in MODELS for name, value in FIXED.items()]
 
 
 @pytest.mark.parametrize(
     ("model", "name", "value"),
-    [*REFUSED, (MODELS[0], "decay_samples", 20.0), (CCIPCA(), "tau", 5.0)],
+    [
+        *((model, *given) for model in MODELS for given in FIXED.items()),
+        (MODELS[0], "decay_samples", 20.0),
+        (CCIPCA(), "tau", 5.0),
+    ],
     ids=str,
 )
 def test_parameters_of_the_first_chunk_are_those_of_all(model, name, value):
@@ -79,16 +83,17 @@ def test_parameters_of_the_first_chunk_are_those_of_all(model, name, value):
     assert fitted.fit(X).partial_fit(X).n_components_ <= (2 if name == "n_components" else 5)
 
 
-RATES = {"tau": 7.0, "data_fraction": 50.0, "min_components": 2, "learning_rate": 0.02}
-
-
 @pytest.mark.parametrize(
     ("model", "changes"),
     [
-        (DGHA(n_epochs=4, **SLOW_STEPS), RATES),
-        (DGHA(n_epochs=4, **SLOW_STEPS), {"min_variance_ratio": 0.5}),
+        (
+            MODELS[1],
+            {"tau": 7.0, "data_fraction": 50.0, "min_components": 2, "learning_rate": 0.02},
+        ),
+        (MODELS[1], {"min_variance_ratio": 0.5}),
         (CCIPCA(), {"amnesia": 1.0}),
         (EigenGame(), {"learning_rate": 0.02, "decay_samples": 20.0}),
+        (DGHAWithoutRemoval(**SLOW_STEPS), {}),
     ],
     ids=str,
 )
@@ -102,10 +107,6 @@ def test_a_rate_changed_between_chunks_is_the_rate_of_the_next_chunk():
     assert not np.allclose(changed.components_, start.components_)
 
 
-def test_rows_found_without_removal_learn_on():
-    assert DGHAWithoutRemoval(**SLOW_STEPS).fit(X).partial_fit(X).n_samples_seen_ == 120
-
-
 @over_models
 def test_a_single_sample_is_a_first_chunk(model):
     first = clone(model).partial_fit(X[:1])
@@ -115,6 +116,7 @@ def test_a_single_sample_is_a_first_chunk(model):
 
 
 @pytest.mark.parametrize("model", STREAMS, ids=lambda model: type(model).__name__)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 100),
     n_samples=st.integers(1, 40),
@@ -126,10 +128,8 @@ def test_single_samples_learn_what_their_chunk_learns(model, seed, n_samples, n_
     samples = scale * np.random.default_rng(seed).standard_normal((n_samples, 4))
     samples = np.vstack([np.zeros((n_zeros, 4)), samples])
     model = clone(model).set_params(tau=tau)
-    together = clone(model).partial_fit(samples)
-    single = taught(model, np.split(samples, len(samples)))
-    assert_array_equal(single.components_, together.components_)
-    assert_array_equal(single.explained_variance_, together.explained_variance_)
+    single = taught(clone(model), np.split(samples, len(samples)))
+    assert_learnt_alike(single, model.partial_fit(samples))
 
 
 class InOrderGHA(GHA):
@@ -141,14 +141,16 @@ class InOrderDGHA(DGHA):
 
 
 @pytest.mark.parametrize("kind", [InOrderGHA, InPlaceGHA, InOrderDGHA])
+@settings(max_examples=15)
 @given(seed=st.integers(0, 100), n_samples=st.integers(1, 40), decay=st.sampled_from([None, 10.0]))
 def test_single_samples_teach_gha_what_their_chunk_teaches(kind, seed, n_samples, decay):
     samples = np.random.default_rng(seed).standard_normal((n_samples, 4))
     options = {"decay_samples": decay, "centre": False, "random_state": 0}
-    per_sample = n_samples if kind is InOrderDGHA else 1
+    steps = 1
     if kind is InOrderDGHA:
+        steps = n_samples  # its rate is that of an epoch
         options |= {"n_components": 1, "head_start": 0, "first_check": 100}
-    together = kind(learning_rate=0.02 * per_sample, **options).partial_fit(samples)
+    together = kind(learning_rate=0.02 * steps, **options).partial_fit(samples)
     single = taught(kind(learning_rate=0.02, **options), np.split(samples, n_samples))
     for name in ("components_", "explained_variance_", "explained_variance_ratio_", "mean_"):
         assert_allclose(getattr(single, name), getattr(together, name), rtol=1e-9, atol=1e-12)
@@ -156,11 +158,8 @@ def test_single_samples_teach_gha_what_their_chunk_teaches(kind, seed, n_samples
     assert len(single.history_["variances"]) == n_samples + 1
 
 
-@given(
-    seed=st.integers(0, 100),
-    size=st.sampled_from([1, 7, 60]),
-    scale=st.sampled_from([1e-3, 1.0, 30.0]),
-)
+@settings(max_examples=40)
+@given(st.integers(0, 100), st.sampled_from([1, 7, 60]), st.sampled_from([1e-3, 1.0, 30.0]))
 def test_below_the_rate_of_the_message_the_same_chunks_do_not_diverge(seed, size, scale):
     samples = scale * np.random.default_rng(seed).standard_normal((60, 4))
     chunks = np.split(samples, range(size, 60, size))
@@ -172,17 +171,11 @@ def test_below_the_rate_of_the_message_the_same_chunks_do_not_diverge(seed, size
     assert np.abs(calm.components_).max() < 2.0
 
 
-def test_rows_that_start_too_long_are_refused_whatever_the_samples():
-    with pytest.raises(ValueError, match=r"diverged in epoch 1: .* or smaller initial rows\.$"):
-        GHA(initial_norm=1e9).partial_fit(X[:1])
-
-
 @pytest.mark.parametrize("model", [GHA(), DGHA(), NEpPCA(), PCALikeNEpPCA(), CCIPCA(2)], ids=repr)
 def test_singular_values_are_the_norms_of_projected_samples(model):
     assert not hasattr(model, "singular_values_")
     fitted = clone(model).set_params(random_state=0).fit(X)
     rows = fitted.components_ / np.linalg.norm(fitted.components_, axis=1, keepdims=True)
     norms = np.linalg.norm((X - X.mean(axis=0)) @ rows.T, axis=0)
-    assert_allclose(
-        fitted.singular_values_, norms, rtol=0.15 if isinstance(model, CCIPCA) else 1e-10
-    )
+    rtol = 0.15 if isinstance(model, CCIPCA) else 1e-10
+    assert_allclose(fitted.singular_values_, norms, rtol=rtol)
