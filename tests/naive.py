@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -10,24 +10,17 @@ from scipy.linalg import block_diag
 # ---- GHA and DGHA
 
 
-def gha_epoch(W, samples, learning_rate):
-    """Return W after a pass: Δw_j = η [y_j x − y_j Σ_{k≤j} y_k w_k], each row from the old W."""
+def gha_epoch(W, samples, learning_rate, *, in_place=False):
+    """Return W after a pass: Δw_j = η [y_j x − y_j Σ_{k≤j} y_k w_k].
+
+    Each row reads the old W, or, in place, as in the iris notebook, the updated rows k < j.
+    """
     W = np.array(W)
     for x in samples:
-        y, old = W @ x, W.copy()
+        old, y = W if in_place else W.copy(), np.zeros(len(W))
         for j in range(len(W)):
+            y[j] = old[j] @ x
             W[j] = old[j] + learning_rate * (y[j] * x - y[j] * (y[: j + 1] @ old[: j + 1]))
-    return W
-
-
-def in_place_epoch(W, samples, learning_rate):
-    """Return W after a pass of the iris notebook: row j reads updated rows k < j."""
-    W = W.copy()
-    for x in samples:
-        y = np.zeros(len(W))
-        for j in range(len(W)):
-            y[j] = W[j] @ x
-            W[j] = W[j] + learning_rate * (y[j] * x - y[j] * (y[: j + 1] @ W[: j + 1]))
     return W
 
 
@@ -170,7 +163,7 @@ def gradient(matrices, X, targets, shortcuts, output, hidden="softsign"):
     return result
 
 
-def rprop_step(w, step, g, before, weight_backtracking, improved=False, rises=True):
+def rprop_step(w, step, g, before, rises, weight_backtracking=True, improved=False):
     """Return weights, step sizes and remembered gradients after a step (Riedmiller & Braun 1993).
 
     Without weight backtracking (Igel & Hüsken 2003) no move is undone and no gradient forgotten. The improved variants
@@ -187,39 +180,22 @@ def rprop_step(w, step, g, before, weight_backtracking, improved=False, rises=Tr
     return w - np.sign(g) * step, step, g
 
 
-@dataclass
-class Training:
-    """Result of a training."""
-
-    weights: list
-    best_epoch: int
-    training_curve: list
-    validation_curve: list
-    stop_reason: str
-
-
 def train_by_rprop(
-    task,
-    max_epochs,
-    *,
-    loss_limit=5.0,
-    n_increases=0,
-    quotient_limit=None,
-    weight_backtracking=True,
-    improved=False,
+    task, max_epochs, *, loss_limit=5.0, n_increases=0, quotient_limit=None, **variant
 ):
     """Train until the Proben1 report's rule stops it (section 3.3), or that of its search (section 3.3.2)."""
     architecture = task.architecture
     network = architecture.shortcuts, architecture.output_activation, architecture.hidden_activation
     data, validation = (task.X, task.targets), (task.X_val, task.targets_val)
     W, steps, before = task.weights, task.steps, [np.zeros_like(matrix) for matrix in task.weights]
-    run = Training([], 0, [], [], "max_epochs")
+    run = SimpleNamespace(weights=[], best_epoch=0, stop_reason="max_epochs")
+    run.training_curve, run.validation_curve = [], []
     has_lost = has_risen = has_slowed = False
     for epoch in range(1, max_epochs + 1):
         run.training_curve.append(percentage(W, data, *network))
         rises = len(run.training_curve) > 1 and run.training_curve[-1] > run.training_curve[-2]
         stepped = zip(W, steps, gradient(W, *data, *network), before, strict=True)
-        moved = [rprop_step(*layer, weight_backtracking, improved, rises) for layer in stepped]
+        moved = [rprop_step(*layer, rises, **variant) for layer in stepped]
         W, steps, before = zip(*moved, strict=True)
         if epoch % 5 and epoch < max_epochs:
             continue
