@@ -47,6 +47,12 @@ def test_all_samples_of_the_problems_are_for_training_in_their_order():
         assert (len(problem.X_train), len(problem.X_validation), len(problem.X_test)) == (150, 0, 0)
 
 
+def test_a_single_pass_starts_from_the_rows_as_drawn():
+    X = load_problem("iris_centred").X_train
+    once, twice = (NotebookGHA(n_epochs=n, random_state=0).fit(X).components_ for n in (1, 2))
+    assert np.abs(once - twice).max() > 1e-3
+
+
 @pytest.mark.parametrize(
     ("problem", "third", "opposite", "printed", "aligned"),
     [
