@@ -88,28 +88,19 @@ def run_cross(w_i, w_j, v_i, v_j):
 class TestCrossing:
     def test_formula_2_by_hand_whichever_parent_has_the_larger_variance(self):
         # distance 5, normalised variances 0.75 and 0.25, so the step is 0.5 / 5 of (3, -4)
-        for first, second in (((3.0, 0.0), (0.0, 4.0)), ((0.0, 4.0), (3.0, 0.0))):
-            child = run_cross(first, second, *((3.0, 1.0) if first[0] else (1.0, 3.0)))
-            assert_allclose(child, [3.3, -0.4], rtol=1e-15)
+        assert_allclose(run_cross([3.0, 0.0], [0.0, 4.0], 3.0, 1.0), [3.3, -0.4], rtol=1e-15)
+        assert_allclose(run_cross([0.0, 4.0], [3.0, 0.0], 1.0, 3.0), [3.3, -0.4], rtol=1e-15)
 
-    @pytest.mark.parametrize(
-        ("other", "v_i", "v_j"),
-        [((0.6, 0.8), 3.0, 1.0), ((1.0, 0.0), 2.0, 2.0), ((1.0, 0.0), 0.0, 0.0)],
-    )
-    def test_equal_nodes_and_equal_or_no_variances_give_the_first_parent(self, other, v_i, v_j):
-        assert_array_equal(run_cross((0.6, 0.8), other, v_i, v_j), [0.6, 0.8])
+    def test_equal_nodes_and_equal_or_no_variances_give_the_first_parent(self):
+        for other, v_i, v_j in (
+            ([0.6, 0.8], 3.0, 1.0),
+            ([1.0, 0.0], 2.0, 2.0),
+            ([1.0, 0.0], 0.0, 0.0),
+        ):
+            assert_array_equal(run_cross([0.6, 0.8], other, v_i, v_j), [0.6, 0.8])
 
 
 class TestGramSchmidt:
-    @pytest.mark.parametrize("spread", [1.0, 1e-2, 1e-4, 1e-6, 1e-8])
-    @pytest.mark.parametrize("n_features", [1, 4, 8, 9, 23])
-    def test_rows_are_orthonormal_to_1e_10_even_when_nearly_dependent(self, spread, n_features):
-        rng = np.random.default_rng(3)
-        W = rng.random(n_features) + spread * rng.standard_normal((n_features, n_features))
-        Q = run_gram_schmidt(W)
-        assert Q.shape == W.shape
-        assert_allclose(Q @ Q.T, np.eye(n_features), atol=1e-10)
-
     @pytest.mark.parametrize("share", [0.3, 0.1, 0.035, 1e-2, 1e-3, 1e-4, 1e-5, 2e-6])
     @pytest.mark.parametrize("n_nodes", [3, 5, 8, 11])
     def test_nodes_nearly_parallel_to_their_predecessors_become_orthonormal(self, n_nodes, share):
@@ -120,6 +111,15 @@ class TestGramSchmidt:
         Q = run_gram_schmidt(W)
         assert Q.shape == W.shape
         assert_allclose(Q @ Q.T, np.eye(n_nodes), atol=1e-10)
+
+    @pytest.mark.parametrize("spread", [1.0, 1e-2, 1e-4, 1e-6, 1e-8])
+    @pytest.mark.parametrize("n_features", [1, 4, 8, 9, 23])
+    def test_rows_nearly_parallel_to_one_become_orthonormal(self, spread, n_features):
+        rng = np.random.default_rng(3)
+        W = rng.random(n_features) + spread * rng.standard_normal((n_features, n_features))
+        Q = run_gram_schmidt(W)
+        assert Q.shape == W.shape
+        assert_allclose(Q @ Q.T, np.eye(n_features), atol=1e-10)
 
     @pytest.mark.parametrize("shape", [(5, 7), (8, 8), (9, 16), (17, 17), (20, 33)])
     def test_agrees_with_its_plain_loop_twin(self, shape):
@@ -230,9 +230,8 @@ class TestMutation:
         noise = self.noise(start=start)
         for panel in (0, 8):
             for row in range(panel, panel + 5, 2):
-                pairs = np.transpose(
-                    [naive.normal_pair(1234567, start + 16 * row + lane) for lane in range(8)]
-                )
+                numbers = range(start + 16 * row, start + 16 * row + 8)
+                pairs = np.transpose([naive.normal_pair(1234567, number) for number in numbers])
                 # The last row of an odd number of rows takes the first number of each pair.
                 rows = noise[row : min(row + 2, panel + 5)]
                 assert_allclose(rows, pairs[: len(rows)], rtol=1e-9, atol=1e-10)
