@@ -73,23 +73,6 @@ def test_evolution_ends_by_patience_or_at_the_last_generation(iris):
     assert (long.n_epochs_, len(long.validation_curve_)) == (32, 7)
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"selection": "roulette", "selection_strength": 0.5},
-        {"selection": "truncation", "crossover_points": 2, "family_tournament": True},
-        {"n_islands": 3, "migration_interval": 4, "n_elite": 2},
-    ],
-    ids=str,
-)
-def test_the_genetic_algorithm_has_other_schemes(iris, parameters):
-    given = {"max_generations": 12, "random_state": 3}
-    default, other = (GAMLPClassifier((3,), **given, **own).fit(*iris) for own in ({}, parameters))
-    assert (np.diff(other.training_curve_) <= 0.0).all()
-    assert other.training_curve_[-1] < 0.9 * other.training_curve_[0]
-    assert (other.training_curve_ != default.training_curve_).any()
-
-
 def test_first_generation_may_be_trained_networks(iris):
     settings = {"max_generations": 5, "population_size": 2, "initial_weight_range": 0.01}
     random, trained = (

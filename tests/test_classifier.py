@@ -15,16 +15,12 @@ from pppca_bench.references.reference import PROBEN1_REPORT, own_references
 def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
     """Different seeds, widths, projections and sizes, and sets without validation data; nothing gives nothing."""
     X, y, X_val, y_val = iris
-    rng = np.random.default_rng(0)
-    classifiers, sets = [], []
+    given = {"shortcuts": True, "max_epochs": 40}
+    classifiers = [RpropMLPClassifier((4, 2), **given, random_state=seed) for seed in range(12)]
+    sets = []
     for seed in range(12):
-        W, n = rng.normal(size=(4, 1 + seed % 4)), 90 - seed % 2
-        given = (X_val @ W, y_val) if seed % 3 else (None, None)
-        classifiers.append(
-            RpropMLPClassifier((4, 2), shortcuts=True, max_epochs=40, random_state=seed)
-        )
-        sets.append((X[:n] @ W, y[:n], *given))
-    assert fit_together([], []) == []
+        W, n = np.random.default_rng(seed).normal(size=(4, 1 + seed % 4)), 90 - seed % 2
+        sets.append((X[:n] @ W, y[:n], *((X_val @ W, y_val) if seed % 3 else (None, None))))
     alone = [clone(one).fit(*data) for one, data in zip(classifiers, sets, strict=True)]
     together = fit_together(classifiers, sets)
     assert all(one is other for one, other in zip(together, classifiers, strict=True))
@@ -32,6 +28,7 @@ def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
         assert_array_equal(weights_of(one), weights_of(other))
         assert_array_equal(one.training_curve_, other.training_curve_)
         assert_array_equal(one.validation_curve_, other.validation_curve_)
+    assert fit_together([], []) == []
 
 
 def test_class_that_only_the_validation_data_have_gets_an_output(iris):

@@ -143,11 +143,6 @@ class TestEvaluation:
         full = evaluation.moments_of(np.diag([4.0, 0.0])).full
         assert evaluation.alignment(in_panels([[0.0, 1.0]])[0], full, aligned_zeros(1, 8)) == 0.0
 
-    def test_the_sum_counts_the_nodes_that_this_evaluation_removes(self):
-        W, variances, fitness = run_evaluate(np.eye(2), self.C, 3.0)
-        assert (len(W), len(variances)) == (1, 1)
-        assert fitness == pytest.approx(5.0)
-
     def test_rows_beyond_the_size_have_no_influence(self):
         kept, _, fitness = run_evaluate([[0.0, 1.0], [3.0, 4.0]], self.C, 10.0, n_nodes=1)
         assert len(kept) == 1

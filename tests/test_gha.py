@@ -167,8 +167,3 @@ def test_the_default_rate_is_bounded_by_the_trace_and_by_the_longest_sample():
     far = np.vstack([np.zeros((99, 2)), [[10.0, 0.0]]])
     assert_the_default_is(1.5 / 98.01, far, {}, decay_epochs=5.0)
     assert_the_default_is(1.5 / 98.01, far, {}, decay_samples=50.0)
-
-
-def test_inputs_that_do_not_vary_leave_the_rows_as_they_were():
-    gha = GHA(n_epochs=2, random_state=0).fit(np.ones((5, 3)))
-    assert_allclose(gha.components_ @ gha.components_.T, np.eye(3), atol=1e-12)

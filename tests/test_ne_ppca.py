@@ -64,26 +64,6 @@ class TestSelection:
         assert plain.fitness_ != strong.fitness_
         assert_allclose(thousand.components_, strong.components_, atol=1e-9)
 
-    def test_a_very_strong_roulette_selects_only_the_fittest(self, wine):
-        given = {"n_generations": 20, "random_state": 1, "crossover_probability": 0.0}
-        strong, weak = (
-            NEpPCA(selection="roulette", selection_strength=strength, **given).fit(wine)
-            for strength in (1e9, 1e-9)
-        )
-        mean = strong.history_["mean_dimensionality"]
-        assert (np.diff(mean[1:]) <= 0.0).all()
-        assert mean[1] % 1.0 == 0.0
-        assert weak.fitness_ != strong.fitness_
-
-    def test_a_weaker_selection_keeps_fewer_nodes(self):
-        X = load_problem("heart1").X_train
-        schemes = ({}, {"tournament_size": 2}, {"selection": "truncation"})
-        strong, *weak = (
-            np.mean([NEpPCA(15.0, random_state=s, **own).fit(X).n_components_ for s in range(4)])
-            for own in (*schemes, {"selection": "roulette"})
-        )
-        assert strong > max(weak) + 1.0
-
 
 class TestEvolution:
     def test_the_first_generation_is_the_best_of_the_random_start(self, wine):
@@ -104,10 +84,6 @@ class TestEvolution:
         assert_array_equal(history["variances"][-1, :n], fitted.explained_variance_)
         assert np.all(np.isnan(history["variances"][-1, n:]))
         assert (history["dimensionality"][-1], history["fitness"][-1]) == (n, fitted.fitness_)
-
-    def test_nodes_are_never_added_to_a_population(self, wine):
-        model = NEpPCA(tau=3.0, population_size=1, random_state=0).fit(wine)
-        assert np.all(np.diff(model.history_["dimensionality"]) <= 0)
 
     def test_numbers_drawn_do_not_depend_on_tau(self, wine):
         after = []

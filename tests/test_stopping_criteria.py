@@ -10,7 +10,6 @@ from numpy.testing import assert_array_equal
 from pppca_bench.classifiers import RpropMLPClassifier, RpropMLPRegressor, fit_together
 from pppca_bench.classifiers.stopping_criteria import (
     ALL_NAMES,
-    NAMES,
     CriteriaMLPClassifier,
     CriteriaMLPRegressor,
     criteria_met,
@@ -81,16 +80,6 @@ def test_recording_does_not_change_the_training_which_ends_with_the_last_criteri
         assert_array_equal(own.validation_curve_, other.validation_curve_)
         assert own.stop_reason_ == other.stop_reason_ == "generalisation_loss"
         assert max(stop.epochs for stop in own.stops_.values()) == other.n_epochs_
-
-
-def test_slower_criteria_of_a_class_stop_later():
-    network = CriteriaMLPClassifier(**COMMON, **SEARCH, random_state=0)
-    X, y, X_val, y_val = noisy(0, n_classes=2)
-    network.fit(X, y, X_val, y_val)
-    for names in NAMES.values():
-        epochs = [network.stops_[name].epochs for name in names]
-        assert epochs == sorted(epochs)
-    assert len({stop.epochs for stop in network.stops_.values()}) > 5
 
 
 def test_each_criterion_is_met_above_its_limit_and_after_enough_increases():
