@@ -37,38 +37,32 @@ VARIANCES = [40, 1, 20, 4]
 
 
 @pytest.mark.parametrize(
-    ("variances", "limits", "kept"),
+    ("tau", "constraints", "kept"),
     [
-        *((VARIANCES, {"tau": tau}, [0, 2]) for tau in (5.0, 9.9)),
-        *((VARIANCES, {"tau": tau}, [0, 2, 3]) for tau in (10.0, 39.0)),
-        (VARIANCES, {"tau": 40.0}, [0, 2, 3, 1]),
-        ([1, 4, 40, 20, 4], {"tau": 10.0}, [2, 3, 1, 4]),
-        ([0, 1], {"tau": 20.0}, [1]),
-        ([0, 0, 0], {"tau": 20.0}, [0, 1, 2]),
+        *((tau, {}, [0, 2]) for tau in (5.0, 9.9)),
+        *((tau, {}, [0, 2, 3]) for tau in (10.0, 39.0)),
+        (40.0, {}, [0, 2, 3, 1]),
+        (5.0, {"min_components": 3}, [0, 2, 3]),
+        (5.0, {"min_components": 9}, [0, 2, 3, 1]),
+        (5.0, {"max_components": 1}, [0]),
+        (5.0, {"min_variance": 60.0}, [0, 2]),
+        (5.0, {"min_variance": 60.5}, [0, 2, 3]),
+        (5.0, {"min_variance": 1e9}, [0, 2, 3, 1]),
+        (5.0, {"min_variance": 1e9, "max_components": 3}, [0, 2, 3]),
     ],
     ids=str,
 )
-def test_formula_1_removes_ratios_above_tau_only_and_sorts_by_decreasing_variance(
-    variances, limits, kept
+def test_formula_1_removes_ratios_above_tau_only_unless_a_constraint_moves_the_limit(
+    tau, constraints, kept
 ):
-    assert kept_rows(variances, **limits) == kept
+    assert kept_rows(VARIANCES, tau=tau, **constraints) == kept
 
 
-@pytest.mark.parametrize(
-    ("constraints", "kept"),
-    [
-        ({"min_components": 3}, [0, 2, 3]),
-        ({"min_components": 9}, [0, 2, 3, 1]),
-        ({"max_components": 1}, [0]),
-        ({"min_variance": 60.0}, [0, 2]),
-        ({"min_variance": 60.5}, [0, 2, 3]),
-        ({"min_variance": 1e9}, [0, 2, 3, 1]),
-        ({"min_variance": 1e9, "max_components": 3}, [0, 2, 3]),
-    ],
-    ids=str,
-)
-def test_constraints_move_the_limit_of_removal(constraints, kept):
-    assert kept_rows(VARIANCES, tau=5.0, **constraints) == kept
+def test_kept_rows_are_sorted_and_rows_without_variance_go_unless_no_row_has_any():
+    assert kept_rows([1, 4, 40, 20, 4], tau=10.0) == [2, 3, 1, 4]
+    assert kept_rows([0, 1], tau=20.0) == [1]
+    assert kept_rows([0, 0, 0], tau=20.0) == [0, 1, 2]
+    assert kept_rows([2, 1], rows=[[1, 0], [0, 0]]) == [0], "a row of zeros"
 
 
 def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
@@ -77,10 +71,6 @@ def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
     C = np.diag([4.0, 1.0, 1.0])
     for least, n_rows in ((4.0, 1), (4.5, 3), (9.0, 3)):
         assert count_rows_retaining(rows, C, least) == n_rows
-
-
-def test_a_row_of_zeros_goes():
-    assert kept_rows([2, 1], rows=[[1, 0], [0, 0]], tau=1e9) == [0]
 
 
 @pytest.mark.parametrize("tau", [2.0, 5.0, 10.0])

@@ -36,9 +36,8 @@ class TestByHand:
         ],
     )
     def test_variance_and_share(self, rows, variance, share):
-        found = variance_of_span(np.array(rows), self.C)
+        found, n = variance_of_span(np.array(rows), self.C), np.array([len(rows)])
         assert found == pytest.approx(variance)
-        n = np.array([len(rows)])
         assert_allclose(optimality(np.array([found]), n, max_variances(self.C)), [share])
 
     def test_rows_that_others_span_and_rows_of_zeros_add_nothing(self):

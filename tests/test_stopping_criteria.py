@@ -41,11 +41,12 @@ def alone(name: str) -> dict[str, float]:
     A strip that raised the error, and a quotient above a limit, imply a loss above 0.
     """
     kind, limit = name.split("_")
-    if kind == "GL":
-        return {"generalisation_loss": float(limit)}
-    others = {"PQ": "progress_quotient", "UP": "successive_increases"}
-    value = int(limit) if kind == "UP" else float(limit)
-    return {"generalisation_loss": 0.0, others[kind]: value}
+    parameter = {
+        "GL": "generalisation_loss",
+        "PQ": "progress_quotient",
+        "UP": "successive_increases",
+    }[kind]
+    return {"generalisation_loss": 0.0, parameter: int(limit) if kind == "UP" else float(limit)}
 
 
 def fitted(kind, data, **parameters):
