@@ -4,14 +4,13 @@ import gc
 import os
 import re
 import shutil
-import subprocess
-import sys
 from inspect import signature
 from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from command_line import output_of
 
 from pppca_bench import engines
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, lanes
@@ -72,18 +71,16 @@ class Copy:
             shutil.copy(cache.PACKAGE / name, self.package)
         (self.package / "compiled" / "example.py").write_text(KERNEL, encoding="utf-8")
         (self.package / "compiled" / "example_part.py").write_text(PART, encoding="utf-8")
-        ours = {"NUMBA_CACHE_DIR": "", "PYTHONPATH": str(self.package.parent)}
-        self.settings = (
-            os.environ | ours | {"HOME": str(root), "XDG_CACHE_HOME": str(self.user_cache)}
-        )
+        self.settings = {
+            "NUMBA_CACHE_DIR": "",
+            "PYTHONPATH": str(self.package.parent),
+            "PYTHONSAFEPATH": "1",
+            "HOME": str(root),
+            "XDG_CACHE_HOME": str(self.user_cache),
+        }
 
     def run(self, program: str) -> list[str]:
-        command = [sys.executable, "-c", program]
-        done = subprocess.run(
-            command, env=self.settings, cwd="/", capture_output=True, text=True, check=True
-        )
-        assert done.stderr == ""
-        return done.stdout.splitlines()
+        return output_of(program, **self.settings).splitlines()
 
     def call(self, total: float = 16.0, *, loads: bool, keeps: bool = True) -> str:
         """Call the kernel in a new process, which loads its code or compiles it; return the refusal of the cache."""

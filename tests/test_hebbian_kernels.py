@@ -24,19 +24,14 @@ def literal_epoch(W, n_learning, X, mean, order, learning_rate, decay):
 
 def in_place_epoch(W, X, mean, order, learning_rate, decay):
     work = make_workspace(*W.shape)
-    gha_literal.in_place_epoch(
-        W, len(W), X, mean[None], order, learning_rate, decay, work.x, work.residual
-    )
+    given = W, len(W), X, mean[None], order, learning_rate, decay
+    gha_literal.in_place_epoch(*given, work.x, work.residual)
 
 
-def literal_variances(W, X, mean, variances):
-    return gha_literal.literal_variances(
-        W, len(W), X, mean[None], variances, make_workspace(*W.shape).x
-    )
-
-
-def quadratic_variances(W, C, variances):
-    gha_blocked.quadratic_variances(W, len(W), C, variances, make_workspace(*W.shape).strip)
+def literal_variances(W, X, mean):
+    variances, x = np.empty(len(W)), make_workspace(*W.shape).x
+    gha_literal.literal_variances(W, len(W), X, mean[None], variances, x)
+    return variances
 
 
 # Kernels that update all rows, and their references.
@@ -89,22 +84,19 @@ def test_literal_kernel_computes_waiting_rows_at_full_cost_and_moves_the_others_
 def test_variances_of_responses_equal_hand_worked_values():
     # Responses of (1, 1) to (1, 2), (3, 0), (2, 4) are 3, 3, 6: mean 4, variance (1 + 1 + 4) / 3 = 2.
     X = np.array([[1.0, 2.0], [3.0, 0.0], [2.0, 4.0]])
-    variances = np.empty(1)
-    literal_variances(np.array([[1.0, 1.0]]), X, X.mean(axis=0), variances)
-    assert variances[0] == pytest.approx(2.0, abs=1e-15)
-    literal_variances(np.array([[1.0, 1.0]]), X, np.zeros(2), variances)
-    assert variances[0] == pytest.approx((9.0 + 9.0 + 36.0) / 3.0)
+    W = np.array([[1.0, 1.0]])
+    assert_allclose(literal_variances(W, X, X.mean(axis=0)), 2.0, rtol=1e-15)
+    assert_allclose(literal_variances(W, X, np.zeros(2)), (9.0 + 9.0 + 36.0) / 3.0)
 
 
 @pytest.mark.parametrize("n_samples", [2, 60])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_quadratic_variances_equal_the_variances_of_the_responses(shape, n_samples):
     W, X, mean, _ = problem(*shape, n_samples=n_samples)
-    expected, variances = np.empty(len(W)), np.empty(len(W))
-    literal_variances(W, X, mean, expected)
+    work, variances = make_workspace(*W.shape), np.empty(len(W))
     C = np.cov(X.T, bias=True).reshape(shape[1], shape[1])
     # The samples over √N are a factor of C, of fewer columns if there are fewer samples than features.
     factor = np.ascontiguousarray((X - mean).T / np.sqrt(n_samples))
     for matrix in [C, factor] if n_samples < shape[1] else [C]:
-        quadratic_variances(W, matrix, variances)
-        assert_allclose(variances, expected, rtol=1e-9)
+        gha_blocked.quadratic_variances(W, len(W), matrix, variances, work.strip)
+        assert_allclose(variances, literal_variances(W, X, mean), rtol=1e-9)
