@@ -93,12 +93,15 @@ def test_parameters_of_the_first_chunk_are_those_of_all(model, name, value):
         (MODELS[1], {"min_variance_ratio": 0.5}),
         (CCIPCA(), {"amnesia": 1.0}),
         (EigenGame(), {"learning_rate": 0.02, "decay_samples": 20.0}),
-        (DGHAWithoutRemoval(**SLOW_STEPS), {}),
     ],
     ids=str,
 )
 def test_rates_and_rules_of_removal_may_change_between_chunks(model, changes):
     assert clone(model).partial_fit(X).set_params(**changes).partial_fit(X).n_samples_seen_ == 120
+
+
+def test_rows_found_without_removal_learn_on():
+    assert DGHAWithoutRemoval(**SLOW_STEPS).fit(X).partial_fit(X).n_samples_seen_ == 120
 
 
 def test_a_rate_changed_between_chunks_is_the_rate_of_the_next_chunk():
