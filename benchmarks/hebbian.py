@@ -15,7 +15,7 @@ from benchmarks.compiled import address, load_c
 from benchmarks.measuring import Contestant, Row, compare
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.engines.gha_blocked import fast_epoch
-from pppca_bench.engines.gha_epochs import make_workspace
+from pppca_bench.engines.gha_epochs import make_epoch_workspace
 from pppca_bench.engines.streaming import CCIPCA
 
 Learn = Callable[[Floats, Floats, Floats, Indices, float], object]
@@ -58,7 +58,7 @@ def c_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: f
 
 def our_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
     """Update W in place by the fast kernel."""
-    work = make_workspace(*W.shape).panels
+    work = make_epoch_workspace(*W.shape).panels
     fast_epoch(W, len(W), X, mean[np.newaxis], order, learning_rate, 0.0, work)
 
 

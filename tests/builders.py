@@ -20,7 +20,7 @@ from pppca_bench.config.plan import Identity, expand
 from pppca_bench.experiments.runner import OpenProblems
 from pppca_bench.problems import DataSet, OwnData, open_problem
 from pppca_bench.runs import Plan, RunResult, RunSpec, StoredRun
-from pppca_bench.store.columns import records
+from pppca_bench.store.columns import read_runs
 from pppca_bench.store.database import Store
 from pppca_bench.yaml_files.source import to_source
 
@@ -134,7 +134,7 @@ def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: floa
 
 def runs_in(store: Store, configs: Sequence[str] | None = None) -> list[StoredRun]:
     """Return the runs that configs (all by default) ask for, in the order of the configs' names and plans."""
-    return records(*store.read(configs))
+    return read_runs(*store.read(configs))
 
 
 OF_THEIR_MOMENT = frozenset({"finished_at", "fit_time_ms", "classifier_time_ms", "provenance"})

@@ -16,7 +16,7 @@ from pppca_bench.references.reference import EARLY_STOPPING, own_references
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results, split_by_cell
-from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.table import MeansTable
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, Selector, StoredRun
 from pppca_bench.store.database import Store
 
@@ -101,14 +101,16 @@ def selected_cell(selector: Selector) -> Cell:
     return cell_of(selector.problem, selector.method, settings, classifier)
 
 
-def tables_of(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts] = FACTS) -> list[Table]:
+def tables_of(
+    runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts] = FACTS
+) -> list[MeansTable]:
     """Return the filled tables of runs that configs of the references ask for."""
     return Snapshot(results_by_config(plans_of(runs)), facts, REFERENCES).of_means
 
 
 def tables_and_figures(
     folder: Path, runs: Mapping[str, Sequence[StoredRun]], facts: Mapping[str, ProblemFacts]
-) -> tuple[list[Table], list[Figure]]:
+) -> tuple[list[MeansTable], list[Figure]]:
     """Return the tables and figures of a database with the runs of several configs."""
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
@@ -154,7 +156,7 @@ def _values(
     }
 
 
-def full_tables(n_repeats: int) -> list[Table]:
+def full_tables(n_repeats: int) -> list[MeansTable]:
     """Return the filled tables of `full_runs`."""
     return tables_of(full_runs(n_repeats))
 

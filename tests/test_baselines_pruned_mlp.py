@@ -11,7 +11,7 @@ from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.network import Architecture, connected_inputs, uniform_per_weight
 from pppca_bench.classifiers.pruned_mlp import (
     PrunedMLPClassifier,
-    n_connections,
+    n_remaining,
     optimal_brain_damage,
     prune_masks,
 )
@@ -57,8 +57,8 @@ def test_the_least_salient_of_the_remaining_weights_go_and_biases_stay():
     left = prune_masks(masks, saliencies, 0.4)
     assert_array_equal(left[0], [[True, True, False], [True, False, True]])
     assert_array_equal(left[1], [[True, False, True]])
-    assert (n_connections(masks), n_connections(left)) == (5, 3)
-    assert n_connections(prune_masks(masks, saliencies, 0.01)) == 4, "at least one goes"
+    assert (n_remaining(masks), n_remaining(left)) == (5, 3)
+    assert n_remaining(prune_masks(masks, saliencies, 0.01)) == 4, "at least one goes"
 
 
 def test_deleted_weights_are_zero_and_all_others_are_not(iris):

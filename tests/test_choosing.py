@@ -45,7 +45,7 @@ def fixed(wine) -> list[dict[tuple[float, float], Mapping[str, float]]]:
 
 def run_group(specs: list[RunSpec], problem: Problem) -> list[RunResult]:
     """Run repeats of a cell on the data of a problem."""
-    return choosing.run_group(specs, [problem] * len(specs))
+    return choosing.choose_and_run(specs, [problem] * len(specs))
 
 
 def chosen(results: list[RunResult]) -> list[tuple[float, float]]:

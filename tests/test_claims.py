@@ -9,7 +9,7 @@ from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict
 from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, read_lines
-from pppca_bench.paper.losses import Line
+from pppca_bench.paper.losses import LossComparison
 from pppca_bench.paper.today import fitness_times_document
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.figure_data import Figure, Panel
@@ -27,12 +27,12 @@ FACTS = {
 }
 
 
-def line(claim: str, first: str = "A (as written)", other: str = "B", **values) -> Line:
-    own = Line(first, other, 20, -0.1, 0.2, 0.4, 0.01, "holds", claim)
+def line(claim: str, first: str = "A (as written)", other: str = "B", **values) -> LossComparison:
+    own = LossComparison(first, other, 20, -0.1, 0.2, 0.4, 0.01, "holds", claim)
     return own._replace(**values)
 
 
-def both(claim: str, first: str = "A", **values) -> list[Line]:
+def both(claim: str, first: str = "A", **values) -> list[LossComparison]:
     """Return a comparison of both readings."""
     return [line(claim, f"{first} ({reading})", **values) for reading in READINGS]
 
@@ -41,7 +41,7 @@ def answers(evidence: Evidence) -> dict[str, Finding]:
     return {name: finding for name, (finding, _) in judge_claims(evidence).items()}
 
 
-def answered(*lines: Line) -> dict[str, Finding]:
+def answered(*lines: LossComparison) -> dict[str, Finding]:
     return answers(NOTHING._replace(compared=lines))
 
 
@@ -96,7 +96,7 @@ def test_one_pass_is_answered_once_since_only_the_fitted_dgha_was_compared():
 AS_MANY = "PCA, as many as NE-pPCA"
 
 
-def results_with(*lines: Line) -> list[str]:
+def results_with(*lines: LossComparison) -> list[str]:
     evidence = NOTHING._replace(compared=lines)
     return main_results(evidence, judge_claims(evidence))
 

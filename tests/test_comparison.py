@@ -16,13 +16,13 @@ from pppca_bench.reporting.comparison import (
     Comparison,
     Score,
     compare,
-    render,
+    render_comparisons,
     render_scores,
     scores,
     tally,
 )
 from pppca_bench.reporting.statistics import summarise
-from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.table import MeansTable
 from pppca_bench.runs import StoredRun
 
 COUNTS = {"T1": 64, "T3": 36, "T4": 17, "T6": 17, "T5": 32, "T7": 32} | N_REPORT
@@ -31,7 +31,7 @@ REPORT = own_references()[1]
 
 
 @pytest.fixture(scope="module")
-def everything() -> list[Table]:
+def everything() -> list[MeansTable]:
     """Return the tables of a store in which every run is in."""
     return full_tables(4)
 
@@ -182,7 +182,9 @@ def test_sizes_and_numbers_that_were_not_run_are_counted_in_the_last_line_unless
     run = ONE._replace(row="card1", verdict="reproduced", mean=2.3, n=3)
     size = run._replace(row="heart1", quantity="n_features")
     numbers = [ONE, run, size, ONE._replace(source="B")]
-    short, full = (render(numbers, "terminal", show_all=show_all) for show_all in (False, True))
+    short, full = (
+        render_comparisons(numbers, "terminal", show_all=show_all) for show_all in (False, True)
+    )
     left_out = "3 numbers without runs or of the sizes of data sets. `pppca compare --all`"
     assert short.endswith(f"\nLeft out: {left_out} lists them.")
     for name in ("cancer1", "heart1", "B: 1 published results"):
@@ -192,7 +194,7 @@ def test_sizes_and_numbers_that_were_not_run_are_counted_in_the_last_line_unless
 class TestDistancesWithoutARatio:
     """A group of one published number."""
 
-    def scored(self, number: Number, ours: float) -> list[Table]:
+    def scored(self, number: Number, ours: float) -> list[MeansTable]:
         (table,) = [table for table in TABLES if table.id == "P3"]
         place, name = ("cancer1", "classification"), "test_error_percent"
         cell = table.cells[place]._replace(published={name: number}, ours={name: summarise([ours])})

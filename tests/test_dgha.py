@@ -10,7 +10,7 @@ from sklearn.preprocessing import minmax_scale
 from pppca_bench.compiled.linear_algebra import orthonormal
 from pppca_bench.engines.counterparts import LiteralDGHA
 from pppca_bench.engines.dgha import DGHA, count_rows_retaining
-from pppca_bench.engines.gha_epochs import make_workspace, remove_rows
+from pppca_bench.engines.gha_epochs import make_epoch_workspace, remove_rows
 from pppca_bench.engines.removal import Limits
 
 WINE = minmax_scale(load_wine().data)
@@ -25,7 +25,7 @@ def kept_rows(variances, rows=None, **limits):
     limits = Limits(**defaults | limits)
     rows = np.eye(n_rows) if rows is None else np.array(rows, dtype=float)
     nodes, moved, left = np.arange(n_rows), rows.copy(), np.array(variances, dtype=float)
-    n_kept = remove_rows(moved, nodes, left, n_rows, limits, make_workspace(*rows.shape))
+    n_kept = remove_rows(moved, nodes, left, n_rows, limits, make_epoch_workspace(*rows.shape))
     kept = nodes[:n_kept]
     assert_array_equal(moved[:n_kept], rows[kept])
     assert_array_equal(left[:n_kept], np.array(variances)[kept])

@@ -23,7 +23,7 @@ from pppca_bench.paper.experiment import (
 )
 from pppca_bench.reporting.figure_drawing import SHADES, draw
 from pppca_bench.reporting.statistics import corrected_t
-from pppca_bench.reporting.table_text import render
+from pppca_bench.reporting.table_text import render_tables
 from pppca_bench.runs import ProblemFacts
 from pppca_bench.yaml_files.source import read_yaml
 
@@ -207,7 +207,9 @@ def test_tests_and_matrix_are_read_back_from_the_tables_of_an_experiment(tmp_pat
     _, losses, tests, *_ = experiment_documents(SECOND, made, FACTS)
     assert read_experiment(SECOND, tmp_path) is None
     for table in (losses, tests):
-        (tmp_path / f"{table.id}.csv").write_text(render(table, form="csv"), encoding="utf-8")
+        (tmp_path / f"{table.id}.csv").write_text(
+            render_tables(table, form="csv"), encoding="utf-8"
+        )
     document, figure = read_experiment(SECOND, tmp_path)
     assert [*document.rows] == [*tests.rows]
     drawn = experiment_figure(SECOND, data_set_losses(SECOND, made, FACTS))

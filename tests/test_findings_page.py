@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pppca_bench.reporting.document import SIGNED, listed, printed
+from pppca_bench.reporting.document import SIGNED, join_words, printed
 from pppca_bench.reporting.statistics import holm
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +47,7 @@ def test_data_sets_beyond_a_point_are_those_of_t_tests_with_holms_correction(rea
     rejected = [np.array(holm(p)) < 0.05 for p in (below, 1.0 - below)]
     for row in dict.fromkeys(own["row"]):
         of_row = (own["row"] == row).to_numpy()
-        small, large = (listed(list(own["data_set"][of_row & beyond])) for beyond in rejected)
+        small, large = (join_words(list(own["data_set"][of_row & beyond])) for beyond in rejected)
         said = (
             f"{row}: significantly below 1 point on {small or 'no data set'}, significantly above on"
             f" {large or 'no data set'}, of {of_row.sum()}."

@@ -8,28 +8,28 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.engines import gha_blocked, gha_literal
-from pppca_bench.engines.gha_epochs import make_workspace
+from pppca_bench.engines.gha_epochs import make_epoch_workspace
 
 
 def fast_epoch(W, X, mean, order, learning_rate, decay):
-    work = make_workspace(*W.shape).panels
+    work = make_epoch_workspace(*W.shape).panels
     gha_blocked.fast_epoch(W, len(W), X, mean[None], order, learning_rate, decay, work)
 
 
 def literal_epoch(W, n_learning, X, mean, order, learning_rate, decay):
-    work = make_workspace(*W.shape)
+    work = make_epoch_workspace(*W.shape)
     given = W, len(W), n_learning, X, mean[None], order, learning_rate, decay
     return gha_literal.literal_epoch(*given, work.x, work.y)
 
 
 def in_place_epoch(W, X, mean, order, learning_rate, decay):
-    work = make_workspace(*W.shape)
+    work = make_epoch_workspace(*W.shape)
     given = W, len(W), X, mean[None], order, learning_rate, decay
     gha_literal.in_place_epoch(*given, work.x, work.residual)
 
 
 def literal_variances(W, X, mean):
-    variances, x = np.empty(len(W)), make_workspace(*W.shape).x
+    variances, x = np.empty(len(W)), make_epoch_workspace(*W.shape).x
     gha_literal.literal_variances(W, len(W), X, mean[None], variances, x)
     return variances
 
@@ -93,7 +93,7 @@ def test_variances_of_responses_equal_hand_worked_values():
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_quadratic_variances_equal_the_variances_of_the_responses(shape, n_samples):
     W, X, mean, _ = problem(*shape, n_samples=n_samples)
-    work, variances = make_workspace(*W.shape), np.empty(len(W))
+    work, variances = make_epoch_workspace(*W.shape), np.empty(len(W))
     C = np.cov(X.T, bias=True).reshape(shape[1], shape[1])
     # The samples over √N are a factor of C, of fewer columns if there are fewer samples than features.
     factor = np.ascontiguousarray((X - mean).T / np.sqrt(n_samples))

@@ -16,7 +16,7 @@ from pppca_bench.reporting.comparison import Comparison
 from pppca_bench.reporting.html import inline_svg
 from pppca_bench.reporting.page_tables import CellView, table_view
 from pppca_bench.reporting.statistics import histogram
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table import MeansTable, TableCell
 from pppca_bench.runs import ProblemFacts
 
 ROOT = Path(__file__).parents[1]
@@ -128,9 +128,9 @@ def shown(
     }
     numbers = dict.fromkeys(verdicts, Number(published))
     return [
-        table_view(Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): own}), known)[1][0][
+        table_view(MeansTable("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): own}), known)[
             1
-        ]
+        ][0][1]
         for own, known in ((cell, {}), (cell._replace(published=numbers), compared))
     ]
 

@@ -15,7 +15,7 @@ from stored_runs import run_of
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.document import MAX_PAGE_ROWS, Document, escaped, latex_table
-from pppca_bench.reporting.table_text import render
+from pppca_bench.reporting.table_text import render_tables
 
 ODD = r"my&own#data.dt, 50 %, a_b^c~d, {\x}, |<>|, τ = −1 ± 2, ‖W₁‖², ≠ – … $1 [0, 1]* é"
 """A text with all that means something in LaTeX, and what its fonts do not have."""
@@ -64,7 +64,7 @@ def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path, s
         Document(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))
     ]
     documents = [*(table for table in full_tables(2) if table.has_runs), *odd]
-    texts = [render(document, form="latex", sd=sd) for document in documents]
+    texts = [render_tables(document, form="latex", sd=sd) for document in documents]
     text = "\n\\clearpage\n".join([PREAMBLE, r"\listoftables", *texts, r"\end{document}"])
     log = compiled(text, tmp_path, "all")
     assert "Missing character" not in log
@@ -87,7 +87,7 @@ def test_every_table_fits_its_page(tmp_path):
         for n in range(5)
     ]
     found = [*tables_of(measured), *full_tables(2)]
-    tables = {table.id: render(table, form="latex") for table in found if table.has_runs}
+    tables = {table.id: render_tables(table, form="latex") for table in found if table.has_runs}
     assert tables["R"].count("problem") > MAX_PAGE_ROWS
     assert {"T0", "T1", "P8", "X"} <= tables.keys()
     texts = [rf"\typeout{{@@{name}}}{text}\clearpage" for name, text in tables.items()]

@@ -141,7 +141,7 @@ def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, limit):
     errors = {name: 10.0 + n for n, name in enumerate(PROBLEMS[:n_data_sets])}
     factors = {"gha": 1.0, "dgha": 1.1, "lda": 1.3}
     found = ranked({name: {p: k * e for p, e in errors.items()} for name, k in factors.items()})
-    assert f"with Holm's correction{limit}." in ranking.render(found)
+    assert f"with Holm's correction{limit}." in ranking.render_ranking(found)
     off_diagonal = found.wilcoxon.to_numpy()[np.triu_indices(3, 1)]
     assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets))
 
@@ -153,8 +153,8 @@ def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, limit):
 def test_two_methods_and_methods_that_never_differ_have_no_friedman_test(errors):
     found = ranked(errors)
     assert np.isnan(found.friedman_p)
-    assert "Friedman" not in ranking.render(found)
-    assert json.loads(ranking.render(found, "json"))["friedman"] is None
+    assert "Friedman" not in ranking.render_ranking(found)
+    assert json.loads(ranking.render_ranking(found, "json"))["friedman"] is None
 
 
 @pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
@@ -179,8 +179,8 @@ def test_means_over_fewer_repeats_than_planned_are_named():
     found = rank(replaced(runs(ERRORS), outcomes))
     assert found.errors.loc["glass", "gha"] == 30.5, "that of the repeat that did not fail"
     few = "gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
-    assert f"Fewer repeats than planned: {few}" in ranking.render(found)
-    assert json.loads(ranking.render(found, "json"))["fewer_repeats_than_planned"] == [
+    assert f"Fewer repeats than planned: {few}" in ranking.render_ranking(found)
+    assert json.loads(ranking.render_ranking(found, "json"))["fewer_repeats_than_planned"] == [
         {"method": "gha", "problem": "glass1", "n_planned": 2, "n_failed": 1, "n_done": 1},
         {"method": "dgha", "problem": "cancer1", "n_planned": 2, "n_failed": 0, "n_done": 1},
     ]
@@ -190,13 +190,19 @@ def test_methods_that_were_not_run_everywhere_or_failed_are_left_out_and_named()
     planned = runs(ERRORS | {"lda": ERRORS["gha"], "pca": {"cancer1": 0.5}})
     found = rank(replaced(planned, {("lda", "glass1", repeat): "failed" for repeat in (0, 1)}))
     assert found.left_out == ("lda", "pca")
-    assert "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)." in ranking.render(found)
-    assert "Not ranked, since not run on all of these data sets: lda; pca." in ranking.render(found)
+    assert (
+        "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)."
+        in ranking.render_ranking(found)
+    )
+    assert (
+        "Not ranked, since not run on all of these data sets: lda; pca."
+        in ranking.render_ranking(found)
+    )
 
 
 def test_of_many_cells_with_fewer_repeats_some_are_named():
     outcomes = {(method, problem, 0): "failed" for method in ERRORS for problem in ERRORS["gha"]}
-    text = ranking.render(rank(replaced(runs(ERRORS), outcomes)))
+    text = ranking.render_ranking(rank(replaced(runs(ERRORS), outcomes)))
     (line,) = [line for line in text.splitlines() if line.startswith("Fewer repeats")]
     assert line.count("(1 of 2, 1 failed)") == ranking.MAX_NAMES
     assert line.endswith(" and 3 more.")
@@ -307,7 +313,7 @@ def test_the_two_errors_share_no_ranking():
     remark = (
         "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
     )
-    assert remark in ranking.render(both)
+    assert remark in ranking.render_ranking(both)
     squared = ranking.rank(runs_by_cell(found), facts(found), "test_squared_error_percent")
     assert list(squared.errors.index) == ["building", "flare"]
     assert [own.headers[2] for own in (both, squared)] == ["Mean error, %", "Mean squared error, %"]

@@ -15,7 +15,7 @@ from pppca_bench.references.reference import read_reference
 from pppca_bench.references.selection import Formula
 from pppca_bench.reporting.comparison import compare
 from pppca_bench.reporting.statistics import summarise
-from pppca_bench.reporting.table import Table, fill_table
+from pppca_bench.reporting.table import MeansTable, fill_table
 from pppca_bench.runs import Selector, StoredRun
 
 ERROR = "test_error_percent"
@@ -74,7 +74,7 @@ ROW = {"key": "errors", "runs": {"method": "pca"}}
 OVER = {"over": {"problem": ["iris", "wine"]}}
 
 
-def filled(folder: Path, runs: list[StoredRun], printed: float, column: dict) -> Table:
+def filled(folder: Path, runs: list[StoredRun], printed: float, column: dict) -> MeansTable:
     """Return a table of a single cell with a printed number and the keys of its column."""
     document = with_table(rows=[ROW], columns=[{"key": "all", **column}])
     document["verdicts"] = [{"margin": 0.5, "runs": 20}]

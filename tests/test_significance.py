@@ -11,8 +11,8 @@ from stored_runs import results_by_config, run_of
 
 from pppca_bench.paper.networks import published_tests
 from pppca_bench.paper.significance import (
-    NO_SHORTCUTS,
-    PIVOT,
+    NO_SHORTCUTS_CONFIG,
+    PIVOT_CONFIG,
     QUANTITY,
     cochran_cox,
     compare_errors,
@@ -114,16 +114,20 @@ def test_a_sample_that_is_not_normal_makes_a_test_unreliable():
 
 
 def runs_of(config: str, problem: str, errors: list[float]) -> list:
-    cell = cell_of(problem, "pivot", shortcuts=config == PIVOT)
+    cell = cell_of(problem, "pivot", shortcuts=config == PIVOT_CONFIG)
     return [run_of(cell, repeat, **{QUANTITY: error}) for repeat, error in enumerate(errors)]
 
 
 def test_the_table_has_ours_beside_the_published_verdicts_and_counts_outliers():
     errors = errors_of((60, 1.0, 0.1))
     better = [*errors_of((58, 0.5, 0.1)), math.exp(3.0), math.exp(4.0)]
-    pivots = runs_of(PIVOT, "cancer1", errors) + runs_of(PIVOT, "gene2", TWO_HEAPS)
-    others = runs_of(NO_SHORTCUTS, "cancer1", better) + runs_of(NO_SHORTCUTS, "gene2", errors)
-    sheet = significance_document(results_by_config({PIVOT: pivots, NO_SHORTCUTS: others}))
+    pivots = runs_of(PIVOT_CONFIG, "cancer1", errors) + runs_of(PIVOT_CONFIG, "gene2", TWO_HEAPS)
+    others = runs_of(NO_SHORTCUTS_CONFIG, "cancer1", better) + runs_of(
+        NO_SHORTCUTS_CONFIG, "gene2", errors
+    )
+    sheet = significance_document(
+        results_by_config({PIVOT_CONFIG: pivots, NO_SHORTCUTS_CONFIG: others})
+    )
     rows = {row[0]: row for row in sheet.rows}
     assert rows["cancer1"][:4] == ("cancer1", "N 0.0", "N 0.0", "yes")
     assert rows["cancer1"][-2:] == ("0 + 0", "0 + 2")
@@ -149,7 +153,10 @@ def test_ours_is_empty_where_nothing_was_run():
 
 
 def test_a_problem_of_several_settings_is_not_compared():
-    runs = {config: list(network_runs(config, ["cancer1"])) for config in (PIVOT, NO_SHORTCUTS)}
+    runs = {
+        config: list(network_runs(config, ["cancer1"]))
+        for config in (PIVOT_CONFIG, NO_SHORTCUTS_CONFIG)
+    }
     assert significance_document(results_by_config(runs)).agreement.same.count(None) == 41
-    runs[PIVOT] += [run_of(cell_of("cancer1", (4,)), **{QUANTITY: 1.0})]
+    runs[PIVOT_CONFIG] += [run_of(cell_of("cancer1", (4,)), **{QUANTITY: 1.0})]
     assert significance_document(results_by_config(runs)).agreement.same.count(None) == 42

@@ -11,8 +11,8 @@ from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.document import printed
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.statistics import summarise
-from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import notes, records, render
+from pppca_bench.reporting.table import MeansTable, TableCell
+from pppca_bench.reporting.table_text import notes, render_tables, table_records
 from pppca_bench.runs import ProblemFacts, StoredRun
 
 FACTS = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, 350, 175, 174)}
@@ -44,15 +44,15 @@ def run(
     return run_of(own, repeat, changed, **values)
 
 
-def by_name(**runs: list[StoredRun]) -> dict[str, Table]:
+def by_name(**runs: list[StoredRun]) -> dict[str, MeansTable]:
     """Return the tables of runs by config."""
     tables = Snapshot(results_by_config(runs), FACTS, REFERENCES).of_means
     return {table.id: table for table in tables}
 
 
-def ours(table: Table) -> list[str]:
+def ours(table: MeansTable) -> list[str]:
     """Return the lines of a table's first grid in the terminal."""
-    return render(table, form="terminal").split("\n\n")[1].splitlines()
+    return render_tables(table, form="terminal").split("\n\n")[1].splitlines()
 
 
 def test_a_table_states_its_mean_differences_and_on_request_standard_deviations():
@@ -66,10 +66,10 @@ def test_a_table_states_its_mean_differences_and_on_request_standard_deviations(
     said = "Ours − published, on average: error −0.66 (1 of 2 below), dimensionality +0.2 (0 of 2 below)."
     assert said in notes(found["T1"])
     assert not any("on average" in note for note in notes(found["T0"]))
-    lines = render(found["T1"], form="terminal", sd=True).split("Published")[0].splitlines()
+    lines = render_tables(found["T1"], form="terminal", sd=True).split("Published")[0].splitlines()
     (cancer1,) = [re.split(r"  +", line) for line in lines if line.startswith("cancer1")]
     assert cancer1[1] == "2.30 ± 0.42 (1.0 ± 0.0)"
-    assert "±" not in render(found["T1"], form="terminal")
+    assert "±" not in render_tables(found["T1"], form="terminal")
 
 
 @pytest.mark.parametrize(
@@ -92,18 +92,20 @@ def test_a_quantity_without_repeats_is_not_missing():
     own = cell_of("cancer1", "all_features")
     names = ("validation_squared_error_percent", "test_squared_error_percent")
     runs = [run_of(own, repeat, **dict.fromkeys(names, repeat)) for repeat in range(3)]
-    text = render(by_name(proben1_no_shortcuts=runs, proben1_pivot=runs)["P8"], form="terminal")
+    text = render_tables(
+        by_name(proben1_no_shortcuts=runs, proben1_pivot=runs)["P8"], form="terminal"
+    )
     assert "ρ" in text
     assert "*" not in text
     late = by_name(proben1_pivot=[*runs, run_of(own, 3)])["P8"]
-    assert "* 1 of the planned repeats are missing" in render(late, form="terminal")
+    assert "* 1 of the planned repeats are missing" in render_tables(late, form="terminal")
 
 
 def test_without_runs_every_table_is_published_numbers_alone():
     empty = by_name()
     assert list(empty) == [layout.id for layout in layouts()]
     assert not any(table.shows_runs for table in empty.values())
-    text = render(empty["T1"], form="terminal")
+    text = render_tables(empty["T1"], form="terminal")
     assert "2.30 (1)" in text
     assert "Difference" not in text
 
@@ -115,7 +117,7 @@ def test_of_several_thresholds_the_retained_variance_is_shown_at_the_slides_own(
     assert [label.rpartition(", ")[2] for label in table.row_labels] == ["τ = 15", "τ = 5"]
 
 
-def rows_of(table: Table) -> list[str]:
+def rows_of(table: MeansTable) -> list[str]:
     """Return the labels of a table's rows after the problem."""
     return [label.partition(", ")[2] for label in table.row_labels]
 
@@ -168,8 +170,8 @@ class TestTablesOfASingleConfig:
         table = by_name(mine=[*runs, run("ne_ppca")])["X"]
         full = "decay_epochs = 12, head_start = 0.25, learning_rate = 0.0123456"
         assert table.row_labels[f"cancer1 (9), GHA, {full}"] == "cancer1 (9), GHA, setting 1"
-        assert f"Setting 1: {full}." in render(table, form="markdown").splitlines()
-        assert {record["row"] for record in records(table)} == table.row_labels.keys()
+        assert f"Setting 1: {full}." in render_tables(table, form="markdown").splitlines()
+        assert {record["row"] for record in table_records(table)} == table.row_labels.keys()
 
     def test_a_threshold_that_is_no_number_has_a_column_after_the_others(self):
         table = by_name(mine=[run("pca", tau=tau) for tau in ("auto", 15.0, 2.5, None)])["X"]
@@ -223,7 +225,7 @@ class TestOtherSettings:
         found = by_name(cancer1=[one], dgha_partial_data=[other])
         assert found["T5"].cells[PLACE].ours == {}
         line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
-        assert line in render(found["T5"], form="terminal").splitlines()
+        assert line in render_tables(found["T5"], form="terminal").splitlines()
         expected = ["DGHA, 100%, learning_rate = 1", "DGHA, 100%, learning_rate = 0.5"]
         assert rows_of(found["X"]) == expected
 
@@ -232,12 +234,12 @@ class TestOtherSettings:
         said = (
             "for cancer1 at τ = 5, τ = 10, because several settings were run: see variants_cancer1."
         )
-        assert said in render(by_name(cancer1=runs)["T1"], form="terminal")
+        assert said in render_tables(by_name(cancer1=runs)["T1"], form="terminal")
 
 
-def table_of_a_cell(label: str, *shows: str) -> Table:
+def table_of_a_cell(label: str, *shows: str) -> MeansTable:
     cell = TableCell("a", "b", shows, "{} ({})", {"dimensionality": summarise([3.0])})
-    return Table("T", "", "", label, {"a": label}, {"b": label}, {("a", "b"): cell})
+    return MeansTable("T", "", "", label, {"a": label}, {"b": label}, {("a", "b"): cell})
 
 
 def test_a_number_that_is_missing_is_a_dash_in_its_place():
@@ -249,10 +251,10 @@ def test_numbers_that_are_only_cited_are_printed_alone_or_beside_runs():
     shown = {"dimensionality": Number("4")}
     cited = TableCell("a", "b", ("dimensionality",), "{}", published=shown)
     run = cited._replace(column="c", ours={"dimensionality": summarise([3.0])}, fillable=True)
-    table = Table("T", "", "page 1", "", {"a": "a"}, {"b": "b"}, {("a", "b"): cited})
+    table = MeansTable("T", "", "page 1", "", {"a": "a"}, {"b": "b"}, {("a", "b"): cited})
     assert table.trimmed() == table
-    assert render(table, form="csv").splitlines()[1].startswith("T,a,b,dimensionality,4.0,")
-    assert "Published: page 1." in render(table, form="terminal")
+    assert render_tables(table, form="csv").splitlines()[1].startswith("T,a,b,dimensionality,4.0,")
+    assert "Published: page 1." in render_tables(table, form="terminal")
     cells = {("a", "b"): cited, ("a", "c"): run}
     both = table._replace(column_labels={"b": "b", "c": "c"}, cells=cells)
     assert both.trimmed() == both
@@ -262,9 +264,11 @@ def test_numbers_that_are_only_cited_are_printed_alone_or_beside_runs():
 
 def test_names_of_files_break_no_table():
     table = table_of_a_cell(r"a|b & 50% of_x#{1}^~$\.dt", "dimensionality")
-    rows = [line for line in render(table, form="markdown").splitlines() if line.startswith("|")]
+    rows = [
+        line for line in render_tables(table, form="markdown").splitlines() if line.startswith("|")
+    ]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
-    latex = render(table, form="latex").splitlines()
+    latex = render_tables(table, form="latex").splitlines()
     line = next(line for line in latex if r"a\textbar{}b" in line)
     assert line.count("&") == line.count(r"\&") + 1
     assert not re.search(r"(?<!\\)[%#_$]", line)

@@ -11,7 +11,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.table_text import render
+from pppca_bench.reporting.table_text import render_tables
 
 RECORDS = ({"row": "x_1", "a": 2, "b": None}, {"row": "y", "a": None, "b": 0.5})
 ROWS = (("x_1", "−2"), ("y", "–"))
@@ -26,7 +26,7 @@ def tables(**runs) -> Snapshot:
 
 class TestText:
     def test_terminal_text_has_a_heading_rows_and_notes(self):
-        text = render(ODD, form="terminal")
+        text = render_tables(ODD, form="terminal")
         assert text.startswith("Z1. Odd & even\n==============\n\nName")
         late = "* 3 of the planned runs are missing: `pppca run` adds them.\n"
         assert text.endswith(f"y              –\n\nA note of 5 %.\n\n{late}")
@@ -34,10 +34,10 @@ class TestText:
     def test_csv_and_json_hold_the_records_of_all_tables(self):
         other = ODD._replace(id="Z2", records=({"row": "x", "c": -0.1},))
         csv = "table,row,a,b,c\nZ1,x_1,2,,\nZ1,y,,0.5,\nZ2,x,,,-0.1\n"
-        assert render(ODD, other, form="csv") == csv
+        assert render_tables(ODD, other, form="csv") == csv
         expected = {"table": "Z1", "row": "y", "a": None, "b": 0.5}
-        assert json.loads(render(ODD, form="json"))[1] == expected
-        assert render(ODD._replace(records=()), form="csv") == "table\n"
+        assert json.loads(render_tables(ODD, form="json"))[1] == expected
+        assert render_tables(ODD._replace(records=()), form="csv") == "table\n"
 
     def test_a_column_is_a_template_of_a_record_whose_marks_are_not_exported(self):
         records = [{"row": "a", "low": -1.04, "_mark": "*"}, {"row": "b", "low": None, "_mark": ""}]

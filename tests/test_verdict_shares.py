@@ -10,11 +10,11 @@ import pytest
 from stored_runs import cell_of, results_of, run_of
 
 from pppca_bench.references.layout import Layout, Placebo
-from pppca_bench.references.numbers import Number, Rule
+from pppca_bench.references.numbers import Number, VerdictRule
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.statistics import Summary
-from pppca_bench.reporting.table_text import render
+from pppca_bench.reporting.table_text import render_tables
 from pppca_bench.reporting.verdict_shares import OFF, RIGHT, SHARES
 from pppca_bench.reporting.verdicts import off_by_margin
 
@@ -58,7 +58,7 @@ def made_up(n_runs: int) -> Snapshot:
     dgha, others = {"method": "dgha", "centre": True}, {"method": "all_features"}
     reference = Reference.model_construct(
         **{"name": "mine", "title": "Mine", "configs": (), "searched": (), "numbers": numbers},
-        rules=(Rule(margin=0.5, unit="sd", runs=60),),
+        rules=(VerdictRule(margin=0.5, unit="sd", runs=60),),
         placebos=[Placebo(name=name, tables=("A",), **own) for name, own in PLACEBOS.items()],
         layouts=(
             Layout(id="A", runs=dgha, columns=columns, **keys),
@@ -100,7 +100,7 @@ def test_a_placebo_has_the_numbers_of_its_runs_of_another_table_or_of_the_next_r
 
 def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(snapshot):
     (table,) = snapshot.with_shares([snapshot["A"]])
-    own, lines = shares(snapshot), render(table, form="markdown").splitlines()
+    own, lines = shares(snapshot), render_tables(table, form="markdown").splitlines()
     n_ours, n_theirs = own["ours"]["ours"], round(0.4 * own["equal runs"]["reproduced"])
     counts = f"{n_ours} against {n_theirs} of 40 numbers"
     sentence = f"this table does not tell DGHA from equal runs, since {counts} are reproduced."
@@ -111,8 +111,8 @@ def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(s
     below = f"Error: {n_ours} of 40 numbers are reproduced"
     (note,) = [line for line in lines if line.startswith(below)]
     assert "other runs 0 %, other table 0 % of 20, next row 0 % of 4." in note
-    assert sentence in render(table, form="latex").replace("\n", " ")
-    assert render(snapshot["A"], form="csv") == render(table, form="csv")
+    assert sentence in render_tables(table, form="latex").replace("\n", " ")
+    assert render_tables(snapshot["A"], form="csv") == render_tables(table, form="csv")
 
 
 def test_with_too_few_runs_for_a_draw_no_placebo_is_judged():
@@ -150,7 +150,7 @@ def test_a_comparison_draws_nothing(snapshot, monkeypatch):
     ],
 )
 def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, number, mean):
-    rule = Rule(margin=0.5, unit="sd", runs=60, compare=scale)
+    rule = VerdictRule(margin=0.5, unit="sd", runs=60, compare=scale)
     ours = Summary(float(number), 2.0, 240, -0.1, 0.1)
     assert off_by_margin(Number(number, 2.0), ours, rule).mean == pytest.approx(mean)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pppca_bench.references.numbers import Number, Rule
+from pppca_bench.references.numbers import Number, VerdictRule
 from pppca_bench.reporting.statistics import Summary, summarise
 from pppca_bench.reporting.verdicts import Contrast, contrast, verdicts
 
@@ -18,15 +18,15 @@ def ours(mean: float, sd: float = 1.0, n: int = 240) -> Summary:
     return Summary(mean, sd, n, NAN, NAN)
 
 
-def verdict(number: Number, own: Summary, rule: Rule) -> str:
+def verdict(number: Number, own: Summary, rule: VerdictRule) -> str:
     return verdicts([contrast(number, own, rule)])[0]
 
 
-SD = Rule(margin=0.5, unit="sd", runs=60)
-TEN = Rule(margin=1, unit="sd", runs=10)
-RATIO = Rule(margin=0.5, unit="sd", runs=60, compare="ratios")
-RHO = Rule(margin=0.5, unit="sd", runs=60, compare="correlations")
-EXACT = Rule(margin=0, compare="values")
+SD = VerdictRule(margin=0.5, unit="sd", runs=60)
+TEN = VerdictRule(margin=1, unit="sd", runs=10)
+RATIO = VerdictRule(margin=0.5, unit="sd", runs=60, compare="ratios")
+RHO = VerdictRule(margin=0.5, unit="sd", runs=60, compare="correlations")
+EXACT = VerdictRule(margin=0, compare="values")
 
 
 class TestMeans:
@@ -62,9 +62,11 @@ class TestMeans:
 
     def test_without_published_runs_the_number_has_no_sampling_error(self):
         values = [1.0, 2.0, 4.0, 5.5]
-        result = contrast(Number("2.0000000"), summarise(values), Rule(margin=1.0))
+        result = contrast(Number("2.0000000"), summarise(values), VerdictRule(margin=1.0))
         assert result.p == pytest.approx(stats.ttest_1samp(values, 2.0).pvalue, rel=1e-4)
-        found = contrast(Number("2.0"), summarise(values), Rule(margin=10, unit="percent")).margin
+        found = contrast(
+            Number("2.0"), summarise(values), VerdictRule(margin=10, unit="percent")
+        ).margin
         assert found == pytest.approx(0.2)
 
     def test_numbers_that_round_to_the_published_number_are_equal(self):
@@ -149,7 +151,7 @@ def test_a_difference_alone_may_differ_and_be_consistent_among_many():
     ],
 )
 def test_normal_errors_give_these_shares_of_the_verdicts(runs, n, margin, shift, expected):
-    rng, rule = np.random.default_rng(5), Rule(margin=margin, unit="sd", runs=runs)
+    rng, rule = np.random.default_rng(5), VerdictRule(margin=margin, unit="sd", runs=runs)
     counts = Counter[str]()
     for _ in range(25):  # tables of forty numbers; the slides print no deviations
         theirs, own = rng.normal(shift, 1.0, (40, runs)), rng.normal(0.0, 1.0, (40, n))

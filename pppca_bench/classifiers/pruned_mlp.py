@@ -85,7 +85,7 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
             )
             for (k, (task, masks)), net in zip([*pending.items()], nets, strict=True):
                 rounds[k].append(replace(net, kept=masks))
-                if net.stop_reason == "not_finite" or n_connections(masks) <= len(net.weights[-1]):
+                if net.stop_reason == "not_finite" or n_remaining(masks) <= len(net.weights[-1]):
                     del pending[k]
                     continue
                 saliencies = optimal_brain_damage(
@@ -100,7 +100,7 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
 
     def _set_fitted(self, net: TrainedNet, task: TrainingTask) -> None:
         super()._set_fitted(net, task)
-        self.n_weights_ = n_connections(net.kept)
+        self.n_weights_ = n_remaining(net.kept)
         self.measures_["n_weights"] = self.n_weights_
         self.n_features_ = int(connected_inputs(task.architecture, net.kept).sum())
 
@@ -117,7 +117,7 @@ def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
         validation_curve=np.concatenate([net.validation_curve for net in rounds]),
         stop_reason=rounds[-1].stop_reason,
         history={
-            "n_weights": np.array([n_connections(net.kept) for net in rounds]),
+            "n_weights": np.array([n_remaining(net.kept) for net in rounds]),
             "validation_error": errors,
         },
     )
@@ -140,7 +140,7 @@ def prune_masks(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> 
     ]
 
 
-def n_connections(masks: Masks) -> int:
+def n_remaining(masks: Masks) -> int:
     """Return the number of remaining weights, without biases."""
     return sum(int(np.count_nonzero(mask[:, 1:])) for mask in masks)
 

@@ -30,7 +30,7 @@ from pppca_bench.classifiers.passes import (
 )
 from pppca_bench.compiled.arrays import Flags, Floats, aligned_zeros
 
-Rule = TypeVar("Rule")
+LearningRule = TypeVar("LearningRule")
 
 BLOCK_SAMPLES = 32
 """Number of samples in a block, a compromise between the overhead of a pass and the size of the cache."""
@@ -283,7 +283,7 @@ def population_errors(
     return measure
 
 
-def rule_of(kind: type[Rule], network: object) -> Rule:
+def rule_of(kind: type[LearningRule], network: object) -> LearningRule:
     """Return the constants of a rule for kernels, each from the network's parameter of the same name."""
     return kind(
         **{name: convert(getattr(network, name)) for name, convert in kind.__annotations__.items()}

@@ -114,7 +114,7 @@ def compare(
         counts = "" if form == "json" else f"\n\n{comparison.tally(compared)}"
         click.echo(comparison.render_scores(built, form, snapshot.of_texts) + counts)
     else:
-        click.echo(comparison.render(compared, form, show_all=show_all))
+        click.echo(comparison.render_comparisons(compared, form, show_all=show_all))
     path = baseline or results / "baseline.json"
     if record:
         recorded.write_baseline(recorded.record(built), path, force=force)
@@ -194,7 +194,7 @@ def rank(
             raise click.UsageError(
                 "--matters compares methods on one problem: name it with --within."
             )
-        click.echo(ranking.render(ranking.rank(cells, facts, quantity), form))
+        click.echo(ranking.render_ranking(ranking.rank(cells, facts, quantity), form))
         return
     compared = pairs.compare_pairs(cells, facts, within, quantity=quantity, matters=matters)
     click.echo(pairs.render_pairs(compared, form))

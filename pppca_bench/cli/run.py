@@ -237,8 +237,8 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     from pppca_bench.cli.tables import write_by_config
     from pppca_bench.reporting.own_tables import RETAINED
     from pppca_bench.reporting.recommendation import recommendations
-    from pppca_bench.reporting.table import Table
-    from pppca_bench.reporting.table_text import render
+    from pppca_bench.reporting.table import MeansTable
+    from pppca_bench.reporting.table_text import render_tables
 
     written = {name: write_by_config(name, results) for name in names}
     if quiet:
@@ -250,9 +250,9 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         if len(names) > 1:
             click.echo(f"Tables of {name}\n")
         shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
-        click.echo(render(*shown, form="terminal"), nl=False)
+        click.echo(render_tables(*shown, form="terminal"), nl=False)
         for table in shown:
-            if isinstance(table, Table) and table.id == "X":
+            if isinstance(table, MeansTable) and table.id == "X":
                 click.echo("".join(f"\n{line}\n" for line in recommendations(table)), nl=False)
         end = f"No table shows the runs of {name}."
         if tables:

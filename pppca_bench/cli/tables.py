@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pppca_bench.reporting.document import Document, Format
     from pppca_bench.reporting.report_card import CardFormat
     from pppca_bench.reporting.snapshot import Snapshot
-    from pppca_bench.reporting.table import Table
+    from pppca_bench.reporting.table import MeansTable
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
@@ -77,7 +77,7 @@ def tables(
       pppca tables T5 --problem cancer1 --method dgha
       pppca tables --format latex --out paper/tables
     """
-    from pppca_bench.reporting.table_text import render
+    from pppca_bench.reporting.table_text import render_tables
 
     configs, names = read_named(results, (*named, *tables_))
     with read_store(results) as store:
@@ -92,10 +92,12 @@ def tables(
         _write_tables(chosen, form, out, sd=sd)
         click.echo(f"Wrote {len(chosen)} tables to {out}.")
     else:
-        click.echo(render(*chosen, form=form, sd=sd), nl=False)
+        click.echo(render_tables(*chosen, form=form, sd=sd), nl=False)
 
 
-def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[Table | Document]:
+def _choose(
+    snapshot: Snapshot, names: Collection[str], show_all: bool
+) -> list[MeansTable | Document]:
     """Build the named tables, or all tables, and keep the tables with runs."""
     tables = [snapshot[name] for name in snapshot if not names or name in names]
     tables = [table for table in tables if table.has_runs]
@@ -303,19 +305,19 @@ def _with_shares(page: Path, snapshot: Snapshot) -> str:
 
 
 def _write_tables(
-    tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False
+    tables: Sequence[MeansTable | Document], form: Format, folder: Path, *, sd: bool = False
 ) -> list[Path]:
     """Write a file for each table into a folder, which is created if it is missing, and return the files."""
     from pppca_bench.reporting.document import EXTENSIONS
-    from pppca_bench.reporting.table_text import render
+    from pppca_bench.reporting.table_text import render_tables
 
     paths = [folder / f"{table.id}.{EXTENSIONS[form]}" for table in tables]
     for path, table in zip(paths, tables, strict=True):
-        atomic_write(path, render(table, form=form, sd=sd))
+        atomic_write(path, render_tables(table, form=form, sd=sd))
     return paths
 
 
-def write_by_config(config: str, results: Path) -> tuple[list[Table | Document], Path]:
+def write_by_config(config: str, results: Path) -> tuple[list[MeansTable | Document], Path]:
     """Write the tables of a config's runs into its folder, and remove other tables there; return tables and folder.
 
     Choice: the sizes of data sets (T0) are left out, since no run fills them, and the shares of the verdicts, since

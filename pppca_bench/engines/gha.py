@@ -25,7 +25,7 @@ from pppca_bench.engines.gha_epochs import (
     EpochHistory,
     Schedule,
     learn_epochs,
-    make_workspace,
+    make_epoch_workspace,
 )
 from pppca_bench.engines.incremental import IncrementalProjection
 from pppca_bench.engines.removal import Limits
@@ -244,7 +244,7 @@ class GHA(IncrementalProjection):
             # With fewer samples than features, the factor F of C = F Fᵀ is smaller than C.
             C = np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X)))
         given = X, self.mean_[np.newaxis], C, schedule, self._limits(), self._update, history
-        work = make_workspace(len(self._rows), self.n_features_in_)
+        work = make_epoch_workspace(len(self._rows), self.n_features_in_)
         start = time.perf_counter()
         n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, work)
         self.learning_time_ms_ += 1e3 * (time.perf_counter() - start)

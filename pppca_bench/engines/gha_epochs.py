@@ -56,7 +56,7 @@ class EpochHistory(NamedTuple):
     direction_variances: Floats2D
 
 
-class Workspace(NamedTuple):
+class EpochWorkspace(NamedTuple):
     """Work arrays for l rows of m features, of shapes (l, m), (l,), (m,) and (m, 16), and the panels."""
 
     rows: Floats2D
@@ -71,9 +71,9 @@ class Workspace(NamedTuple):
     panels: Panels
 
 
-def make_workspace(n_rows: int, n_features: int) -> Workspace:
+def make_epoch_workspace(n_rows: int, n_features: int) -> EpochWorkspace:
     """Allocate the work arrays for n_rows rows of n_features features."""
-    return Workspace(
+    return EpochWorkspace(
         rows=np.zeros((n_rows, n_features)),
         nodes=np.zeros(n_rows, dtype=np.int64),
         order=np.zeros(n_rows, dtype=np.int64),
@@ -98,7 +98,7 @@ def learn_epochs(
     limits: Limits,
     update: int,
     history: EpochHistory,
-    work: Workspace,
+    work: EpochWorkspace,
 ) -> tuple[int, int, int]:
     """Learn epochs: remove rows if the epoch has a check, record the rows, update the rows that have started to learn.
 
@@ -173,7 +173,7 @@ def remove_rows(
     variances: Floats1D,
     n_rows: int,
     limits: Limits,
-    work: Workspace,
+    work: EpochWorkspace,
 ) -> int:
     """Move the rows that formula (1) keeps to the front, with initial indices and variances, and return their number.
 

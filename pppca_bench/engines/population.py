@@ -27,7 +27,7 @@ MIN_SHARED_OPERATIONS = 5e7
 and await a thread takes about a tenth of this time."""
 
 # First and last (exclusive) network that a thread computes, and its work arrays.
-Share = tuple[int, int, ChildWorkspace]
+PopulationShare = tuple[int, int, ChildWorkspace]
 
 
 class Individual(NamedTuple):
@@ -119,12 +119,12 @@ class Population:
         n, m = self.networks.sizes.astype(np.float64), self._n_features
         return float(np.sum(n * (n + m / 2.0) * m))
 
-    def _evolve_shares(self, uniforms: Floats, shares: Sequence[Share]) -> None:
+    def _evolve_shares(self, uniforms: Floats, shares: Sequence[PopulationShare]) -> None:
         """Evolve generations in shares; a single share, of all networks, also records them."""
         drawn = uniforms, self._seed, self._n_drawn
         history = self.history, self.n_generations + 1
 
-        def evolve_share(share: Share) -> None:
+        def evolve_share(share: PopulationShare) -> None:
             evolve(self.networks, self._next, *drawn, self._rules, self._moments, *history, *share)
 
         others = [self._threads.submit(evolve_share, share) for share in shares[1:]]

@@ -45,7 +45,7 @@ def with_choice(spec: RunSpec, result: RunResult) -> RunSpec:
     )
 
 
-def run_group(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunResult]:
+def choose_and_run(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunResult]:
     """Run repeats of a cell as `cell.run_group` does, after they have chosen their settings.
 
     The candidates of a run have its seed. Their problem has a copy of the validation split in place of the test split,

@@ -105,7 +105,7 @@ def _computed(group: Group, problems: Sequence[Problem], timeout: float | None) 
     # Slow to import, and not needed if no run is left to do.
     from threadpoolctl import threadpool_limits
 
-    from pppca_bench.experiments.choosing import run_group
+    from pppca_bench.experiments.choosing import choose_and_run
 
     with threadpool_limits(1):  # sums over several threads round differently
         cell, families = group[0].cell, needed_families(group)
@@ -114,7 +114,7 @@ def _computed(group: Group, problems: Sequence[Problem], timeout: float | None) 
             _warm_up(group[0], problems[0])
             _warmed.add(called)
         with limited(timeout):
-            return run_group(group, problems)
+            return choose_and_run(group, problems)
 
 
 @contextmanager

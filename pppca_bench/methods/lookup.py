@@ -68,7 +68,7 @@ def title_of(name: str) -> str:
 
 def refresh() -> None:
     """Import third-party classes again if one of their files has changed, so that the code that runs is the file's."""
-    if third_party.refresh():
+    if third_party.reload_edited():
         _third_party_entry.cache_clear()
 
 

@@ -157,7 +157,7 @@ def version_of(estimator: type) -> str:
             raise ConfigError(
                 f"{where}: expected a module named as its file, got {name} from {Path(file).name}. {_MOVE}"
             )
-        refresh(set(map(str, files)))
+        reload_edited(set(map(str, files)))
         return _digest(files)
     except (OSError, IndexError, SyntaxError) as error:
         raise ConfigError(
@@ -165,7 +165,7 @@ def version_of(estimator: type) -> str:
         ) from None
 
 
-def refresh(files: Collection[str] = ()) -> bool:
+def reload_edited(files: Collection[str] = ()) -> bool:
     """Execute third-party modules again unless the code that runs is that of their files; return whether it was not.
 
     ``files`` may have loaded modules that were executed before `record_sources`.

@@ -8,14 +8,14 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
-from pppca_bench.paper.evidence import READINGS, Evidence, Reading, read_experiment, read_lines
+from pppca_bench.paper.evidence import READINGS, ClaimReading, Evidence, read_experiment, read_lines
 from pppca_bench.paper.experiment import experiments
-from pppca_bench.paper.losses import ClaimVerdict, Line, losses, tested_lines
+from pppca_bench.paper.losses import ClaimVerdict, LossComparison, losses, tested_lines
 from pppca_bench.paper.texts import read, rendered
 from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.quantities import DECIMALS
 from pppca_bench.references.selection import Text, Texts
-from pppca_bench.reporting.document import listed
+from pppca_bench.reporting.document import join_words
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import Answers, Finding
 from pppca_bench.reporting.pairs import ALPHA
@@ -41,7 +41,7 @@ class Claim(Section):
     counted: bool = True  # false for an identity
 
 
-class _Document(Section):
+class _ClaimsFile(Section):
     """Content of claims.yaml: texts of the page by name (see `Answers`), main results, and the claims."""
 
     page: dict[Text, Text]
@@ -56,12 +56,12 @@ class Answer(NamedTuple):
     numbers: Mapping[str, Any] = {}
 
 
-Judge = Callable[[Evidence, Reading], Answer]
+Judge = Callable[[Evidence, ClaimReading], Answer]
 
 
 @cache
-def _document() -> _Document:
-    return _Document.read(read("claims.yaml"))
+def _claims_file() -> _ClaimsFile:
+    return _ClaimsFile.read(read("claims.yaml"))
 
 
 def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
@@ -90,7 +90,7 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
         findings,
         [item for item in read if item],
         closing=advice,
-        **_document().page,
+        **_claims_file().page,
     )
 
 
@@ -111,7 +111,7 @@ Judged = Mapping[str, tuple[Finding, str]]
 def judge_claims(evidence: Evidence) -> Judged:
     """Answer the claims, each in both readings; a claim without the runs that it needs is "not run"."""
     judged = dict[str, tuple[Finding, str]]()
-    for claim in _document().claims:
+    for claim in _claims_file().claims:
         answers = {reading: JUDGES[claim.id](evidence, reading) for reading in READINGS}
         verdicts: dict[str, ClaimVerdict] = {
             reading: overall_verdict(outcome.verdicts) for reading, outcome in answers.items()
@@ -173,7 +173,7 @@ def _share_verdict(n_agreeing: int, n: int) -> ClaimVerdict:
     return "holds" if n_agreeing == n else "holds in part" if n_agreeing else "does not hold"
 
 
-def _cutting(evidence: Evidence, reading: Reading) -> Answer:
+def _cutting(evidence: Evidence, reading: ClaimReading) -> Answer:
     """Name the data sets on which the loss by the reduction is significantly below, and above, 1 point.
 
     Holm's correction is over the data sets of all comparisons.
@@ -183,17 +183,17 @@ def _cutting(evidence: Evidence, reading: Reading) -> Answer:
     below = holm([p for *_, p in tested])
     above = holm([1.0 - p for *_, p in tested])
 
-    def significant(adjusted: Sequence[float], lines: Sequence[Line]) -> str:
+    def significant(adjusted: Sequence[float], lines: Sequence[LossComparison]) -> str:
         found = zip(tested, adjusted, strict=True)
         names = [name for (line, name, _), p in found if p < ALPHA and line in lines]
-        return listed(list(dict.fromkeys(names)))
+        return join_words(list(dict.fromkeys(names)))
 
     cuts = [(line, significant(below, [line]), significant(above, [line])) for line in lines]
     verdicts: list[ClaimVerdict] = ["holds" if names else "undecided" for _, names, _ in cuts]
     return Answer(verdicts, {"cuts": cuts, "cases": significant(below, lines)})
 
 
-def _compared(claim: str, evidence: Evidence, reading: Reading) -> Answer:
+def _compared(claim: str, evidence: Evidence, reading: ClaimReading) -> Answer:
     """Judge a claim by the comparisons of the experiment that belong to it."""
     lines = evidence.lines(claim, reading)
     return Answer([line.verdict for line in lines], {"lines": lines})
@@ -205,14 +205,14 @@ _OPPOSITE: Mapping[ClaimVerdict, ClaimVerdict] = {
 }
 
 
-def _exact_pca(evidence: Evidence, reading: Reading) -> Answer:
+def _exact_pca(evidence: Evidence, reading: ClaimReading) -> Answer:
     """Judge the advantage over exact PCA: it holds where exact PCA loses."""
     lines = evidence.lines("exact_pca", reading)
     verdicts = [_OPPOSITE.get(line.verdict, line.verdict) for line in lines]
     return Answer(verdicts, {"lines": lines})
 
 
-def _one_pass(evidence: Evidence, _: Reading) -> Answer:
+def _one_pass(evidence: Evidence, _: ClaimReading) -> Answer:
     """Compare errors, and the optimality after one pass with DGHA's."""
     shares = {
         evidence.title(role, "today"): evidence.by_data_set(
@@ -221,13 +221,13 @@ def _one_pass(evidence: Evidence, _: Reading) -> Answer:
         for role in ("one pass", "subspace in one pass", "dynamical")
     }
     texts = [f"{title} {fmean(means.values()):.1f} %" for title, means in shares.items() if means]
-    optimality = f"Mean optimality at τ = 15 on the data sets of S1: {listed(texts)}."
+    optimality = f"Mean optimality at τ = 15 on the data sets of S1: {join_words(texts)}."
     answer = _compared("one_pass", evidence, "fitted")
     numbers = {**answer.numbers, "optimality": optimality if len(texts) > 1 else ""}
     return answer._replace(numbers=numbers)
 
 
-def _resource(evidence: Evidence, reading: Reading) -> Answer:
+def _resource(evidence: Evidence, reading: ClaimReading) -> Answer:
     method = evidence.role("evolved", reading).get("method")
     errors = [
         abs(record["retained_variance_percent"] - 100.0)
@@ -244,7 +244,7 @@ def _resource(evidence: Evidence, reading: Reading) -> Answer:
     return Answer([verdict], {"n": len(errors), "largest": largest})
 
 
-def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
+def _self_repair(evidence: Evidence, reading: ClaimReading) -> Answer:
     """Compare the final optimality with its minimum after removals, and with learning without removal."""
     # in F8, NE-pPCA's curves are of both readings, DGHA's fitted
     by_method: dict[str, list[float]] = {}
@@ -274,7 +274,7 @@ def _self_repair(evidence: Evidence, reading: Reading) -> Answer:
     return Answer(verdicts, {"regained": regained, "fitted": fitted, "lost": lost})
 
 
-def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
+def _time_in_fitness(evidence: Evidence, _: ClaimReading) -> Answer:
     """Judge whether the fitness takes more than half of the literal algorithm's time."""
     means = mean_shares(evidence.results)
     if not means:
@@ -285,7 +285,7 @@ def _time_in_fitness(evidence: Evidence, _: Reading) -> Answer:
     return Answer([verdict], {"mean": mean, "means": means})
 
 
-def _speed(evidence: Evidence, reading: Reading) -> Answer:
+def _speed(evidence: Evidence, reading: ClaimReading) -> Answer:
     """Compare operation counts and times, then errors with part of the data and without removal."""
     roles = ("speed-up", "speed-up by part")
     all_data, part = (evidence.by_data_set(role, reading, "speedup_operations") for role in roles)
@@ -357,6 +357,6 @@ def main_results(evidence: Evidence, judged: Judged) -> list[str]:
         for line in evidence.lines("exact_pca", reading)
         if "as many as" in line.method
     ]
-    counted = [judged[claim.id] for claim in _document().claims if claim.counted]
+    counted = [judged[claim.id] for claim in _claims_file().claims if claim.counted]
     by_verdict = grouped(counted, lambda item: item[0].verdicts["as written"])
-    return rendered(_document().main, {"lines": lines, "by_verdict": by_verdict})
+    return rendered(_claims_file().main, {"lines": lines, "by_verdict": by_verdict})

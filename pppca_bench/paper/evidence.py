@@ -18,16 +18,16 @@ from pppca_bench.paper.experiment import (
     runs_of_method,
     table_of,
 )
-from pppca_bench.paper.losses import Line
+from pppca_bench.paper.losses import LossComparison
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.table import MeansTable
 from pppca_bench.runs import Facts, Names, Scalar
 
-Reading = Literal["as written", "fitted"]
-READINGS: tuple[Reading, ...] = get_args(Reading)
+ClaimReading = Literal["as written", "fitted"]
+READINGS: tuple[ClaimReading, ...] = get_args(ClaimReading)
 """The slides followed in all that they say, and the settings that come nearest to their tables."""
 
 Role = Mapping[str, Scalar]
@@ -46,12 +46,12 @@ class Evidence(NamedTuple):
 
     results: Results
     facts: Facts
-    tables: Mapping[str, Table]
+    tables: Mapping[str, MeansTable]
     figures: Mapping[str, Figure]
     claims: Mapping[str, Mapping[str, Role]]
-    compared: Sequence[Line] = ()
+    compared: Sequence[LossComparison] = ()
 
-    def lines(self, claim: str, reading: Reading) -> list[Line]:
+    def lines(self, claim: str, reading: ClaimReading) -> list[LossComparison]:
         """Return the experiment's comparisons of a claim that are about a reading."""
         return [
             line for line in self.compared if line.claim == claim and f"({reading})" in line.name
@@ -96,9 +96,9 @@ def _read_tables(experiment: Experiment, folder: Path) -> list[pd.DataFrame]:
     return [pd.read_csv(path) for path in paths] if all(path.is_file() for path in paths) else []
 
 
-def read_lines(folder: Path) -> list[Line]:
+def read_lines(folder: Path) -> list[LossComparison]:
     """Return the comparisons of the claims from the last experiment's tables in a folder; none without tables."""
-    experiment, lines = experiments()[-1], list[Line]()
+    experiment, lines = experiments()[-1], list[LossComparison]()
     if not (read := _read_tables(experiment, folder)):
         return []
     tests, losses = read
@@ -109,7 +109,9 @@ def read_lines(folder: Path) -> list[Line]:
             p_values = dict(zip(cut["data_set"], _p_of_more(cut), strict=True))
             row: Any = by_row.loc[name]
             numbers = row.n, row.low, row.typical, row.high, row.p_holm, row.verdict
-            lines.append(Line(pair.first, pair.second, *numbers, pair.group.claim, p_values))
+            lines.append(
+                LossComparison(pair.first, pair.second, *numbers, pair.group.claim, p_values)
+            )
     return lines
 
 

@@ -49,11 +49,11 @@ _WITHIN = (
 )
 _APART = "not tested over data sets, since the method keeps nearly all features."
 
-Record = dict[str, Any]
+TableRecord = dict[str, Any]
 RunsByMethod = Mapping[str, Mapping[str, CellRuns]]
 
 
-class Group(Section):
+class ComparisonGroup(Section):
     """Comparisons that answer a question: each of `first` minus each of `second`; ``{}`` is the other method's name."""
 
     title: Text
@@ -70,7 +70,7 @@ class Group(Section):
 class Compared(NamedTuple):
     """Comparison of a group: the first method minus the second."""
 
-    group: Group
+    group: ComparisonGroup
     first: str
     second: str
 
@@ -93,7 +93,7 @@ class Experiment(Section):
     page: Text
     configs: Texts
     test: Test
-    groups: tuple[Group, ...]
+    groups: tuple[ComparisonGroup, ...]
     most_features: float = np.inf  # percentage of the features from which on nothing was cut
 
     def comparisons(self) -> dict[str, Compared]:
@@ -110,23 +110,25 @@ class Experiment(Section):
         pairs = self.comparisons().values()
         compared = {name for pair in pairs for name in (pair.first, pair.second)}
         return {
-            name: settings for name, settings in _document().methods.items() if name in compared
+            name: settings
+            for name, settings in _experiments_file().methods.items()
+            if name in compared
         }
 
 
-class _Document(Section):
+class _ExperimentsFile(Section):
     methods: dict[Text, Settings]
     experiments: tuple[Experiment, ...]
 
 
 @cache
-def _document() -> _Document:
-    return _Document.read(read("experiments.yaml"))
+def _experiments_file() -> _ExperimentsFile:
+    return _ExperimentsFile.read(read("experiments.yaml"))
 
 
 def experiments() -> tuple[Experiment, ...]:
     """Return the registered experiments, in the order of their registration."""
-    return _document().experiments
+    return _experiments_file().experiments
 
 
 def experiment_documents(experiment: Experiment, results: Results, facts: Facts) -> list[Document]:
@@ -170,7 +172,7 @@ def experiment_figure(experiment: Experiment, losses: pd.DataFrame) -> Figure:
     )
 
 
-def _labels(experiment: Experiment, group: Group) -> dict[str, str]:
+def _labels(experiment: Experiment, group: ComparisonGroup) -> dict[str, str]:
     """Return the labels of the comparisons of a group by name."""
     pairs = experiment.comparisons()
     return {name: pair.label for name, pair in pairs.items() if pair.group == group}
@@ -204,7 +206,7 @@ def data_set_losses(experiment: Experiment, results: Results, facts: Facts) -> p
     Losses are paired over the repeats, and averaged over the repeats of a fold; ``_other`` is the error of the second
     method.
     """
-    runs, losses = _runs_by_method(experiment, results), list[Record]()
+    runs, losses = _runs_by_method(experiment, results), list[TableRecord]()
     for name, pair in experiment.comparisons().items():
         for problem, known in facts.items():
             both = [runs[method].get(problem, NO_RUNS) for method in (pair.first, pair.second)]
@@ -262,7 +264,7 @@ def _errors(experiment: Experiment, results: Results) -> Document:
 
 def _tests(
     experiment: Experiment, losses: pd.DataFrame, test: Test, margin: Margin = ONE_POINT
-) -> list[Record]:
+) -> list[TableRecord]:
     """Return the tests over data sets; p has Holm's correction over the comparisons that count."""
     n_whole = losses["row"].value_counts()
     tested = losses[~losses["is_apart"].astype(bool)]
@@ -299,7 +301,7 @@ def _tests(
     return records
 
 
-def _variants(experiment: Experiment, losses: pd.DataFrame) -> list[Record]:
+def _variants(experiment: Experiment, losses: pd.DataFrame) -> list[TableRecord]:
     """Return the tests with other margins, the other test, and the tests of all data sets."""
     test = experiment.test
     variants = {
@@ -325,7 +327,7 @@ def _sorted(losses: pd.DataFrame) -> pd.DataFrame:
 
 def _matrix(experiment: Experiment, losses: pd.DataFrame) -> Document:
     """Return a grid for each group: a row for each data set, a column for each comparison."""
-    rows: dict[str, Record] = {}
+    rows: dict[str, TableRecord] = {}
     for loss in _sorted(losses).to_dict("records"):
         text = record_text("{loss:+.2f} [{low:+.2f}, {high:+.2f}] {verdict}", loss)
         row = rows.setdefault(loss["data_set"], {"row": loss["data_set"]})

@@ -151,7 +151,7 @@ def equivalence(multiples: FloatArray) -> tuple[float, float, float]:
     return float(better), float(alike), float(worse)
 
 
-class Line(NamedTuple):
+class LossComparison(NamedTuple):
     """Comparison of two methods over n data sets: typical loss with its 95 % interval, p, and the verdict.
 
     ``claim`` is the claim that it belongs to; ``within`` has, by data set, the one-sided p of the corrected resampled
@@ -193,11 +193,11 @@ class Line(NamedTuple):
         return f"{self.name}: typical loss {self.size} on {self.n} data sets; p (Holm) {self.p:.2g}: {self.verdict}."
 
 
-def tested_lines(samples: Mapping[tuple[str, str], FloatArray]) -> list[Line]:
+def tested_lines(samples: Mapping[tuple[str, str], FloatArray]) -> list[LossComparison]:
     """Test two losses or more of pairs of methods with the signed-rank test and Holm's correction."""
     known = {pair: sample for pair, sample in samples.items() if len(sample) > 1}
     judged = judge_losses([multiples(sample) for sample in known.values()], "signed-rank test")
     return [
-        Line(*pair, len(sample), *typical_loss(sample), p, verdict)
+        LossComparison(*pair, len(sample), *typical_loss(sample), p, verdict)
         for (pair, sample), (p, verdict) in zip(known.items(), judged, strict=True)
     ]

@@ -14,7 +14,7 @@ from pppca_bench.reporting.document import EMPTY, Agreement, Document
 from pppca_bench.reporting.summary import NO_RUNS, CellRuns, Results
 from pppca_bench.runs import grouped
 
-PIVOT, NO_SHORTCUTS = "proben1_pivot", "proben1_no_shortcuts"
+PIVOT_CONFIG, NO_SHORTCUTS_CONFIG = "proben1_pivot", "proben1_no_shortcuts"
 """The configs whose runs are compared."""
 
 N_RUNS = 60
@@ -146,7 +146,9 @@ def significance_document(results: Results) -> Document:
 
     Choice: verdicts agree if they name the same networks, or no networks, whether they are reliable or not.
     """
-    of_configs = [runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS)]
+    of_configs = [
+        runs_by_problem(results, config) for config in (PIVOT_CONFIG, NO_SHORTCUTS_CONFIG)
+    ]
     records, tests, n_missing = list[dict[str, Any]](), list[LogTest](), 0
     for problem, published in published_tests().items():
         both = [runs.get(problem, NO_RUNS) for runs in of_configs]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _SHOWN_LABELS = 5
 
-Facts = list[tuple[str, str]]
-Columns = list[tuple[str, str, str, str]]
+FactRows = list[tuple[str, str]]
+ColumnRows = list[tuple[str, str, str, str]]
 
 
 def own_data_of(text: str, /, **declared: Any) -> str | OwnData:
@@ -45,7 +45,7 @@ def own_data_of(text: str, /, **declared: Any) -> str | OwnData:
 
 def describe_problem(
     requested: str | OwnData, data_dir: Path | None = None, *, page: Path | None = None
-) -> tuple[Facts, Columns, list[str], str]:
+) -> tuple[FactRows, ColumnRows, list[str], str]:
     """Return facts about a problem, and the columns of a table; write skrub's report on a table to ``page``.
 
     Facts are names and values, such as ``("task", "classification")``, only a few for tables without a target. Columns
@@ -85,7 +85,7 @@ def _report(table: RawTable, page: Path) -> None:
     atomic_write(page, report.html())
 
 
-def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
+def _facts(name: str, problem: Problem, data: DataSet | None = None) -> FactRows:
     y = problem.y_train, problem.y_validation, problem.y_test
     sizes = list(map(len, y))
     facts = [("problem", name), ("task", problem.task)]

@@ -38,7 +38,7 @@ class Number(NamedTuple):
         return 0.5 * 10.0 ** -len(self.text.partition(".")[2])
 
 
-class Rule(PartOfTables):
+class VerdictRule(PartOfTables):
     """Rule of the verdicts on some quantities: what is compared, the margin of equivalence, and the published repeats.
 
     ``means`` are compared by their difference, ``ratios`` (of times and counts) by the logarithm, ``correlations`` by

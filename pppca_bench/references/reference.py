@@ -25,7 +25,7 @@ from pppca_bench.references.layout import (
     Searched,
     check_keys,
 )
-from pppca_bench.references.numbers import Number, Published, Rule, read_numbers
+from pppca_bench.references.numbers import Number, Published, VerdictRule, read_numbers
 from pppca_bench.references.selection import Text, Texts
 from pppca_bench.runs import Cell, Names, Scalar, Selector
 from pppca_bench.yaml_files.section import Section, broken_rule
@@ -36,13 +36,13 @@ HEBBIAN_IRIS, TEXTBOOKS, TODAY = "hebbian_iris", "textbooks", "today"
 EARLY_STOPPING = "early_stopping"
 
 
-class _Document(Section):
+class _ReferenceFile(Section):
     """Content of ``reference.yaml``; layouts are in the order of print."""
 
     title: Text
     citation: Text  # where it was published
     # the first that applies; other numbers are not compared
-    rules: tuple[Rule, ...] = Field(alias="verdicts")
+    rules: tuple[VerdictRule, ...] = Field(alias="verdicts")
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()  # names of the configs whose runs count; empty for all
     # By table, the label of its series in the figure of published against measured numbers.
@@ -80,7 +80,7 @@ class _Document(Section):
         return self
 
 
-class Reference(_Document):
+class Reference(_ReferenceFile):
     """Published tables of a source."""
 
     folder: Path
@@ -91,7 +91,7 @@ class Reference(_Document):
         """Return the name of its folder."""
         return self.folder.name
 
-    def rule(self, table: str, row: str, quantity: str) -> Rule | None:
+    def rule(self, table: str, row: str, quantity: str) -> VerdictRule | None:
         """Return the rule of the verdicts on a number of a table, or None."""
         return next((rule for rule in self.rules if rule.applies(table, row, quantity)), None)
 
@@ -136,7 +136,7 @@ def read_reference(folder: Path) -> Reference:
     """Read a reference; raise OwnDataError with file, line and place if a file is missing or malformed."""
     try:
         source = read_yaml(folder / "reference.yaml")
-        document = _Document.read(source)
+        document = _ReferenceFile.read(source)
     except ConfigError as error:
         raise OwnDataError(str(error)) from None
     numbers = read_numbers(folder / "numbers.csv", document.layouts)

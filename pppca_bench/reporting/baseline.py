@@ -21,7 +21,7 @@ from pppca_bench.quantities import SIZES, described
 from pppca_bench.reporting.comparison import Comparison, Place, compare, mean_difference, text_grid
 from pppca_bench.reporting.document import in_json
 from pppca_bench.reporting.summary import NO_RUNS
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table import MeansTable, TableCell
 from pppca_bench.reporting.verdicts import VERDICTS
 from pppca_bench.runs import grouped
 
@@ -65,7 +65,7 @@ class RecordedCell(NamedTuple):
     settings: str = ""
 
 
-def record(tables: Sequence[Table]) -> dict[Place, RecordedCell]:
+def record(tables: Sequence[MeansTable]) -> dict[Place, RecordedCell]:
     """Return the baseline of filled tables: every published number that was run, except sizes and timings.
 
     Of every cell with such a number, the numbers of features are recorded, too.
@@ -81,7 +81,7 @@ def record(tables: Sequence[Table]) -> dict[Place, RecordedCell]:
 
 
 def differences(
-    tables: Sequence[Table],
+    tables: Sequence[MeansTable],
     baseline: Mapping[Place, RecordedCell],
     n_repeats: int | None = None,
     tolerance: float = TOLERANCE,
@@ -129,7 +129,7 @@ def _and_others(repeats: list[int]) -> str:
     return f", and {len(repeats) - 1} other repeats" if len(repeats) > 1 else ""
 
 
-def cells_of(tables: Iterable[Table]) -> dict[Place, TableCell]:
+def cells_of(tables: Iterable[MeansTable]) -> dict[Place, TableCell]:
     """Return the cell of each published number that has a rule, and of its numbers of features."""
     return {
         (table.id, cell.row, cell.column, quantity): cell
@@ -248,7 +248,9 @@ class Change(NamedTuple):
 
 
 def changes(
-    tables: Sequence[Table], baseline: Mapping[Place, RecordedCell], n_repeats: int | None = None
+    tables: Sequence[MeansTable],
+    baseline: Mapping[Place, RecordedCell],
+    n_repeats: int | None = None,
 ) -> list[Change]:
     """Return the changes of all published results, given the first ``n_repeats`` of the baseline (all by default).
 
@@ -262,7 +264,7 @@ def changes(
         recorded.setdefault(runs, {})[location[3]] = first_repeats(
             baseline[location].values, n_repeats
         )
-    before, now = list[Table](), list[Table]()
+    before, now = list[MeansTable](), list[MeansTable]()
     for table in tables:
         recorded_cells, ours = {}, {}
         for key, cell in table.cells.items():

@@ -18,11 +18,11 @@ from tabulate import tabulate
 
 from pppca_bench.quantities import SIZES
 from pppca_bench.references.layout import Scored
-from pppca_bench.references.numbers import Number, Rule
+from pppca_bench.references.numbers import Number, VerdictRule
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import Document, in_json, none_if_nan, record_text
 from pppca_bench.reporting.escapes import in_markdown
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table import MeansTable, TableCell
 from pppca_bench.reporting.verdicts import VERDICTS, Contrast, Verdict, contrast, verdicts
 from pppca_bench.runs import grouped
 
@@ -101,7 +101,7 @@ class Comparison(NamedTuple):
         return (self.table, self.row, self.column, self.quantity)
 
 
-def compare(tables: Iterable[Table]) -> list[Comparison]:
+def compare(tables: Iterable[MeansTable]) -> list[Comparison]:
     """Compare every published number of the tables, in their order."""
     first, comparisons = dict[tuple[object, ...], str](), list[Comparison]()
     for table in tables:
@@ -114,7 +114,7 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
 
 
 def _compared(
-    table: Table, reference: Reference, first: dict[tuple[object, ...], str]
+    table: MeansTable, reference: Reference, first: dict[tuple[object, ...], str]
 ) -> list[Comparison]:
     """Compare the published numbers in the cells of a table; ``first`` collects the first place of each number.
 
@@ -127,7 +127,7 @@ def _compared(
         runs = cell.runs.settings or cell.selector or label
         problems = [part.problem for part in cell.selector.parts] if cell.selector else []
         for quantity, published in cell.published.items():
-            ours, rule = cell.ours.get(quantity), rule_of(table, cell, quantity)
+            ours, rule = cell.ours.get(quantity), verdict_rule(table, cell, quantity)
             earlier = first.setdefault((*problems, runs, quantity), label)
             item = Comparison(
                 *(*location, quantity, published.value),
@@ -155,7 +155,7 @@ def _compared(
     return [*(item._replace(verdict=next(judged)) if item.n else item for item in items), *cited]
 
 
-def rule_of(table: Table, cell: TableCell, quantity: str) -> Rule | None:
+def verdict_rule(table: MeansTable, cell: TableCell, quantity: str) -> VerdictRule | None:
     """Return the rule of the verdict on a published number; None if no rule compares it or no run fills its cell."""
     return (
         table.reference.rule(table.id, cell.row, quantity)
@@ -188,7 +188,7 @@ class Score(NamedTuple):
         return all(reached) if reached else None
 
 
-def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[Score]:
+def scores(tables: Sequence[MeansTable], documents: Sequence[Document] = ()) -> list[Score]:
     """Score every group of cells that the references name, and the agreements of documents, run or not."""
     references = {table.reference.name: table.reference for table in tables if table.reference}
     groups = [
@@ -206,7 +206,7 @@ def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[
     return groups
 
 
-def score_group(group: Scored, tables: Sequence[Table]) -> Score:
+def score_group(group: Scored, tables: Sequence[MeansTable]) -> Score:
     """Score a group of cells; see `scores`. Numbers whose standard deviation exceeds them have no informative ratio."""
     scored = [
         (cell.published[group.quantity], cell.ours.get(group.ours or group.quantity))
@@ -254,7 +254,9 @@ def _distance(number: Number, ours: float, unit: str) -> float:
     return abs(math.log(ratio)) if ratio > 0.0 else 0.0 if ours == number.value else math.inf
 
 
-def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = True) -> str:
+def render_comparisons(
+    comparisons: Sequence[Comparison], form: str, *, show_all: bool = True
+) -> str:
     """Render comparisons as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts.
 
     Without ``show_all``, sizes of data sets, numbers without runs and sources without any run are left out, and a last
@@ -322,7 +324,9 @@ def _verdicts(comparisons: Iterable[Comparison]) -> str:
     )
 
 
-def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Document] = ()) -> str:
+def render_scores(
+    tables: Sequence[MeansTable], form: str, documents: Sequence[Document] = ()
+) -> str:
     """Render the results of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
     scored = scores(tables, documents)
     if form == "json":

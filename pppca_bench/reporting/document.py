@@ -177,7 +177,7 @@ def record_text(template: str, record: Mapping[Any, Any]) -> str:
     return _Printed().vformat(template, (), record)
 
 
-def number_text(quantity: str, value: float, sign: str = "") -> str:
+def quantity_text(quantity: str, value: float, sign: str = "") -> str:
     """Return a value of a quantity in the quantity's own format."""
     return printed(0.0 if abs(value) < _ROUNDING else value, f"{sign}{described(quantity).form}")
 
@@ -203,7 +203,7 @@ def true_minus(number: str) -> str:
     return number.replace("-", "−")
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Join words with commas, and "and" before the last."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 

@@ -14,11 +14,11 @@ from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference, own_references
-from pppca_bench.reporting.comparison import rule_of
+from pppca_bench.reporting.comparison import verdict_rule
 from pppca_bench.reporting.document import count_in_words
 from pppca_bench.reporting.statistics import student_t
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.table import MeansTable
 from pppca_bench.reporting.verdicts import margin_ends
 from pppca_bench.runs import Facts, Names, ProblemFacts, Selector
 from pppca_bench.store.database import Store
@@ -99,7 +99,7 @@ def build_figures(
     results: Results,
     store: Store,
     facts: Facts,
-    tables: Sequence[Table],
+    tables: Sequence[MeansTable],
     references: Sequence[Reference],
 ) -> list[Figure]:
     """Return the references' curves, F5, and the references' portraits of runs; panels without runs are left out.
@@ -240,7 +240,9 @@ _COMPARED = {
 """Quantities of F5, with the titles of their panels."""
 
 
-def _published_against_ours(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
+def _published_against_ours(
+    tables: Sequence[MeansTable], references: Sequence[Reference]
+) -> Figure:
     """Return F5: our means as ratios to the published numbers, in their order, with a panel for each quantity.
 
     Cells with the same runs are drawn once, for the first table. A panel's title counts the means within the margins of
@@ -256,7 +258,7 @@ def _published_against_ours(tables: Sequence[Table], references: Sequence[Refere
         drawn |= {cell.selector for cell in cells} - {None}
         for cell, (quantity, rows) in itertools.product(cells, points.items()):
             if (ours := cell.ours.get(quantity)) and (published := cell.published.get(quantity)):
-                rule = rule_of(table, cell, quantity)
+                rule = verdict_rule(table, cell, quantity)
                 margin = margin_ends(published, ours, rule) if rule else (np.nan, np.nan)
                 point = {
                     "series": label,

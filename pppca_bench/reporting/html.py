@@ -17,7 +17,7 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import SCORE_COLUMNS, score_records, scores
-from pppca_bench.reporting.document import DIFFERENCE, PUBLISHED, Document, environment, listed
+from pppca_bench.reporting.document import DIFFERENCE, PUBLISHED, Document, environment, join_words
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, to_images
 from pppca_bench.reporting.index_page import headline, not_run, sources_document
 from pppca_bench.reporting.own_tables import SCORED
@@ -27,8 +27,8 @@ from pppca_bench.reporting.ranking import Ranking, ranking_remarks, ranking_rows
 from pppca_bench.reporting.recommendation import recommendations
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
-from pppca_bench.reporting.table import Table
-from pppca_bench.reporting.table_text import SIGNS
+from pppca_bench.reporting.table import MeansTable
+from pppca_bench.reporting.table_text import VERDICT_SIGNS
 from pppca_bench.store import BY_CONFIG
 from pppca_bench.store.database import Store
 from pppca_bench.version import __version__
@@ -39,7 +39,7 @@ MAX_ROWS = 40
 _COMPARED = ("X", "M", "C")
 """Our own tables that compare methods; the others are settings in detail."""
 
-MAX_NAMES = 3
+MAX_TITLE_NAMES = 3
 """Largest number of configs that the title names."""
 
 
@@ -67,7 +67,7 @@ def render_report(
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     portraits = {layout.id for reference in snapshot.references for layout in reference.portraits}
     templates = environment(autoescape=True)
-    compared = {item.place: item for item in comparisons if item.verdict in SIGNS}
+    compared = {item.place: item for item in comparisons if item.verdict in VERDICT_SIGNS}
     templates.filters |= {
         "anchor": anchor,
         "inline_svg": inline_svg,
@@ -77,8 +77,8 @@ def render_report(
     }
     return templates.get_template("report.html").render(
         title=answers.title
-        if answers.title and len(names) > MAX_NAMES
-        else f"Results of {listed(names) if len(names) <= MAX_NAMES else f'{len(names)} configs'}",
+        if answers.title and len(names) > MAX_TITLE_NAMES
+        else f"Results of {join_words(names) if len(names) <= MAX_TITLE_NAMES else f'{len(names)} configs'}",
         headline=[*advice, *headline(comparisons, answers, snapshot.all_shares), *sentences],
         nearness=sources_document(comparisons, snapshot.all_shares),
         runs=cells.values(),
@@ -102,7 +102,7 @@ def render_report(
         gaps=not_run(shown, figures),
         software=software(store.origins(), cells),
         version=__version__,
-        signs=SIGNS,
+        signs=VERDICT_SIGNS,
         run_command=run_command,
         beside=(PUBLISHED, DIFFERENCE),
     )
@@ -110,7 +110,7 @@ def render_report(
 
 def _chosen(
     snapshot: Snapshot, folder: Path, configs: Sequence[str], *, all_own: bool
-) -> tuple[list[Table | Document], list[tuple[Table | Document, int, str]]]:
+) -> tuple[list[MeansTable | Document], list[tuple[MeansTable | Document, int, str]]]:
     """Return the tables of the page, with their shares.
 
     Also return the tables that are files beside the page, with their numbers of rows and their addresses.
@@ -121,7 +121,7 @@ def _chosen(
         is_run = not (reference and reference.numbers) or reference.title in snapshot.run_sources
         if kept is None or not is_run:
             continue
-        n_rows = len(kept.row_labels if isinstance(kept, Table) else kept.rows)
+        n_rows = len(kept.row_labels if isinstance(kept, MeansTable) else kept.rows)
         is_whole = all_own and table.id in (*_COMPARED, SCORED)
         is_short = n_rows <= MAX_ROWS and (reference or table.id in _COMPARED)
         if is_whole or is_short or (reference and table.place):
@@ -142,7 +142,7 @@ def csv_of(table: str, folder: Path, configs: Sequence[str]) -> str:
 
 
 def _sources(
-    snapshot: Snapshot, shown: Sequence[Table | Document], shipped: Collection[str]
+    snapshot: Snapshot, shown: Sequence[MeansTable | Document], shipped: Collection[str]
 ) -> list[Mapping[str, Any]]:
     """Return the sources with tables, those of the user first: title, tables, and the scores that were run."""
     sources = list[Mapping[str, Any]]()
@@ -173,7 +173,7 @@ def _recommended(store: Store, snapshot: Snapshot, configs: Sequence[str]) -> li
     for name in configs:
         of_config = snapshot if is_single else take_snapshot(store, snapshot.references, [name])
         table = of_config["X"]
-        if isinstance(table, Table):
+        if isinstance(table, MeansTable):
             config = "" if is_single else f"{name}: "
             sentences += [f"{config}{sentence}" for sentence in recommendations(table)]
     return sentences

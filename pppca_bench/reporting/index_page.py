@@ -14,14 +14,14 @@ from pppca_bench.reporting.document import (
     Document,
     count_in_words,
     environment,
-    listed,
+    join_words,
     paragraphs,
 )
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.findings import Answers
 from pppca_bench.reporting.ranking import Ranking
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table import MeansTable, TableCell
 from pppca_bench.reporting.verdict_shares import RIGHT, Shares, by_source
 from pppca_bench.runs import grouped
 
@@ -40,7 +40,7 @@ def render_index(
     """
     tables, repeats = list(snapshot.values()), []
     for table in snapshot.with_runs:
-        cells = list(table.cells.values()) if isinstance(table, Table) else []
+        cells = list(table.cells.values()) if isinstance(table, MeansTable) else []
         counts = {cell.n for cell in cells if cell.n}
         shown = counts and any(cell.runs.n_planned for cell in cells)
         repeats.append((table, count_in_words(counts) if shown else ""))
@@ -62,12 +62,12 @@ def render_index(
     return text.rstrip("\n") + "\n"
 
 
-def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:
+def not_run(tables: Sequence[MeansTable | Document], figures: Sequence[Figure]) -> list[str]:
     """Return a line for each published table or figure with missing runs."""
     nothing = [
         table
         for table in tables
-        if isinstance(table, Table) and table.reference and not table.has_runs
+        if isinstance(table, MeansTable) and table.reference and not table.has_runs
     ]
     lines = [f"{table.id}. {table.title}: all of it" for table in nothing]
     lines += [f"{table.id}. {table.title}: {gap}" for table in tables for gap in _gaps(table)]
@@ -77,7 +77,7 @@ def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> li
     return lines
 
 
-def _gaps(table: Table | Document) -> Iterator[str]:
+def _gaps(table: MeansTable | Document) -> Iterator[str]:
     if isinstance(table, Document):
         if table.n_missing or (table.place and not table.has_runs):
             yield f"{table.n_missing} runs" if table.has_runs else "all of it"
@@ -113,7 +113,7 @@ def headline(comparisons: Sequence[Comparison], answers: Answers, shares: Shares
         .get_template("headline.txt")
         .render(
             sources=[item for item in sources if item not in joined],
-            joined=listed(
+            joined=join_words(
                 [f"{item.source} ({item.verdicts.total():,} numbers)" for item in joined]
             ),
         )

@@ -86,7 +86,7 @@ def distinct_labels(
                 labels[cell], _named(cell, changed.get(cell, ())) | unusual
             )
     classifiers = _classifiers(cell for cell in labels if cell.classifier)
-    names = classifier_names(classifiers.values())
+    names = classifier_labels(classifiers.values())
     for (cell, classifier), unusual in zip(
         classifiers.items(),
         distinguish([{"": parameters} for parameters in classifiers.values()]),
@@ -99,7 +99,7 @@ def distinct_labels(
     return labels
 
 
-def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
+def classifier_labels(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
     """Name each classifier by the fewest settings that distinguish it, such as ``"rprop, hidden = 16"``."""
     settings = {classifier: dict(classifier) for classifier in classifiers}
     names = [*_NAMED_FIRST, *sorted(set().union(*settings.values()) - {*_NAMED_FIRST})]
@@ -198,7 +198,7 @@ def settings_of(cells: Mapping[Cell, CellRuns]) -> list[Setting]:
     groups = grouped(
         ranked, lambda cell: (cell.method, cell.parameters, classifiers[cell], cell.algorithms)
     )
-    short = classifier_names(classifier for _, _, classifier, _ in groups if classifier)
+    short = classifier_labels(classifier for _, _, classifier, _ in groups if classifier)
     names = {
         key: _with_settings(
             method_label(group[0], with_tau=True), _named(group[0], cells[group[0]].changed)

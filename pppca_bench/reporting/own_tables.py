@@ -12,7 +12,7 @@ from pppca_bench.quantities import BALANCED_SCORES, ERRORS, RECALL, described, e
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.labels import distinct_labels, method_label, only_measures, value_text
 from pppca_bench.reporting.summary import CellRuns, Results
-from pppca_bench.reporting.table import Table, TableCell, filling_configs
+from pppca_bench.reporting.table import MeansTable, TableCell, filling_configs
 from pppca_bench.runs import (
     AUTO,
     DATA_FRACTION,
@@ -92,7 +92,7 @@ class OwnTables:
             if several := [group for group in places if len(group) > 1]:
                 self._variants[f"{VARIANTS}{name}"] = several
 
-    def builders(self) -> dict[str, Callable[[], Table]]:
+    def builders(self) -> dict[str, Callable[[], MeansTable]]:
         """Return the builder of each table by its identifier."""
         titles = {"M": "Other measures"} | {
             table: f"Settings that {table.removeprefix(VARIANTS)} compares"
@@ -197,7 +197,7 @@ class OwnTables:
         remark = " ".join(f"Setting {number}: {text}." for text, number in numbers.items())
         return rows, labels, remark
 
-    def _other_runs(self) -> Table:
+    def _other_runs(self) -> MeansTable:
         """Return X: a row for each method and problem, a column for each threshold."""
         cells = self._sorted(self._lists["X"])
         rows, labels, remark = self._rows(cells, with_tau=False)
@@ -218,7 +218,7 @@ class OwnTables:
         printed = {key: columns[key][1] for key in sorted(columns, key=columns.__getitem__)}
         has_all = self._config and cells.keys() == self._results.cells.keys()
         title = f"Results of {self._config}" if has_all else "Runs beyond the published tables"
-        return Table("X", title, "", "Problem, method", labels, printed, table, remark=remark)
+        return MeansTable("X", title, "", "Problem, method", labels, printed, table, remark=remark)
 
     @cached_property
     def _retaining(self) -> list[Cell]:
@@ -251,7 +251,7 @@ class OwnTables:
             and self._published.get(cell) not in complete
         ]
 
-    def _scores(self) -> Table:
+    def _scores(self) -> MeansTable:
         """Return the scores of the cells that have any: all classes count alike, and each class has its recall."""
         scored = {
             cell: runs.quantities
@@ -265,7 +265,7 @@ class OwnTables:
         columns = (ERRORS[0], *BALANCED_SCORES, *shown, "dimensionality")
         return self._list(SCORED, "Scores on the test split", scored, columns)
 
-    def _fit_times(self) -> Table:
+    def _fit_times(self) -> MeansTable:
         """Return the time that the method of each cell of R and of the lists took to fit."""
         listed = {*self._retaining, *itertools.chain.from_iterable(self._lists.values())}
         timed = [
@@ -278,7 +278,7 @@ class OwnTables:
 
     def _list(
         self, table: str, title: str, listed: Iterable[Cell] | None = None, quantities: Names = ()
-    ) -> Table:
+    ) -> MeansTable:
         """Return a table with a row for each cell (by default those of `_lists`) and a column for each quantity."""
         cells = self._sorted(self._lists.get(table, ()) if listed is None else listed)
         rows, labels, remark = self._rows(cells, with_tau=True, alone=table.startswith(VARIANTS))
@@ -305,7 +305,7 @@ class OwnTables:
                     table_cell = table_cell.filled(runs, (name,), source)
                 filled[row, name] = table_cell
         titles = {name: described(name).title for name in columns}
-        return Table(
+        return MeansTable(
             table, title, "", "Problem, method", labels, titles, filled, is_list=True, remark=remark
         )
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from pppca_bench.quantities import described
 from pppca_bench.reporting.comparison import Comparison, Place
-from pppca_bench.reporting.document import Document, number_text
+from pppca_bench.reporting.document import Document, quantity_text
 from pppca_bench.reporting.statistics import Histogram, five_number_summary, histogram
 from pppca_bench.reporting.summary import CellSource
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table import MeansTable, TableCell
 from pppca_bench.reporting.table_text import document_of, filled, filled_parts, published_texts
 from pppca_bench.reporting.verdicts import Verdict
 
@@ -56,7 +56,7 @@ def anchor(*parts: str) -> str:
 
 
 def table_view(
-    table: Table | Document, compared: Mapping[Place, Comparison]
+    table: MeansTable | Document, compared: Mapping[Place, Comparison]
 ) -> tuple[Document, Sequence[Sequence[str | CellView]], str]:
     """Return a table as a document, its rows with what only the page shows, and its caption.
 
@@ -81,7 +81,7 @@ def table_view(
 
 
 def _cell(
-    table: Table, cell: TableCell, text: str, compared: Mapping[Place, Comparison]
+    table: MeansTable, cell: TableCell, text: str, compared: Mapping[Place, Comparison]
 ) -> CellView:
     """Return the view of a cell with our numbers as text."""
     locations = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
@@ -90,7 +90,7 @@ def _cell(
     }
     published = published_texts(cell)
     if table.spread and published[0] and (sd := cell.published[cell.shows[0]].sd) is not None:
-        published[0] += f" ± {number_text(cell.shows[0], sd)}"
+        published[0] += f" ± {quantity_text(cell.shows[0], sd)}"
     return CellView(
         text,
         min((item.verdict for item in judged.values()), key=_FROM_WORST.index, default=None),
@@ -111,7 +111,7 @@ def _differences(
 ) -> Sequence[tuple[str, str, Verdict | None]]:
     """Return the parts of a cell's differences, each with its verdict; none without a difference."""
     texts = {
-        name: number_text(name, item.difference, "+")
+        name: quantity_text(name, item.difference, "+")
         for name, item in judged.items()
         if item.difference is not None
     }
@@ -127,9 +127,9 @@ def _repeats(cell: TableCell, name: str, compared: Comparison | None) -> tuple[s
     ours, values = cell.ours[name], list(cell.runs.values(name).values())
     numbers = zip(_FIVE_NUMBERS, five_number_summary(values), strict=True)
     text = (
-        f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
-        f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"
-        f" {' | '.join(f'{title} {number_text(name, value)}' for title, value in numbers)}."
+        f"{quantity_text(name, ours.mean)} ± {quantity_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
+        f" {quantity_text(name, ours.low)} to {quantity_text(name, ours.high)};"
+        f" {' | '.join(f'{title} {quantity_text(name, value)}' for title, value in numbers)}."
     )
     published = compared.published if compared and compared.difference is not None else None
     return described(name).title, text, histogram(values, published, length=LENGTH, width=WIDTH)

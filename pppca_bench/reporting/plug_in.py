@@ -2,7 +2,7 @@
 
 A module has some of the functions
 
-- ``tables(snapshot)``, which returns builders of tables by identifier: functions that return a `Table` or `Document`;
+- ``tables(snapshot)``, which returns builders of tables by identifier: functions of a `MeansTable` or `Document`;
 - ``shown(snapshot)``, which returns the table that shows the runs of a cell, for cells that no other table shall list;
 - ``figures(snapshot, store)``, which returns a list of figures;
 - ``claims(snapshot, figures)``, which returns `Answers`.

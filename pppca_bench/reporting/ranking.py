@@ -212,7 +212,7 @@ def _pairwise_tests(
     return critical, matrices[0], matrices[1]
 
 
-def render(ranking: Ranking, form: Format = "terminal") -> str:
+def render_ranking(ranking: Ranking, form: Format = "terminal") -> str:
     """Render a ranking as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
         return in_json(_plain(ranking))

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pppca_bench.quantities import BALANCED_SCORES, ERRORS, described, error_of
-from pppca_bench.reporting.document import EMPTY, Document, number_text
+from pppca_bench.reporting.document import EMPTY, Document, quantity_text
 from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.pairs import MARGIN
 from pppca_bench.reporting.summary import CellRuns, Results
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table import MeansTable, TableCell
 from pppca_bench.runs import (
     CHOOSE_BY,
     CHOOSE_RETAIN,
@@ -28,7 +28,7 @@ _KEY_LENGTH = 10
 """Number of characters of a run's key that name the run."""
 
 
-def recommendations(table: Table) -> Iterator[str]:
+def recommendations(table: MeansTable) -> Iterator[str]:
     """Yield the recommended cell of each problem, and the fewest features within `MARGIN` of it, as sentences.
 
     They are chosen by means over the validation splits, never by the test error: by the score that runs of the problem
@@ -73,7 +73,7 @@ def _validated(cell: TableCell, quantity: str) -> _Validated | None:
     return None if value is None or size is None else _Validated(cell, value, size, setting)
 
 
-def _text(table: Table, item: _Validated, quantity: str) -> str:
+def _text(table: MeansTable, item: _Validated, quantity: str) -> str:
     """Return place, setting and numbers of a recommended cell, and the call that fits it to all rows."""
     runs, facts = item.cell.runs, []
     if item.setting:
@@ -96,7 +96,7 @@ def _measured(quantity: str, value: float | None = None) -> str:
     """Return the title of a quantity and, if given, its value with the unit, such as ``"test error 2.00 %"``."""
     title, _, unit = described(quantity).title.partition(", ")
     split = "test " if quantity in (*ERRORS, *BALANCED_SCORES) else ""
-    number = "" if value is None else f" {number_text(quantity, value)} {unit}".rstrip()
+    number = "" if value is None else f" {quantity_text(quantity, value)} {unit}".rstrip()
     return f"{split}{title[:1].lower()}{title[1:]}{number}"
 
 

@@ -18,7 +18,7 @@ from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.lookup import stored_classifier, stored_method, title_of
 from pppca_bench.methods.networks import rule_named
 from pppca_bench.quantities import SIZES
-from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
+from pppca_bench.reporting.document import EMPTY, environment, escaped, join_words, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
 from pppca_bench.reporting.summary import CellRuns
 from pppca_bench.runs import CHOOSE, Cell, Facts, ProblemFacts, Scalar, grouped
@@ -264,7 +264,9 @@ def describe_entry(entry: Entry, settings: Mapping[str, Scalar]) -> Points:
     if others:
         points["Algorithm"].append(f"Its other settings are {', '.join(others)}.")
     if unset:
-        points["Algorithm"].append(f"{listed(unset)} {'is' if len(unset) == 1 else 'are'} not set.")
+        points["Algorithm"].append(
+            f"{join_words(unset)} {'is' if len(unset) == 1 else 'are'} not set."
+        )
     return points
 
 
@@ -284,7 +286,9 @@ def software(
     ] or ["No provenance was recorded."]
     algorithms = {item for cell in cells for item in cell.algorithms}
     titles = [f"{name} {version}" for name, version in sorted(algorithms)]
-    return [*sentences, f"Versions of the algorithms: {listed(titles)}."] if titles else sentences
+    return (
+        [*sentences, f"Versions of the algorithms: {join_words(titles)}."] if titles else sentences
+    )
 
 
 @cache
@@ -293,7 +297,7 @@ def _environment() -> Environment:
     templates.filters |= {
         "escaped": partial(escaped, form="latex"),
         "value": lambda value: "not set" if value is None else value_text(value),
-        "listed": listed,
+        "join_words": join_words,
     }
     return templates
 

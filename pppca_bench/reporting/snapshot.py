@@ -21,7 +21,7 @@ from pppca_bench.reporting.plug_in import attempted, checked, from_module
 from pppca_bench.reporting.ranking import Ranking, rank
 from pppca_bench.reporting.recommendation import choices_document
 from pppca_bench.reporting.summary import Results, split_by_cell
-from pppca_bench.reporting.table import Table, fill_table
+from pppca_bench.reporting.table import MeansTable, fill_table
 from pppca_bench.reporting.verdict_shares import (
     SHARES,
     Shares,
@@ -33,11 +33,11 @@ from pppca_bench.runs import Facts
 from pppca_bench.store import RESULTS
 from pppca_bench.store.database import Store
 
-Builder = Callable[[], Table | Document]
+Builder = Callable[[], MeansTable | Document]
 """Function that returns a table."""
 
 
-class Snapshot(Mapping[str, Table | Document]):
+class Snapshot(Mapping[str, MeansTable | Document]):
     """Results, and all tables by identifier, each built on first access.
 
     In the order of print: the references' tables, the tables of their modules, our own tables. Tables without runs are
@@ -104,7 +104,7 @@ class Snapshot(Mapping[str, Table | Document]):
         )
         return [(reference, value) for reference, value in values if value]
 
-    def __getitem__(self, identifier: str) -> Table | Document:
+    def __getitem__(self, identifier: str) -> MeansTable | Document:
         return self.builders[identifier]()
 
     def __iter__(self) -> Iterator[str]:
@@ -118,7 +118,7 @@ class Snapshot(Mapping[str, Table | Document]):
         table = self[identifier]
         return (
             verdict_shares(table, self.__getitem__, self.results)
-            if isinstance(table, Table)
+            if isinstance(table, MeansTable)
             else []
         )
 
@@ -128,10 +128,10 @@ class Snapshot(Mapping[str, Table | Document]):
         return [record for name in self._published for record in self.shares(name)]
 
     @property
-    def of_means(self) -> list[Table]:
+    def of_means(self) -> list[MeansTable]:
         """Return the references' tables, and our own tables with runs."""
         others = (self[name] for name in self if name not in (*self._of_modules, SHARES))
-        tables = [table for table in others if isinstance(table, Table)]
+        tables = [table for table in others if isinstance(table, MeansTable)]
         return [table for table in tables if table.reference or table.has_runs]
 
     @property
@@ -141,15 +141,15 @@ class Snapshot(Mapping[str, Table | Document]):
             table for name in (*self._of_modules, "C") if isinstance(table := self[name], Document)
         ]
 
-    def with_shares(self, tables: Iterable[Table | Document]) -> list[Table | Document]:
+    def with_shares(self, tables: Iterable[MeansTable | Document]) -> list[MeansTable | Document]:
         """Return tables, the published tables with the shares of their verdicts."""
         return [
-            with_shares(table, self.shares(table.id)) if isinstance(table, Table) else table
+            with_shares(table, self.shares(table.id)) if isinstance(table, MeansTable) else table
             for table in tables
         ]
 
     @property
-    def with_runs(self) -> list[Table | Document]:
+    def with_runs(self) -> list[MeansTable | Document]:
         """Return the tables with planned runs."""
         return [table for table in self.values() if table.has_runs]
 
@@ -198,8 +198,8 @@ class Snapshot(Mapping[str, Table | Document]):
         return {item.source for item in self.comparisons if item.is_result and item.n}
 
 
-def _built(build: Builder) -> Table | Document:
-    table: Table | Document = checked(build(), Table | Document)
+def _built(build: Builder) -> MeansTable | Document:
+    table: MeansTable | Document = checked(build(), MeansTable | Document)
     return table
 
 

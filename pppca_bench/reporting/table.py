@@ -61,7 +61,7 @@ class TableCell(NamedTuple):
         return self._replace(ours=ours, runs=runs, source=source)
 
 
-class Table(NamedTuple):
+class MeansTable(NamedTuple):
     """Table of numbers; labels of rows and columns are by their keys, in the order of print."""
 
     id: str
@@ -110,7 +110,7 @@ class Table(NamedTuple):
                 incomplete[runs] = max(incomplete.get(runs, cell), cell, key=lambda cell: cell.n)
         return list(incomplete.values())
 
-    def trimmed(self) -> Table | None:
+    def trimmed(self) -> MeansTable | None:
         """Return the table without the rows and columns without runs; None if nothing is left.
 
         Columns of numbers that the source cites are kept.
@@ -142,7 +142,7 @@ class Table(NamedTuple):
 
 def fill_tables(
     results: Results, facts: Facts, references: Sequence[Reference], *, configs: Names | None = None
-) -> list[Table]:
+) -> list[MeansTable]:
     """Fill the tables of references; see `fill_table`."""
     return [
         fill_table(layout, reference, results, facts, configs=configs)
@@ -159,7 +159,7 @@ def fill_table(
     *,
     configs: Names | None = None,
     shown_in: Callable[[], Mapping[Cell, Sequence[str]]] = dict,
-) -> Table:
+) -> MeansTable:
     """Fill a published table.
 
     A cell is filled by the runs of a single setting that any of ``configs`` plans (by default the configs that the
@@ -179,7 +179,7 @@ def fill_table(
         elif problem := layout.problem(row, column):
             cell = _with_sizes(cell, facts.get(problem))
         cells[row.key, column.key] = cell
-    return Table(
+    return MeansTable(
         layout.id,
         layout.title,
         layout.place,

@@ -9,7 +9,7 @@ from operator import attrgetter
 from statistics import median
 
 from pppca_bench.quantities import described
-from pppca_bench.reporting.comparison import compare, mean_difference, rule_of
+from pppca_bench.reporting.comparison import compare, mean_difference, verdict_rule
 from pppca_bench.reporting.document import (
     DIFFERENCE,
     EMPTY,
@@ -19,17 +19,17 @@ from pppca_bench.reporting.document import (
     Grid,
     count_in_words,
     none_if_nan,
-    number_text,
+    quantity_text,
     render_documents,
     true_minus,
 )
 from pppca_bench.reporting.statistics import Summary
 from pppca_bench.reporting.summary import CellSource
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table import MeansTable, TableCell
 from pppca_bench.reporting.verdicts import Verdict
 from pppca_bench.runs import grouped
 
-SIGNS: Mapping[Verdict, str] = {
+VERDICT_SIGNS: Mapping[Verdict, str] = {
     "reproduced": "=",
     "consistent": "~",
     "differs": "≠",
@@ -40,12 +40,12 @@ SIGNS: Mapping[Verdict, str] = {
 _NOT_RUN = Summary(math.nan, math.nan, 0, math.nan, math.nan)
 
 
-def render(*tables: Table | Document, form: Format, sd: bool = False) -> str:
+def render_tables(*tables: MeansTable | Document, form: Format, sd: bool = False) -> str:
     """Render tables as text; see `document_of` and `render_documents`."""
     return render_documents([document_of(table, sd=sd) for table in tables], form)
 
 
-def document_of(table: Table | Document, *, sd: bool = False, paired: bool = True) -> Document:
+def document_of(table: MeansTable | Document, *, sd: bool = False, paired: bool = True) -> Document:
     """Return a table of means as a document; a document is returned unchanged.
 
     In a table with spread standard deviations have their own columns, if ``paired``; otherwise with ``sd`` means are
@@ -62,7 +62,7 @@ def document_of(table: Table | Document, *, sd: bool = False, paired: bool = Tru
     texts = _published if table.is_cited else partial(_ours, sd and not paired)
     ours = grid("", "", texts)
     return Document(
-        *(table.id, table.title, "", ours.headers, ours.rows, notes(table), records(table)),
+        *(table.id, table.title, "", ours.headers, ours.rows, notes(table), table_records(table)),
         has_runs=table.has_runs,
         others=list(_further_grids(table, grid)),
         lead=f"Published: {table.place}." if table.is_cited else table.lead,
@@ -73,7 +73,7 @@ def document_of(table: Table | Document, *, sd: bool = False, paired: bool = Tru
     )
 
 
-def _further_grids(table: Table, grid: Callable[..., Grid]) -> Iterator[Grid]:
+def _further_grids(table: MeansTable, grid: Callable[..., Grid]) -> Iterator[Grid]:
     """Yield the grids of published numbers, of differences, and of further quantities, where there are any.
 
     In a table with spread each difference has the sign of its verdict beside it.
@@ -84,13 +84,13 @@ def _further_grids(table: Table, grid: Callable[..., Grid]) -> Iterator[Grid]:
     if any(cell.ours and cell.published for cell in cells):
         if table.spread:
             verdicts = {item.place[1:]: item.verdict for item in compare([table])}
-            caption += f"; {', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items() if sign != EMPTY)}"
+            caption += f"; {', '.join(f'{sign} {verdict}' for verdict, sign in VERDICT_SIGNS.items() if sign != EMPTY)}"
         yield grid(DIFFERENCE, caption, partial(_difference, verdicts), second="")
     for quantity in table.also if any(cell.ours for cell in cells) else ():
         yield grid(quantity, f"Ours. {described(quantity).title}", partial(_shown, quantity))
 
 
-def records(table: Table) -> list[dict[str, object]]:
+def table_records(table: MeansTable) -> list[dict[str, object]]:
     """Return a record for each number of a table; None for missing values."""
     listed, unknown = [], dict.fromkeys(CellSource._fields)
     for cell in table.cells.values():
@@ -113,7 +113,7 @@ def records(table: Table) -> list[dict[str, object]]:
 
 
 def _grid(
-    table: Table,
+    table: MeansTable,
     paired: bool,
     name: str,
     caption: str,
@@ -143,7 +143,7 @@ def _ours(sd: bool, cell: TableCell) -> tuple[str, str]:
     for name in cell.shows:
         ours = cell.ours.get(name, _NOT_RUN)
         text, deviation = (
-            (number_text(name, ours.mean), number_text(name, ours.sd)) if ours.n else ("", "")
+            (quantity_text(name, ours.mean), quantity_text(name, ours.sd)) if ours.n else ("", "")
         )
         texts.append(f"{text} ± {deviation}" if sd and not math.isnan(ours.sd) else text)
         deviations.append(deviation)
@@ -153,7 +153,9 @@ def _ours(sd: bool, cell: TableCell) -> tuple[str, str]:
 def _published(cell: TableCell) -> tuple[str, str]:
     first, number = cell.shows[0], cell.published.get(cell.shows[0])
     sd = None if number is None else number.sd
-    return filled(cell.form, published_texts(cell)), EMPTY if sd is None else number_text(first, sd)
+    return filled(cell.form, published_texts(cell)), EMPTY if sd is None else quantity_text(
+        first, sd
+    )
 
 
 def _difference(
@@ -161,17 +163,17 @@ def _difference(
 ) -> tuple[str, str]:
     """Return the differences of a cell, and the sign of the verdict on the first if there is any."""
     texts = [
-        number_text(name, cell.ours[name].mean - cell.published[name].value, "+")
+        quantity_text(name, cell.ours[name].mean - cell.published[name].value, "+")
         if name in cell.ours and name in cell.published
         else ""
         for name in cell.shows
     ]
     verdict = verdicts.get((cell.row, cell.column, cell.shows[0]), "not compared")
-    return filled(cell.form, texts), SIGNS.get(verdict, "")
+    return filled(cell.form, texts), VERDICT_SIGNS.get(verdict, "")
 
 
 def _shown(quantity: str, cell: TableCell) -> tuple[str, str]:
-    return number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY, ""
+    return quantity_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY, ""
 
 
 def published_texts(cell: TableCell) -> list[str]:
@@ -200,7 +202,7 @@ def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     ]
 
 
-def notes(table: Table) -> list[str]:
+def notes(table: MeansTable) -> list[str]:
     """Return the paragraphs below a table."""
     in_brackets = {
         filled(cell.form, [_lower(described(name).title) for name in cell.shows])
@@ -238,7 +240,7 @@ def _lower(title: str) -> str:
     return title[:1].lower() + title[1:]
 
 
-def _notes_on_repeats(table: Table) -> Iterator[str]:
+def _notes_on_repeats(table: MeansTable) -> Iterator[str]:
     counts = {cell.n for cell in table.cells.values() if cell.runs.n_planned and cell.n}
     if not counts:
         return
@@ -260,24 +262,24 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
         yield f"* {missing} of the planned repeats are missing ({failed} failed): `pppca run` adds them{names}."
 
 
-def _note_on_differences(table: Table) -> str:
+def _note_on_differences(table: MeansTable) -> str:
     """State for each quantity how far our means over several repeats are from the published numbers."""
     of_repeats, texts = [item for item in compare([table]) if item.n > 1], []
     for quantity, compared in grouped(of_repeats, attrgetter("quantity")).items():
         mean, n_below = mean_difference(compared)
         title = _lower(_unitless(described(quantity).title))
         texts.append(
-            f"{title} {number_text(quantity, mean, '+')} ({n_below} of {len(compared)} below)"
+            f"{title} {quantity_text(quantity, mean, '+')} ({n_below} of {len(compared)} below)"
         )
     return f"Ours − published, on average: {', '.join(texts)}." if texts else ""
 
 
-def _note_on_rules(table: Table) -> str:
+def _note_on_rules(table: MeansTable) -> str:
     """State the published runs and the margin of the verdicts, where the margin is in standard deviations."""
     texts = dict[str, None]()
     for cell in table.cells.values():
         for quantity, number in cell.published.items() if cell.ours else ():
-            rule = rule_of(table, cell, quantity)
+            rule = verdict_rule(table, cell, quantity)
             if rule and rule.runs and rule.unit == "sd" and rule.compare != "correlations":
                 runs = "a single run" if rule.runs == 1 else f"{rule.runs} runs"
                 whose = "our" if number.sd is None else "the published"
@@ -287,7 +289,7 @@ def _note_on_rules(table: Table) -> str:
     return f"Verdicts: {'; '.join(texts)}." if texts else ""
 
 
-def _note_on_settings(table: Table) -> str:
+def _note_on_settings(table: MeansTable) -> str:
     """Name the cells that are empty because several settings would fill them, and the tables with these settings."""
     ambiguous = [cell for cell in table.cells.values() if cell.listed_in]
     if not ambiguous:

@@ -25,13 +25,13 @@ import numpy as np
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.quantities import described
 from pppca_bench.references.layout import Placebo
-from pppca_bench.references.numbers import Number, Rule
+from pppca_bench.references.numbers import Number, VerdictRule
 from pppca_bench.references.selection import Formula
-from pppca_bench.reporting.comparison import Place, compare, rule_of
+from pppca_bench.reporting.comparison import Place, compare, verdict_rule
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.statistics import Summary, measured
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.table import MeansTable
 from pppca_bench.reporting.verdicts import Verdict, contrast, off_by_margin, verdicts
 from pppca_bench.runs import Names, Selector, grouped
 
@@ -55,11 +55,11 @@ Among the numbers of a program, ``ours`` are reproduced by ours; ``right`` is th
 "yes" if the table tells our program from a placebo, "no" if not, None if unknown.
 """
 
-_Numbers = dict[Place, tuple[Number, Summary, Rule]]
+_Numbers = dict[Place, tuple[Number, Summary, VerdictRule]]
 """Published numbers, the summaries that are compared with them, and the rules, by place."""
 
 
-def verdict_shares(table: Table, other: Callable[[str], object], results: Results) -> Shares:
+def verdict_shares(table: MeansTable, other: Callable[[str], object], results: Results) -> Shares:
     """Return the shares of the verdicts in a table, of each quantity if its cells show several.
 
     ``other`` returns a table, given its identifier.
@@ -89,12 +89,12 @@ def verdict_shares(table: Table, other: Callable[[str], object], results: Result
     return records
 
 
-def _numbers(table: Table) -> _Numbers:
+def _numbers(table: MeansTable) -> _Numbers:
     return {
         (table.id, cell.row, cell.column, quantity): (number, cell.ours[quantity], rule)
         for cell in table.cells.values()
         for quantity, number in cell.published.items()
-        if quantity in cell.ours and (rule := rule_of(table, cell, quantity))
+        if quantity in cell.ours and (rule := verdict_rule(table, cell, quantity))
     }
 
 
@@ -127,12 +127,12 @@ def _shares(
     return {"n": len(locations), **shares, "ours": ours, "right": right, "tells": tells}
 
 
-def _draws(table: Table) -> list[_Numbers]:
+def _draws(table: MeansTable) -> list[_Numbers]:
     """Return the numbers of a right program for each draw, where we have enough runs."""
     rng, draws = np.random.default_rng(_SEED), [_Numbers() for _ in range(N_DRAWS)]
     for cell in table.cells.values():
         for quantity, number in cell.published.items():
-            rule = rule_of(table, cell, quantity)
+            rule = verdict_rule(table, cell, quantity)
             values = {name: cell.runs.values(name) for name in measured(quantity)}
             repeats = list(next(iter(values.values())))
             if rule is None or rule.runs is None or len(repeats) < 2 * rule.runs:
@@ -169,8 +169,12 @@ def _off(numbers: _Numbers) -> _Numbers:
 
 
 def _with_placebo(
-    table: Table, placebo: Placebo, other: Callable[[str], object], results: Results, configs: Names
-) -> Table:
+    table: MeansTable,
+    placebo: Placebo,
+    other: Callable[[str], object],
+    results: Results,
+    configs: Names,
+) -> MeansTable:
     """Return a table with the numbers of a placebo in place of ours."""
     source = other(placebo.table) if placebo.table else table
     after = {
@@ -186,7 +190,7 @@ def _with_placebo(
         elif cell.selector and placebo.runs:
             selection = _in_place(cell.selector, placebo, results, configs)
             ours = results.repeats(selection, configs).quantities
-        elif isinstance(source, Table):
+        elif isinstance(source, MeansTable):
             key = (after.get(row, "") if after else row, column)
             ours = source.cells[key].ours if key in source.cells else {}
         cells[row, column] = cell._replace(ours=ours)
@@ -211,7 +215,7 @@ def _in_place(
     return Selector(problem, method, tuple(sorted(requested.items())))
 
 
-def with_shares(table: Table, shares: Shares) -> Table:
+def with_shares(table: MeansTable, shares: Shares) -> MeansTable:
     """Return a table with a paragraph on the shares of its verdicts, and above it the placebos it does not tell."""
     lines, lead = [], []
     for quantity, (record, *others) in grouped(shares, itemgetter("quantity")).items():

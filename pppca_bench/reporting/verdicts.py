@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from pppca_bench.references.numbers import Number, Rule
+from pppca_bench.references.numbers import Number, VerdictRule
 from pppca_bench.reporting.statistics import Summary, benjamini_hochberg, student_t
 
 Verdict = Literal["reproduced", "consistent", "differs", "not run", "not compared"]
@@ -63,7 +63,7 @@ _FISHER = _Scale(
 )
 
 
-def contrast(number: Number, ours: Summary, rule: Rule) -> Contrast:
+def contrast(number: Number, ours: Summary, rule: VerdictRule) -> Contrast:
     """Compare our mean with a published number; see this module."""
     difference, half, runs = ours.mean - number.value, number.half_unit, rule.runs or math.inf
     if rule.compare == "values":
@@ -102,13 +102,13 @@ def contrast(number: Number, ours: Summary, rule: Rule) -> Contrast:
     )
 
 
-def _scale(number: Number, ours: Summary, rule: Rule) -> _Scale:
+def _scale(number: Number, ours: Summary, rule: VerdictRule) -> _Scale:
     if rule.compare == "ratios" and min(ours.mean, number.value - number.half_unit) > 0.0:
         return _LOGARITHM
     return _FISHER if rule.compare == "correlations" else _IDENTITY
 
 
-def margin_ends(number: Number, ours: Summary, rule: Rule) -> tuple[float, float]:
+def margin_ends(number: Number, ours: Summary, rule: VerdictRule) -> tuple[float, float]:
     """Return the ends of the margin about a published number, nan without one."""
     scale, margin = _scale(number, ours, rule), contrast(number, ours, rule).margin
     centre = scale.to(number.value)
@@ -116,7 +116,7 @@ def margin_ends(number: Number, ours: Summary, rule: Rule) -> tuple[float, float
     return scale.back(centre - reach), scale.back(centre + reach)
 
 
-def off_by_margin(number: Number, ours: Summary, rule: Rule) -> Summary:
+def off_by_margin(number: Number, ours: Summary, rule: VerdictRule) -> Summary:
     """Return the summary of a program whose mean is off by just the margin, for the share of verdicts it would get.
 
     Our mean is shifted up by the margin in the scale of the rule, in which the sd stays. ``low`` and ``high`` stay:

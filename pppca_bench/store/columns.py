@@ -76,7 +76,7 @@ def unpack(blob: bytes) -> Curves:
         ) from error
 
 
-def records(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> list[StoredRun]:
+def read_runs(frame: pd.DataFrame, cells: Mapping[int, CellRow]) -> list[StoredRun]:
     """Return rows of `RUN_COLUMNS` and quantities (nan where a run has none) as runs and their results.
 
     The rows refer to their cells by number.

@@ -291,13 +291,13 @@ class Store(Database):
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
-        runs = columns.records(*self._read(f"WHERE key {_AMONG}", keys))
+        runs = columns.read_runs(*self._read(f"WHERE key {_AMONG}", keys))
         return {spec.key: (spec, result) for spec, result in runs}
 
     def runs_of_cell(self, key: str) -> list[StoredRun]:
         """Return the runs with the same settings and data as a run, itself among them, that a config asks for."""
         of_cell = "cell = (SELECT cell FROM runs WHERE key = ?) AND key IN (SELECT key FROM plans)"
-        return columns.records(*self._read(f"WHERE {of_cell}", key))
+        return columns.read_runs(*self._read(f"WHERE {of_cell}", key))
 
     def histories(self, keys: Collection[str]) -> dict[str, Curves]:
         """Return the learning curves of the runs that have any, by key."""
