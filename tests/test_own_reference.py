@@ -146,6 +146,8 @@ def test_figures_name_the_missing_runs_of_the_given_reference_alone(results, min
 def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results, tmp_path):
     options = ("--results", results, "--reference", REFERENCE)
     assert "U1              3 " in printed("tables", "--table", "U3", *options)
+    printed("figures", "U4", "--out", tmp_path / "drawn", *options)
+    assert {path.stem for path in (tmp_path / "drawn").iterdir()} == {"U4"}
     report, findings = tmp_path / "report.html", tmp_path / "findings.md"
     printed("report", "--out", report, *options)
     page = report.read_text(encoding="utf-8")

@@ -198,5 +198,6 @@ def test_rank_compares_methods_on_the_only_or_the_named_problem(store, tmp_path)
 
     assert "DGHA, τ = 10 − PCA, τ = 10" in shown("one")
     assert "n_test / n_train = 0.50" in shown("one", "--within", "own")
+    assert "expected one of " in shown("--only", "methods=pca")
     said = "is not one of 'test_error_percent', 'test_squared_error_percent', 'accuracy_percent'"
     assert said in shown("--quantity", "accuracy")

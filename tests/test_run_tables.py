@@ -105,6 +105,12 @@ def test_part_of_a_config_is_run_and_what_was_run_before_stays_in_its_tables(con
     assert printed("tables", "small").startswith(whole)
 
 
+def test_runs_that_a_changed_text_no_longer_asks_for_leave_the_tables_with_a_warning(config):
+    run(config)
+    config.write_text(config.read_text(encoding="utf-8").replace("15", "16"), encoding="utf-8")
+    assert "the tables leave out " in run(config).stderr
+
+
 def test_a_config_changed_by_set_has_its_own_tables(config):
     before, changed = (
         table_of(run(config, *options))
