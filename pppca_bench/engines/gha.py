@@ -309,11 +309,13 @@ class GHA(IncrementalProjection):
             return
         squared_norm = self._largest_squared_norm
         given = "None (adaptive)" if self.learning_rate is None else self.learning_rate
+        remedy = "smaller initial rows"  # of samples without variance, no rate is too large
+        if squared_norm:
+            remedy = f"a rate below {self._rate_divisor(n_samples) / squared_norm:.2g}, or {remedy}"
         raise ValueError(
             f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {given} "
             f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
-            f"{DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below "
-            f"{self._rate_divisor(n_samples) / (squared_norm or np.inf):.2g}, or smaller initial rows."
+            f"{DIVERGED_WEIGHT:g}, got {largest:g}. Try {remedy}."
         )
 
     def _per_direction(self, variances: Floats) -> Floats:
