@@ -8,7 +8,7 @@ import pytest
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
 from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict
-from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, read_lines
+from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, read_comparisons
 from pppca_bench.paper.losses import LossComparison
 from pppca_bench.paper.today import fitness_times_document
 from pppca_bench.references.reference import own_references
@@ -144,12 +144,12 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
         + "".join(f"{name},{own},10\n" for own in rows.split()),
         encoding="utf-8",
     )
-    (own,) = read_lines(tmp_path)
+    (own,) = read_comparisons(tmp_path)
     assert (own.claim, own.name, own.n, own.typical) == ("cutting", name, 3, 0.5)
     p_values = {"a": 4.2e-6, "b": 0.052, "c": 1.0, "e": 0.0, "f": math.nan}
     assert own.within == pytest.approx(p_values, nan_ok=True, rel=0.1)
     assert math.isnan(own.p)
-    assert read_lines(tmp_path / "nowhere") == []
+    assert read_comparisons(tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def checkout(tmp_path, monkeypatch) -> Path:
 def test_the_description_names_code_libraries_interpreter_and_machine(monkeypatch):
     monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/home/ann")
-    facts = json.loads(provenance.describe_origin({"demo": "a" * 64}))
+    facts = json.loads(provenance.provenance_text({"demo": "a" * 64}))
     libraries = ("numpy", "scipy", "numba", "scikit-learn")
     expected = {"python": platform.python_version(), "configs": {"demo": "a" * 64}}
     expected |= {library: version(library) for library in libraries}
@@ -100,4 +100,4 @@ def test_a_system_without_cpuinfo_has_a_processor_all_the_same(monkeypatch):
 
     monkeypatch.setattr(Path, "read_text", but_for_cpuinfo)
     monkeypatch.setattr(platform, "processor", lambda: "")
-    assert json.loads(provenance.describe_origin())["processor"] == platform.machine()
+    assert json.loads(provenance.provenance_text())["processor"] == platform.machine()

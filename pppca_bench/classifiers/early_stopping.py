@@ -62,7 +62,10 @@ class Progress(NamedTuple):
 
 
 def reset_lane(progress: Progress, lane: int) -> None:
-    """Reset the state of a lane, in place, for an untrained network."""
+    """Reset a lane, in place, for an untrained network.
+
+    Its first validation overwrites the best epoch and weights; the counts say how much of its curves is valid.
+    """
     progress.status[lane] = TRAINING
     for counts in (
         progress.epochs,

@@ -329,7 +329,7 @@ def fit_together(
     return list(networks)
 
 
-def fit_members(
+def fit_each(
     members: list[Any], splits: Sequence[Split], classes: Labels | None = None, **given: Any
 ) -> list[Any]:
     """Fit estimators of the same class, each to its split: networks side by side, others with what their `fit` names.

@@ -59,17 +59,18 @@ class Architecture:
         """Return the table of layers for kernels, int64 (n_layers, 8), see `passes.Network`."""
         rows: list[list[int]] = []
         start = weight = source = 0
-        for k, (size, n_weights) in enumerate(zip(self.layer_sizes, self.n_sources, strict=True)):
+        for k, (size, n_all) in enumerate(zip(self.layer_sizes, self.n_sources, strict=True)):
             n_inputs = 1 + self.n_inputs if k == 0 or self.shortcuts else 0
-            n_sources = n_weights - n_inputs
+            n_sources = n_all - n_inputs
             has_constant = not self.shortcuts and k > 0
             is_hidden = k < len(self.hidden_layer_sizes)
             start += is_hidden and not self.shortcuts  # a constant 1 before the units
             adds = is_hidden and self.shortcuts
+            # in the order of the codes N_INPUTS to ADDS of `passes`
             rows.append([n_inputs, source, n_sources, has_constant, start, size, weight, adds])
             source = 0 if self.shortcuts else start - 1
             start += size
-            weight += size * n_weights
+            weight += size * n_all
         return np.array(rows, dtype=np.int64)
 
 

@@ -184,8 +184,8 @@ def choose_candidate(errors: ArrayLike, sizes: ArrayLike, n_validation: int, rul
     n_validation : int
         Validation samples, >= 1.
     rule : {"least_error", "one_standard_error"}
-        A low error is the least error e, or at most e plus its standard error √(e (1 − e) / n_validation) of
-        shares e, as for pruned trees (Breiman, Friedman, Olshen & Stone 1984).
+        A low error is the least error, or also at most a standard error above it: 100 √(s (1 − s) / n_validation)
+        points, where s is the least error as a share, as for pruned trees (Breiman, Friedman, Olshen & Stone 1984).
     """
     errors, least = np.asarray(errors), np.min(errors)
     share = least / 100.0

@@ -25,10 +25,10 @@ from pydantic_core import PydanticKnownError
 from pppca_bench.base.parameters import REQUIRED, Parameter, Percent, Tau
 from pppca_bench.config.sections import (
     By,
-    ChosenNames,
     ClassifierSection,
     Context,
     MethodRequest,
+    NamesToChoose,
     Repeats,
     distinct,
     read_method,
@@ -199,7 +199,7 @@ class Config(Section):
     repeats: Repeats = Field(default_factory=lambda: REQUIRED, validate_default=True)
     seed: Annotated[int, Ge(0), Lt(2**63)]
     choose: Annotated[
-        str | ChosenNames,
+        str | NamesToChoose,
         AfterValidator(lambda value: (value,) if isinstance(value, str) else value),
     ] = ()
     by: By = "validation_error"

@@ -43,12 +43,12 @@ MAX_VARIANTS = 10_000
 AUTO_TAUS = (2.0, 5.0, 10.0, 15.0, 20.0, 50.0, 100.0)
 """Candidates of ``tau: auto``. Choice: the slides' four values, and values around them for other spectra."""
 
-ParameterGrid = Mapping[str, tuple[Scalar, ...]]
+ParameterValues = Mapping[str, tuple[Scalar, ...]]
 """Values of each parameter, by key; a single value if the config does not vary the parameter."""
 
 Repeats = Annotated[int, Ge(1), Le(10_000)]
 By = Literal["validation_error", "retained_variance", "balanced_accuracy", "macro_f1"]
-ChosenNames = Annotated[tuple[str, ...], MinLen(1), MaxLen(10)]
+NamesToChoose = Annotated[tuple[str, ...], MinLen(1), MaxLen(10)]
 
 _STORABLE = (float, int, str, type(None))
 
@@ -68,8 +68,8 @@ class MethodRequest(NamedTuple):
     """
 
     entry: Method
-    grid: ParameterGrid
-    classifier: ParameterGrid
+    grid: ParameterValues
+    classifier: ParameterValues
     repeats: int
     is_added: bool = False
 
@@ -82,7 +82,7 @@ class MethodRequest(NamedTuple):
         return [self.entry, *map(find_classifier, rules)]
 
 
-def variants(grid: ParameterGrid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
+def variants(grid: ParameterValues) -> Iterator[tuple[tuple[str, Scalar], ...]]:
     """Yield all combinations of values in a grid, as sorted parameters; thresholds and data fractions vary fastest."""
     keys = sorted(grid, key=lambda key: [*SIGNS].index(key) if key in SIGNS else -1)
     for values in itertools.product(*(grid[key] for key in keys)):
@@ -236,7 +236,7 @@ def _read_section(
 
 def read_classifier(
     value: Any, info: ValidationInfo, *, in_ensemble: bool = False
-) -> ParameterGrid:
+) -> ParameterValues:
     """Validate the section of a classifier and return its values, with defaults."""
     entry, grid, others = _read_section(value, "rule", DEFAULT_RULE, info)
     if in_ensemble and entry.is_ensemble:
@@ -294,7 +294,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     return MethodRequest(entry, grid, classifier, given["repeats"] or config.get("repeats", 0))
 
 
-def _check_grid(entry: Method | Classifier, grid: ParameterGrid) -> None:
+def _check_grid(entry: Method | Classifier, grid: ParameterValues) -> None:
     """Raise an error for too many combinations of values, or for a combination that breaks a rule between them."""
     location = ("parameters",) if entry.foreign else ()
     n_variants = math.prod(map(len, grid.values()))
@@ -321,7 +321,7 @@ def _check_grid(entry: Method | Classifier, grid: ParameterGrid) -> None:
 
 
 def _choice(
-    entry: Method, candidates: ParameterGrid, by: By, retain: float
+    entry: Method, candidates: ParameterValues, by: By, retain: float
 ) -> dict[str, tuple[Any, ...]]:
     """Return the values of a method whose runs choose among candidates: all candidates of a name are a single value.
 

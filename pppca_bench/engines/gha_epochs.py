@@ -122,7 +122,7 @@ def learn_epochs(
         FAST, LITERAL or IN_PLACE.
     history : EpochHistory
         Filled; a schedule without epochs records the given rows.
-    work : Workspace
+    work : EpochWorkspace
         Overwritten.
 
     Returns

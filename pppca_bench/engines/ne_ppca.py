@@ -178,7 +178,7 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
         # More threads than processors would wait for each other.
         n_processors = os.cpu_count() or 1
         n_threads = n_processors if self.n_jobs == -1 else min(int(self.n_jobs), n_processors)
-        # Threads start with the first share that they compute.
+        # Threads start with the first part that they compute.
         with ThreadPoolExecutor(n_threads) as others:
             population = Population(
                 weights, C, self._rules(C), seed, self.n_generations, n_threads, others

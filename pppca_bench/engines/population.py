@@ -27,7 +27,7 @@ MIN_SHARED_OPERATIONS = 5e7
 and await a thread takes about a tenth of this time."""
 
 # First and last (exclusive) network that a thread computes, and its work arrays.
-PopulationShare = tuple[int, int, ChildWorkspace]
+ThreadPart = tuple[int, int, ChildWorkspace]
 
 
 class Individual(NamedTuple):
@@ -51,10 +51,10 @@ class Population:
         Seed of the random numbers for mutation.
     n_generations : int
         Largest number of generations; the attribute ``n_generations`` counts the generations so far.
-    n_shares : int
+    n_parts : int
         Number of threads that share a generation of at least `MIN_SHARED_OPERATIONS`. No result depends on it.
     threads : Executor
-        Computes all shares except the first, which the calling thread computes.
+        Computes all parts except the first, which the calling thread computes.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Population:
         rules: Rules,
         seed: int,
         n_generations: int,
-        n_shares: int,
+        n_parts: int,
         threads: Executor,
     ) -> None:
         n_individuals, n_nodes, self._n_features = weights.shape
@@ -88,14 +88,14 @@ class Population:
         self._moments, self._rules = moments_of(C), rules
         self._seed, self._n_drawn = np.uint64(seed), 0
         self._threads = threads
-        # The calling thread gets the largest share, since the other threads must wake first.
+        # The calling thread gets the largest part, since the other threads must wake first.
         bounds = (
-            np.ceil(np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1))
+            np.ceil(np.linspace(0, n_individuals, min(n_parts, n_individuals) + 1))
             .astype(int)
             .tolist()
         )
         depth = len(self._moments.full)
-        self._shares = [
+        self._parts = [
             (first, last, make_child_workspace(self.networks, depth))
             for first, last in pairwise(bounds)
         ]
@@ -106,12 +106,10 @@ class Population:
         """Evolve generations, with random numbers for `select_parents`, and record them in ``history``."""
         for g in range(len(uniforms)):
             # Networks only shrink: after a generation that is too small to share, all generations are too small.
-            if len(self._shares) == 1 or self._n_operations() < MIN_SHARED_OPERATIONS:
-                self._evolve_shares(
-                    uniforms[g:], [(0, len(self.networks.sizes), self._shares[0][2])]
-                )
+            if len(self._parts) == 1 or self._n_operations() < MIN_SHARED_OPERATIONS:
+                self._evolve_parts(uniforms[g:], [(0, len(self.networks.sizes), self._parts[0][2])])
                 return
-            self._evolve_shares(uniforms[g : g + 1], self._shares)
+            self._evolve_parts(uniforms[g : g + 1], self._parts)
             record(self.networks, self.history, self.n_generations)
 
     def _n_operations(self) -> float:
@@ -119,16 +117,16 @@ class Population:
         n, m = self.networks.sizes.astype(np.float64), self._n_features
         return float(np.sum(n * (n + m / 2.0) * m))
 
-    def _evolve_shares(self, uniforms: Floats, shares: Sequence[PopulationShare]) -> None:
-        """Evolve generations in shares; a single share, of all networks, also records them."""
+    def _evolve_parts(self, uniforms: Floats, parts: Sequence[ThreadPart]) -> None:
+        """Evolve generations in parts; a single part, of all networks, also records them."""
         drawn = uniforms, self._seed, self._n_drawn
         history = self.history, self.n_generations + 1
 
-        def evolve_share(share: PopulationShare) -> None:
-            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *history, *share)
+        def evolve_part(part: ThreadPart) -> None:
+            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *history, *part)
 
-        others = [self._threads.submit(evolve_share, share) for share in shares[1:]]
-        evolve_share(shares[0])
+        others = [self._threads.submit(evolve_part, part) for part in parts[1:]]
+        evolve_part(parts[0])
         for other in others:
             other.result()
         n_generations, n_children, _ = uniforms.shape

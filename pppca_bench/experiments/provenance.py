@@ -18,7 +18,7 @@ from pppca_bench.version import __version__
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
-def describe_origin(configs: Mapping[str, str] | None = None) -> str:
+def provenance_text(configs: Mapping[str, str] | None = None) -> str:
     """Return JSON text: versions of code, libraries and Python, processor, kernels, BLAS, configs.
 
     ``configs`` are the SHA-256 digests of the configs' texts, by name.

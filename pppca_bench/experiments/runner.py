@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments.executors import Workers, uninterrupted
-from pppca_bench.experiments.provenance import describe_origin
+from pppca_bench.experiments.provenance import provenance_text
 from pppca_bench.experiments.queue import DataOf, Group, Queue, same_problem
 from pppca_bench.experiments.worker import (
     Computed,
@@ -134,7 +134,7 @@ def run(
     _compile(needed_families(missing), workers, stage, warn)
     for computed in _execute(queue, workers, problems, warn):
         # while the workers compute
-        provenance = provenance or describe_origin({plan.name: plan.sha256 for plan in plans})
+        provenance = provenance or provenance_text({plan.name: plan.sha256 for plan in plans})
         store.record(computed, provenance, replace=fresh)
         for result in computed:
             if not queue.put_back(by_key[result.key], result):

@@ -56,7 +56,7 @@ def is_path(name: str) -> bool:
 
 
 def check_not_shadowed(name: str, folder: Path) -> None:
-    """Raise ConfigError if another module shadows the module of a dotted path in a config's folder."""
+    """Raise ConfigError if the folder has the module of a dotted path, but imports find another of that name."""
     top = name.partition(":")[0].partition(".")[0]
     beside = PathFinder.find_spec(top, [str(folder.resolve())])
     loaded = sys.modules.get(top)
@@ -94,7 +94,7 @@ class SourceLoader(SourceFileLoader):
 
 
 class _Finder:
-    """Finder of modules that are not installed, such as those beside a config."""
+    """Finder of modules that are not installed, such as those beside a config, which `SourceLoader` loads."""
 
     @staticmethod
     def find_spec(
@@ -166,7 +166,7 @@ def version_of(estimator: type) -> str:
 
 
 def reload_edited(files: Collection[str] = ()) -> bool:
-    """Execute third-party modules again unless the code that runs is that of their files; return whether it was not.
+    """Execute third-party modules again unless the code that runs is that of their files; return whether any was.
 
     ``files`` may have loaded modules that were executed before `record_sources`.
     """

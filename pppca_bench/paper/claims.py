@@ -8,9 +8,15 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
-from pppca_bench.paper.evidence import READINGS, ClaimReading, Evidence, read_experiment, read_lines
+from pppca_bench.paper.evidence import (
+    READINGS,
+    ClaimReading,
+    Evidence,
+    read_comparisons,
+    read_experiment,
+)
 from pppca_bench.paper.experiment import experiments
-from pppca_bench.paper.losses import ClaimVerdict, LossComparison, losses, tested_lines
+from pppca_bench.paper.losses import ClaimVerdict, LossComparison, losses, tested_losses
 from pppca_bench.paper.texts import read, rendered
 from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.quantities import DECIMALS
@@ -80,7 +86,7 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
         experiment: snapshot.folder / experiment.configs[0] / "tables"
         for experiment in experiments()
     }
-    compared = read_lines(folders[experiments()[-1]])
+    compared = read_comparisons(folders[experiments()[-1]])
     evidence = Evidence(snapshot.results, snapshot.facts, tables, drawn, roles, compared)
     judged, advice = judge_claims(evidence), advice_of(snapshot.folder / "benchmarks.md")
     findings = [finding for finding, _ in judged.values()]
@@ -267,7 +273,7 @@ def _self_repair(evidence: Evidence, reading: ClaimReading) -> Answer:
         for role in ("dynamical", "dynamical unremoved")
     )
     # Optimality is better if larger: the loss is the optimality without removal minus the optimality with removal.
-    lost = tested_lines(
+    lost = tested_losses(
         {("DGHA, optimality without removal", "with removal"): losses(unremoved, kept)}
     )
     verdicts += [line.verdict for line in lost]
@@ -294,7 +300,7 @@ def _speed(evidence: Evidence, reading: ClaimReading) -> Answer:
         evidence.by_data_set(role, reading)
         for role in ("dynamical by part", "dynamical", "hebbian")
     )
-    tested = tested_lines(
+    tested = tested_losses(
         {
             ("DGHA with 10 % of the data", "with all the data"): losses(by_part, removed),
             (evidence.title("dynamical", reading), "GHA with all nodes"): losses(removed, kept),

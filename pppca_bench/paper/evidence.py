@@ -28,7 +28,10 @@ from pppca_bench.runs import Facts, Names, Scalar
 
 ClaimReading = Literal["as written", "fitted"]
 READINGS: tuple[ClaimReading, ...] = get_args(ClaimReading)
-"""The slides followed in all that they say, and the settings that come nearest to their tables."""
+"""The slides followed in all that they say, and the settings that come nearest to their tables.
+
+The claims of references also have the reading "today".
+"""
 
 Role = Mapping[str, Scalar]
 """Method, under ``method``, and the settings that select its runs."""
@@ -72,7 +75,7 @@ class Evidence(NamedTuple):
         quantity: str = "test_error_percent",
         configs: Names = COMPARED,
     ) -> dict[str, float]:
-        """Return a role's means in configs that compare methods by data set, the average of its permutations."""
+        """Return the mean of a quantity for the method of a role by data set, the average of its permutations."""
         runs = runs_of_method(self.results, self.role(role, reading), configs)
         means = pd.Series({name: item.mean(quantity) for name, item in runs.items()}, dtype=float)
         families = {name: known.family for name, known in self.facts.items()}
@@ -96,7 +99,7 @@ def _read_tables(experiment: Experiment, folder: Path) -> list[pd.DataFrame]:
     return [pd.read_csv(path) for path in paths] if all(path.is_file() for path in paths) else []
 
 
-def read_lines(folder: Path) -> list[LossComparison]:
+def read_comparisons(folder: Path) -> list[LossComparison]:
     """Return the comparisons of the claims from the last experiment's tables in a folder; none without tables."""
     experiment, lines = experiments()[-1], list[LossComparison]()
     if not (read := _read_tables(experiment, folder)):

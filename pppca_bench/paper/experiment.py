@@ -49,7 +49,7 @@ _WITHIN = (
 )
 _APART = "not tested over data sets, since the method keeps nearly all features."
 
-TableRecord = dict[str, Any]
+ExperimentRecord = dict[str, Any]
 RunsByMethod = Mapping[str, Mapping[str, CellRuns]]
 
 
@@ -157,7 +157,7 @@ def table_of(
 
 
 def experiment_figure(experiment: Experiment, losses: pd.DataFrame) -> Figure:
-    """Return the matrix of verdicts within data sets; without panels if nothing was run."""
+    """Return the figure of the verdicts within data sets, a panel for each group that counts and was run."""
     losses = _sorted(losses)
     panels = []
     for group in (group for group in experiment.groups if group.counted):
@@ -168,7 +168,14 @@ def experiment_figure(experiment: Experiment, losses: pd.DataFrame) -> Figure:
     title = f"{experiment.title}: losses by data set, in points"
     note = f"{_WITHIN} In italics: {_APART}"
     return Figure(
-        f"{experiment.id}_matrix", title, "", "", "", panels, note, basis="Means over the folds."
+        f"{experiment.id}_matrix",
+        title,
+        place="",
+        x_label="",
+        y_label="",
+        panels=panels,
+        note=note,
+        basis="Means over the folds.",
     )
 
 
@@ -206,7 +213,7 @@ def data_set_losses(experiment: Experiment, results: Results, facts: Facts) -> p
     Losses are paired over the repeats, and averaged over the repeats of a fold; ``_other`` is the error of the second
     method.
     """
-    runs, losses = _runs_by_method(experiment, results), list[TableRecord]()
+    runs, losses = _runs_by_method(experiment, results), list[ExperimentRecord]()
     for name, pair in experiment.comparisons().items():
         for problem, known in facts.items():
             both = [runs[method].get(problem, NO_RUNS) for method in (pair.first, pair.second)]
@@ -264,7 +271,7 @@ def _errors(experiment: Experiment, results: Results) -> Document:
 
 def _tests(
     experiment: Experiment, losses: pd.DataFrame, test: Test, margin: Margin = ONE_POINT
-) -> list[TableRecord]:
+) -> list[ExperimentRecord]:
     """Return the tests over data sets; p has Holm's correction over the comparisons that count."""
     n_whole = losses["row"].value_counts()
     tested = losses[~losses["is_apart"].astype(bool)]
@@ -301,7 +308,7 @@ def _tests(
     return records
 
 
-def _variants(experiment: Experiment, losses: pd.DataFrame) -> list[TableRecord]:
+def _variants(experiment: Experiment, losses: pd.DataFrame) -> list[ExperimentRecord]:
     """Return the tests with other margins, the other test, and the tests of all data sets."""
     test = experiment.test
     variants = {
@@ -327,7 +334,7 @@ def _sorted(losses: pd.DataFrame) -> pd.DataFrame:
 
 def _matrix(experiment: Experiment, losses: pd.DataFrame) -> Document:
     """Return a grid for each group: a row for each data set, a column for each comparison."""
-    rows: dict[str, TableRecord] = {}
+    rows: dict[str, ExperimentRecord] = {}
     for loss in _sorted(losses).to_dict("records"):
         text = record_text("{loss:+.2f} [{low:+.2f}, {high:+.2f}] {verdict}", loss)
         row = rows.setdefault(loss["data_set"], {"row": loss["data_set"]})

@@ -193,7 +193,7 @@ class LossComparison(NamedTuple):
         return f"{self.name}: typical loss {self.size} on {self.n} data sets; p (Holm) {self.p:.2g}: {self.verdict}."
 
 
-def tested_lines(samples: Mapping[tuple[str, str], FloatArray]) -> list[LossComparison]:
+def tested_losses(samples: Mapping[tuple[str, str], FloatArray]) -> list[LossComparison]:
     """Test two losses or more of pairs of methods with the signed-rank test and Holm's correction."""
     known = {pair: sample for pair, sample in samples.items() if len(sample) > 1}
     judged = judge_losses([multiples(sample) for sample in known.values()], "signed-rank test")

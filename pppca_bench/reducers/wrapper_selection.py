@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pppca_bench.base.parameters import Count, check_limit
 from pppca_bench.base.samples import unit_of, validated_projections
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.mlp import fit_members
+from pppca_bench.classifiers.mlp import fit_each
 from pppca_bench.classifiers.training_data import SizeRule, Split, SplitEstimator, choose_candidate
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 
@@ -104,7 +104,7 @@ def candidate_classifier(estimator: Any, rng: np.random.Generator) -> Any:
 
 def validation_errors(classifier: Any, candidates: Sequence[Split]) -> Floats:
     """Return the validation error of a clone trained on each candidate, in percent, float64 (n_candidates,)."""
-    fitted = fit_members([clone(classifier) for _ in candidates], candidates)
+    fitted = fit_each([clone(classifier) for _ in candidates], candidates)
     return np.array(
         [
             100.0 * float(np.mean(network.predict(X_val) != y_val))
@@ -258,7 +258,7 @@ class NetworkRFE(PathSelector):
         while kept:
             candidate = subset(split, kept)
             networks = [clone(classifier).set_params(random_state=int(seed)) for seed in seeds]
-            fitted = fit_members(networks, [candidate] * len(networks))
+            fitted = fit_each(networks, [candidate] * len(networks))
             # A mean of means would be rounded, and break ties of equal numbers of errors.
             wrong = [network.predict(candidate.X_val) != split.y_val for network in fitted]
             path.append(Step(tuple(kept), 100.0 * float(np.mean(wrong))))

@@ -88,7 +88,7 @@ Lines = Annotated[
     tuple[Line, ...],
     BeforeValidator(partial(_expand, defaults={"key": "{value}", "label": "{key}"})),
 ]
-CurveLines = Annotated[
+LabelledRunsList = Annotated[
     tuple[LabelledRuns, ...], BeforeValidator(partial(_expand, defaults={"label": "{value}"}))
 ]
 
@@ -184,7 +184,7 @@ class _FigureLayout(Section):
     title: Text
     place: Text
     runs: Settings
-    panel_lines: CurveLines = Field((), alias="panels")
+    panel_lines: LabelledRunsList = Field((), alias="panels")
     note: Text = ""
 
     @property
@@ -219,7 +219,9 @@ class CurveLayout(_FigureLayout):
     step: Text  # label of the x axis: epoch or generation
     y_label: Text
     quantity: Text  # name of the learning curves in a run's history
-    curve_lines: CurveLines = Field((), alias="curves")  # of each panel; empty for a single curve
+    curve_lines: LabelledRunsList = Field(
+        (), alias="curves"
+    )  # of each panel; empty for a single curve
     n_nodes: Annotated[int, Ge(1)] = (
         0  # number of leading nodes with curves; 0 if the history has a number per step
     )
@@ -239,7 +241,7 @@ class CurveLayout(_FigureLayout):
 class PortraitLayout(_FigureLayout):
     """Layout of a figure of single runs, the first repeat of each panel; see `portrait_panels`."""
 
-    panel_lines: CurveLines = Field(alias="panels")
+    panel_lines: LabelledRunsList = Field(alias="panels")
     shows: Literal["features", "rebuilt", "images"]
     classes: Texts = ()  # names of the classes, in the order of their numbers
 

@@ -352,6 +352,7 @@ def _describe_group(
 
 
 def _group_title(group: RunGroup) -> str:
+    """Return the method, "then" its classifier, "of" the members of an ensemble, and the classifier's network."""
     titles = [learner.title for learner in group.learners]
     text = titles[0] + "".join(
         f", {word} {title}" for word, title in zip(("then", "of"), titles[1:], strict=False)

@@ -62,7 +62,7 @@ class TableCell(NamedTuple):
 
 
 class MeansTable(NamedTuple):
-    """Table of numbers; labels of rows and columns are by their keys, in the order of print."""
+    """Table of means beside published numbers; labels of rows and columns are by their keys, in the order of print."""
 
     id: str
     title: str

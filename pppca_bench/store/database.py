@@ -190,8 +190,10 @@ class Store(Database):
         Returns
         -------
         list of (str, int, int, int, int)
-            Name, and the numbers of runs that are done, failed, planned, and reserved by a running process.
+            Name, and the numbers of runs that are done, failed and planned, and of the failed or planned runs those
+            that a running process has reserved.
         """
+        # places of runs of other shards are negative, see `plan`
         reserved = self.rows("SELECT key, process FROM reservations")
         return self.rows(
             "SELECT config, sum(status = 'done'), sum(status = 'failed'), sum(status = 'planned'),"
