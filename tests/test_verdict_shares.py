@@ -159,9 +159,9 @@ def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_
     page = " ".join(PAGE.split())
 
     def span(program: str, tables: str, quantity: str) -> str:
-        own = SHARES_TABLE.set_index(["program", "quantity"]).loc[(program, quantity)]
-        own = own[own["row"].isin(tables.split())]["reproduced"]
-        return f"{own.min():.0f} to {own.max():.0f} %"
+        of_row = SHARES_TABLE["row"].isin(tables.split())
+        own = SHARES_TABLE[of_row].query("program == @program and quantity == @quantity")
+        return f"{own['reproduced'].min():.0f} to {own['reproduced'].max():.0f} %"
 
     places = ("T1 T3 T5 T7", "Error"), ("P3 P4", "all"), ("P8 P9 P10 P11", "all")
     of_right, of_off = ([span(program, *own) for own in places] for program in (RIGHT, OFF))
