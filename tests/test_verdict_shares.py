@@ -160,8 +160,9 @@ def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_
 
     def span(program: str, tables: str, quantity: str) -> str:
         of_row = SHARES_TABLE["row"].isin(tables.split())
-        own = SHARES_TABLE[of_row].query("program == @program and quantity == @quantity")
-        return f"{own['reproduced'].min():.0f} to {own['reproduced'].max():.0f} %"
+        is_own = (SHARES_TABLE[["program", "quantity"]] == [program, quantity]).all(axis=1)
+        own = SHARES_TABLE[of_row & is_own]["reproduced"]
+        return f"{own.min():.0f} to {own.max():.0f} %"
 
     places = ("T1 T3 T5 T7", "Error"), ("P3 P4", "all"), ("P8 P9 P10 P11", "all")
     of_right, of_off = ([span(program, *own) for own in places] for program in (RIGHT, OFF))
