@@ -103,7 +103,7 @@ def unpack(weights: Floats, narrow: Architecture, wide: Architecture) -> list[Fl
     for k, (size, n_sources) in enumerate(zip(wide.layer_sizes, wide.n_sources, strict=True)):
         matrix = weights[start : start + size * n_sources].reshape(size, n_sources)
         start += matrix.size
-        if k == 0 or wide.shortcuts:
+        if narrow.n_inputs < wide.n_inputs and (k == 0 or wide.shortcuts):
             matrix = np.delete(matrix, np.s_[1 + narrow.n_inputs : 1 + wide.n_inputs], axis=1)
         matrices.append(matrix.copy())
     return matrices

@@ -131,7 +131,10 @@ class SplitEstimator(BaseEstimator):
     def _check_targets(self, y: Labels, y_val: Labels, classes: ArrayLike | None) -> None:
         """Set ``classes_``; raise ValueError for labels outside ``classes``."""
         labels = np.concatenate([y, y_val])
-        self.classes_ = np.unique(labels if classes is None else column_or_1d(classes))
+        is_array = type(classes) is np.ndarray and classes.ndim == 1
+        self.classes_ = np.unique(
+            labels if classes is None else classes if is_array else column_or_1d(classes)
+        )
         unknown = np.setdiff1d(labels, self.classes_)
         if unknown.size:
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")

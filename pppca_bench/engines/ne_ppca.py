@@ -195,7 +195,7 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
         check_order(self, "min_components", "max_components")
 
     def _second_moments(self, X: Floats) -> Floats:
-        varies = np.any(X[0] != X) if self.centre else X.any()
+        varies = np.any(X[0] != X[-1]) or np.any(X[0] != X) if self.centre else X.any()
         C = second_moments(X, self.mean_)
         if not varies or not np.trace(C) > 0.0:
             rule = "a feature that varies" if self.centre else "a feature that is not all zero"
