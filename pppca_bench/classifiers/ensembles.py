@@ -54,7 +54,7 @@ class _Ensemble(SplitEstimator):
         """Train a member on each sequence of sample indices."""
         parts = [split._replace(X=split.X[rows], y=split.y[rows]) for rows in samples]
         members = self._make_members(len(parts), rng)
-        return fit_each(members, parts, getattr(self, "classes_", None))
+        return fit_each(members, parts, classes=getattr(self, "classes_", None))
 
     def _fit_drawn(
         self, split: Split, weights: Floats, rng: np.random.Generator, share: float = 1.0
@@ -338,7 +338,7 @@ class AdaBoostClassifier(_AdaBoost, _EnsembleClassifier):
         """Train a member with sample weights, or on a sample drawn by these weights."""
         if self.estimator is not None and has_fit_parameter(self.estimator, "sample_weight"):
             members = self._make_members(1, rng)
-            return fit_each(members, [split], self.classes_, sample_weight=weights)[0]
+            return fit_each(members, [split], classes=self.classes_, sample_weight=weights)[0]
         return self._fit_drawn(split, weights, rng)
 
     def _combine(self, outputs: list[Floats]) -> Floats:

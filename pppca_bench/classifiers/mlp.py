@@ -329,19 +329,16 @@ def fit_together(
     return list(networks)
 
 
-def fit_each(
-    members: list[Any], splits: Sequence[Split], classes: Labels | None = None, **given: Any
-) -> list[Any]:
-    """Fit estimators of the same class, each to its split: networks side by side, others with what their `fit` names.
+def fit_each(members: list[Any], splits: Sequence[Split], **given: Any) -> list[Any]:
+    """Fit estimators of the same class, each to its split: networks side by side, others one by one.
 
-    Of ``classes``, the validation data and the arguments ``given``, the fit of other estimators gets those it names.
+    Of the validation data and the arguments ``given``, such as ``classes``, the fit of others gets those that it names.
     """
     if isinstance(members[0], MLP):
-        return fit_together(members, splits, classes=classes)
+        return fit_together(members, splits, **given)
     for member, (X, y, X_val, y_val) in zip(members, splits, strict=True):
-        given |= {"X_val": X_val, "y_val": y_val, "classes": classes}
-        named = {name: value for name, value in given.items() if has_fit_parameter(member, name)}
-        member.fit(X, y, **named)
+        known = {"X_val": X_val, "y_val": y_val, **given}
+        member.fit(X, y, **{name: known[name] for name in known if has_fit_parameter(member, name)})
     return members
 
 
