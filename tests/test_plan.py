@@ -1,8 +1,14 @@
 """Expansion of configs: the order, keys and seeds of runs."""
 
+import builtins
+import io
 import itertools
+import os
+import random
+import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from builders import config_of, expanded, small
 
@@ -240,3 +246,18 @@ def test_parameters_are_complete_and_sorted_by_name():
     assert (own["tournament_size"], own["population_size"], own["tau"]) == (2, 13, 5.0)
     assert {"method", "classifier"}.isdisjoint(own)
     assert spec.cell.settings == own | {f"classifier.{name}": network[name] for name in network}
+
+
+def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):
+    valid = config(problems=["cancer1"], classifier={"hidden": "pivot"})
+
+    def forbidden(*_args, **_keywords):
+        raise AssertionError("input, output, time or chance in the plan")
+
+    inputs = [(os, name) for name in ("open", "stat", "urandom", "getenv")]
+    chance = [(time, "time"), (random, "random"), (np.random, "default_rng")]
+    for module, name in [(builtins, "open"), (io, "open"), *inputs, *chance]:
+        monkeypatch.setattr(module, name, forbidden)
+    specs = expanded(valid)
+    monkeypatch.undo()
+    assert len(specs) == 14

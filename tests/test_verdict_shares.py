@@ -180,6 +180,6 @@ def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_
     index = (ROOT / "results" / "README.md").read_text("utf-8")
     differing = index.split("Results that differ:")[1]
     of_report = re.findall(r"^\| P\d+ +\|.*?\|.*?\|(.*?)\|", differing, re.MULTILINE)
-    n_correlations = sum("correlation" in quantity for quantity in of_report)
+    n_correlations = [quantity.strip() for quantity in of_report].count("correlation")
     said = f"Of the {len(of_report)} numbers of the report that differ, {n_correlations} are"
     assert said in page
