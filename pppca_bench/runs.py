@@ -208,7 +208,7 @@ class RunResult:
     # by name in `QUANTITIES` or of the method
     values: Mapping[str, float] = field(default_factory=dict)
     history: Curves = field(default_factory=dict)
-    # provenance of a stored result (`provenance.describe_origin`), as JSON
+    # provenance of a stored result (`provenance.provenance_text`), as JSON
     origin: str = field(default="", compare=False)
 
 

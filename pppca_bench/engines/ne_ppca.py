@@ -223,7 +223,10 @@ class NEpPCA(Selection, UnsupervisedMixin, LinearProjection):
     def _evolve(
         self, population: Population, generator: np.random.Generator, total_variance: float
     ) -> Individual:
-        """Evolve the population, in place, until the last generation or stagnation, and return the `result`."""
+        """Evolve the population, in place, until the last generation or stagnation.
+
+        Return the network that `result` names.
+        """
         best = population.fittest()
         n_uniforms = 2 * self.tournament_size + 1
         by_tournament = self.selection == "tournament"

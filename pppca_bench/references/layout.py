@@ -219,9 +219,8 @@ class CurveLayout(_FigureLayout):
     step: Text  # label of the x axis: epoch or generation
     y_label: Text
     quantity: Text  # name of the learning curves in a run's history
-    curve_lines: LabelledRunsList = Field(
-        (), alias="curves"
-    )  # of each panel; empty for a single curve
+    # of each panel; empty for a single curve
+    curve_lines: LabelledRunsList = Field((), alias="curves")
     n_nodes: Annotated[int, Ge(1)] = (
         0  # number of leading nodes with curves; 0 if the history has a number per step
     )

@@ -153,9 +153,8 @@ def _ours(sd: bool, cell: TableCell) -> tuple[str, str]:
 def _published(cell: TableCell) -> tuple[str, str]:
     first, number = cell.shows[0], cell.published.get(cell.shows[0])
     sd = None if number is None else number.sd
-    return filled(cell.form, published_texts(cell)), EMPTY if sd is None else quantity_text(
-        first, sd
-    )
+    deviation = EMPTY if sd is None else quantity_text(first, sd)
+    return filled(cell.form, published_texts(cell)), deviation
 
 
 def _difference(

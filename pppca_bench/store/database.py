@@ -193,8 +193,8 @@ class Store(Database):
             Name, and the numbers of runs that are done, failed and planned, and of the failed or planned runs those
             that a running process has reserved.
         """
-        # places of runs of other shards are negative, see `plan`
         reserved = self.rows("SELECT key, process FROM reservations")
+        # places of runs of other shards are negative, see `plan`
         return self.rows(
             "SELECT config, sum(status = 'done'), sum(status = 'failed'), sum(status = 'planned'),"
             f" sum(status != 'done' AND key {_AMONG})"
