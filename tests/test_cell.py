@@ -108,6 +108,27 @@ def test_grouped_runs_on_other_data_equal_single_runs(iris, method, n_left_out):
     assert together[1] != without_times(run_group(specs[1:2], iris))[0]
 
 
+@pytest.mark.parametrize(("other_size", "expected"), [([2], [2]), ([3, 2], [1, 1])])
+def test_networks_train_together_if_their_sizes_are_equal(iris, monkeypatch, other_size, expected):
+    """As the pivot networks of a problem's permutations may be."""
+    one, other = (
+        planned("all_features", repeats=1, classifier={"hidden": hidden})[0]
+        for hidden in ([2], other_size)
+    )
+    alone = without_times([run_group([spec], iris)[0] for spec in (one, other)])
+    sizes = []
+
+    def fit_together(networks, data, classes):
+        sizes.append(len(networks))
+        original(networks, data, classes=classes)
+
+    original = experiment.fit_together
+    monkeypatch.setattr(experiment, "fit_together", fit_together)
+    wanted = {**alone[1], "key": "another"}
+    assert without_times(run_group([one, replace(other, key="another")], iris))[1] == wanted
+    assert sizes == expected
+
+
 def test_repeats_differ_by_their_seeds_alone(iris):
     first, second = planned("ne_ppca", repeats=2)
     same = replace(second, key="another", seed=first.seed)
