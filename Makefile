@@ -15,12 +15,15 @@ PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-co
 EXPERIMENTS := $(wildcard configs/experiment*.yaml)
 TODAY := configs/streaming.yaml configs/streaming_curves.yaml configs/keep_rules.yaml
 CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENTS),$(wildcard configs/*.yaml))
-# Configs that take long and have no cell in the baseline.
-UNCHECKED := $(patsubst %,configs/%.yaml,speedup as_written as_written_speedup proben1_printed proben1_search ga_readings \
-	rfe_readings streaming streaming_curves keep_rules fitness_time ne_ppca_selection)
-# Configs that fill T1 to T7 and the tables of the Proben1 report; T4 and T6 by their operation counts.
+# Configs that take long and have no recorded cell.
+UNCHECKED := $(patsubst %,configs/%.yaml,as_written as_written_speedup proben1_printed proben1_search ga_readings \
+	rfe_readings streaming streaming_curves keep_rules ne_ppca_selection)
+# Configs that fill T1 to T7 and the tables of the Proben1 report.
 RESEEDED := $(patsubst %,configs/%.yaml,ne_ppca_by_tau dgha_partial_data feature_selection systems baselines \
-	checks/speedup proben1_linear proben1_mushroom proben1_pivot proben1_no_shortcuts)
+	speedup proben1_linear proben1_mushroom proben1_pivot proben1_no_shortcuts)
+
+# Where it is set, as in many containers, each start would compile all libraries again: bytecode is written on first use.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo tables experiment check-published reseed bench test test-all test-lowest lint docs clean
 
@@ -52,27 +55,28 @@ tables: .venv/package
 # renders.
 experiment: .venv/package
 	$(BIN)/pppca run $(TODAY) --results $(RESULTS) --no-tables
-	for experiment in experiment:E experiment2:E2; do \
-		name=$${experiment%:*} id=$${experiment#*:}; \
-		$(BIN)/pppca run configs/$$name.yaml configs/$${name}_large.yaml --results $(RESULTS)/$$name --no-tables && \
-		for form in markdown csv; do \
-			$(BIN)/pppca tables --results $(RESULTS)/$$name --format $$form --out $(RESULTS)/$$name/tables \
-				--table $$id --table $${id}_losses --table $${id}_tests --table $${id}_margins --table $${id}_matrix || exit 1; \
-		done && \
-		$(BIN)/pppca figures $${id}_matrix --results $(RESULTS)/$$name || exit 1; \
-	done
+	$(call registered,experiment2,E2)
+
+# Run the registered experiment $(1), and render its tables and its figure, whose identifiers begin with $(2).
+define registered
+$(BIN)/pppca run configs/$(1).yaml configs/$(1)_large.yaml --results $(RESULTS)/$(1) --no-tables
+for form in markdown csv; do \
+	$(BIN)/pppca tables --results $(RESULTS)/$(1) --format $$form --out $(RESULTS)/$(1)/tables \
+		--table $(2) --table $(2)_losses --table $(2)_tests --table $(2)_margins --table $(2)_matrix || exit 1; \
+done
+$(BIN)/pppca figures $(2)_matrix --results $(RESULTS)/$(1)
+endef
 
 # The regression against the recorded results: all configs at few repeats, compared with the same repeats of the full run.
 check-published: .venv/package
 	rm -rf build/check
-	$(BIN)/pppca run $(filter-out $(UNCHECKED),$(CONFIGS)) configs/checks/speedup.yaml \
-		--results build/check --repeats $(CHECK_REPEATS) --no-tables
-	$(BIN)/pppca compare --strict --repeats $(CHECK_REPEATS) --scores --results build/check --baseline results/baseline.json
+	$(BIN)/pppca run $(filter-out $(UNCHECKED),$(CONFIGS)) --results build/check --repeats $(CHECK_REPEATS) --no-tables
+	$(BIN)/pppca compare --strict --repeats $(CHECK_REPEATS) --scores --results build/check --against results/recorded.csv.xz
 
 # The published numbers with another seed, and the verdicts that differ from those on the recorded results.
 reseed: .venv/package
 	$(BIN)/pppca run $(RESEEDED) --seed $(SEED) --results build/reseed --no-tables
-	$(BIN)/pppca compare --results build/reseed --against results/baseline.json
+	$(BIN)/pppca compare --results build/reseed --against results/recorded.csv.xz
 
 # Speed against peers. They have an environment of their own, since PyTorch is large and nothing else needs it.
 bench: .venv-bench/installed

@@ -13,6 +13,7 @@ from unittest import mock
 import numpy as np
 
 from benchmarks import numpy_ne_ppca
+from benchmarks.literal_ne_ppca import evolve_literally
 from benchmarks.measuring import Contestant, Row, compare, seconds, time_text
 from benchmarks.numpy_ne_ppca import SETTINGS, evolve
 from pppca_bench.engines import NEpPCA
@@ -62,20 +63,29 @@ def thread_rows(_data: Path) -> Iterator[Row]:
 
 
 def fitness_rows(data: Path) -> Iterator[Row]:
-    """Measure the share of the fitness (responses, variances, sum, removal) in the literal evolution's time."""
-    for name in FITNESS:
-        X = load_problem(name, data).X_train
-        shares, totals_s = zip(*(_fitness_share(X) for _ in range(ROUNDS)), strict=True)
-        yield Row(
-            f"Fitness in NumPy, {name}",
-            "evolution in NumPy",
-            median(shares),
-            time_text(median(totals_s)),
-        )
+    """Measure the share of the fitness in the literal evolution's time, in NumPy and in compiled loops."""
+    programs = {"NumPy": _fitness_share, "compiled loops": _compiled_fitness_share}
+    for program, measure in programs.items():
+        for name in FITNESS:
+            X = load_problem(name, data).X_train
+            measure(X)  # compiles the loops
+            shares, totals_s = zip(*(measure(X) for _ in range(ROUNDS)), strict=True)
+            yield Row(
+                f"Fitness in {program}, {name}",
+                f"evolution in {program}",
+                median(shares),
+                time_text(median(totals_s)),
+            )
+
+
+def _compiled_fitness_share(X: np.ndarray) -> tuple[float, float]:
+    """Return the share of Gram–Schmidt process, responses, variances and removal, and the evolution's seconds."""
+    _, times_s = evolve_literally(X, tau=TAU, n_generations=NEpPCA().n_generations, seed=0)
+    return float(times_s[1:].sum() / times_s.sum()), float(times_s.sum())
 
 
 def _fitness_share(X: np.ndarray) -> tuple[float, float]:
-    """Return the share of an evolution's time that is its fitness, and the evolution's seconds."""
+    """Return the share of responses, variances, sum and removal in an evolution's time, and the evolution's seconds."""
     spent_s = 0.0
     measure = numpy_ne_ppca.measure
 

@@ -1,8 +1,9 @@
-"""GHA's and CCIPCA's updates against C loops and scikit-learn's IncrementalPCA."""
+"""GHA's and CCIPCA's updates against C loops and scikit-learn's IncrementalPCA, and DGHA against GHA."""
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +15,12 @@ from sklearn.decomposition import IncrementalPCA
 from benchmarks.compiled import address, load_c
 from benchmarks.measuring import Contestant, Row, compare
 from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.engines import DGHA
+from pppca_bench.engines.counterparts import LiteralDGHA
 from pppca_bench.engines.gha_blocked import fast_epoch
 from pppca_bench.engines.gha_epochs import make_epoch_workspace
 from pppca_bench.engines.streaming import CCIPCA
+from pppca_bench.problems import load_problem
 
 Learn = Callable[[Floats, Floats, Floats, Indices, float], object]
 
@@ -28,6 +32,11 @@ STREAMED = {58: 60_000, 200: 20_000, 1000: 8_000}
 
 LEARNING_RATE = 1e-3
 N_ROWS, AMNESIA = 10, 0.5
+
+TAU = 10.0
+PROGRAMS = {"literal": LiteralDGHA, "fast": DGHA}
+NEVER = 1_000_000
+"""Epoch of the first check of DGHA without checks, which is GHA."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +117,16 @@ def streaming_rows(_data: Path) -> Iterator[Row]:
         }
         what = f"CCIPCA, ten of m = {n_features}, a sample"
         yield from compare(what, Contestant(partial(our_components, X), n_samples), peers)
+
+
+def speedup_rows(data: Path) -> Iterator[Row]:
+    """Measure whole fits of DGHA against GHA, both by the literal formula and by the fast kernel."""
+    for name, data_fraction in itertools.product(("cancer1", "horse1"), (100.0, 10.0)):
+        X = load_problem(name, data).X_train
+        for program, kind in PROGRAMS.items():
+            dgha = kind(TAU, data_fraction=data_fraction, random_state=0)
+            gha = kind(head_start=0, first_check=NEVER, random_state=0)
+            # GHA's time depends on the sizes alone; at DGHA's rate it could diverge with larger inputs
+            peer = Contestant(partial(gha.fit, 1e-6 * X), 1)
+            what = f"DGHA, {name}, {data_fraction:g} % of the data, {program}"
+            yield from compare(what, Contestant(partial(dgha.fit, X), 1), {"GHA": (peer, None)})

@@ -109,12 +109,12 @@ def plan(n_runs: int, folder: Path) -> dict[str, float]:
 def tables(_n_runs: int, folder: Path) -> dict[str, float]:
     """Measure the tables of the results of `plan`."""
     from benchmarks.processes import peak_mb
-    from pppca_bench.references.reference import own_references
-    from pppca_bench.reporting.snapshot import take_snapshot
+    from pppca_bench.pages.snapshot import take_snapshot
+    from pppca_bench.references.reference import installed_references
     from pppca_bench.store.database import Store
 
     with Store(folder / "results.sqlite", read_only=True) as store:
-        filled, taken_s = timed(lambda: take_snapshot(store, own_references()).with_runs)
+        filled, taken_s = timed(lambda: take_snapshot(store, installed_references()).with_runs)
     return {"tables_s": taken_s, "tables_mb": peak_mb(), "n_tables": len(filled)}
 
 

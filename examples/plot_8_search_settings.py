@@ -20,13 +20,14 @@ import optuna
 
 import pppca_bench
 from pppca_bench.references.layout import Scored
-from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.comparison import score_group
-from pppca_bench.reporting.summary import Results, split_by_cell
-from pppca_bench.reporting.table import fill_tables
+from pppca_bench.references.reference import installed_references
+from pppca_bench.results.frames import read_runs
 from pppca_bench.store.database import Store
+from pppca_bench.verdicts.numbers import published_numbers
+from pppca_bench.verdicts.scores import score_group
 
-reference = next(each for each in own_references() if each.name == "slides")
+slides = next(each for each in installed_references() if each.name == "slides")
+reference = slides.model_copy(update={"configs": ()})  # runs of any config count
 group = Scored(name="T5", tables=("T5",), quantity="dimensionality")
 results = Path(tempfile.mkdtemp())
 
@@ -54,8 +55,8 @@ def distance(trial):
     if pppca_bench.run(config, results=results).outcome.n_failed:
         return math.inf  # such as runs that diverge
     with Store(results / "results.sqlite", read_only=True) as store:
-        runs = Results(split_by_cell(*store.read([config["name"]])))
-    return score_group(group, fill_tables(runs, {}, [reference], configs=())).score
+        runs = read_runs(store, [config["name"]])
+    return score_group(published_numbers([reference], runs, {}), group)["score"]
 
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -1,4 +1,4 @@
-"""Safe files: atomic writing, files in shared folders."""
+"""Safe files: atomic writing, files that no other user may write."""
 
 from __future__ import annotations
 
@@ -14,24 +14,17 @@ MANIFEST = ".rendered"
 """File that lists the paths written last to its folder, a path per line."""
 
 
-def open_shared(path: Path, *, creates: bool = False, only_own: bool = False) -> int:
-    """Open a file in a shared folder for reading, and return the file descriptor.
+def open_own(path: Path) -> int:
+    """Open a file that no other user may write for reading, and return the file descriptor.
 
-    ``creates``: create an empty file if none exists. Raises OSError if the file cannot be opened, is a link or a FIFO,
-    or, if ``only_own``, has an `exposure`, for example for code.
+    Raises OSError if the file cannot be opened, is a link or a FIFO, or has an `exposure`.
     """
     flags = os.O_RDONLY
     for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # Windows only has the last
         flags |= getattr(os, name, 0)
-    try:
-        # Linux refuses O_CREAT for other users' files in shared folders, so it is only used for missing files.
-        file = os.open(path, flags)
-    except FileNotFoundError:
-        if not creates:
-            raise
-        file = os.open(path, flags | os.O_CREAT, 0o644)
+    file = os.open(path, flags)
     facts = os.fstat(file)
-    reason = exposure(facts) if only_own else None
+    reason = exposure(facts)
     if reason is None and stat.S_ISREG(facts.st_mode):
         return file
     os.close(file)

@@ -22,7 +22,7 @@ from pppca_bench.yaml_files.source import read_yaml, to_source
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pppca_bench.reporting.snapshot import Snapshot
+    from pppca_bench.pages.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -53,22 +53,21 @@ class Completed:
 
         from tabulate import tabulate
 
-        from pppca_bench.references.reference import own_references
-        from pppca_bench.reporting.own_tables import SCORED
-        from pppca_bench.reporting.recommendation import recommendations
-        from pppca_bench.reporting.snapshot import take_snapshot
-        from pppca_bench.reporting.table_text import document_of
+        from pppca_bench.pages.recommendation import recommendations
+        from pppca_bench.pages.snapshot import take_snapshot
+        from pppca_bench.references.reference import installed_references
+        from pppca_bench.verdicts.own_tables import SCORED
 
         with Store(self.folder / DATABASE, read_only=True) as store:
-            snapshot = take_snapshot(store, own_references(), [self.config])
-        parts = list[str]()
-        shown = [table for table in snapshot.of_means if table.id in ("X", SCORED)]
-        for document in (document_of(kept) for table in shown if (kept := table.trimmed())):
+            snapshot = take_snapshot(store, installed_references(), [self.config])
+        parts, names = list[str](), [name for name in ("X", SCORED) if snapshot.has_runs(name)]
+        for document in snapshot.tables(names, whole=False):
             rows = tabulate(document.rows, document.headers, "html", disable_numparse=True)
             parts += [f"<h4>{escape(document.title)}</h4>", rows]
             parts += [f"<p>{escape(text)}</p>" for text in document.paragraphs()]
-        advice = [text for table in shown if table.id == "X" for text in recommendations(table)]
-        parts += [f"<p>{escape(text)}</p>" for text in advice]
+        if "X" in names:
+            advice = recommendations(snapshot.runs, *snapshot.means("X"))
+            parts += [f"<p>{escape(text)}</p>" for text in advice]
         summary = "<details><summary>Methods in pairs</summary><pre>"
         parts += [f"{summary}{escape(text)}</pre></details>" for text in _in_pairs(snapshot)]
         return "\n".join(parts)
@@ -166,11 +165,13 @@ def _read_runs(request: Request, folder: Path) -> pd.DataFrame:
 
 def _in_pairs(snapshot: Snapshot) -> list[str]:
     """Return the comparisons of methods on each problem, by the score that they choose by, if they have enough runs."""
-    from pppca_bench.reporting.pairs import compare_pairs, render_pairs
+    from pppca_bench.pages.pair_tables import render_pairs
+    from pppca_bench.results.frames import problems_of
+    from pppca_bench.verdicts.pairs import compare_pairs
 
-    cells, texts = snapshot.results.cells, list[str]()
-    for problem in dict.fromkeys(cell.problem for cell in cells):
+    texts = list[str]()
+    for problem in problems_of(snapshot.runs):
         with suppress(StoreError):
-            pairs = compare_pairs(cells, snapshot.facts, problem)
+            pairs = compare_pairs(snapshot.runs, snapshot.facts, problem)
             texts.append(render_pairs(pairs))
     return texts

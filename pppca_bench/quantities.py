@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +65,9 @@ RECALL, RECALL_END = "recall_", "_percent"
 MEASURES = SCORES | _GROUPS["measures"]
 """Quantities of some methods (``measures_``), by name."""
 
+TIMINGS = tuple(name for name, quantity in (QUANTITIES | MEASURES).items() if quantity.is_timing)
+"""Names of the quantities that differ each time a run is computed."""
+
 SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
 """Attributes of `ProblemFacts` that are sizes."""
 
@@ -77,3 +80,9 @@ def described(quantity: str) -> Quantity:
         label = quantity.removeprefix(RECALL).removesuffix(RECALL_END)
         return Quantity(f"Recall of {label}, %", more_is_better=True)
     return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return the names of quantities in the order of `QUANTITIES`; all others follow, sorted."""
+    known = {name: place for place, name in enumerate(QUANTITIES)}
+    return sorted(names, key=lambda name: (known.get(name, len(known)), name))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,13 +25,8 @@ Scalar = float | int | bool | str | tuple[float | int, ...] | None
 Parameters = tuple[tuple[str, Scalar], ...]
 """Values by name, sorted by name."""
 
-SIGNS: Mapping[str, str] = {"tau": "τ = {}", "data_fraction": "{}%"}
-"""Texts of the parameters that all names of settings state: the threshold of criterion (1), and the share of the data.
-
-They vary fastest in a plan, in this order.
-"""
-
-THRESHOLD, DATA_FRACTION = SIGNS
+FASTEST = THRESHOLD, DATA_FRACTION = ("tau", "data_fraction")
+"""Parameters that vary fastest in a plan, in this order: the threshold of criterion (1), and the share of the data."""
 
 CHOOSE = "choose."
 """Prefix of the parameters of runs that choose their settings.
@@ -74,6 +68,12 @@ class Cell:
             f"classifier.{name}": value for name, value in self.classifier
         }
 
+    @property
+    def rules(self) -> dict[str, Scalar]:
+        """Return the names of the classifier and of the members of an ensemble, as in ``settings``."""
+        rules = ("classifier.rule", "classifier.base.rule")
+        return {name: value for name, value in self.settings.items() if name in rules}
+
 
 def candidates(cell: Cell) -> list[Parameters]:
     """Return the candidates of the runs of a cell, all combinations of values; ``[()]`` without a choice."""
@@ -91,6 +91,18 @@ def n_trainings(cell: Cell) -> int:
     return n_candidates + 1 if n_candidates > 1 else 1
 
 
+class Label(NamedTuple):
+    """Label of a cell: title of the method, and the settings that the config gives, in its order."""
+
+    title: str = ""
+    settings: tuple[tuple[str, Scalar], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the label as text, such as ``"DGHA, centre = false, τ = 15"``."""
+        return ", ".join([self.title, *(setting_text(*item) for item in self.settings)])
+
+
 @dataclass(frozen=True, slots=True)
 class RunSpec:
     """Specification of a run, which determines its results."""
@@ -99,8 +111,7 @@ class RunSpec:
     cell: Cell
     repeat: int  # from 0
     seed: int  # in [0, 2**63); the same for all settings of a method in a repeat
-    # names of settings that differ from defaults, for labels; not in the key
-    changed: Names = ()
+    label: Label = field(default=Label(), compare=False)
     # number of the cell in the config, for the order of tables
     place: int = field(default=0, compare=False)
 
@@ -118,6 +129,13 @@ def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
     return grouped(specs, lambda spec: spec.cell)
 
 
+def setting_text(name: str, value: Scalar) -> str:
+    """Write a setting, such as ``"n_epochs = 50"``, ``"τ = 10"`` or ``"50%"``."""
+    if name == DATA_FRACTION and value != AUTO:
+        return f"{written(value)}%"
+    return f"{'τ' if name == THRESHOLD else name} = {written(value)}"
+
+
 def written(value: Any) -> str:
     """Write a value as configs do, such as ``"[2, 0.5]"``; texts without quotation marks."""
     if isinstance(value, str):
@@ -127,61 +145,32 @@ def written(value: Any) -> str:
     return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else json.dumps(value)
 
 
-ABSENT: Any = object()
-"""Value of a setting that an item does not have."""
-
-
-def distinguish(
-    settings: Sequence[Mapping[str, Any]], names: Sequence[str] = ()
-) -> list[dict[str, Any]]:
-    """Return the settings that distinguish each item from the others.
-
-    Given names, they are the first settings, in the order of the names, that distinguish an item from all others; a
-    name that the item does not have is passed over. Without names, they are all values that are not the most frequent;
-    a missing value, the default of a parameter that was added later, counts as the most frequent, and of equally
-    frequent values none is.
-    """
-    chosen: list[dict[str, Any]] = [{} for _ in settings]
-    for name in () if names else dict.fromkeys(name for item in settings for name in item):
-        values = [item.get(name, ABSENT) for item in settings]
-        counts = Counter(values)
-        usual = [value for value, n in counts.items() if n == max(counts.values())]
-        if ABSENT in counts:
-            usual = [ABSENT]
-        for distinct, value in zip(chosen, values, strict=True):
-            if usual != [value]:
-                distinct[name] = value
-    everyone, passed_over = list(range(len(settings))), object()  # `ABSENT` may be given as a value
-    # items, and all items with the same values of the names so far: one pass over all items a name
-    groups = [(everyone, everyone)]
-    for name in names:
-        values, split = [item.get(name, passed_over) for item in settings], []
-        for items, rivals in (group for group in groups if len(group[1]) > 1):
-            alike = grouped(rivals, values.__getitem__)
-            for value, members in grouped(items, values.__getitem__).items():
-                if value is not passed_over and len(alike[value]) < len(rivals):
-                    for item in members:
-                        chosen[item][name] = value
-                split.append((members, rivals if value is passed_over else alike[value]))
-        groups = split
-    return chosen
-
-
 def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
-    """Return the settings that distinguish each cell from the others: problem, method and, where needed, more.
+    """Return the settings that select each cell: problem, method, and settings in which cells with both differ.
 
-    A setting that a cell lacks is null, as in filters of runs.
+    First of these are the classifiers. The others distinguish cells with the same classifiers, since the settings of
+    different classifiers are not comparable. A setting that a cell lacks is null, as in filters of runs.
     """
-    selected: dict[Cell, dict[str, str]] = {}
-    for (problem, method), group in grouped(cells, PROBLEM_AND_METHOD).items():
-        known = set[str]().union(*(cell.settings for cell in group))
-        shared = known.intersection(*(cell.settings for cell in group))
-        names = sorted(known, key=lambda name: (name not in shared, name not in SIGNS, name))
-        settings = [dict.fromkeys(names) | cell.settings for cell in group]
-        for cell, distinct in zip(group, distinguish(settings, names), strict=True):
-            texts = {name: written(value) for name, value in distinct.items()}
-            selected[cell] = {"problem": problem, "method": method} | texts
+    selected = {cell: {"problem": cell.problem, "method": cell.method} for cell in cells}
+    for part in (attrgetter("rules"), attrgetter("settings")):
+        for group in grouped(selected, lambda cell: tuple(selected[cell].items())).values():
+            settings = {cell: part(cell) for cell in group}
+            names = differing(list(settings.values()))
+            for cell, own in settings.items():
+                selected[cell] |= {name: written(own.get(name)) for name in names}
     return selected
+
+
+def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of settings that only some have, or whose values are not all equal.
+
+    They are sorted, those of the classifier last.
+    """
+    names = set[str]().union(*settings)
+    several = [
+        name for name in names if len({(name in own, own.get(name)) for own in settings}) > 1
+    ]
+    return sorted(several, key=lambda name: (name.startswith("classifier."), name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 Cells and results that no config asks for are those of `stored_runs`.
 """
 
+import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
@@ -19,8 +20,8 @@ from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.experiments.runner import OpenProblems
 from pppca_bench.problems import DataSet, OwnData, open_problem
+from pppca_bench.quantities import TIMINGS
 from pppca_bench.runs import Plan, RunResult, RunSpec, StoredRun
-from pppca_bench.store.columns import read_runs
 from pppca_bench.store.database import Store
 from pppca_bench.yaml_files.source import to_source
 
@@ -134,11 +135,13 @@ def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: floa
 
 def runs_in(store: Store, configs: Sequence[str] | None = None) -> list[StoredRun]:
     """Return the runs that configs (all by default) ask for, in the order of the configs' names and plans."""
-    return read_runs(*store.read(configs))
+    frame, *_ = store.read(configs)
+    runs = store.runs_by_key(frame["key"])
+    return [runs[key] for key in frame["key"]]
 
 
-OF_THEIR_MOMENT = frozenset({"finished_at", "fit_time_ms", "classifier_time_ms", "provenance"})
-"""Columns of runs that differ each time they are computed."""
+OF_THEIR_MOMENT = frozenset({"finished_at", "provenance", "measured", *TIMINGS})
+"""Columns and numbers of runs that differ each time they are computed."""
 OF_THEIR_ORDER = OF_THEIR_MOMENT | {"cell", "id"}
 """Columns of runs that also depend on the order in which cells were planned."""
 
@@ -146,7 +149,7 @@ OF_THEIR_ORDER = OF_THEIR_MOMENT | {"cell", "id"}
 def stored_rows(
     database: Path, *, aside: Collection[str] = OF_THEIR_MOMENT
 ) -> dict[str, dict[str, Any]]:
-    """Return the done runs of a database that is whole, with cells and curves, by key in their order."""
+    """Return the done runs of a database that is whole, with cells, curves and numbers, by key in their order."""
     with closing(sqlite3.connect(database)) as connection:
         connection.row_factory = sqlite3.Row
         assert [tuple(row) for row in connection.execute("PRAGMA integrity_check")] == [("ok",)]
@@ -154,7 +157,8 @@ def stored_rows(
             "SELECT * FROM runs JOIN cells ON cells.id = cell LEFT JOIN histories USING (key) WHERE status = 'done'"
             " ORDER BY runs.rowid"
         ).fetchall()
+    facts = {row["key"]: {**row, **json.loads(row["measured"])} for row in rows}
     return {
-        row["key"]: {name: value for name, value in dict(row).items() if name not in aside}
-        for row in rows
+        key: {name: value for name, value in row.items() if name not in aside}
+        for key, row in facts.items()
     }

@@ -9,18 +9,17 @@ from pathlib import Path
 import numpy as np
 from stored_runs import PIVOT, cell_of, results_by_config, run_of, store_runs
 
+from pppca_bench.pages.figure_data import Figure, build_figures
+from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.quantities import described
 from pppca_bench.references.layout import Layout
 from pppca_bench.references.numbers import Number
-from pppca_bench.references.reference import EARLY_STOPPING, own_references
-from pppca_bench.reporting.figure_data import Figure, build_figures
-from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.summary import Results, split_by_cell
-from pppca_bench.reporting.table import MeansTable
+from pppca_bench.references.reference import installed_references
+from pppca_bench.results.frames import read_runs
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, Selector, StoredRun
 from pppca_bench.store.database import Store
 
-REFERENCES = tuple(one for one in own_references() if one.name != EARLY_STOPPING)
+REFERENCES = tuple(one for one in installed_references() if one.name != "early_stopping")
 """References whose cells have the runs of a single setting."""
 PROBLEMS = ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1")
 CONFIG = "cancer1"
@@ -101,22 +100,20 @@ def selected_cell(selector: Selector) -> Cell:
     return cell_of(selector.problem, selector.method, settings, classifier)
 
 
-def tables_of(
-    runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts] = FACTS
-) -> list[MeansTable]:
-    """Return the filled tables of runs that configs of the references ask for."""
-    return Snapshot(results_by_config(plans_of(runs)), facts, REFERENCES).of_means
+def snapshot_of(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts] = FACTS) -> Snapshot:
+    """Return the tables of runs that configs of the references ask for."""
+    return Snapshot(results_by_config(plans_of(runs)), facts, REFERENCES)
 
 
-def tables_and_figures(
+def snapshot_and_figures(
     folder: Path, runs: Mapping[str, Sequence[StoredRun]], facts: Mapping[str, ProblemFacts]
-) -> tuple[list[MeansTable], list[Figure]]:
+) -> tuple[Snapshot, list[Figure]]:
     """Return the tables and figures of a database with the runs of several configs."""
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
-        results = Results(split_by_cell(*store.read()))
-        tables = Snapshot(results, facts, REFERENCES).of_means
-        return tables, build_figures(results, store, facts, tables, REFERENCES)
+        snapshot = Snapshot(read_runs(store), facts, REFERENCES)
+        figures = build_figures(snapshot.runs, store, facts, snapshot.numbers, REFERENCES)
+        return snapshot, figures
 
 
 def full_runs(n_repeats: int) -> list[StoredRun]:
@@ -148,7 +145,7 @@ def _values(
     usual.pop("correlation", None)
     drawn = {name: value * rng.normal(1.0, spread) for name, value in usual.items()}
     if cell.method == "dgha_speedup":
-        return {"speedup": 1.1 * drawn["speedup"], "speedup_operations": drawn["speedup"]}
+        return {"speedup_operations": drawn["speedup_operations"]}
     drawn["test_error_percent"] = round(drawn["test_error_percent"] / ERROR_STEP) * ERROR_STEP
     return {
         name: max(1, round(value)) if described(name).is_count else value
@@ -156,9 +153,9 @@ def _values(
     }
 
 
-def full_tables(n_repeats: int) -> list[MeansTable]:
-    """Return the filled tables of `full_runs`."""
-    return tables_of(full_runs(n_repeats))
+def full_snapshot(n_repeats: int) -> Snapshot:
+    """Return the tables of `full_runs`."""
+    return snapshot_of(full_runs(n_repeats))
 
 
 def with_values(result: RunResult, **values: float) -> RunResult:

@@ -33,7 +33,6 @@ from matplotlib.figure import Figure
 
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.shipped import shipped_experiments, shipped_folder
-from pppca_bench.store.columns import pack, unpack
 from pppca_bench.yaml_files.source import read_yaml
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +41,7 @@ PINNED = ROOT / "tests" / "golden" / "guard.json"
 LIBRARIES = ("Jinja2", "matplotlib", "numpy", "pandas", "scipy", "tabulate")
 """Libraries that the last digits and the lines of the outputs depend on."""
 
-EXPERIMENTS = ("experiment", "experiment2")
+EXPERIMENTS = ("experiment2",)
 """The registered experiments, each in a database of its own."""
 
 REPORT = "proben1_linear proben1_no_shortcuts proben1_pivot"
@@ -81,16 +80,10 @@ COMMANDS = {
 UNUSED_CURVES = """
     DELETE FROM histories WHERE length(curves) > 20000 OR key NOT IN (
         SELECT plans.key FROM plans JOIN runs USING (key) JOIN cells ON cells.id = cell
-        WHERE config IN (
-            'digits_components', 'iris_projections', 'noisy_circle', 'pseudo_pca', 'streaming_curves',
-            'three_circles'
-        ) OR json_extract(parameters, '$.tau') = 10
+        WHERE config IN ('pseudo_pca', 'streaming_curves') OR json_extract(parameters, '$.tau') = 10
     )
 """
 """Statement that removes the curves that no figure shows."""
-
-N_SAMPLES = 20
-"""Number of samples that remain of a portrait."""
 
 
 def compute() -> None:
@@ -126,13 +119,6 @@ def _run(folder: Path, configs: str, options: str) -> None:
 
 def _shrink(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path)) as database:
-        portraits = database.execute(
-            "SELECT key, curves FROM histories JOIN runs USING (key) JOIN cells ON cells.id = cell"
-            " WHERE json_extract(parameters, '$.portrait')"
-        ).fetchall()
-        for key, curves in portraits:
-            short = pack({name: curve[:N_SAMPLES] for name, curve in unpack(curves).items()})
-            database.execute("UPDATE histories SET curves = ? WHERE key = ?", (short, key))
         database.execute(UNUSED_CURVES)
         database.commit()
         database.execute("VACUUM")

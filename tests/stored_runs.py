@@ -5,10 +5,10 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from pppca_bench.quantities import QUANTITIES
-from pppca_bench.reporting.summary import CellRuns, Results, split_by_cell
-from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, Scalar, StoredRun
-from pppca_bench.store.columns import PLANNED, to_json
+from pppca_bench.methods.lookup import title_of
+from pppca_bench.results.frames import Runs, sorted_by_cell
+from pppca_bench.runs import CHOOSE, Cell, Label, Plan, RunResult, RunSpec, Scalar, StoredRun
+from pppca_bench.store.columns import PLANNED, RUN_COLUMNS
 from pppca_bench.store.database import Store
 
 PIVOT: Mapping[str, Scalar] = MappingProxyType(
@@ -31,16 +31,24 @@ def cell_of(
     return Cell(problem, data, method, *sections, ((method, version),))
 
 
-def run_of(cell: Cell, repeat: int = 0, changed: Sequence[str] = (), **values: float) -> StoredRun:
-    """Return a run that is done, or, without values, one that is not."""
-    spec = RunSpec(f"{cell} {repeat}", cell, repeat, repeat, tuple(changed))
+def label_of(cell: Cell) -> Label:
+    """Return the label of a cell if a config gives all parameters of its method that are not null."""
+    given = (item for item in cell.parameters if item[1] is not None)
+    return Label(
+        title_of(cell.method), tuple(item for item in given if not item[0].startswith(CHOOSE))
+    )
+
+
+def run_of(cell: Cell, repeat: int = 0, label: Label | None = None, **values: float) -> StoredRun:
+    """Return a run that is done, or, without values, one that is not; its label is that of `label_of` by default."""
+    spec = RunSpec(f"{cell} {repeat}", cell, repeat, repeat, label or label_of(cell))
     return spec, RunResult(spec.key, "done", values=values) if values else None
 
 
-def runs_by_cell(
+def results_of(
     runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None
-) -> dict[Cell, CellRuns]:
-    """Return records by cell, in columns, as a database returns its runs.
+) -> Runs:
+    """Return runs as a database returns them.
 
     Parameters
     ----------
@@ -52,13 +60,11 @@ def runs_by_cell(
     for name, keys in (plans or {}).items():
         for key in keys:
             asking.setdefault(key, []).append(name)
-    numbers, changed = dict[Cell, int](), dict[Cell, tuple[str, ...]]()
+    numbers, labels = dict[Cell, int](), dict[int, Label]()
     rows = []
     for spec, result in runs:
-        changed[spec.cell] = spec.changed
         number = numbers.setdefault(spec.cell, len(numbers))
-        values = dict(result.values) if result else {}
-        known = {name: values.pop(name) for name in QUANTITIES if name in values}
+        labels.setdefault(number, spec.label)
         rows.append(
             {
                 "key": spec.key,
@@ -67,30 +73,25 @@ def runs_by_cell(
                 "seed": spec.seed,
                 "status": result.status if result else PLANNED,
                 "error": result.error if result else None,
-                "measures": to_json(values),
                 "origin": (result.origin or None) if result else None,
                 "configs": "\n".join(asking.get(spec.key, ())),
-                **known,
+                **(result.values if result else {}),
             }
         )
-    if not rows:
-        return {}
-    return split_by_cell(
-        pd.DataFrame(rows), {number: (cell, changed[cell]) for cell, number in numbers.items()}
-    )
+    cells = {number: cell for cell, number in numbers.items()}
+    frame = pd.DataFrame(rows, columns=None if rows else RUN_COLUMNS)
+    return Runs(sorted_by_cell(frame, cells), cells, labels)
 
 
-def results_of(
-    runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None
-) -> Results:
-    """Return the results of records."""
-    return Results(runs_by_cell(runs, plans))
-
-
-def results_by_config(runs: Mapping[str, Sequence[StoredRun]]) -> Results:
-    """Return the results of several configs, which may ask for the same runs."""
+def results_by_config(runs: Mapping[str, Sequence[StoredRun]]) -> Runs:
+    """Return the runs of several configs, which may ask for the same runs."""
     plans = {config: [spec.key for spec, _ in own] for config, own in runs.items()}
     return results_of(dict(run for own in runs.values() for run in own).items(), plans)
+
+
+def number_of(runs: Runs, cell: Cell) -> int:
+    """Return the number of a cell."""
+    return next(number for number, known in runs.cells.items() if known == cell)
 
 
 def store_runs(store: Store, runs: Mapping[str, Sequence[StoredRun]]) -> None:

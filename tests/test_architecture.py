@@ -34,16 +34,18 @@ MAY_IMPORT = {
     "config": "errors runs quantities base yaml_files problems references methods",
     "experiments": "errors files runs quantities version compiled base problems store references engines"
     " classifiers reducers methods yaml_files config",
-    "reporting": "errors files runs quantities version store references methods",
-    "paper": "runs quantities yaml_files store references methods reporting",
-    "notebook": "errors store references experiments reporting yaml_files",
+    "results": "runs quantities store references methods",
+    "verdicts": "errors files runs quantities store references methods results",
+    "pages": "errors files runs quantities version store references methods results verdicts",
+    "paper": "runs quantities yaml_files store references methods results verdicts pages",
+    "notebook": "errors store references experiments results verdicts pages yaml_files",
     "cli": "errors files runs quantities version yaml_files problems store references methods config experiments"
-    " reporting",
+    " results verdicts pages",
 }
 LEAVES = ("errors", "files", "runs", "version", "quantities")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
-AFTER_THE_STORE = ("reporting", "paper", "cli")
+AFTER_THE_STORE = ("results", "verdicts", "pages", "paper", "cli")
 
 
 def modules() -> list[Path]:
@@ -118,7 +120,7 @@ def test_the_allowed_imports_have_one_direction_from_computation_to_reports():
     assert set(TopologicalSorter(graph).static_order()) == {*MAY_IMPORT, *LEAVES}
     assert reachable("paper").isdisjoint(SCIENCE)
     assert {"engines", "errors", "compiled"} <= reachable("cli")
-    assert {"cli", "paper"}.isdisjoint(set().union(*graph.values())), "references name the paper"
+    assert {"cli", "paper"}.isdisjoint(set().union(*graph.values())), "entry points load the paper"
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
@@ -139,6 +141,11 @@ def test_every_part_of_the_package_is_listed():
 @for_each(modules())
 def test_each_part_has_only_allowed_imports(path):
     assert own_parts(path) <= may_import(part_of(path))
+
+
+@for_each(path for path in modules() if part_of(path) != "paper")
+def test_the_paper_is_named_by_entry_points_alone(path):
+    assert "pppca_bench.paper" not in path.read_text(encoding="utf-8")
 
 
 @for_each(path for path in modules() if part_of(path) in ALONE)
@@ -183,7 +190,7 @@ def test_times_are_of_a_clock_that_stands_still_while_the_machine_is_suspended()
 
 def test_matplotlib_is_imported_by_drawing_modules_alone():
     drawing = [name_of(path) for path in modules() if "matplotlib" in third_party(path)]
-    assert drawing == ["reporting/figure_drawing.py"]
+    assert drawing == ["pages/figure_drawing.py"]
     assert "matplotlib.pyplot" not in imports(PACKAGE / drawing[0])
 
 

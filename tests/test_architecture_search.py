@@ -6,10 +6,10 @@ from stored_runs import results_by_config, run_of
 
 from pppca_bench.classifiers.network import Architecture
 from pppca_bench.methods.networks import NetworkSetting
+from pppca_bench.pages.document import render_documents
 from pppca_bench.paper.architecture_search import (
     Trained,
     describe_search,
-    n_connections,
     pivot,
     search_documents,
     within,
@@ -36,7 +36,7 @@ def test_the_published_tables_hold_42_problems_each():
 def test_the_connections_of_the_published_pivots_are_the_published_ones():
     for problem, one in PUBLISHED.items():
         facts = FACTS[problem]
-        found = n_connections(facts.n_features, one.pivot.hidden, facts.n_outputs)
+        found = one.pivot.n_connections(facts.n_features, facts.n_outputs)
         assert found == one.n_connections, problem
 
 
@@ -44,7 +44,9 @@ def test_the_connections_of_the_published_pivots_are_the_published_ones():
 @pytest.mark.parametrize("hidden", [(), (4,), (3, 2, 5)])
 def test_connections_are_the_weights_of_our_own_networks(hidden, shortcuts):
     network = Architecture(9, hidden, 3, shortcuts, "linear")
-    assert n_connections(9, hidden, 3, shortcuts=shortcuts) == network.n_weights
+    assert (
+        NetworkSetting(hidden, LINEAR).n_connections(9, 3, shortcuts=shortcuts) == network.n_weights
+    )
 
 
 def test_38_of_the_42_published_pivots_follow_from_the_published_candidates():
@@ -70,7 +72,7 @@ def test_pivot_output_is_that_of_the_smaller_error_unless_the_linear_occurs_twic
 
 def test_of_as_many_connections_more_layers_count_as_larger():
     one, two = (NetworkSetting(hidden, LINEAR) for hidden in ((32,), (16, 8)))
-    assert n_connections(9, one.hidden, 6) == n_connections(9, two.hidden, 6) == 572
+    assert one.n_connections(9, 6) == two.n_connections(9, 6) == 572
     assert pivot([one, two], 9, 6) == two
 
 
@@ -103,9 +105,9 @@ def test_the_sheets_hold_ours_beside_the_published():
     assert [(sheet.id, len(sheet.rows), sheet.has_runs) for sheet in sheets] == expected
     agreements = [sheet.agreement.same for sheet in sheets if sheet.agreement]
     assert [len(same) - same.count(None) for same in agreements] == [2, 2]
-    by_row = {record["row"]: record for record in sheets[0].records}
-    assert by_row["cancer1"]["n"] == by_row["cancer1"]["n_planned"] == 36
-    assert (by_row["cancer2"]["network"], by_row["cancer2"]["published_network"]) == (None, "8+4 l")
+    by_row = sheets[0].frame.set_index("row")
+    assert by_row.loc["cancer1", ["n", "n_planned"]].tolist() == [36, 36]
+    assert by_row.loc["cancer2", ["network", "published_network"]].tolist() == [None, "8+4 l"]
 
 
 def test_what_was_not_run_is_a_dash_and_never_the_published_number():
@@ -122,7 +124,9 @@ def test_runs_of_other_configs_and_of_other_layers_do_not_count():
         search_documents(results_by_config(runs), FACTS)
         for runs in (alone | {"other": [best]}, alone)
     )
-    assert found == expected
+    for form in ("terminal", "json"):
+        assert render_documents(found, form) == render_documents(expected, form)
+    assert [one.agreement for one in found] == [one.agreement for one in expected]
 
 
 def test_a_search_that_waits_for_runs_is_marked():

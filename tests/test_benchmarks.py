@@ -5,12 +5,16 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchmarks import hebbian, large_pca, limits, rprop, scale
+from benchmarks.literal_ne_ppca import evolve_literally
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.operations import Operations, Peak, largest_share, sample_operations
 from benchmarks.report import Topic, render
 from pppca_bench.classifiers.network import Architecture
+from pppca_bench.engines import NEpPCA
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc compiles the peer")
 
@@ -24,6 +28,22 @@ def test_gha_updates_agree_with_those_of_the_c_loop(size):
     hebbian.our_epoch(ours, case.X, case.mean, case.order, 0.01)
     assert not np.allclose(ours, case.W)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13)
+
+
+@pytest.mark.slow
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 999),
+    n_features=st.integers(1, 11),
+    tau=st.floats(1.5, 50.0),
+    n_generations=st.integers(0, 30),
+)
+def test_the_literal_steps_end_with_the_nodes_of_ne_ppca(seed, n_features, tau, n_generations):
+    rng = np.random.default_rng(seed)
+    X = rng.random((40, n_features)) * rng.uniform(0.2, 2.0, n_features)
+    ours = NEpPCA(tau=tau, n_generations=n_generations, random_state=seed).fit(X)
+    variances, _ = evolve_literally(X, tau=tau, n_generations=n_generations, seed=seed)
+    np.testing.assert_allclose(variances, ours.explained_variance_ratio_, rtol=1e-6)
 
 
 def test_operations_of_a_sample_are_those_of_a_net_counted_by_hand():

@@ -13,7 +13,8 @@ from numpy.testing import assert_array_equal
 
 from pppca_bench.classifiers import RpropMLPRegressor
 from pppca_bench.experiments import cell as experiment
-from pppca_bench.experiments.cell import make_classifier, seeds, warm_up, with_networks
+from pppca_bench.experiments.cell import make_classifier, seeds, warm_up
+from pppca_bench.methods.networks import with_networks
 from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, load_problem
@@ -32,7 +33,7 @@ SHORT = {
 }
 for names, few in {
     "gha dgha pca_like_dgha dgha_without_removal dgha_speedup": {"n_epochs": 20},
-    "ne_ppca pca_like_ne_ppca ne_ppca_times": {"n_generations": 5},
+    "ne_ppca pca_like_ne_ppca": {"n_generations": 5},
     "hebbian_pca notebook_pca": {"n_epochs": 5},
 }.items():
     SHORT |= dict.fromkeys(names.split(), few)
@@ -397,7 +398,7 @@ def test_a_pivot_network_is_that_of_the_report_or_of_the_problems_size(
     settings = {"rule": "rprop", "hidden": "pivot", "output_activation": "pivot"}
     of_base = {f"base.{name}": value for name, value in settings.items()} | {"rule": "bagging"}
     network, ensemble = (
-        make_classifier(with_networks(tuple(own.items()), problem, n_outputs), 0, "classification")
+        make_classifier(with_networks(own.items(), problem, n_outputs), 0, "classification")
         for own in (settings, of_base)
     )
     for one in (network, ensemble.estimator):

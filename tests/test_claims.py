@@ -5,19 +5,26 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from full_results import REFERENCES, snapshot_of
 from stored_runs import cell_of, results_by_config, results_of, run_of
 
-from pppca_bench.paper.claims import advice_of, judge_claims, main_results, overall_verdict
+from pppca_bench.pages.figure_data import Figure, Panel
+from pppca_bench.pages.findings import Answers, Finding, joined, render_findings
+from pppca_bench.paper.claims import (
+    advice_of,
+    fitness_operations_percent,
+    judge_claims,
+    main_results,
+    overall_verdict,
+)
 from pppca_bench.paper.evidence import COMPARED, READINGS, Evidence, read_comparisons
+from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import LossComparison
-from pppca_bench.paper.today import fitness_times_document
-from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.figure_data import Figure, Panel
-from pppca_bench.reporting.findings import Answers, Finding, joined, render_findings
 from pppca_bench.runs import ProblemFacts
+from pppca_bench.verdicts.numbers import frame_of
 
-CLAIMS = own_references()[0].claims
-NOTHING = Evidence(results_of([]), {}, {}, {}, CLAIMS)
+CLAIMS = REFERENCES[0].claims
+NOTHING = Evidence(results_of([]), {}, frame_of([]), {}, CLAIMS)
 CUTTING, RESOURCE, REPAIR, TIME = "cutting", "resource", "self_repair", "time_in_fitness"
 ACCURACY, SPEED, BESIDE_PCA, ONE_PASS = "accuracy", "speed", "exact_pca", "one_pass"
 FAMILIES = [f"family{i}" for i in range(8)]
@@ -144,12 +151,12 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
         + "".join(f"{name},{own},10\n" for own in rows.split()),
         encoding="utf-8",
     )
-    (own,) = read_comparisons(tmp_path)
+    (own,) = read_comparisons(experiments()[-1], tmp_path)
     assert (own.claim, own.name, own.n, own.typical) == ("cutting", name, 3, 0.5)
     p_values = {"a": 4.2e-6, "b": 0.052, "c": 1.0, "e": 0.0, "f": math.nan}
     assert own.within == pytest.approx(p_values, nan_ok=True, rel=0.1)
     assert math.isnan(own.p)
-    assert read_comparisons(tmp_path / "nowhere") == []
+    assert read_comparisons(experiments()[-1], tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize(
@@ -167,26 +174,24 @@ def test_parts_of_a_claim_are_joined_by_majority(parts, verdict):
     assert overall_verdict(parts) == verdict
 
 
-def compared(**values: dict[str, list[float]]) -> Evidence:
+def compared(reading: str = "as written", **values: dict[str, list[float]]) -> Evidence:
     """Return the comparison of methods with the given values of roles, by quantity, on the data sets."""
     runs = []
     for role, quantities in values.items():
-        settings = dict(
-            CLAIMS["as written"][role.replace("_", " ").replace("speed up", "speed-up")]
-        )
+        settings = dict(CLAIMS[reading][role.replace("_", " ").replace("speed up", "speed-up")])
         method = str(settings.pop("method"))
         for i, name in enumerate(FAMILIES):
             own = {quantity: given[i] for quantity, given in quantities.items()}
             cell = cell_of(f"{name}1", method, settings, {})
             runs.append(run_of(cell, **{"dimensionality": 3, "fit_time_ms": 2.0} | own))
-    return NOTHING._replace(results=results_by_config({COMPARED[1]: runs}), facts=FACTS)
+    return NOTHING._replace(runs=results_by_config({COMPARED[1]: runs}), facts=FACTS)
 
 
 def test_permutations_of_a_problem_are_averaged():
     cells = [cell_of(name, "ne_ppca", {"result": "final"}, {}) for name in ("one", "two")]
     runs = [run_of(cells[0], test_error_percent=4.0), run_of(cells[1], test_error_percent=7.0)]
     facts = dict.fromkeys(("one", "two"), FACTS["family01"])
-    evidence = NOTHING._replace(results=results_by_config({COMPARED[0]: runs}), facts=facts)
+    evidence = NOTHING._replace(runs=results_by_config({COMPARED[0]: runs}), facts=facts)
     assert evidence.by_data_set("evolved", "fitted") == {"family0": 5.5}
 
 
@@ -197,7 +202,7 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
         run_of(cell, 0, dimensionality=9, retained_variance_percent=retained),
         run_of(cell, 1, dimensionality=3, retained_variance_percent=50.0),
     ]
-    finding = answers(NOTHING._replace(results=results_of(runs), facts=FACTS))[RESOURCE]
+    finding = answers(NOTHING._replace(runs=results_of(runs), facts=FACTS))[RESOURCE]
     assert finding.verdicts == dict.fromkeys(READINGS, verdict)
     assert "Of 1 runs " in finding.evidence[0]
 
@@ -238,34 +243,32 @@ def test_self_repair_is_judged_beside_learning_without_removal(shift, verdict):
     assert answers(evidence)[REPAIR].verdicts["as written"] == verdict
 
 
+def test_fitness_is_counted_with_the_gram_schmidt_process_and_the_responses_of_all_samples():
+    # 3 samples, 2 features, 4 nodes: Gram–Schmidt 2 · 16, responses 3 · 3 · 4, breeding 4 · 2 · 4.
+    assert fitness_operations_percent(3, 2, 4) == pytest.approx(100 * 68 / 100)
+
+
 @pytest.mark.parametrize(
-    ("shares", "verdict"),
-    [((90.0, 51.0), "holds"), ((90.0, 50.0), "holds in part"), ((40.0, 50.0), "does not hold")],
+    ("sizes", "verdict"),
+    [
+        ({"cancer1": 350, "heart1": 460}, "holds"),
+        ({"cancer1": 350, "heart1": 1}, "holds in part"),
+        ({"heart1": 1}, "does not hold"),
+        ({"wine": 89}, "not run"),
+    ],
 )
-def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict):
-    runs = [
-        run_of(
-            cell_of(problem, "ne_ppca_times"),
-            repeat,
-            fitness_time_percent=share + apart,
-            responses_time_percent=share + apart - 10.0,
-            gram_schmidt_time_percent=10.0,
-            breeding_time_percent=100.0 - share - apart,
-            evolution_time_ms=5.0,
-            fitness_operations_percent=counted,
-        )
-        for problem, share, counted in zip(("cancer1", "horse1"), shares, (97.0, 99.0), strict=True)
-        for repeat, apart in enumerate((-2.0, 2.0))
-    ]
-    results = results_by_config({"fitness_time": runs})
-    finding, average = answers(NOTHING._replace(results=results))[TIME], f"{sum(shares) / 2:.1f}"
-    assert finding.verdicts["fitted"] == verdict
-    assert fitness_times_document(results).rows[-1][1] == average
-    said = f"The fitness takes {average} % of the time on average, {min(shares):.1f} to"
-    assert said in finding.answer
-    assert f"cancer1 {shares[0]:.1f}, horse1 {shares[1]:.1f}" in finding.evidence[0]
-    assert "the Gram–Schmidt process 10.0 %" in finding.evidence[1]
-    assert "the fitness takes 97.0 to 99.0 %" in finding.evidence[1]
+def test_the_fitness_is_judged_by_its_least_share_on_the_problems_of_t0(sizes, verdict):
+    # 9 features, a single node: Gram–Schmidt 9, responses 10 N, breeding 36.
+    facts = {
+        name: ProblemFacts(name, "a", "classification", name, 9, 2, n_train, 50, 50)
+        for name, n_train in sizes.items()
+    }
+    numbers = snapshot_of([], facts).numbers
+    finding = answers(NOTHING._replace(numbers=numbers, facts=facts))[TIME]
+    assert finding.verdicts == dict.fromkeys(READINGS, verdict)
+    if verdict == "holds":
+        assert "takes 99 to 99 % of the multiply-adds" in finding.answer
+        assert "cancer1 99.0 and 99.0 %; heart1 99.2 and 99.2 %." in finding.evidence[0]
 
 
 @pytest.mark.parametrize(
@@ -278,13 +281,38 @@ def test_the_fitness_is_judged_by_its_share_of_the_measured_time(shares, verdict
     ],
 )
 def test_speed_is_judged_by_operations_and_by_what_is_lost_for_it(whole, part, lost, verdict):
+    values = values_of_dgha(whole, part, lost)
+    assert answers(compared(**values))[SPEED].verdicts["as written"] == verdict
+
+
+def values_of_dgha(whole: float, part: float, lost: float) -> dict[str, dict[str, list[float]]]:
+    """Return the speed-ups with all the data and with a part of it, and the errors, by role and quantity."""
     losses = {"dynamical": lost, "dynamical_by_part": 2 * lost, "hebbian": 0.0}
     ratios = {"speed_up": whole, "speed_up_by_part": part}
-    values = {
+    return {
         name: {"test_error_percent": [10.0 * i + loss for i in range(8)]}
         for name, loss in losses.items()
     } | {name: {"speedup_operations": [ratio] * 8} for name, ratio in ratios.items()}
-    assert answers(compared(**values))[SPEED].verdicts["as written"] == verdict
+
+
+@pytest.mark.parametrize(("part", "verdict"), [(2.0, "holds"), (1.0, "holds in part")])
+def test_the_speedups_of_t4_and_t6_are_judged_by_their_means_over_tau(part, verdict):
+    # Geometric means of 2 and 8, and of a part of the data: 3 part.
+    ratios = {(5.0, 100): 2.0, (10.0, 100): 8.0, (5.0, 10): part, (10.0, 10): 9.0 * part}
+    runs = [
+        run_of(
+            cell_of(
+                "cancer1", "dgha_speedup", {"tau": tau, "data_fraction": share, "centre": True}, {}
+            ),
+            speedup_operations=ratio,
+        )
+        for (tau, share), ratio in ratios.items()
+    ]
+    evidence = compared("fitted", **values_of_dgha(5.0, 8.0, 0.5))
+    finding = answers(evidence._replace(numbers=snapshot_of(runs).numbers))[SPEED]
+    assert finding.verdicts["fitted"] == verdict
+    said = f"Speed-up on cancer1 in multiply-adds: 4.0 with all the data, {3 * part:.1f} with 10 %"
+    assert any(said in text for text in finding.evidence)
 
 
 def test_claims_without_results_are_not_run():

@@ -33,6 +33,8 @@ from pppca_bench.problems import known_problems
 from pppca_bench.runs import StoredRun
 from pppca_bench.store import DATABASE, RESULTS
 from pppca_bench.store.database import Store
+from pppca_bench.verdicts.numbers import PLACE
+from pppca_bench.verdicts.recorded import RECORDED, read_recorded, write_recorded
 
 SMALL = small(
     {"method": "gha", "n_epochs": 10},
@@ -192,46 +194,51 @@ def test_each_method_and_classifier_is_listed_with_its_source():
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory) -> Path:
-    """Return the results folder of a full store with its baseline, from which nothing is worse."""
+    """Return the results folder of a full store with its recorded repeats."""
     folder = tmp_path_factory.mktemp("recorded")
     with Store(folder / "results.sqlite") as store:
         store_runs(store, plans_of(full_runs(3)))
         store.describe_problems(list(FACTS.values()))
-    said = f"Wrote {folder / 'baseline.json'}.\n"
-    assert said in printed("compare", "--record", "--strict", "--results", folder)
+    said = printed("compare", "--record", "--results", folder)
+    assert f"Wrote {folder / RECORDED}.\n" in said
     return folder
 
 
 class TestCompare:
-    def test_strict_names_the_cells_that_differ_from_the_baseline(self, recorded, tmp_path):
-        document = json.loads((recorded / "baseline.json").read_text())
-        place = {"table": "T1", "row": "card1", "column": "tau=5", "quantity": "dimensionality"}
-        (cell,) = [cell for cell in document["cells"] if place.items() <= cell.items()]
-        cell["values"]["2"] += 1
-        path = tmp_path / "edited.json"
-        path.write_text(json.dumps(document))
-        said = printed("compare", "--strict", "--results", recorded, "--baseline", path, code=1)
-        differs = (
-            r"^Differs from the baseline: T1, card1, tau=5, dimensionality is .+ in repeat 2, "
-        )
+    def test_strict_names_the_cells_that_differ_from_what_was_recorded(self, recorded, tmp_path):
+        repeats, path = read_recorded(recorded / RECORDED), tmp_path / RECORDED
+        place = ["T1", "card1", "tau=5", "dimensionality"]
+        is_other = (repeats[PLACE] == place).all(axis="columns") & (repeats["repeat"] == 2)
+        write_recorded(repeats.assign(value=repeats["value"] + is_other), path)
+        strict = ("compare", "--strict", "--results", recorded, "--against")
+        said = printed(*strict, tmp_path, code=1)
+        differs = rf"^Differs from {tmp_path}: T1, card1, tau=5, dimensionality is .+ in repeat 2, "
         assert re.match(rf"{differs}recorded was [\d.]+\.\n", said)
+        assert said.count("Differs from") == 1
+        assert "Differs from" not in printed(*strict, recorded / RECORDED)
+        alone = printed("compare", "--strict", "--results", recorded, code=2)
+        assert "Error: --strict needs other results: name them with --against.\n" in alone
 
     def test_against_prints_the_changes_of_verdicts(self, recorded):
-        path = recorded / "baseline.json"
-        text = printed("compare", "--against", path, "--results", recorded)
+        texts = {
+            printed("compare", "--against", path, "--results", recorded)
+            for path in (recorded, recorded / RECORDED)  # the database, and the file
+        }
+        (text,) = texts
         assert "verdicts change: 0 fell, 0 rose." in text
-        against = ("compare", "--results", recorded, "--against", "none.json")
+        against = ("compare", "--results", recorded, "--against", "none.csv.xz")
         missing = printed(*against, code=1)
-        assert "none.json: the baseline cannot be read" in missing
+        assert "none.csv.xz: recorded repeats cannot be read" in missing
         assert missing.endswith("Write it with `pppca compare --record`.\n")
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("command", ["compare --strict", "tables", "figures --out figures"])
+    @pytest.mark.parametrize("command", ["compare --against .", "tables", "figures --out figures"])
     def test_reading_commands_need_no_compiler(self, recorded, command):
         block = "import sys; sys.modules['numba'] = None"
         program = f"{block}; from pppca_bench.cli.main import main; main()"
-        call = [sys.executable, "-c", program, *command.split(), "--results", str(recorded)]
-        done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=False)
+        call = [sys.executable, "-c", program, *command.split(), "--results", "."]
+        pipes = {"capture_output": True, "text": True, "check": False}
+        done = subprocess.run(call, cwd=recorded, timeout=120, **pipes)
         assert done.returncode == 0, done.stderr
 
 

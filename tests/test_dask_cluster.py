@@ -61,13 +61,15 @@ def test_the_fingerprint_depends_on_the_libraries_and_the_code_that_workers_ente
     assert dask_cluster.fingerprint()["numpy"] == np.__version__
     monkeypatch.setattr(dask_cluster, "PACKAGE", tmp_path)
     changed = []
-    for name in ("cli/a.py", "reporting/a.py", "a.py", "references/a.csv", "engines/a.py"):
+    of_reports = ("cli/a.py", "results/a.py", "verdicts/a.py", "pages/a.py")
+    of_runs = ("a.py", "paper/references/a.csv", "engines/a.py")
+    for name in (*of_reports, *of_runs):
         before = dask_cluster.fingerprint.__wrapped__()
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1\n")
         after = dask_cluster.fingerprint.__wrapped__()
         changed.append([fact for fact in before if before[fact] != after[fact]])
-    assert changed == [[], [], *[["sources of pppca"]] * 3]
+    assert changed == [[]] * len(of_reports) + [["sources of pppca"]] * len(of_runs)
 
 
 @pytest.fixture

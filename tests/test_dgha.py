@@ -8,8 +8,9 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import minmax_scale
 
 from pppca_bench.compiled.linear_algebra import orthonormal
-from pppca_bench.engines.counterparts import LiteralDGHA
+from pppca_bench.engines.counterparts import DGHAOperations, LiteralDGHA
 from pppca_bench.engines.dgha import DGHA, count_rows_retaining
+from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import make_epoch_workspace, remove_rows
 from pppca_bench.engines.removal import Limits
 
@@ -154,3 +155,17 @@ def test_fewer_samples_than_features_remove_the_same_rows_as_the_literal_kernel(
     fast, literal = (kind(3.0, **options).fit(X) for kind in (DGHA, LiteralDGHA))
     assert 1 < fast.n_components_ < 20
     assert_array_equal(fast.nodes_, literal.nodes_)
+
+
+@pytest.mark.parametrize("first_check", [2, 6])
+def test_gha_is_counted_with_the_settings_and_all_the_samples_that_dgha_has(first_check):
+    shared = {"n_components": 5, "n_epochs": 6, "learning_rate": 0.7}
+    settings = {**shared, "data_fraction": 50.0, "first_check": first_check, "head_start": 0}
+    counted = DGHAOperations(2.0, **settings, random_state=3).fit(WINE)
+    dgha = LiteralDGHA(2.0, **settings, random_state=3).fit(WINE)
+    gha = GHA(**shared | {"learning_rate": 0.7 / len(WINE)}, random_state=3).fit(WINE)
+    assert counted.measures_ == {
+        "speedup_operations": gha.n_operations_ / dgha.n_operations_,
+        "dimensionality": dgha.n_components_,
+    }
+    assert (dgha.n_components_ == 5) == (first_check == 6)

@@ -1,4 +1,4 @@
-"""Reference of Prechelt 1998: tables and figure of hand-made runs, and a copy of its folder from outside."""
+"""Reference of Prechelt 1998: tables of hand-made runs, and the runs of its published numbers."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ from pppca_bench.paper.early_stopping import (
     problems_document,
     stops,
 )
-from pppca_bench.references.reference import EARLY_STOPPING, own_references
-from pppca_bench.reporting.summary import Results
+from pppca_bench.references.reference import installed_references
+from pppca_bench.results.frames import Runs
 from pppca_bench.yaml_files.source import read_yaml
 
-(REFERENCE,) = (one for one in own_references() if one.name == EARLY_STOPPING)
+(REFERENCE,) = (one for one in installed_references() if one.name == "early_stopping")
 
 RUNS = {
     "cancer1": {"GL_1": (10, 2.0), "GL_5": (40, 1.0), "UP_8": (80, 1.0)},
@@ -29,7 +29,7 @@ RUNS = {
 """Epochs and test error of each criterion, a run for each problem."""
 
 
-def results_of_criteria() -> Results:
+def results_of_criteria() -> Runs:
     runs = []
     for problem, of_problem in RUNS.items():
         values = {"slowdown": 4.0, "gain_percent": 50.0}

@@ -3,17 +3,14 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pppca_bench.compiled.arrays import aligned_zeros
 from pppca_bench.compiled.linear_algebra import padded
-from pppca_bench.engines import NEpPCA, removal
 from pppca_bench.engines import evolution as kernels
 from pppca_bench.engines import fitness as evaluation
 from pppca_bench.engines import gram_schmidt as orthonormalisation
-from pppca_bench.engines.fitness_time import FitnessTime
+from pppca_bench.engines import removal
 
 
 def random_samples(seed, n_samples=40, n_features=6):
@@ -239,18 +236,3 @@ class TestMutation:
 
     def test_the_scale_is_the_standard_deviation(self):
         assert_allclose(self.noise(scale=0.25), 0.25 * self.noise(), rtol=1e-15)
-
-
-@settings(max_examples=10)
-@given(
-    seed=st.integers(0, 999),
-    n_features=st.integers(1, 11),
-    tau=st.floats(1.5, 50.0),
-    n_generations=st.integers(0, 30),
-)
-def test_the_literal_steps_end_with_the_nodes_of_ne_ppca(seed, n_features, tau, n_generations):
-    X = random_samples(seed, n_features=n_features)
-    given_both = {"tau": tau, "n_generations": n_generations, "random_state": seed}
-    literal, ours = FitnessTime(**given_both).fit(X), NEpPCA(**given_both).fit(X)
-    assert literal.measures_["dimensionality"] == ours.n_components_
-    assert_allclose(literal.explained_variance_ratio_, ours.explained_variance_ratio_, rtol=1e-6)

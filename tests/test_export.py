@@ -21,7 +21,7 @@ NETWORK = (("hidden", (8, 4)), ("rule", "rprop"), ("shortcuts", True))
 PIVOT = (("hidden", "pivot"), ("rule", "rprop"), ("shortcuts", False))
 DGHA = Cell("iris", "a" * 64, "dgha", (("n_epochs", 50), ("tau", 15.0)), NETWORK, (("dgha", 2),))
 GHA = Cell("own/my.dt", "b" * 64, "gha", (("n_epochs", 20), ("tau", None)), PIVOT, (("gha", 3),))
-SPECS = [RunSpec(f"ab{repeat}", DGHA, repeat, 2**62 + repeat, ("tau",)) for repeat in range(3)]
+SPECS = [RunSpec(f"ab{repeat}", DGHA, repeat, 2**62 + repeat) for repeat in range(3)]
 SPECS.append(RunSpec("cd0", GHA, 0, 7))
 CODE = {"pppca": "0.1.0+abcdef123456.dirty", "python": "3.11.7"}
 PROVENANCE = json.dumps(CODE | {"configs": {"one": "1", "third": "2"}})
@@ -56,6 +56,7 @@ def test_runs_are_rows_with_settings_and_numbers_in_columns_of_their_own(results
     assert runs.loc["cd0", "error"] == TRACEBACK
     assert pd.isna(runs.loc["ab2", "test_error_percent"])
     assert list(load_results(results, ["two"])["key"]) == ["ab0"]
+    assert list(runs)[-3:] == ["test_error_percent", "n_epochs", "own_measure"]
 
 
 def test_settings_are_numbers_or_flags_where_all_are_and_else_text_of_configs(results):
@@ -112,7 +113,7 @@ class TestShow:
         assert shown.pop("finished_at").endswith("Z")
         assert shown == {
             **{"key": "ab1", "status": "done", "configs": ["one"], "method": "dgha"},
-            **{"parameters": {"n_epochs": 50, "tau": 15.0}, "not_default": ["tau"]},
+            **{"parameters": {"n_epochs": 50, "tau": 15.0}},
             **{"classifier": {"hidden": [8, 4], "rule": "rprop", "shortcuts": True}},
             **{"algorithm_versions": {"dgha": 2}, "repeat": 1, "seed": 2**62 + 1},
             **{"values": {"test_error_percent": 3.5, "n_epochs": 17, "own_measure": 0.5}},

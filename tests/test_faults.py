@@ -116,7 +116,7 @@ def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_w
     assert f"{N_RUNS} runs done, 0 were already stored.\n" in again
 
 
-def test_a_strict_comparison_fails_on_an_empty_baseline(folder):
-    (folder / RESULTS / "baseline.json").write_text('{"format": 4, "cells": []}')
-    refused = printed("compare", "--strict", code=1)
-    assert "expected a baseline of at least one cell, got none" in refused
+def test_a_strict_comparison_fails_without_recorded_repeats(folder):
+    (folder / "recorded.csv.xz").write_bytes(b"")
+    refused = printed("compare", "--strict", "--against", folder, code=1)
+    assert "expected recorded repeats, got something else" in refused

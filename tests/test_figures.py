@@ -12,14 +12,14 @@ from types import MappingProxyType
 import matplotlib
 import numpy as np
 import pytest
-from full_results import CONFIG, FACTS, tables_and_figures
+from full_results import CONFIG, FACTS, snapshot_and_figures
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from stored_runs import cell_of, run_of
 
-from pppca_bench.reporting.figure_data import LEAST_LOSS, Figure
-from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_figures
-from pppca_bench.reporting.html import inline_svg
+from pppca_bench.pages.figure_data import LEAST_LOSS, Figure
+from pppca_bench.pages.figure_drawing import STYLES, draw, to_images, write_figures
+from pppca_bench.pages.html import inline_svg
 from pppca_bench.runs import RunResult, RunSpec
 
 T_975_1 = 12.706204736  # 97.5 % quantile of Student's t with one degree of freedom, printed tables
@@ -61,7 +61,7 @@ class Runs:
         # the others are those of F8 and of F9 alone
         configs = dict.fromkeys((config, "pseudo_pca", "streaming_curves"), self._runs)
         facts = FACTS | {"proben1:heart": FACTS["heart1"]}
-        return {one.figure: one for one in tables_and_figures(self._folder, configs, facts)[1]}
+        return {one.figure: one for one in snapshot_and_figures(self._folder, configs, facts)[1]}
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ class TestNumbers:
 def test_a_figure_without_runs_is_omitted_and_lists_them_as_missing(runs, tmp_path):
     figures = runs.add("cancer1", "dgha", 25.0, tau=5.0, variances=[[1.0]]).figures()
     assert figures["F8"].missing[0] == "cancer1", "a panel without any curve"
-    assert list(figures) == ["F1", "F2", "F3", "F4", "F8", "F9", "F5", "E1", "E2", "E3", "E4"]
+    assert list(figures) == ["F1", "F2", "F3", "F4", "F8", "F9", "F5"]
     assert figures["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
     assert figures["F2"].missing == ("cancer1",)
     assert write_figures([figures[name] for name in ("F1", "F2", "F4")], [], tmp_path / "new") == []

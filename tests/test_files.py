@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from pppca_bench.errors import printable
-from pppca_bench.files import MANIFEST, atomic_write, exposure, open_shared, remove_stale
-from pppca_bench.reporting.escapes import in_markdown, to_csv
+from pppca_bench.files import MANIFEST, atomic_write, exposure, open_own, remove_stale
+from pppca_bench.pages.escapes import in_markdown, to_csv
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="owners, modes and FIFOs of POSIX")
 
@@ -49,13 +49,13 @@ def test_control_characters_and_changes_of_direction_are_codes():
 
 
 @POSIX
-class TestShared:
-    def test_a_file_is_opened_and_created_where_asked(self, tmp_path):
+class TestOwn:
+    def test_a_file_is_opened_if_it_exists(self, tmp_path):
         with pytest.raises(FileNotFoundError):
-            open_shared(tmp_path / "file")
-        os.close(open_shared(tmp_path / "file", creates=True))
-        with os.fdopen(open_shared(tmp_path / "file", only_own=True), "rb") as file:
-            assert file.read() == b""
+            open_own(tmp_path / "file")
+        (tmp_path / "file").write_bytes(b"code")
+        with os.fdopen(open_own(tmp_path / "file"), "rb") as file:
+            assert file.read() == b"code"
 
     @pytest.mark.parametrize(
         "place", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")]
@@ -63,7 +63,7 @@ class TestShared:
     def test_anything_but_a_regular_file_is_refused_at_once(self, tmp_path, place):
         place(tmp_path / "file")
         with pytest.raises(OSError, match=r"regular|symbolic"):
-            open_shared(tmp_path / "file", creates=True)
+            open_own(tmp_path / "file")
 
     def test_code_that_others_may_write_is_refused(self, tmp_path, monkeypatch):
         path = tmp_path / "file"
@@ -71,7 +71,7 @@ class TestShared:
         for mode in (0o620, 0o602):
             path.chmod(mode)
             with pytest.raises(OSError, match="others may write to it"):
-                open_shared(path, only_own=True)
+                open_own(path)
         path.chmod(0o600)
         monkeypatch.setattr(os, "geteuid", lambda: 4711)
         assert exposure(Path("/").stat()) is None

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pppca_bench.reporting.document import SIGNED, join_words, printed
-from pppca_bench.reporting.statistics import holm
+from pppca_bench.pages.document import SIGNED, join_words, printed
+from pppca_bench.results.statistics import holm
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")

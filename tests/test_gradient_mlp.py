@@ -15,7 +15,7 @@ from pppca_bench.classifiers import (
 )
 from pppca_bench.paper.networks import pivot_of
 from pppca_bench.problems import load_problem
-from pppca_bench.references.reference import PROBEN1_REPORT, own_references
+from pppca_bench.references.reference import installed_references
 
 # ---- RPROP classifier
 
@@ -69,7 +69,7 @@ def test_layer_sizes_may_be_a_list_an_array_or_an_integer(iris, given, sizes):
 
 
 # Means and standard deviations of the test errors as printed.
-PUBLISHED = next(one.numbers for one in own_references() if one.name == PROBEN1_REPORT)
+PUBLISHED = next(one.numbers for one in installed_references() if one.name == "proben1_report")
 PROBLEMS = ["cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1"]
 
 

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from command_line import printed
 from report_page import ODD, write_store
-from stored_runs import cell_of, run_of, runs_by_cell, store_runs
+from stored_runs import cell_of, results_of, run_of, store_runs
 
-from pppca_bench.references.numbers import Number
-from pppca_bench.reporting.comparison import Comparison
-from pppca_bench.reporting.html import inline_svg
-from pppca_bench.reporting.page_tables import CellView, table_view
-from pppca_bench.reporting.statistics import histogram
-from pppca_bench.reporting.table import MeansTable, TableCell
+from pppca_bench.pages.html import inline_svg
+from pppca_bench.pages.page_tables import CellView, table_of_means
+from pppca_bench.pages.snapshot import Snapshot
+from pppca_bench.references.layout import Layout
+from pppca_bench.references.numbers import Number, VerdictRule
+from pppca_bench.references.reference import Reference
+from pppca_bench.results.statistics import histogram
 from pppca_bench.runs import ProblemFacts
 
 ROOT = Path(__file__).parents[1]
@@ -95,6 +96,14 @@ def test_user_defined_names_are_escaped(page, text):
     assert "pppca run &#39;my &amp; own.yaml&#39; --only " in text
 
 
+def test_a_config_opens_to_its_settings_and_its_problems(text):
+    odd = text[text.index('id="rules-my') :]
+    assert "<li><b>Method.</b> PCA: " in odd
+    assert "Settings: tau = 15.</li>" in odd
+    assert "</th><td>own</td>" not in odd
+    assert odd.count('<th scope="row">PCA, RPROP</th><td>') == 1
+
+
 def test_tables_and_drawings_have_labels_and_the_page_needs_no_script(page, text):
     assert {attributes.get("scope") for attributes in page.all("th")} == {"col", "row"}
     regions = [one for one in page.all("div") if one.get("class") == "scroll"]
@@ -113,30 +122,30 @@ def test_coordinates_of_a_drawing_are_cut_to_a_tenth_but_its_texts_stay():
 
 
 def shown(
-    verdicts: dict[str, str], errors: Sequence[float], published: str = "6.0"
+    margins: dict[str, float], errors: Sequence[float], published: str = "6.0"
 ) -> list[CellView]:
-    """Return a cell of some quantities without and with published numbers and verdicts."""
-    runs = [
-        run_of(cell_of(), n, **dict.fromkeys(verdicts, error)) for n, error in enumerate(errors)
-    ]
-    (own,) = runs_by_cell(runs).values()
-    form = "{} ({})" if len(verdicts) > 1 else "{}"
-    cell = TableCell("a", "b", tuple(verdicts), form).filled(own, tuple(verdicts), None)
-    compared = {
-        ("Z", "a", "b", name): Comparison("Z", "a", "b", name, 6.0, 2.5, 1.0, 4, -3.5, verdict=one)
-        for name, one in verdicts.items()
-    }
-    numbers = dict.fromkeys(verdicts, Number(published))
-    return [
-        table_view(MeansTable("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): own}), known)[
-            1
-        ][0][1]
-        for own, known in ((cell, {}), (cell._replace(published=numbers), compared))
-    ]
+    """Return a cell of some quantities without and with published numbers, of which each has a margin."""
+    runs = [run_of(cell_of(), n, **dict.fromkeys(margins, error)) for n, error in enumerate(errors)]
+    lines = {"rows": ({"key": "a"},), "columns": ({"key": "b"},), "row_header": "a"}
+    keys = {"id": "Z", "title": "t", "place": "p", "shows": tuple(margins), **lines}
+    form = "{} ({})" if len(margins) > 1 else "{}"
+    layout = Layout(**keys, runs={"problem": "cancer1", "method": "dgha"}, form=form)
+    number = {("Z", "a", "b"): dict.fromkeys(margins, Number(published))}
+    rules = [VerdictRule(quantities=(name,), margin=margin) for name, margin in margins.items()]
+    cells = []
+    for numbers in ({}, number):
+        facts = {"folder": Path("mine"), "title": "Mine", "numbers": numbers}
+        reference = Reference.model_construct(**facts, rules=rules, layouts=(layout,))
+        snapshot = Snapshot(
+            results_of(runs, {"mine": [spec.key for spec, _ in runs]}), {}, [reference]
+        )
+        ((_, cell),) = table_of_means(snapshot, "Z", ("", "")).rows
+        cells.append(cell)
+    return cells
 
 
 def test_a_cell_shows_the_spread_of_its_repeats_around_the_published_number():
-    alone, beside = shown({"test_error_percent": "differs"}, (1.0, 2.0, 2.0, 5.0))
+    alone, beside = shown({"test_error_percent": 0.5}, (1.0, 2.0, 2.0, 5.0))
     ((title, statistics, bars),) = alone.repeats
     assert title == "Error, %"
     assert (
@@ -145,6 +154,7 @@ def test_a_cell_shows_the_spread_of_its_repeats_around_the_published_number():
         " upper quartile 2.75 | maximum 5.00."
     )
     assert bars == ({0: 1, 36: 2, 144: 1}, None)
+    assert (alone.published, alone.differences, alone.verdict) == ("", [], None)
     assert beside.published == "6.0"
     assert beside.differences == [("", "−3.50", "differs"), ("", "", None)]
     ((_, _, bars),) = beside.repeats
@@ -152,10 +162,9 @@ def test_a_cell_shows_the_spread_of_its_repeats_around_the_published_number():
 
 
 def test_the_colour_of_a_cell_is_that_of_its_worst_quantity():
-    verdicts = {"test_error_percent": "reproduced", "dimensionality": "differs"}
-    _, cell = shown(verdicts, (2.0, 2.0))
+    _, cell = shown({"test_error_percent": 5.0, "dimensionality": 0.5}, (2.0, 2.0))
     assert cell.verdict == "differs"
-    expected = [("", "−3.50", "reproduced"), (" (", "−3.5", "differs"), (")", "", None)]
+    expected = [("", "−4.00", "reproduced"), (" (", "−4.0", "differs"), (")", "", None)]
     assert cell.differences == expected
 
 
@@ -173,7 +182,7 @@ def test_the_report_of_the_published_results_is_small_enough_and_whole():
 def test_the_report_of_own_results_compares_methods_and_has_no_other_section(store, tmp_path):
     runs = [
         run_of(
-            cell_of("flowers", method, {"tau": 10.0}, {"hidden": (4,)}),
+            cell_of("flowers", method, {"tau": 10.0}, {"hidden": (4,), "rule": "rprop"}),
             repeat,
             **dict.fromkeys(("test_error_percent", "validation_error_percent"), error),
             dimensionality=2.0,

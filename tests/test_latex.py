@@ -9,13 +9,19 @@ from pathlib import Path
 import pytest
 from command_line import printed
 from conftest import required_program
-from full_results import full_runs, full_tables, tables_of
+from full_results import full_runs, full_snapshot, snapshot_of
 from guard import ARCHIVE
 from stored_runs import run_of
 
-from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.document import MAX_PAGE_ROWS, Document, escaped, latex_table
-from pppca_bench.reporting.table_text import render_tables
+from pppca_bench.pages.document import (
+    MAX_PAGE_ROWS,
+    Document,
+    escaped,
+    latex_table,
+    render_documents,
+)
+from pppca_bench.pages.snapshot import Snapshot
+from pppca_bench.references.reference import installed_references
 
 ODD = r"my&own#data.dt, 50 %, a_b^c~d, {\x}, |<>|, τ = −1 ± 2, ‖W₁‖², ≠ – … $1 [0, 1]* é"
 """A text with all that means something in LaTeX, and what its fonts do not have."""
@@ -56,6 +62,12 @@ def compiled(text: str, folder: Path, name: str) -> str:
     return (folder / f"{name}.log").read_text(errors="replace")
 
 
+def tables_of_means(snapshot: Snapshot, **options: bool) -> list[Document]:
+    """Return the tables of means with runs."""
+    names = [name for name in snapshot.with_runs if snapshot.is_of_means(name)]
+    return snapshot.tables(names, **options)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sd", [False, True])
 def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path, sd):
@@ -63,8 +75,8 @@ def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path, s
     odd = [
         Document(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))
     ]
-    documents = [*(table for table in full_tables(2) if table.has_runs), *odd]
-    texts = [render_tables(document, form="latex", sd=sd) for document in documents]
+    documents = [*tables_of_means(full_snapshot(2), sd=sd), *odd]
+    texts = [render_documents([document], "latex") for document in documents]
     text = "\n\\clearpage\n".join([PREAMBLE, r"\listoftables", *texts, r"\end{document}"])
     log = compiled(text, tmp_path, "all")
     assert "Missing character" not in log
@@ -75,19 +87,18 @@ def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path, s
 @pytest.mark.slow
 def test_every_table_fits_its_page(tmp_path):
     """R has several hundred rows, the columns of P8 are pairs."""
-    measures = {"retained_variance_percent": 91.5, "fit_time_ms": 1234.5}
     measured = [
         run_of(
             replace(spec.cell, problem=f"problem{n}{spec.cell.problem}"),
             **result.values,
-            **measures,
+            retained_variance_percent=91.5,
         )
         for spec, result in full_runs(1)
         if spec.cell.method in ("dgha", "ne_ppca")
         for n in range(5)
     ]
-    found = [*tables_of(measured), *full_tables(2)]
-    tables = {table.id: render_tables(table, form="latex") for table in found if table.has_runs}
+    found = [*tables_of_means(snapshot_of(measured)), *tables_of_means(full_snapshot(2))]
+    tables = {table.id: render_documents([table], "latex") for table in found}
     assert tables["R"].count("problem") > MAX_PAGE_ROWS
     assert {"T0", "T1", "P8", "X"} <= tables.keys()
     texts = [rf"\typeout{{@@{name}}}{text}\clearpage" for name, text in tables.items()]
@@ -111,7 +122,7 @@ def test_the_rules_of_a_config_fit_their_page(config, tmp_path):
 
 
 def test_no_caption_names_a_file():
-    for reference in own_references():
+    for reference in installed_references():
         for layout in reference.layouts:
             texts = f"{layout.title} {layout.place} {layout.remark}"
             assert not re.search(r"\w/\w+[./]|\.(md|yaml|csv)\b", texts), layout.id

@@ -11,8 +11,8 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp, wilcoxon
 
 from pppca_bench.paper.losses import (
-    MARGINS,
-    TESTS,
+    ONE_POINT,
+    OTHER_MARGINS,
     equivalence,
     judge_losses,
     losses,
@@ -22,8 +22,9 @@ from pppca_bench.paper.losses import (
     typical_loss,
     verdict_within,
 )
-from pppca_bench.reporting.statistics import corrected_t
+from pppca_bench.results.statistics import corrected_t
 
+TESTS = (sign_test, signed_rank_test)
 VALUES = st.lists(
     st.integers(-3000, 3000).filter(lambda own: own != 100), min_size=6, max_size=32, unique_by=abs
 ).map(lambda own: np.array(own) / 100)
@@ -48,9 +49,9 @@ def test_losses_mirrored_at_the_margin_flip_the_verdict(test, values):
 
 @given(values=VALUES)
 def test_the_signed_rank_test_is_scipys_of_the_losses_minus_the_margin(values):
-    for name, margin in (("1 point", 1.0), ("0.25 points", 0.25)):
-        found, _ = signed_rank_test(multiples(values, 10.0, MARGINS[name]))
-        beyond = np.round(values / margin - 1.0, 9)
+    for margin, points in ((ONE_POINT, 1.0), (OTHER_MARGINS["0.25 points"], 0.25)):
+        found, _ = signed_rank_test(multiples(values, 10.0, margin))
+        beyond = np.round(values / points - 1.0, 9)
         assert found == pytest.approx(wilcoxon(beyond, zero_method="zsplit").pvalue)
 
 
@@ -64,12 +65,12 @@ def test_the_interval_of_the_typical_loss_has_the_losses_that_the_test_does_not_
 
 
 def test_p_of_holm_is_that_of_the_comparison_times_the_number_of_comparisons():
-    found = judge_losses([multiples([-50.0] * 14), multiples([1.0, 1.01] * 7)], "sign test")[0][0]
+    found = judge_losses([multiples([-50.0] * 14), multiples([1.0, 1.01] * 7)], sign_test)[0][0]
     assert found == 2 * 2 / 2**14
 
 
 def test_a_margin_may_be_a_share_of_the_other_error():
-    share = MARGINS["10 % of the error"]
+    share = OTHER_MARGINS["10 % of the error"]
     found = multiples([1.0, 1.0, 0.0, 2.0], [5.0, 20.0, 0.0, 0.0], share)
     assert list(found) == [2.0, 0.5, 0.0, math.inf]
     endless = multiples([1.0] * 6, [0.0] * 6, share)
@@ -77,7 +78,7 @@ def test_a_margin_may_be_a_share_of_the_other_error():
 
 
 def test_fewer_than_six_data_sets_are_undecided():
-    ((p, verdict),) = judge_losses([multiples([-50.0] * 5)], "signed-rank test")
+    ((p, verdict),) = judge_losses([multiples([-50.0] * 5)])
     assert (math.isnan(p), verdict) == (True, "undecided")
     assert np.isnan(typical_loss(np.arange(5.0))[::2]).all()
 
@@ -103,7 +104,7 @@ def test_the_sign_test_counts_data_sets_with_a_loss_that_does_not_matter(n_small
 def test_the_posterior_is_baycomps(mean):
     values = np.append(np.random.default_rng(1).normal(mean, 1.0, 14).round(1), [1.0, -1.0])
     theirs = SignedRankTest.probs(np.zeros(16), values, rope=1.0, nsamples=5000, random_state=1994)
-    half = multiples(values / 2, 10.0, MARGINS["0.5 points"])
+    half = multiples(values / 2, 10.0, OTHER_MARGINS["0.5 points"])
     for own in (multiples(values), half):
         assert equivalence(own) == pytest.approx(theirs, abs=2e-4)
 

@@ -31,7 +31,7 @@ SPECS = specs_of(DOCUMENT)
 
 
 def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResult:
-    times = dict.fromkeys(("fit_time_ms", "evolution_time_ms"), time_ms)
+    times = dict.fromkeys(("fit_time_ms", "classifier_time_ms"), time_ms)
     return done(spec, {"variances": np.arange(3.0)}, test_error_percent=error, own=2.0, **times)
 
 
@@ -57,7 +57,7 @@ def made(tmp_path):
 def content(store: Store) -> list[list[tuple]]:
     """Return all that a database holds, in its order."""
     tables = ("cells", "runs", "problems", "histories", "provenances", "configs", "plans")
-    return [store.rows(f"SELECT * FROM {table}") for table in tables]
+    return [store.rows(f"SELECT * FROM {table}") for table in (*tables, "labels")]
 
 
 @pytest.mark.parametrize("n", [1, 3, 50])
@@ -98,6 +98,13 @@ def test_merging_again_changes_nothing(store, made):
     before = content(store)
     assert merge(store, paths) == [(0, 1), (0, 1)]
     assert content(store) == before
+
+
+def test_cells_keep_their_labels_whatever_their_numbers(store, made):
+    merge(store, [made("one", specs=SPECS[:1]), made("two", specs=SPECS[::-1], config="b")])
+    _, cells, labels = store.read()
+    found = {cell: labels[number] for number, cell in cells.items()}
+    assert found == {spec.cell: spec.label for spec in SPECS}
 
 
 def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
@@ -182,6 +189,16 @@ def test_a_damaged_source_is_named_and_nothing_is_merged(store, made):
     with pytest.raises(StoreError, match=rf"^{bad}: no intact results database"):
         merge(store, [bad])
     assert content(store) == before
+
+
+def test_damaged_numbers_are_named_with_their_file_and_run(store, made):
+    bad = made("bad", [result(SPECS[0])])
+    merge(store, [made("one", [result(SPECS[0])])])
+    with closing(sqlite3.connect(bad)) as connection, connection:
+        connection.execute("UPDATE runs SET measured = 'x' WHERE status = 'done'")
+    said = rf"^{bad}: no intact results database \(numbers of run {SPECS[0].key}: "
+    with pytest.raises(StoreError, match=said):
+        merge(store, [bad])
 
 
 def test_the_target_is_refused_as_a_source(store):

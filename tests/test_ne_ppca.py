@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 
 from pppca_bench.engines import NEpPCA, population
 from pppca_bench.problems import load_problem
-from pppca_bench.references.reference import SLIDES, own_references
+from pppca_bench.references.reference import installed_references
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_threads_do_not_change_the_result(wine, n_jobs, least_work, monkeypatch)
 
 @pytest.mark.slow
 def test_dimensionalities_are_close_to_the_published_dimensionalities():
-    numbers = next(one.numbers for one in own_references() if one.name == SLIDES)
+    numbers = next(one.numbers for one in installed_references() if one.name == "slides")
     published = {
         key: cell["dimensionality"].value for key, cell in numbers.items() if key[0] == "T1"
     }

@@ -72,8 +72,16 @@ def test_a_setting_that_only_some_runs_have_is_null_in_the_others(path):
     path.write_text(CONFIG.replace("- method: gha", both))
     for condition, taus in (("method=gha", {None, 7.0}), ("method=gha,tau=null", {None})):
         assert {tau for _, _, tau, _ in taken(path, condition)} == taus
-    selected = selections({spec.cell for spec in plan(path, only=("method=gha",)).specs})
-    assert {own["tau"] for own in selected.values()} == {"null", "7"}
+
+
+def test_selections_match_their_cells_alone_and_name_classifiers_before_their_settings(path):
+    several = "- method: gha\n  - {method: gha, tau: 7, classifier: {hidden: [[3], [4, 2]]}}"
+    several += "\n  - {method: gha, classifier: {rule: bagging, n_estimators: [2, 3]}}"
+    path.write_text(CONFIG.replace("- method: gha", several))
+    selected = selections({spec.cell for spec in plan(path).specs})
+    names = {tuple(own)[2:] for own in selected.values() if own["method"] == "gha"}
+    rules = ("classifier.base.rule", "classifier.rule")
+    assert names == {(*rules, "tau", "classifier.hidden"), (*rules, "classifier.n_estimators")}
     for cell, own in selected.items():
         conditions = ",".join(map("=".join, own.items()))
         assert {spec.cell for spec in plan(path, only=(conditions,)).specs} == {cell}

@@ -13,6 +13,7 @@ from command_line import printed
 from full_results import published
 
 from pppca_bench.references.reference import read_reference
+from pppca_bench.verdicts.recorded import RECORDED, read_recorded, write_recorded
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 REFERENCE = EXAMPLES / "reference"
@@ -184,9 +185,12 @@ def test_the_workflow_for_a_repository_compares_with_what_was_recorded(mine, mon
     workflow = yaml.safe_load((EXAMPLES / "ci.yml").read_text())
     steps = [step.get("run", "") for step in workflow["jobs"]["compare"]["steps"]]
     run, compare = (shlex.split(step)[1:] for step in steps if step.startswith("pppca "))
-    baseline = Path("my_reference", "baseline.json")
+    recorded = Path("my_reference", RECORDED)
     printed(*run, "--workers", "0")
-    printed("compare", "--reference", "my_reference", "--record", "--baseline", baseline)
+    printed("compare", "--reference", "my_reference", "--record")
+    shutil.copy(Path("pppca-results", RECORDED), recorded)
     printed(*compare)
-    baseline.write_text(baseline.read_text().replace("wine", "wines"))
-    printed(*compare, code=1)
+    repeats = read_recorded(recorded)
+    recorded.unlink()
+    write_recorded(repeats.assign(value=repeats["value"] + 1.0), recorded)
+    assert "in repeat 0, recorded was" in printed(*compare, code=1)

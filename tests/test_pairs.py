@@ -6,19 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from command_line import pppca
-from full_results import with_values
-from stored_runs import cell_of, run_of, runs_by_cell, store_runs
+from stored_runs import cell_of, results_of, run_of, store_runs
 
 from pppca_bench.errors import StoreError, UnknownNameError
-from pppca_bench.reporting.pairs import (
-    Pairs,
-    compare_pairs,
-    pairs_document,
-    pairs_sentence,
-    render_pairs,
-)
-from pppca_bench.reporting.statistics import corrected_t
+from pppca_bench.pages.pair_tables import pairs_document, pairs_sentence, render_pairs
+from pppca_bench.results.statistics import corrected_t
 from pppca_bench.runs import ProblemFacts, Scalar, StoredRun
+from pppca_bench.verdicts.pairs import Pairs, compare_pairs
 
 ABSENT = "absent"
 
@@ -35,7 +29,7 @@ def runs(
     parameters = other if tau == ABSENT else {"tau": tau, **other}
     cell = cell_of("own", method, parameters, {"hidden": (4,)}, data=data)
     values = [{"test_error_percent": error, "accuracy_percent": 100.0 - error} for error in errors]
-    return [run_of(cell, n, other, dimensionality=size, **own) for n, own in enumerate(values)]
+    return [run_of(cell, n, dimensionality=size, **own) for n, own in enumerate(values)]
 
 
 FACTS = {"own": ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, 2)}
@@ -43,16 +37,19 @@ FACTS = {"own": ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 
 
 def compared(*found: list[StoredRun], n_splits: int = 1, **options: object) -> Pairs:
     facts = {"own": replace(FACTS["own"], n_splits=n_splits)}
-    return compare_pairs(runs_by_cell(run for own in found for run in own), facts, "own", **options)
+    return compare_pairs(results_of(run for own in found for run in own), facts, "own", **options)
 
 
 def test_repeats_of_a_split_count_once():
     first, second = [10.0, 20.0, 12.0, 22.0], [11.0, 18.0, 13.0, 24.0]
-    (found,) = compared(runs("dgha", first), runs("pca", second), n_splits=2).comparisons
-    assert found.test == corrected_t([-1.0, 0.0], 0.5)
-    assert found.test.n == 2
-    (seeds,) = compared(runs("dgha", first), runs("pca", second)).comparisons
-    assert seeds.test.n == 4
+    (found,) = compared(
+        runs("dgha", first), runs("pca", second), n_splits=2
+    ).comparisons.itertuples()
+    expected = corrected_t([-1.0, 0.0], 0.5)
+    assert [getattr(found, name) for name in expected._fields] == list(expected)
+    assert found.n == 2
+    (seeds,) = compared(runs("dgha", first), runs("pca", second)).comparisons.itertuples()
+    assert seeds.n == 4
 
 
 LOW, HIGH = ([mean + n / 10 for n in range(10)] for mean in (1.0, 5.0))
@@ -66,9 +63,9 @@ def test_a_sentence_gives_the_ranges_and_names_the_pairs_that_differ():
         " (PCA, τ = 10 − GHA, τ = 10: −4.00)."
     )
     assert [row[-2:] for row in pairs_document(found).rows] == [
-        ("alike within 1", "τ"),
-        ("first is better", "τ and features"),
-        ("first is better", "τ"),
+        ["alike within 1", "τ"],
+        ["first is better", "τ and features"],
+        ["first is better", "τ"],
     ]
 
 
@@ -84,17 +81,18 @@ def test_a_sentence_leaves_out_the_pairs_with_a_setting_without_features():
 
 def test_settings_are_compared_by_the_score_that_runs_choose_by():
     by = {"choose.by": "macro_f1", "choose.tau": (5.0, 10.0)}
+    cells = [cell_of("own", "dgha", {"tau": "auto", **by}), cell_of("own", "pca", {"tau": 10.0})]
+    scores = {"accuracy_percent": 90.0, "dimensionality": 3.0}
     found = [
-        [(s, with_values(r, macro_f1_percent=10.0 * s.repeat)) for s, r in own]
-        for own in (runs("dgha", [1.0, 2.0], "auto", **by), runs("pca", [1.0, 2.0]))
+        [run_of(cell, n, macro_f1_percent=10.0 * n, **scores) for n in range(2)] for cell in cells
     ]
     assert compared(*found).quantity == "macro_f1_percent"
     assert compared(*found, quantity="accuracy_percent").quantity == "accuracy_percent"
 
 
 def test_only_repeats_of_both_methods_count():
-    (found,) = compared(runs("dgha", [1.0, 2.0, 9.0]), runs("pca", [2.0, 4.0])).comparisons
-    assert (found.test.n, found.means) == (2, (1.5, 3.0))
+    found = compared(runs("dgha", [1.0, 2.0, 9.0]), runs("pca", [2.0, 4.0])).comparisons
+    assert found[["n", "first_mean", "second_mean"]].to_numpy().tolist() == [[2, 1.5, 3.0]]
 
 
 def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
@@ -106,15 +104,18 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
         runs("lda", errors, None, 2.4, n_components=2),
     )
     ours, theirs = ([f"{name}, τ = {tau}" for tau in (5, 10, 15)] for name in ("DGHA", "PCA"))
+    at_tau, at_size = (True, False), (False, True)
     expected = {
-        (ours[0], theirs[0]): ("tau",),
-        (ours[1], theirs[0]): ("dimensionality",),  # 4.2 is nearer to 4.0 than to 4.6
-        (ours[1], theirs[1]): ("tau",),
-        (ours[2], theirs[2]): ("tau", "dimensionality"),  # 29 of 30 features are within 5 %
-        (ours[0], "LDA, n_components = 2"): ("dimensionality",),
-        **dict.fromkeys(((name, "all features") for name in ours + theirs), ("tau",)),
+        (ours[0], theirs[0]): at_tau,
+        (ours[1], theirs[0]): at_size,  # 4.2 is nearer to 4.0 than to 4.6
+        (ours[1], theirs[1]): at_tau,
+        (ours[2], theirs[2]): (True, True),  # 29 of 30 features are within 5 %
+        (ours[0], "LDA, n_components = 2"): at_size,
+        **dict.fromkeys(((name, "all features") for name in ours + theirs), at_tau),
     }
-    assert {(one.first, one.second): one.at for one in found.comparisons} == expected
+    pairs = found.comparisons.itertuples()
+    equal = {(one.first, one.second): (one.equal_tau, one.equal_dimensionality) for one in pairs}
+    assert equal == expected
 
 
 NOISE = np.random.default_rng(0).normal(0.0, 0.1, 30)
@@ -131,7 +132,8 @@ NOISE = np.random.default_rng(0).normal(0.0, 0.1, 30)
     ],
 )
 def test_verdicts_by_significance_and_by_the_difference_that_matters(dgha, pca, matters, verdict):
-    (found,) = compared(runs("dgha", dgha), runs("pca", pca), matters=matters).comparisons
+    pairs = compared(runs("dgha", dgha), runs("pca", pca), matters=matters)
+    (found,) = pairs.comparisons.itertuples()
     assert (found.verdict, found.exceeds) == (verdict, "more" in verdict)
 
 
@@ -139,8 +141,9 @@ def test_larger_scores_are_better():
     found = compared(
         runs("dgha", [5.0] * 30), runs("pca", 8.0 + NOISE), quantity="accuracy_percent"
     )
-    assert found.comparisons[0].test.difference > 0
-    assert found.comparisons[0].verdict.startswith("DGHA, τ = 10 is better")
+    (pair,) = found.comparisons.itertuples()
+    assert (pair.difference > 0.0, pair.better) == (True, "first")
+    assert pair.verdict.startswith("DGHA, τ = 10 is better")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +177,7 @@ def test_too_few_settings_and_too_many_pairs_are_errors():
     ):
         compared(*(runs("dgha", [1.0, 2.0], size=n, n_epochs=n) for n in range(34)))
     with pytest.raises(UnknownNameError, match="no problem 'mine' in these results: expected one"):
-        compare_pairs(runs_by_cell(dgha), {}, "mine")
+        compare_pairs(results_of(dgha), {}, "mine")
 
 
 @pytest.mark.parametrize(("n_splits", "p"), [(1, 0.25), (3, None)])
@@ -184,7 +187,7 @@ def test_json_has_no_nan_and_settings_with_too_few_repeats_are_named(n_splits, p
     found = compared(*own, n_splits=n_splits)
     record = json.loads(render_pairs(found, "json"), parse_constant=pytest.fail)
     pair = record["comparisons"][0]
-    assert (pair["test"]["low"], pair["p_holm"]) == (None, p)
+    assert (pair["low"], pair["p_holm"]) == (None, p)
     assert "Not compared, for lack of results: LDA" in render_pairs(found, "terminal")
 
 

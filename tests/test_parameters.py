@@ -90,10 +90,7 @@ def test_a_parameter_error_can_be_pickled():
 
 ESTIMATORS = [contract_of(entry).estimator for entry in (*METHODS.values(), *CLASSIFIERS.values())]
 UNSTATED = {"estimator", "random_state"}
-SPEEDUP = contract_of(METHODS["dgha_speedup"]).estimator
-"""Its parameters are those of DGHA, which it hands on."""
-
-CHECKED = [*(one for one in ESTIMATORS if one is not SPEEDUP), RpropMLPRegressor]
+CHECKED = [*ESTIMATORS, RpropMLPRegressor]
 
 
 @pytest.mark.parametrize("estimator", CHECKED, ids=lambda one: one.__name__)

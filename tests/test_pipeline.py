@@ -176,7 +176,7 @@ def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch
 
 
 def test_runs_without_a_pipeline_or_predictions_are_refused():
-    speedup = {"method": "dgha_speedup", "timed": False, "n_epochs": 1}
+    speedup = {"method": "dgha_speedup", "n_epochs": 1}
     changes = {"predictions": False, "problems": ["iris"], "methods": [speedup, "pca"]}
     runs = pppca_bench.run(ONCE | changes).runs.set_index("method")
     said = "expected a method that predicts, got dgha_speedup, which only measures"

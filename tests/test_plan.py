@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from builders import config_of, expanded, small
 
+from pppca_bench.config import plan
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, count_runs, derive_seed, expand
 from pppca_bench.methods.networks import NetworkSetting
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.paper import networks
 from pppca_bench.runs import RunSpec
 
 CLASSIFIER = {"hidden": [8]}
@@ -73,7 +73,6 @@ def test_a_parameter_added_later_is_named_only_if_it_is_not_the_default():
     assert "tau" not in plain.cell.settings  # although the config has a tau
     assert default == [plain]
     assert (selected.cell.settings["tau"], selected.seed) == (5.0, plain.seed)
-    assert set(selected.changed) - set(plain.changed) == {"tau"}
     assert selected.key != plain.key
 
 
@@ -186,7 +185,6 @@ def test_the_algorithms_of_a_cell_are_those_of_its_method_and_of_all_its_classif
     (spec,) = planned(GHA, classifier=BAGGED)
     versions = {name: CLASSIFIERS[name].version for name in ("backprop", "bagging")}
     assert dict(spec.cell.algorithms) == {"gha": METHODS["gha"].version} | versions
-    assert spec.changed == ("classifier.base.hidden", "classifier.base.rule", "classifier.rule")
 
 
 @pytest.mark.parametrize(
@@ -202,18 +200,73 @@ def test_the_algorithms_of_a_cell_are_those_of_its_method_and_of_all_its_classif
 def test_another_pivot_architecture_gives_its_runs_new_keys(monkeypatch, changes, is_same):
     of = config(problems="cancer1", **changes)
     before = keys(of)
-    other = networks.PIVOT._replace(published=lambda _: NetworkSetting((32,), "linear"))
-    monkeypatch.setattr(networks, "PIVOT", other)
+    monkeypatch.setattr(plan, "published_network", lambda _: NetworkSetting((32,), "linear"))
     assert (before == keys(of)) == is_same
     assert is_same or set(before).isdisjoint(keys(of))
 
 
-def test_settings_other_than_defaults_are_listed_outside_the_key():
-    changed = {**GHA, "learning_rate": 0.5, "classifier": {"hidden": [8], "max_epochs": 9}}
-    plain, odd = planned(GHA, changed)
-    assert plain.changed == ("classifier.hidden",)
-    assert odd.changed == ("learning_rate", "classifier.hidden", "classifier.max_epochs")
-    assert planned({**GHA, "learning_rate": setting(plain, "learning_rate")}) == [plain]
+LISTS = {"hidden": [[8], []]}
+LABELS = {
+    "title, and the config's threshold": ({}, {"tau": 5}, ["NE-pPCA, τ = 5"]),
+    "the entry's parameters in its order, then the threshold": (
+        {"tol": 0.5, "centre": False},
+        {"tau": 5},
+        ["NE-pPCA, tol = 0.5, centre = false, τ = 5"],
+    ),
+    "the entry's threshold": ({"tau": 3, "tol": 0}, {"tau": 5}, ["NE-pPCA, τ = 3, tol = 0"]),
+    "a default that the entry writes": ({"tol": 0}, {"tau": 5}, ["NE-pPCA, tol = 0, τ = 5"]),
+    "no threshold that does not apply": (
+        {"method": "pca", "n_components": 2},
+        {},
+        ["PCA, n_components = 2"],
+    ),
+    "the entry's classifier": (
+        {"classifier": {"max_epochs": 9, "hidden": [4]}},
+        {"tau": 5},
+        ["NE-pPCA, τ = 5, classifier.max_epochs = 9, classifier.hidden = [4]"],
+    ),
+    "an ensemble": (
+        {"classifier": {"rule": "bagging", "base": "backprop"}},
+        {"tau": 5},
+        ["NE-pPCA, τ = 5, classifier.rule = bagging, classifier.base.rule = backprop"],
+    ),
+    "lists of the config's classifier alone": (
+        {},
+        {"tau": 5, "classifier": {"max_epochs": 9, **LISTS}},
+        ["NE-pPCA, τ = 5, classifier.hidden = [8]", "NE-pPCA, τ = 5, classifier.hidden = []"],
+    ),
+    "a title of the config": (
+        {"title": "mine", "tol": 0.5, "classifier": {"hidden": [4]}},
+        {"tau": 5},
+        ["mine"],
+    ),
+    "lists after a title": (
+        {"title": "mine", "tol": 0.5, "centre": [True, False], "classifier": {"max_epochs": [9]}},
+        {},
+        [f"mine, centre = {value}, τ = {tau}" for value in ("true", "false") for tau in (5, 10)],
+    ),
+    "neither choices nor extras that are stored": (
+        {"method": "pca"},
+        {"choose": "tau", "predictions": True},
+        ["PCA, τ = auto"],
+    ),
+    "third-party parameters": (
+        {"method": "sklearn.decomposition:PCA", "parameters": {"whiten": True, "n_components": 2}},
+        {},
+        ["PCA, whiten = true, n_components = 2"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("entry", "changes", "expected"), LABELS.values(), ids=LABELS)
+def test_a_label_has_what_the_config_writes_of_the_method(entry, changes, expected):
+    specs = planned({**NE_PPCA, **entry}, **changes)
+    assert [spec.label.text for spec in specs] == expected
+
+
+def test_titles_change_no_key():
+    titled = config(methods=[{**method, "title": "mine"} for method in (GHA, DGHA, NE_PPCA)])
+    assert keys(titled) == keys(config())
 
 
 @pytest.mark.parametrize("prefix", ["", "base."])

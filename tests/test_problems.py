@@ -24,7 +24,7 @@ from pppca_bench.problems import (
     problem_info,
     registered,
 )
-from pppca_bench.problems.bundled import split_sizes
+from pppca_bench.problems.bundled import draw_noisy_circle, draw_three_circles, split_sizes
 from pppca_bench.problems.proben1 import user_folders
 from pppca_bench.problems.read_table import download_folders
 
@@ -257,3 +257,16 @@ def test_data_changed_or_deleted_since_planning_are_refused_each_time(own):
         load_source(source)
     write_dt(own)
     assert load_source(source).sha256 == source.sha256
+
+
+@pytest.mark.parametrize(("drawn", "n"), [(draw_noisy_circle, 1), (draw_three_circles, 3)])
+def test_points_of_circles_lie_near_them_evenly_all_round(drawn, n):
+    X, y = drawn()
+    radii, quarter = np.linalg.norm(X, axis=1), np.arctan2(*X.T[::-1]) % (2 * np.pi) // (np.pi / 2)
+    if n == 1:
+        np.testing.assert_array_equal(y, quarter)
+    for number in range(n):
+        own = (y == number) | (n == 1)
+        assert radii[own].mean() == pytest.approx(1 + 2 * number, abs=0.01)
+        assert radii[own].std() == pytest.approx(0.05, rel=0.2)
+        assert np.bincount(quarter[own].astype(int)) == pytest.approx(own.sum() / 4, abs=0.5)

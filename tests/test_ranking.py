@@ -8,15 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from stored_runs import results_by_config, run_of, runs_by_cell
+from stored_runs import results_by_config, results_of, run_of
 
 from pppca_bench.errors import StoreError
+from pppca_bench.pages import figure_drawing
+from pppca_bench.pages.ranks import MAX_NAMES, ranking_document, render_ranking
+from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
-from pppca_bench.references.reference import own_references
-from pppca_bench.reporting import figure_drawing, ranking
-from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.statistics import holm
-from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, StoredRun
+from pppca_bench.references.reference import installed_references
+from pppca_bench.results.statistics import holm
+from pppca_bench.runs import Cell, Label, Parameters, ProblemFacts, RunResult, StoredRun
+from pppca_bench.verdicts import ranking
 
 OF_METHODS = {"gha": 1.0, "pca": 2.0}
 NETWORK = (("hidden", (4,)),)
@@ -50,13 +52,13 @@ def runs(
     classifier: Parameters = NETWORK,
 ) -> list[StoredRun]:
     """Return two repeats of each method on each problem, whose errors have the given means."""
-    found, changed = [], [name for name, _ in parameters]
+    found = []
     for method, of_problems in errors.items():
         for problem, error in of_problems.items():
             cell = Cell(problem, "a", method, parameters, classifier)
             for repeat, offset in enumerate((-0.5, 0.5)):
                 values = {"test_error_percent": error + offset, "dimensionality": 1}
-                found.append(run_of(cell, repeat, changed, **values))
+                found.append(run_of(cell, repeat, Label(method, parameters), **values))
     return found
 
 
@@ -70,7 +72,7 @@ def facts(found: list[StoredRun]) -> dict[str, ProblemFacts]:
 
 
 def rank(found: list[StoredRun]) -> ranking.Ranking:
-    return ranking.rank(runs_by_cell(found), facts(found))
+    return ranking.rank(results_of(found), facts(found))
 
 
 def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:
@@ -82,12 +84,6 @@ def demsar() -> ranking.Ranking:
     errors = 100 - 100 * pd.read_csv(io.StringIO(AUC), sep=r"\s+")
     errors.index = [f"set_{letter}" for letter in "abcdefghijklmn"]
     return ranked(errors.to_dict())
-
-
-@pytest.fixture(autouse=True)
-def untitled(monkeypatch):
-    """Let the methods go by their own names."""
-    monkeypatch.setattr("pppca_bench.reporting.labels.title_of", lambda name: name)
 
 
 def test_the_statistics_of_demsars_example_are_those_printed(demsar):
@@ -141,7 +137,7 @@ def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, limit):
     errors = {name: 10.0 + n for n, name in enumerate(PROBLEMS[:n_data_sets])}
     factors = {"gha": 1.0, "dgha": 1.1, "lda": 1.3}
     found = ranked({name: {p: k * e for p, e in errors.items()} for name, k in factors.items()})
-    assert f"with Holm's correction{limit}." in ranking.render_ranking(found)
+    assert f"with Holm's correction{limit}." in render_ranking(found)
     off_diagonal = found.wilcoxon.to_numpy()[np.triu_indices(3, 1)]
     assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets))
 
@@ -153,8 +149,8 @@ def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, limit):
 def test_two_methods_and_methods_that_never_differ_have_no_friedman_test(errors):
     found = ranked(errors)
     assert np.isnan(found.friedman_p)
-    assert "Friedman" not in ranking.render_ranking(found)
-    assert json.loads(ranking.render_ranking(found, "json"))["friedman"] is None
+    assert "Friedman" not in render_ranking(found)
+    assert json.loads(render_ranking(found, "json"))["friedman"] is None
 
 
 @pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
@@ -179,8 +175,8 @@ def test_means_over_fewer_repeats_than_planned_are_named():
     found = rank(replaced(runs(ERRORS), outcomes))
     assert found.errors.loc["glass", "gha"] == 30.5, "that of the repeat that did not fail"
     few = "gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
-    assert f"Fewer repeats than planned: {few}" in ranking.render_ranking(found)
-    assert json.loads(ranking.render_ranking(found, "json"))["fewer_repeats_than_planned"] == [
+    assert f"Fewer repeats than planned: {few}" in render_ranking(found)
+    assert json.loads(render_ranking(found, "json"))["fewer_repeats_than_planned"] == [
         {"method": "gha", "problem": "glass1", "n_planned": 2, "n_failed": 1, "n_done": 1},
         {"method": "dgha", "problem": "cancer1", "n_planned": 2, "n_failed": 0, "n_done": 1},
     ]
@@ -190,31 +186,25 @@ def test_methods_that_were_not_run_everywhere_or_failed_are_left_out_and_named()
     planned = runs(ERRORS | {"lda": ERRORS["gha"], "pca": {"cancer1": 0.5}})
     found = rank(replaced(planned, {("lda", "glass1", repeat): "failed" for repeat in (0, 1)}))
     assert found.left_out == ("lda", "pca")
-    assert (
-        "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)."
-        in ranking.render_ranking(found)
-    )
-    assert (
-        "Not ranked, since not run on all of these data sets: lda; pca."
-        in ranking.render_ranking(found)
-    )
+    assert "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)." in render_ranking(found)
+    assert "Not ranked, since not run on all of these data sets: lda; pca." in render_ranking(found)
 
 
 def test_of_many_cells_with_fewer_repeats_some_are_named():
     outcomes = {(method, problem, 0): "failed" for method in ERRORS for problem in ERRORS["gha"]}
-    text = ranking.render_ranking(rank(replaced(runs(ERRORS), outcomes)))
+    text = render_ranking(rank(replaced(runs(ERRORS), outcomes)))
     (line,) = [line for line in text.splitlines() if line.startswith("Fewer repeats")]
-    assert line.count("(1 of 2, 1 failed)") == ranking.MAX_NAMES
+    assert line.count("(1 of 2, 1 failed)") == MAX_NAMES
     assert line.endswith(" and 3 more.")
 
 
-def test_labels_have_the_classifier_where_those_ranked_have_several():
+def test_a_method_before_another_classifier_is_another_method_and_labelled_if_it_is_a_namesake():
     wide = (("hidden", (9,)),)
     mixed = rank(runs({"gha": ERRORS["gha"]}) + runs({"dgha": ERRORS["dgha"]}, classifier=wide))
-    assert list(mixed.errors) == ["dgha, hidden = 9", "gha, hidden = 4"]
+    assert list(mixed.errors) == ["dgha", "gha"]
     alike = rank(runs(ERRORS) + runs({"gha": {"cancer1": 1.0}}, classifier=wide))
-    assert list(alike.errors) == ["dgha", "gha", "ne_ppca"]
-    assert alike.left_out == ("gha, hidden = 9",)
+    assert list(alike.errors) == ["dgha", "gha, classifier.hidden = [4]", "ne_ppca"]
+    assert alike.left_out == ("gha, classifier.hidden = [9]",)
 
 
 def test_the_diagram_has_room_for_long_names(tmp_path):
@@ -244,7 +234,7 @@ def test_bars_join_the_longest_runs_of_methods_that_do_not_differ(demsar):
 def rankings(**configs: list[StoredRun]) -> dict[str, set[str]]:
     """Return the methods that the rankings of references compare."""
     found = [run for own in configs.values() for run in own]
-    snapshot = Snapshot(results_by_config(configs), facts(found), own_references())
+    snapshot = Snapshot(results_by_config(configs), facts(found), installed_references())
     return {spec.id: set(one.errors) for spec, one in snapshot.rankings()}
 
 
@@ -292,10 +282,11 @@ def test_of_a_score_the_largest_is_the_best_and_problems_without_it_do_not_count
         ("pca", "wine", 0.1),
     ):
         found.append(run_of(Cell(problem, "a", method, (), NETWORK), test_error_percent=1.0, r2=r2))
-    best = ranking.rank(runs_by_cell(found), facts(found), "r2")
+    best = ranking.rank(results_of(found), facts(found), "r2")
     assert best.mean_ranks.to_dict() == {"gha": 1.0, "pca": 2.0}
     assert list(best.errors.index) == ["iris", "wine"]
-    assert (best.headers[2], ranking.ranking_rows(best)[0][2]) == ("Mean R²", "0.350")
+    table = ranking_document(SPEC, best)
+    assert (table.headers[2], table.rows[0][2]) == ("Mean R²", "0.350")
 
 
 def test_the_two_errors_share_no_ranking():
@@ -313,8 +304,9 @@ def test_the_two_errors_share_no_ranking():
     remark = (
         "another error: building1; flare1. Rank them with `--quantity test_squared_error_percent`."
     )
-    assert remark in ranking.render_ranking(both)
-    squared = ranking.rank(runs_by_cell(found), facts(found), "test_squared_error_percent")
+    assert remark in render_ranking(both)
+    squared = ranking.rank(results_of(found), facts(found), "test_squared_error_percent")
     assert list(squared.errors.index) == ["building", "flare"]
-    assert [own.headers[2] for own in (both, squared)] == ["Mean error, %", "Mean squared error, %"]
+    headers = [ranking_document(SPEC, own).headers[2] for own in (both, squared)]
+    assert headers == ["Mean error, %", "Mean squared error, %"]
     assert list(squared.mean_ranks.index) == list(both.mean_ranks.index)[::-1]

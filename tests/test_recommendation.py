@@ -1,15 +1,17 @@
 """Recommended settings: by the validation splits, never by the test split."""
 
+from dataclasses import replace
+
 from stored_runs import cell_of, results_by_config, run_of
 
-from pppca_bench.reporting.own_tables import OwnTables
-from pppca_bench.reporting.recommendation import choices_document, recommendations
-from pppca_bench.runs import StoredRun
+from pppca_bench.pages.recommendation import choices_document, recommendations
+from pppca_bench.runs import RunResult, StoredRun
+from pppca_bench.verdicts.own_tables import OwnTables
 
 
 def recommended(*runs: StoredRun) -> list[str]:
-    results = results_by_config({"small": runs})
-    return list(recommendations(OwnTables(results, {}, [], {}).builders()["X"]()))
+    found = results_by_config({"small": runs})
+    return list(recommendations(found, *OwnTables(found, {}, [], {}).builders()["X"]()))
 
 
 def runs(method: str, *numbers: float, problem: str = "wine") -> list[StoredRun]:
@@ -36,6 +38,13 @@ def test_the_validation_error_and_not_the_test_error_recommends_a_cell():
     )
     assert iris.startswith("Recommended by the validation error: iris, PCA, τ = 5 ")
     assert recommended(run_of(cell_of("wine", "pca", {"tau": 5.0}))) == []
+
+
+def test_the_named_run_is_done():
+    (spec, _), *others = runs("pca", 3.0, 1.0, 4.0)
+    spec = replace(spec, key="failed")
+    (text,) = recommended((spec, RunResult(spec.key, "failed", error="diverged")), *others)
+    assert f'pppca_bench.pipeline("{others[0][0].key[:10]}", final=True)' in text
 
 
 SCORE = "validation_balanced_accuracy_percent"

@@ -3,16 +3,20 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
-from full_results import CONFIG, tables_and_figures
+import pandas as pd
+from full_results import CONFIG, snapshot_and_figures
+from printed_numbers import judged, number_of
 from stored_runs import cell_of, run_of
 
-from pppca_bench.reporting.comparison import Comparison
-from pppca_bench.reporting.findings import Answers
-from pppca_bench.reporting.index_page import headline, not_run, sources_document
-from pppca_bench.reporting.verdict_shares import RIGHT
+from pppca_bench.pages.findings import Answers
+from pppca_bench.pages.index_page import headline, not_run, sources_document
+from pppca_bench.references.numbers import Number, VerdictRule
+from pppca_bench.results.statistics import summarise
 from pppca_bench.runs import ProblemFacts, StoredRun
+from pppca_bench.verdicts.shares import COLUMNS, RIGHT
 
 FACTS = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, 350, 175, 174)}
 
@@ -27,7 +31,8 @@ def ne_ppca_runs(tau: float, n_repeats: int, n_done: int, data: str = "a") -> li
 def test_what_was_not_run_is_named(tmp_path):
     runs = ne_ppca_runs(5.0, 4, 1) + ne_ppca_runs(10.0, 4, 3)
     runs += ne_ppca_runs(15.0, 1, 1) + ne_ppca_runs(15.0, 1, 0, "b")
-    lines = not_run(*tables_and_figures(tmp_path, {CONFIG: runs}, FACTS))
+    snapshot, figures = snapshot_and_figures(tmp_path, {CONFIG: runs}, FACTS)
+    lines = not_run(snapshot, snapshot.names, figures)
     others = "cancer1, card1, diabetes1, glass1, heart1, horse1, soybean1, thyroid1"
     title = "Classification errors (%) for different values of τ"
     assert [line for line in lines if line.startswith(("T1.", "F1.", "F2.", "F4."))] == [
@@ -42,6 +47,17 @@ def test_what_was_not_run_is_named(tmp_path):
     assert [line.partition(": ")[2][:13] for line in lines if line.startswith("T2.")] == expected
 
 
+def test_missing_repeats_of_a_list_are_counted_once_for_each_row(tmp_path):
+    values = {"dimensionality": 2, "test_error_percent": 2.0, "reconstruction_error": 1.0}
+    cells = [cell_of("cancer1", "dgha", {"tau": 5.0, "n_epochs": n}, {}) for n in (1, 2)]
+    runs = [run_of(cell, repeat, **values) for cell in cells for repeat in range(3)]
+    runs[1:3] = [(spec, None) for spec, _ in runs[1:3]]
+    snapshot, figures = snapshot_and_figures(tmp_path, {"mine": runs, "other": runs[:1]}, FACTS)
+    name = "variants_mine"
+    said = f"{name}. Settings that mine compares: 2 repeats, in 1 cells"
+    assert not_run(snapshot, [name], figures)[0] == said
+
+
 def test_the_published_index_is_short_and_its_headline_is_in_the_readme():
     root = Path(__file__).parents[1]
     index = (root / "results" / "README.md").read_text(encoding="utf-8")
@@ -51,29 +67,36 @@ def test_the_published_index_is_short_and_its_headline_is_in_the_readme():
     assert [sentence in readme for sentence in sentences] == [True] * 5
 
 
-ONE = Comparison(
-    *("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3), verdict="reproduced", source="A"
-)
+RULE = VerdictRule(margin=1.0)
+NOT_RUN = number_of(Number("2.0"), rule=RULE, source="A")
+REPRODUCED = NOT_RUN | summarise([2.0, 2.0])._asdict()
+DIFFERS = NOT_RUN | summarise([9.0, 9.0])._asdict() | {"row": "c"}
+ROWS = [REPRODUCED, DIFFERS, NOT_RUN | {"row": "d"}]
+
+
+def headline_of(rows: list[dict], answers: Answers) -> list[str]:
+    """Return the headline of printed numbers without shares of the verdicts."""
+    shares = pd.DataFrame(columns=COLUMNS)
+    return headline(SimpleNamespace(numbers=judged(rows), shares=lambda: shares), answers)
 
 
 def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
-    differs = ONE._replace(row="c", verdict="differs", searched=True)
-    unrun = ONE._replace(row="d", n=0, verdict="not run")
-    other = unrun._replace(table="P3", n=3, verdict="reproduced", searched=True, source="B")
-    assert headline([ONE, differs, unrun, other], Answers(["Use PCA."])) == [
+    differs = DIFFERS | {"searched": True}
+    other = REPRODUCED | {"table": "P3", "searched": True, "source": "B"}
+    assert headline_of([REPRODUCED, differs, ROWS[2], other], Answers(["Use PCA."])) == [
         "Use PCA.",
         "A: 1 of 2 published numbers are reproduced (50 %) and 1 differ; 1 of the 1 that no search for settings"
         " looked at are reproduced.",
         "B: 1 of 1 published numbers are reproduced (100 %).",
     ]
     expected = ["All published numbers are reproduced: B (1 numbers) and C (1 numbers)."]
-    assert headline([other, other._replace(row="e", source="C")], Answers()) == expected
-    assert headline([], Answers()) == []
+    assert headline_of([other, other | {"row": "e", "source": "C"}], Answers()) == expected
+    assert headline_of([], Answers()) == []
 
 
 def test_the_nearness_of_a_source_is_beside_that_of_right_and_wrong_programs():
-    numbers = [ONE, ONE._replace(row="c", verdict="differs"), ONE._replace(row="d", n=0)]
     record = {"source": "A", "n": 2, "reproduced": 100.0, "ours": 1}
-    shares = [record | {"program": RIGHT}, record | {"program": "exact PCA", "reproduced": 50.0}]
+    records = [record | {"program": RIGHT}, record | {"program": "exact PCA", "reproduced": 50.0}]
+    shares = pd.DataFrame(records, columns=COLUMNS)
     expected = [["A", "1 of 2 (50 %)", "100 % (ours of these: 50 %)", "exact PCA 50 %", "1"]]
-    assert sources_document(numbers, shares).rows == expected
+    assert sources_document(judged(ROWS), shares).rows == expected

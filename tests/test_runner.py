@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -53,7 +52,6 @@ METHODS = [
 ONLINE = {"rule": "backprop", "hidden": [2]}
 BAGGED = {"rule": "bagging", "base": {"rule": "rprop", "hidden": [2]}}
 IRIS = opened(["iris"])
-POSIX = pytest.mark.skipif(os.name == "nt", reason="signals and locks of POSIX")
 
 
 def run(
@@ -379,76 +377,9 @@ def test_workers_read_a_user_defined_file_from_its_path_and_its_sizes_are_kept(
     assert store.problems() == {"own.dt": facts}
 
 
-TIMED = {"method": "dgha_speedup", "n_epochs": 3}
-
-
-def test_timed_runs_are_computed_last_in_sequence_by_a_single_worker(open_store, monkeypatch):
-    specs = planned(repeats=2, tau=(5,), methods=[TIMED, {**TIMED, "timed": False}, METHODS[0]])
-    submitted, original = [], executors.Workers.submit
-
-    def submit(self, call, *arguments):
-        if call is worker.compute:
-            cell = arguments[0][0].cell
-            submitted.append((cell.method, cell.settings.get("timed"), self._size))
-        return original(self, call, *arguments)
-
-    monkeypatch.setattr(executors.Workers, "submit", submit)
-    assert run(specs, open_store(specs), workers=2).n_done == 6
-    assert submitted == [("dgha_speedup", False, 2), ("gha", None, 2), ("dgha_speedup", True, 1)]
-
-
-@pytest.fixture
-def lock(monkeypatch, tmp_path) -> Path:
-    path = tmp_path / "timed.lock"
-    monkeypatch.setattr(worker, "LOCK", path)
-    return path
-
-
-@POSIX
-def test_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(open_store, lock, monkeypatch):
-    held = {}
-
-    def look(group, *given):
-        held[group[0].cell.method] = worker.disturbance() is not None
-        return original(group, *given)
-
-    original = worker._computed
-    monkeypatch.setattr(worker, "_computed", look)
-    specs = planned(repeats=1, methods=[TIMED, METHODS[0]], tau=(5,))
-    assert run(specs, open_store(specs)).n_done == 2
-    assert held == {"dgha_speedup": True, "gha": False}
-    assert worker.disturbance() is None
-    assert lock.exists()
-
-
-TIMED_RUN = {"repeats": 1, "methods": [TIMED], "tau": (5,)}
-
-
-@POSIX
-def test_a_timed_run_warns_while_it_waits_for_the_lock(open_store, lock):
-    import fcntl
-
-    held = os.open(lock, os.O_CREAT)
-    fcntl.flock(held, fcntl.LOCK_EX)
-    warn = Mock(side_effect=lambda _: os.close(held))
-    specs = planned(**TIMED_RUN)
-    assert run(specs, open_store(specs), warn=warn).n_done == 1
-    said = "another process measures times on this machine: each group of timed runs waits for it."
-    warn.assert_called_once_with(said)
-
-
-@POSIX
-def test_times_are_measured_without_a_lock_with_a_warning(open_store, lock):
-    lock.mkdir()
-    specs, said = planned(**TIMED_RUN), []
-    assert run(specs, open_store(specs), warn=said.append).n_done == 1
-    (text,) = said
-    assert text.startswith(f"times are measured without a lock ({lock}: ")
-
-
 def test_workers_that_are_given_serve_further_calls(open_store):
-    """After timed runs, which one process computes alone, and after a run that was stopped at a failure."""
-    specs = planned(repeats=1, methods=[TIMED, METHODS[0]])
+    """Also after a run that was stopped at a failure."""
+    specs = planned(repeats=1, methods=METHODS[:2])
     store = open_store(specs)
     with executors.Workers(2) as backend:
         assert run(specs, store, workers=backend).n_done == 3

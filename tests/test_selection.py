@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 from stored_runs import cell_of, results_of, run_of
@@ -13,10 +14,9 @@ from test_references import with_table, written
 
 from pppca_bench.references.reference import read_reference
 from pppca_bench.references.selection import Formula
-from pppca_bench.reporting.comparison import compare
-from pppca_bench.reporting.statistics import summarise
-from pppca_bench.reporting.table import MeansTable, fill_table
+from pppca_bench.results.statistics import summarise
 from pppca_bench.runs import Selector, StoredRun
+from pppca_bench.verdicts.numbers import OURS, cells_of, has_runs, published_numbers
 
 ERROR = "test_error_percent"
 IRIS, WINE = Selector("iris", "pca"), Selector("wine", "pca")
@@ -74,13 +74,13 @@ ROW = {"key": "errors", "runs": {"method": "pca"}}
 OVER = {"over": {"problem": ["iris", "wine"]}}
 
 
-def filled(folder: Path, runs: list[StoredRun], printed: float, column: dict) -> MeansTable:
-    """Return a table of a single cell with a printed number and the keys of its column."""
+def filled(folder: Path, runs: list[StoredRun], printed: float, column: dict) -> pd.DataFrame:
+    """Return the numbers of a table of a single cell with a printed number and the keys of its column."""
     document = with_table(rows=[ROW], columns=[{"key": "all", **column}])
     document["verdicts"] = [{"margin": 0.5, "runs": 20}]
     numbers = f"table,row,column,quantity,value,sd\nA1,errors,all,{ERROR},{printed:.2f},"
     reference = read_reference(written(folder, document, numbers))
-    return fill_table(reference.layouts[0], reference, results_of(runs), {})
+    return published_numbers([reference], results_of(runs), {})
 
 
 def runs_of(problem: str, method: str, mean: float, n: int = 40) -> list[StoredRun]:
@@ -114,30 +114,33 @@ RUNS = [run for place, mean in MEANS.items() for run in runs_of(*place, mean)]
     ids=str,
 )
 def test_a_right_number_of_a_formula_holds_and_a_wrong_one_differs(tmp_path, column, right, wrong):
-    verdicts = [compare([filled(tmp_path, RUNS, n, column)])[0].verdict for n in (right, wrong)]
+    verdicts = [filled(tmp_path, RUNS, n, column)["verdict"].item() for n in (right, wrong)]
     assert verdicts[0] in ("reproduced", "consistent")
     assert verdicts[1] == "differs"
 
 
 def test_a_cell_over_problems_has_the_repeats_that_all_of_them_have(tmp_path):
     iris, wine = runs_of("iris", "pca", 10.0, n=3), runs_of("wine", "pca", 20.0, n=2)
-    (cell,) = filled(tmp_path, iris + wine, 15.0, OVER).cells.values()
+    numbers = filled(tmp_path, iris + wine, 15.0, OVER)
     pairs = zip(iris, wine, strict=False)
     means = [0.5 * (one.values[ERROR] + other.values[ERROR]) for (_, one), (_, other) in pairs]
-    assert cell.ours[ERROR] == summarise(means)
-    assert (cell.n, cell.runs.n_planned, cell.incomplete) == (2, 2, False)
+    (number,) = numbers.itertuples()
+    assert numbers[OURS].iloc[0].tolist() == list(summarise(means))
+    assert (number.n, number.n_planned, cells_of(numbers)["incomplete"].item()) == (2, 2, False)
 
 
 def test_a_cell_over_problems_is_not_run_until_all_of_them_are(tmp_path):
-    (cell,) = filled(tmp_path, runs_of("iris", "pca", 10.0), 15.0, OVER).cells.values()
-    assert (cell.ours, cell.fillable, cell.has_runs) == ({}, True, False)
+    numbers = filled(tmp_path, runs_of("iris", "pca", 10.0), 15.0, OVER)
+    (number,) = numbers.itertuples()
+    assert (number.n, number.fillable, number.verdict) == (0, True, "not run")
+    assert not has_runs(numbers)
 
 
 def test_of_several_settings_a_formula_takes_those_that_it_lists(tmp_path):
     cells = [cell_of("iris", "pca", {"tau": tau}) for tau in (5, 10, 15)]
     runs = [run_of(cell, test_error_percent=n) for n, cell in enumerate(cells)]
     over = {"problem": ["iris"], "tau": [10, 15]}
-    (cell,) = filled(tmp_path, runs, 15.0, {"over": over}).cells.values()
-    assert cell.ours[ERROR].mean == 1.5
-    (cell,) = filled(tmp_path, runs, 15.0, {"over": {"problem": ["iris"]}}).cells.values()
-    assert (cell.ours, cell.fillable) == ({}, True)
+    (number,) = filled(tmp_path, runs, 15.0, {"over": over}).itertuples()
+    assert number.mean == 1.5
+    (number,) = filled(tmp_path, runs, 15.0, {"over": {"problem": ["iris"]}}).itertuples()
+    assert (number.n, number.fillable, len(number.listed)) == (0, True, 3)

@@ -4,13 +4,15 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import worker_calls
 from builders import done, failed, plan_of, runs_in
 from numpy.testing import assert_array_equal
 
 from pppca_bench.errors import ConfigError, StoreError
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
+from pppca_bench.runs import Cell, Label, ProblemFacts, RunResult, RunSpec
+from pppca_bench.store.columns import RUN_COLUMNS
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import SCHEMA_VERSION
 
@@ -29,7 +31,13 @@ PARAMETERS = (
 )
 CELL = Cell("iris", "a" * 64, "dgha", PARAMETERS, CLASSIFIER, (("dgha", 2), ("rprop", 1)))
 SPECS = [
-    RunSpec(f"key{repeat}", CELL, repeat, 2**63 - 1 - repeat, ("learning_rate", "tau"))
+    RunSpec(
+        f"key{repeat}",
+        CELL,
+        repeat,
+        2**63 - 1 - repeat,
+        Label("DGHA", (("learning_rate", 0.5), ("tau", 15.0))),
+    )
     for repeat in range(3)
 ]
 GHA = RunSpec("gha", Cell("own/a.dt", "b" * 64, "gha", (), (("hidden", ()),)), 0, 0)
@@ -60,11 +68,21 @@ def test_runs_are_read_back_as_planned_and_recorded_to_the_last_bit(store):
     assert types == {name: type(value) for name, value in VALUES.items()}
 
 
+def test_numbers_of_any_name_are_columns_of_the_same_floats(planned):
+    of_today = {"new": 0.1 + 0.2, "small": 5e-324, "large": 1.7976931348623157e308}
+    planned.record([DONE[0], done(SPECS[1], **of_today)], "{}")
+    frame, *_ = planned.read()
+    numbers = frame.drop(columns=list(RUN_COLUMNS))
+    expected = pd.DataFrame([VALUES, of_today, {}], dtype="float64")
+    pd.testing.assert_frame_equal(numbers, expected, check_exact=True, check_like=True)
+    assert np.signbit(numbers["none"][0])
+
+
 def test_neither_numbers_nor_curves_are_left_of_a_result_that_was_replaced(planned):
     planned.record([replace(DONE[0], history={"curve": np.zeros(2)})], "{}")
     planned.record([RunResult("key0", "done", values={"n_tried": 3})], "{}", replace=True)
-    planned.record([RunResult("key0", "done", values={"speedup": 2.0})], "{}", replace=True)
-    assert runs_in(planned)[0][1].values == {"speedup": 2.0}
+    planned.record([RunResult("key0", "done", values={"correlation": 0.5})], "{}", replace=True)
+    assert runs_in(planned)[0][1].values == {"correlation": 0.5}
     planned.record([failed(SPECS[0])], "{}", replace=True)
     assert runs_in(planned)[0][1] == failed(SPECS[0])
     assert planned.histories(["key0"]) == {}
@@ -265,9 +283,13 @@ def test_a_truncated_store_is_refused(planned):
 
 DAMAGES = {
     "cell 1": "UPDATE cells SET parameters = '{' WHERE id = 1",
-    "cell 1: 'int' object": "UPDATE cells SET changed = '3' WHERE id = 1",
-    "measures or provenance of a run": "UPDATE runs SET measures = 'x' WHERE key = 'key0'",
-    "Could not decode to UTF-8": "UPDATE runs SET measures = CAST(x'ff' AS TEXT) WHERE key = 'key0'",
+    "cell 1 has no label": "DELETE FROM labels WHERE cell = 1",
+    "label of cell 1: not enough values": "UPDATE labels SET label = '[1]' WHERE cell = 1",
+    "numbers of run key0: Expecting value": "UPDATE runs SET measured = '' WHERE key = 'key0'",
+    "numbers of run key0: 'int' object": "UPDATE runs SET measured = '1' WHERE key = 'key0'",
+    "numbers of a run: could not convert": "UPDATE runs SET measured = '{\"a\": \"x\"}' WHERE key = 'key0'",
+    "Could not decode to UTF-8": "UPDATE runs SET measured = CAST(x'ff' AS TEXT) WHERE key = 'key0'",
+    "provenance of a run": "UPDATE provenances SET description = 'x'",
     "learning curves of run key0": "UPDATE histories SET curves = x'0102'",
 }
 
@@ -300,7 +322,7 @@ def test_results_are_recorded_all_or_none_and_the_store_stays_usable(planned):
         yield DONE[0]
         raise KeyboardInterrupt
 
-    unstorable = replace(DONE[1], values={"dimensionality": "many"})
+    unstorable = replace(DONE[1], status="unknown")
     for results, error in (([DONE[0], unstorable], StoreError), (interrupted(), KeyboardInterrupt)):
         with pytest.raises(error):
             planned.record(results, "{}")
@@ -344,23 +366,23 @@ def test_settings_are_read_back_as_the_same_values(store):
     assert list(map(type, found.cell.settings.values())) == list(map(type, values))
 
 
-def test_changed_settings_are_those_of_the_last_plan(planned):
-    planned.plan(plan_of([replace(spec, changed=("centre",)) for spec in SPECS], "b"))
-    assert {spec.changed for spec, _ in runs_in(planned)} == {("centre",)}
+def test_a_cell_has_the_label_of_the_last_plan_of_the_first_config(store):
+    labels = [Label("GHA"), Label("GHA", (("hidden", (8, 4)), ("tau", 15.0))), Label("mine")]
+    for label, name in zip(labels, "bbc", strict=True):
+        store.plan(plan_of([replace(SPECS[0], label=label)], name))
+    assert [store.read(asked)[2] for asked in (None, ["c"])] == [{1: labels[1]}, {1: labels[2]}]
 
 
 NEXT = SCHEMA_VERSION + 1
 AGAIN = "Move it away and run the configs again"
-OLDER = f"an older database without columns for optimality_percent. {AGAIN}"
 
 
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize(
     ("change", "got"),
     [
-        ("PRAGMA user_version = 2", f"version 2. {AGAIN}"),
+        (f"PRAGMA user_version = {SCHEMA_VERSION - 1}", f"version {SCHEMA_VERSION - 1}. {AGAIN}"),
         (f"PRAGMA user_version = {NEXT}", f"version {NEXT}. Use the pppca that wrote it"),
-        ("ALTER TABLE runs DROP COLUMN optimality_percent", OLDER),
     ],
 )
 def test_a_database_of_another_version_is_refused_unchanged(planned, change, got, read_only):

@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from printed_numbers import judged, number_of
 from stored_runs import cell_of, results_of, run_of
 
+from pppca_bench.pages.document import render_documents
+from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import Layout, Placebo
 from pppca_bench.references.numbers import Number, VerdictRule
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.statistics import Summary
-from pppca_bench.reporting.table_text import render_tables
-from pppca_bench.reporting.verdict_shares import OFF, RIGHT, SHARES
-from pppca_bench.reporting.verdicts import off_by_margin
+from pppca_bench.results.statistics import Summary
+from pppca_bench.verdicts.judge import off_by_margin
+from pppca_bench.verdicts.shares import OFF, RIGHT, SHARES
 
 ROOT = Path(__file__).parents[1]
 ERROR, SIZE = "test_error_percent", "dimensionality"
@@ -57,7 +58,13 @@ def made_up(n_runs: int) -> Snapshot:
     }
     dgha, others = {"method": "dgha", "centre": True}, {"method": "all_features"}
     reference = Reference.model_construct(
-        **{"name": "mine", "title": "Mine", "configs": (), "searched": (), "numbers": numbers},
+        **{
+            "folder": Path("mine"),
+            "title": "Mine",
+            "configs": (),
+            "searched": (),
+            "numbers": numbers,
+        },
         rules=(VerdictRule(margin=0.5, unit="sd", runs=60),),
         placebos=[Placebo(name=name, tables=("A",), **own) for name, own in PLACEBOS.items()],
         layouts=(
@@ -74,7 +81,9 @@ def snapshot() -> Snapshot:
 
 
 def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, object]]:
-    records = [one for one in snapshot.shares("A") if one["quantity"] == quantity]
+    shares = snapshot.shares("A")
+    of_quantity = shares[shares["quantity"] == quantity].astype(object)
+    records = of_quantity.where(of_quantity.notna(), None).to_dict("records")
     return {record["program"]: record for record in records}
 
 
@@ -99,8 +108,8 @@ def test_a_placebo_has_the_numbers_of_its_runs_of_another_table_or_of_the_next_r
 
 
 def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(snapshot):
-    (table,) = snapshot.with_shares([snapshot["A"]])
-    own, lines = shares(snapshot), render_tables(table, form="markdown").splitlines()
+    tables, plain = (snapshot.tables(["A"], with_shares=own) for own in (True, False))
+    own, lines = shares(snapshot), render_documents(tables, "markdown").splitlines()
     n_ours, n_theirs = own["ours"]["ours"], round(0.4 * own["equal runs"]["reproduced"])
     counts = f"{n_ours} against {n_theirs} of 40 numbers"
     sentence = f"this table does not tell DGHA from equal runs, since {counts} are reproduced."
@@ -111,8 +120,8 @@ def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(s
     below = f"Error: {n_ours} of 40 numbers are reproduced"
     (note,) = [line for line in lines if line.startswith(below)]
     assert "other runs 0 %, other table 0 % of 20, next row 0 % of 4." in note
-    assert sentence in render_tables(table, form="latex").replace("\n", " ")
-    assert render_tables(snapshot["A"], form="csv") == render_tables(table, form="csv")
+    assert sentence in render_documents(tables, "latex").replace("\n", " ")
+    assert render_documents(plain, "csv") == render_documents(tables, "csv")
 
 
 def test_with_too_few_runs_for_a_draw_no_placebo_is_judged():
@@ -135,10 +144,11 @@ def test_the_page_has_the_shares_of_the_rendered_table():
     assert shown == table.to_numpy().tolist()
 
 
-def test_a_comparison_draws_nothing(snapshot, monkeypatch):
-    monkeypatch.setitem(snapshot.builders, SHARES, lambda: pytest.fail("drawn"))
-    assert {"A", "B"} <= {table.id for table in snapshot.of_means}
-    assert all(document.id != SHARES for document in snapshot.of_texts)
+def test_a_comparison_draws_nothing(monkeypatch):
+    snapshot = made_up(4)
+    monkeypatch.setattr(snapshot, "shares", lambda *_: pytest.fail("drawn"))
+    assert {"A", "B"} == set(snapshot.numbers["table"])
+    assert all(document.id != SHARES for document in snapshot.documents)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +162,8 @@ def test_a_comparison_draws_nothing(snapshot, monkeypatch):
 def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, number, mean):
     rule = VerdictRule(margin=0.5, unit="sd", runs=60, compare=scale)
     ours = Summary(float(number), 2.0, 240, -0.1, 0.1)
-    assert off_by_margin(Number(number, 2.0), ours, rule).mean == pytest.approx(mean)
+    (shifted,) = off_by_margin(judged([number_of(Number(number, 2.0), ours, rule)]))["mean"]
+    assert shifted == pytest.approx(mean)
 
 
 def test_the_page_states_the_ranges_of_the_shares_and_the_placebos_that_are_not_told_apart():

@@ -1,15 +1,15 @@
 """Verdicts on published numbers, against SciPy's tests from the same means, deviations and numbers of runs."""
 
 import math
-from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
+from printed_numbers import judged, number_of
 from scipy import stats
 
 from pppca_bench.references.numbers import Number, VerdictRule
-from pppca_bench.reporting.statistics import Summary, summarise
-from pppca_bench.reporting.verdicts import Contrast, contrast, verdicts
+from pppca_bench.results.statistics import Summary, summarise
 
 NAN = math.nan
 
@@ -18,8 +18,14 @@ def ours(mean: float, sd: float = 1.0, n: int = 240) -> Summary:
     return Summary(mean, sd, n, NAN, NAN)
 
 
+def contrast(number: Number, own: Summary, rule: VerdictRule) -> Any:
+    """Return the only number of a table, judged."""
+    (result,) = judged([number_of(number, own, rule)]).itertuples()
+    return result
+
+
 def verdict(number: Number, own: Summary, rule: VerdictRule) -> str:
-    return verdicts([contrast(number, own, rule)])[0]
+    return contrast(number, own, rule).verdict
 
 
 SD = VerdictRule(margin=0.5, unit="sd", runs=60)
@@ -38,7 +44,9 @@ class TestMeans:
         assert own.p == pytest.approx(welch.pvalue, rel=1e-4)
         error = math.hypot(sd / math.sqrt(n), 0.9 / math.sqrt(60))
         half = stats.t.ppf(0.975, welch_degrees(sd, n, 0.9, 60)) * error
-        assert (own.low, own.high) == pytest.approx((mean - 2.0 - half, mean - 2.0 + half))
+        assert (own.difference_low, own.difference_high) == pytest.approx(
+            (mean - 2.0 - half, mean - 2.0 + half)
+        )
         assert (own.difference, own.margin) == pytest.approx((mean - 2.0, 0.45))
 
     @pytest.mark.parametrize("mean", [2.19, 2.21, 1.85, 1.79])
@@ -49,7 +57,8 @@ class TestMeans:
             ).pvalue
             for edge, side in ((0.45, "less"), (-0.45, "greater"))
         ]
-        assert contrast(Number("2.0000000", 0.9), ours(mean), SD).equivalent == (max(tests) < 0.05)
+        found = verdict(Number("2.0000000", 0.9), ours(mean), SD)
+        assert (found == "reproduced") == (max(tests) < 0.05)
 
     def test_without_a_printed_deviation_ours_is_pooled(self):
         rng = np.random.default_rng(1)
@@ -101,7 +110,7 @@ def test_ratios_are_compared_by_their_logarithm():
     error = math.hypot(25.0 / 110.0 / math.sqrt(240), 20.0 / 100.0 / math.sqrt(60))
     degrees = welch_degrees(25.0 / 110.0, 240, 0.2, 60)
     half = stats.t.ppf(0.975, degrees) * error
-    found = (result.low, result.high)
+    found = (result.difference_low, result.difference_high)
     assert found == pytest.approx((110.0 * math.exp(-half) - 100.0, 110.0 * math.exp(half) - 100.0))
     assert result.margin == pytest.approx(100.0 * math.expm1(0.1))
     assert result.p == pytest.approx(2 * stats.t.sf(math.log(1.1) / error, degrees), rel=1e-4)
@@ -134,10 +143,14 @@ def test_exact_values_must_be_equal(mean, expected):
 
 
 def test_a_difference_alone_may_differ_and_be_consistent_among_many():
-    apart = Contrast(1.0, 0.1, 1.9, 0.5, 0.04, equivalent=False)
-    alike = apart._replace(p=0.9)
-    assert verdicts([apart]) == ["differs"]
-    assert verdicts([apart, *[alike] * 9])[0] == "consistent"
+    apart = number_of(Number("2.00", 0.9), ours(2.36), SD)
+    alike = number_of(Number("2.00", 0.9), ours(2.0, n=4), SD)
+    own = judged([apart])
+    assert (own["p"] < 0.05).all()
+    assert list(own["verdict"]) == ["differs"]
+    assert judged([apart, *[alike] * 9])["verdict"][0] == "consistent"
+    apart_tables = judged([apart, *[alike | {"table": "T2"}] * 9])
+    assert apart_tables["verdict"][0] == "differs", "p is corrected within a table"
 
 
 @pytest.mark.parametrize(
@@ -152,14 +165,13 @@ def test_a_difference_alone_may_differ_and_be_consistent_among_many():
 )
 def test_normal_errors_give_these_shares_of_the_verdicts(runs, n, margin, shift, expected):
     rng, rule = np.random.default_rng(5), VerdictRule(margin=margin, unit="sd", runs=runs)
-    counts = Counter[str]()
-    for _ in range(25):  # tables of forty numbers; the slides print no deviations
+    rows = []
+    for table in range(25):  # of forty numbers; the slides print no deviations
         theirs, own = rng.normal(shift, 1.0, (40, runs)), rng.normal(0.0, 1.0, (40, n))
-        numbers = [
-            Number(f"{row.mean():.6f}", float(row.std(ddof=1)) if n > 30 else None)
-            for row in theirs
-        ]
-        pairs = zip(numbers, map(summarise, own.tolist()), strict=True)
-        counts.update(verdicts([contrast(number, one, rule) for number, one in pairs]))
-    found = [counts[name] / 10 for name in ("reproduced", "consistent", "differs")]
+        for published, values in zip(theirs, own.tolist(), strict=True):
+            sd = float(published.std(ddof=1)) if n > 30 else None
+            number = Number(f"{published.mean():.6f}", sd)
+            rows.append(number_of(number, summarise(values), rule, table=f"T{table}"))
+    counts = judged(rows)["verdict"].value_counts()
+    found = [counts.get(name, 0) / 10 for name in ("reproduced", "consistent", "differs")]
     assert found == pytest.approx(expected, abs=5)

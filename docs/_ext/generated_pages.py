@@ -45,14 +45,14 @@ _WHOLE = {
 }
 """Descriptions of the keys of a config; a key that is missing here ends the build."""
 _ANY_METHOD = {
+    "title": "Text that [labels](configs.md#compare-settings) the method in tables, in place of title and settings.",
     "repeats": "An integer, in place of the config's.",
     "classifier": "A section, in place of the config's, if the method makes features.",
-    "portrait": "`true` stores samples, projections and reconstructions for a figure, if the method makes features.",
 }
 _LINKS = (
     # Tables and figures are on the page of results, tables of an experiment on its own page, by their ids.
     (
-        re.compile(r"\]\(\.\./results/(experiment\d?)/tables/(\w+)\.md\)"),
+        re.compile(r"\]\(\.\./results/(experiment\d)/tables/(\w+)\.md\)"),
         lambda link: f"](#{link[1]}-{link[2].lower()})",
     ),
     (
@@ -116,7 +116,6 @@ def api_page() -> str:
 
 GENERATED: Mapping[str, Callable[[], str]] = {
     "results": results_page,
-    "experiment": partial(experiment_page, "experiment"),
     "experiment2": partial(experiment_page, "experiment2"),
     "config_keys": config_keys_page,
     "api": api_page,

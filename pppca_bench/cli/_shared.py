@@ -22,7 +22,7 @@ from pppca_bench.store import RESULTS
 from pppca_bench.version import __version__
 
 if TYPE_CHECKING:
-    from pppca_bench.reporting.snapshot import Snapshot
+    from pppca_bench.pages.snapshot import Snapshot
     from pppca_bench.store.database import Store
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -151,15 +151,15 @@ def read_snapshot(
     Raise StoreError if there are no results.
     """
     from pppca_bench.methods.third_party import extend_sys_path
-    from pppca_bench.references.reference import own_references, read_reference
-    from pppca_bench.reporting.snapshot import take_snapshot
+    from pppca_bench.pages.snapshot import take_snapshot
+    from pppca_bench.references.reference import installed_references, read_reference
 
     added = [read_reference(folder) for folder in dict.fromkeys(references)]
     extend_sys_path(references)
     snapshot = take_snapshot(
-        store, own_references(), configs, problems=problems, methods=methods, added=added
+        store, installed_references(), configs, problems=problems, methods=methods, added=added
     )
-    if not snapshot.results.cells:
+    if not snapshot.runs.cells:
         which = "of these problems and methods " if problems or methods else ""
         raise StoreError(f"no runs {which}in {store.path}: run `pppca run CONFIG` first.")
     return snapshot
@@ -167,13 +167,6 @@ def read_snapshot(
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM arrived. No run takes it for its own error, in contrast to SystemExit."""
-
-
-def own_command(without: str, added: str = "") -> str:
-    """Return this command without an option, and with another option."""
-    return shlex.join(
-        ["pppca", *(word for word in sys.argv[1:] if word != without), *added.split()]
-    )
 
 
 @contextmanager
@@ -190,7 +183,7 @@ def resume_hint_on_interrupt(results: Path) -> Iterator[None]:
         for number in (signal.SIGINT, signal.SIGTERM):
             # a second signal would interrupt the message
             signal.signal(number, signal.SIG_IGN)
-        again = own_command("--fresh")
+        again = shlex.join(["pppca", *(word for word in sys.argv[1:] if word != "--fresh")])
         notify(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.")
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
     finally:

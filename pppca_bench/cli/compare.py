@@ -1,21 +1,20 @@
-"""``pppca compare`` and ``rank``: comparison with published numbers and a baseline, comparison of methods."""
+"""``pppca compare`` and ``rank``: comparison with published numbers and other results, comparison of methods."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from pppca_bench.cli._shared import (
-    FILE,
+    DATABASE,
     cli,
     configs_argument,
     format_option,
     named_argument,
     notify,
-    own_command,
     read_snapshot,
     read_store,
     references_option,
@@ -24,6 +23,11 @@ from pppca_bench.cli._shared import (
 from pppca_bench.cli.filling import check_filled, read_named
 from pppca_bench.quantities import ERRORS, SCORES
 from pppca_bench.runs import Names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pppca_bench.pages.snapshot import Snapshot
 
 
 @cli.command()
@@ -36,28 +40,32 @@ from pppca_bench.runs import Names
     "--scores", is_flag=True, help="Print the scores of whole tables instead of every cell."
 )
 @click.option(
-    "--against", type=FILE, help="Print the verdicts that differ from those on this baseline."
+    "--against",
+    type=click.Path(path_type=Path),
+    help="Print the verdicts that differ from those on other results: a results folder, or a file that --record wrote.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit 1 if a repeat of a cell differs from the baseline, or was not run.",
+    help="Exit 1 if a repeat of a number differs from the results of --against, or was not run.",
 )
 @click.option(
     "--repeats",
     type=click.IntRange(1),
-    help="Compare so many repeats with the baseline [default: all].",
+    help="Compare so many repeats with the other results [default: all].",
 )
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
     default=1e-9,
     show_default=True,
-    help="Relative difference from the baseline, or absolute below 1, that counts as rounding.",
+    help="Relative difference from the other results, or absolute below 1, that counts as rounding.",
 )
-@click.option("--baseline", type=FILE, help="[default: RESULTS/baseline.json]")
-@click.option("--record", is_flag=True, help="Write the baseline from these results.")
-@click.option("--force", is_flag=True, help="Record fewer cells than the baseline has.")
+@click.option(
+    "--record",
+    is_flag=True,
+    help="Write the repeats of all compared numbers to RESULTS/recorded.csv.xz.",
+)
 def compare(
     named: Names,
     results: Path,
@@ -69,9 +77,7 @@ def compare(
     strict: bool,
     repeats: int | None,
     tolerance: float,
-    baseline: Path | None,
     record: bool,
-    force: bool,
 ) -> None:
     """Compare the published numbers with our results.
 
@@ -84,48 +90,65 @@ def compare(
       pppca compare cancer1
       pppca compare T5
       pppca compare --scores
+      pppca compare --against elsewhere
     """
-    from pppca_bench.reporting import baseline as recorded
-    from pppca_bench.reporting import comparison
+    from pppca_bench.pages.changes import render_changes
+    from pppca_bench.pages.comparison import render_comparison, render_scores, score_frame, tally
+    from pppca_bench.verdicts import recorded
 
+    if strict and against is None:
+        raise click.UsageError("--strict needs other results: name them with --against.")
     configs, tables = read_named(results, named)
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, references=references)
-    names = {folder.resolve().name for folder in references}
-    added = [each for each in snapshot.of_means if each.reference and each.reference.name in names]
-    packaged = [table for table in snapshot.of_means if not references or table.has_runs]
-    packaged = [each for each in packaged if not each.reference or each.reference.name not in names]
-    if tables:
-        filled = [table.id for table in (*packaged, *added) if table.has_runs]
-        check_filled("table", tables, filled, results, snapshot.references)
-        packaged, added = (
-            [each for each in built if each.id in tables] for built in (packaged, added)
-        )
-    built = [*packaged, *added]
-    # A number of an added reference counts, although the package's print it for the same runs.
-    compared = comparison.compare(packaged) + comparison.compare(added)
-    if against:
-        click.echo(
-            recorded.render_changes(
-                recorded.changes(built, recorded.read_baseline(against), repeats), form
-            )
-        )
+    numbers = _compared(snapshot, tables, results)
+    other = _recorded_repeats(against, references) if against else None
+    if other is not None and not strict:
+        click.echo(render_changes(recorded.changes(numbers, snapshot.runs, other, repeats), form))
     elif scores:
-        counts = "" if form == "json" else f"\n\n{comparison.tally(compared)}"
-        click.echo(comparison.render_scores(built, form, snapshot.of_texts) + counts)
+        scored = score_frame(numbers, snapshot.references, snapshot.documents)
+        counts = "" if form == "json" else f"\n\n{tally(numbers)}"
+        click.echo(render_scores(scored, form) + counts)
     else:
-        click.echo(comparison.render_comparisons(compared, form, show_all=show_all))
-    path = baseline or results / "baseline.json"
+        click.echo(render_comparison(numbers, form, show_all=show_all))
     if record:
-        recorded.write_baseline(recorded.record(built), path, force=force)
+        path, found = results / recorded.RECORDED, recorded.repeats(numbers, snapshot.runs)
+        recorded.write_recorded(found, path)
         notify(f"Wrote {path}.")
-    if strict:
-        cells = recorded.read_baseline(path, own_command("--strict", "--record"))
-        differing = recorded.differences(built, cells, repeats, tolerance)
+    if other is not None and strict:
+        differing = recorded.differences(numbers, snapshot.runs, other, repeats, tolerance)
         for location, reason in differing.items():
-            notify(f"Differs from the baseline: {', '.join(location)} {reason}.")
+            notify(f"Differs from {against}: {', '.join(location)} {reason}.")
         if differing:
             sys.exit(1)
+
+
+def _compared(snapshot: Snapshot, tables: Names, results: Path) -> pd.DataFrame:
+    """Return the printed numbers of the named tables, by default of all; with added references only of those run.
+
+    Each number counts once in these tables, whatever the others print.
+    """
+    from pppca_bench.verdicts.numbers import with_first_places
+
+    numbers = snapshot.numbers
+    run = {name for name in snapshot.layouts if snapshot.has_runs(name)}
+    if snapshot.added:
+        numbers = numbers[numbers["is_added"] | numbers["table"].isin(run)]
+    if tables:
+        check_filled("table", tables, run, results, snapshot.references)
+        numbers = numbers[numbers["table"].isin(tables)]
+    return with_first_places(numbers)
+
+
+def _recorded_repeats(path: Path, references: tuple[Path, ...]) -> pd.DataFrame:
+    """Return the repeats of the compared numbers in a results folder, or in a file that ``--record`` wrote."""
+    from pppca_bench.verdicts.recorded import RECORDED, read_recorded, repeats
+
+    if (path / DATABASE).exists():
+        with read_store(path) as store:
+            snapshot = read_snapshot(store, references=references)
+        return repeats(snapshot.numbers, snapshot.runs)
+    return read_recorded(path / RECORDED if path.is_dir() else path)
 
 
 @cli.command()
@@ -178,23 +201,27 @@ def rank(
       pppca rank --within heart1 --matters 2
     """
     from pppca_bench.config.overrides import parse_filter
-    from pppca_bench.reporting import pairs, ranking
-    from pppca_bench.reporting.summary import split_by_cell
+    from pppca_bench.pages.pair_tables import render_pairs
+    from pppca_bench.pages.ranks import render_ranking
+    from pppca_bench.results.frames import problems_of, read_runs
+    from pppca_bench.verdicts.pairs import compare_pairs
+    from pppca_bench.verdicts.ranking import rank as rank_methods
 
     with read_store(results) as store:
-        every, facts = split_by_cell(*store.read(configs or None)), store.problems()
+        runs, facts = read_runs(store, configs), store.problems()
     filters = parse_filter(only)
     if only:
-        filters.check(every)
-    cells = {cell: runs for cell, runs in every.items() if filters.matches(cell)}
-    if within is None and len(problems := {cell.problem for cell in cells}) == 1:
+        filters.check(runs.cells.values())
+        runs = runs.of_cells([n for n, cell in runs.cells.items() if filters.matches(cell)])
+    problems = problems_of(runs)
+    if within is None and len(problems) == 1:
         (within,) = problems
     if within is None:
         if matters is not None:
             raise click.UsageError(
                 "--matters compares methods on one problem: name it with --within."
             )
-        click.echo(ranking.render_ranking(ranking.rank(cells, facts, quantity), form))
+        click.echo(render_ranking(rank_methods(runs, facts, quantity), form))
         return
-    compared = pairs.compare_pairs(cells, facts, within, quantity=quantity, matters=matters)
-    click.echo(pairs.render_pairs(compared, form))
+    compared = compare_pairs(runs, facts, within, quantity=quantity, matters=matters)
+    click.echo(render_pairs(compared, form))

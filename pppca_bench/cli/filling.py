@@ -66,10 +66,10 @@ def configs_filling(identifier: str) -> list[str]:
 
     Identifiers that no reference declares have none.
     """
-    from pppca_bench.references.reference import own_references
+    from pppca_bench.references.reference import installed_references
 
     shipped = shipped_experiments()
-    for reference in own_references():
+    for reference in installed_references():
         for ranking in reference.rankings:
             if ranking.id == identifier:
                 return [name for name in ranking.configs if name in shipped]

@@ -22,7 +22,6 @@ from pppca_bench.cli._shared import (
 )
 from pppca_bench.errors import PppcaError, UnknownNameError, check_known
 from pppca_bench.files import atomic_write
-from pppca_bench.reporting.escapes import to_csv
 
 
 @cli.command()
@@ -137,6 +136,7 @@ def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path 
     """
     from importlib.util import find_spec
 
+    from pppca_bench.pages.escapes import to_csv
     from pppca_bench.store.export import load_results
 
     form = form or ("csv" if out is None else out.suffix.lower().removeprefix("."))

@@ -235,25 +235,24 @@ def _workers(
 def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     """Write the tables of each config; print them or, for many configs, their folders."""
     from pppca_bench.cli.tables import write_by_config
-    from pppca_bench.reporting.own_tables import RETAINED
-    from pppca_bench.reporting.recommendation import recommendations
-    from pppca_bench.reporting.table import MeansTable
-    from pppca_bench.reporting.table_text import render_tables
+    from pppca_bench.pages.document import render_documents
+    from pppca_bench.pages.recommendation import recommendations
+    from pppca_bench.verdicts.own_tables import RETAINED
 
     written = {name: write_by_config(name, results) for name in names}
     if quiet:
         return
-    for name, (tables, folder) in written.items():
+    for name, (snapshot, tables, folder) in written.items():
         if len(names) > MAX_PRINTED:
             click.echo(f"{name}: {len(tables)} tables in {folder}")
             continue
         if len(names) > 1:
             click.echo(f"Tables of {name}\n")
         shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
-        click.echo(render_tables(*shown, form="terminal"), nl=False)
-        for table in shown:
-            if isinstance(table, MeansTable) and table.id == "X":
-                click.echo("".join(f"\n{line}\n" for line in recommendations(table)), nl=False)
+        click.echo(render_documents(shown, "terminal"), nl=False)
+        if "X" in [table.id for table in shown]:
+            advice = recommendations(snapshot.runs, *snapshot.means("X"))
+            click.echo("".join(f"\n{line}\n" for line in advice), nl=False)
         end = f"No table shows the runs of {name}."
         if tables:
             end = f"\nThe tables of {name} are in {folder}."

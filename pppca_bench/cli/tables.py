@@ -29,10 +29,9 @@ from pppca_bench.runs import Names
 from pppca_bench.store import BY_CONFIG
 
 if TYPE_CHECKING:
-    from pppca_bench.reporting.document import Document, Format
-    from pppca_bench.reporting.report_card import CardFormat
-    from pppca_bench.reporting.snapshot import Snapshot
-    from pppca_bench.reporting.table import MeansTable
+    from pppca_bench.pages.document import Document, Format
+    from pppca_bench.pages.methods_section import MethodsFormat
+    from pppca_bench.pages.snapshot import Snapshot
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
@@ -77,31 +76,35 @@ def tables(
       pppca tables T5 --problem cancer1 --method dgha
       pppca tables --format latex --out paper/tables
     """
-    from pppca_bench.reporting.table_text import render_tables
+    from pppca_bench.pages.document import render_documents
 
     configs, names = read_named(results, (*named, *tables_))
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, problems, methods, references)
-    chosen = _choose(snapshot, names, show_all)
-    if {table.id for table in chosen} != set(names or snapshot):
-        known = [table.id for table in _choose(snapshot, (), show_all)]
-        check_filled("table", names, known, results, snapshot.references)
-    if form not in ("csv", "json"):
-        chosen = snapshot.with_shares(chosen)
+    shown = _shown(snapshot, names, show_all)
+    if names and len(shown) < len(set(names)):
+        check_filled("table", names, _shown(snapshot, (), show_all), results, snapshot.references)
+    with_shares = form not in ("csv", "json")
+    chosen = snapshot.tables(shown, whole=show_all, sd=sd, with_shares=with_shares)
     if out is not None:
-        _write_tables(chosen, form, out, sd=sd)
+        _write_tables(chosen, form, out)
         click.echo(f"Wrote {len(chosen)} tables to {out}.")
     else:
-        click.echo(render_tables(*chosen, form=form, sd=sd), nl=False)
+        click.echo(render_documents(chosen, form), nl=False)
 
 
-def _choose(
-    snapshot: Snapshot, names: Collection[str], show_all: bool
-) -> list[MeansTable | Document]:
-    """Build the named tables, or all tables, and keep the tables with runs."""
-    tables = [snapshot[name] for name in snapshot if not names or name in names]
-    tables = [table for table in tables if table.has_runs]
-    return tables if show_all else [kept for table in tables if (kept := table.trimmed())]
+def _shown(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[str]:
+    """Return the named tables, or all tables, that have runs; texts may have planned runs without any result."""
+    if names:
+        run = [name for name in snapshot.names if name in names and snapshot.has_runs(name)]
+    else:
+        run = snapshot.with_runs
+    shown = []
+    for name in run:
+        is_means = show_all or snapshot.is_of_means(name)
+        if is_means or snapshot.text(name).trimmed() is not None:
+            shown.append(name)
+    return shown
 
 
 @cli.command()
@@ -118,7 +121,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
       pppca figures
       pppca figures F6 --out paper/figures
     """
-    from pppca_bench.reporting.figure_drawing import write_figures
+    from pppca_bench.pages.figure_drawing import write_figures
 
     folder = out or results / "figures"
     if not (results / DATABASE).exists():
@@ -140,21 +143,14 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
     for spec in snapshot.ranking_specs:
         if spec.missing and spec not in ranked and not names:
             lacking[spec.id] = f"{spec.missing} (configs/{spec.configs[0]}.yaml)"
+    wanted = set[str]()
+    for reference in snapshot.references:
+        if reference.name in snapshot.added:
+            wanted |= {figure.id for figure in reference.figures}
+            wanted |= {spec.id for spec in reference.rankings}
     for name, missing in lacking.items():
-        if missing and not (references and name in _packaged_figures()):
+        if missing and (not references or name in wanted):
             notify(f"{name}: not run: {missing}.")
-
-
-def _packaged_figures() -> set[str]:
-    """Return the identifiers of the figures of the package's references, and F5, which compares all references."""
-    from pppca_bench.references.reference import own_references
-
-    identifiers = {"F5"}
-    for reference in own_references():
-        identifiers |= {figure.id for figure in reference.figures}
-        identifiers |= {portrait.id for portrait in reference.portraits}
-        identifiers |= {spec.id for spec in reference.rankings}
-    return identifiers
 
 
 @cli.command()
@@ -183,21 +179,21 @@ def render(
     """
     import os
 
-    from pppca_bench.reporting.figure_drawing import write_figures
-    from pppca_bench.reporting.findings import render_findings
-    from pppca_bench.reporting.index_page import headline, render_index
+    from pppca_bench.pages.figure_drawing import write_figures
+    from pppca_bench.pages.findings import render_findings
+    from pppca_bench.pages.index_page import headline, render_index
 
     with read_store(results) as store:
         snapshot = read_snapshot(store, references=references)
         drawn, rankings = snapshot.figures(store), snapshot.rankings()
-    built = snapshot.with_shares(snapshot.with_runs)
+    built = snapshot.tables(snapshot.with_runs, with_shares=True)
     written = [
         path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")
     ]
     images = write_figures(drawn, rankings, results / "figures")
     answers = snapshot.answers(drawn)
-    main = headline(snapshot.comparisons, answers, snapshot.all_shares)
-    index = render_index(snapshot, drawn, rankings, answers, main)
+    main = headline(snapshot, answers)
+    index = render_index(snapshot, built, drawn, rankings, answers, main)
     atomic_write(results / "README.md", index)
     remove_stale(results, [*written, *images])
     shown = [figure.figure for figure in drawn if figure.panels] + [spec.id for spec, _ in rankings]
@@ -232,7 +228,7 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
       pppca report
       pppca report --results all --out report.html
     """
-    from pppca_bench.reporting.html import render_report
+    from pppca_bench.pages.html import render_report
 
     path = out or results / "report.html"
     with read_store(results) as store:
@@ -246,27 +242,29 @@ def report(results: Path, references: tuple[Path, ...], out: Path | None) -> Non
 @click.argument("config", shell_complete=completion(shipped_experiments, files=True))
 @results_option
 @format_option("markdown", "latex")
-def rules(config: str, results: Path, form: CardFormat) -> None:
+def rules(config: str, results: Path, form: MethodsFormat) -> None:
     """Describe how CONFIG was run, for a methods section.
 
-    The text follows the eight points of the Proben1 report's checklist for authors. CONFIG is the name of a config that
-    was run, or the path of its file.
+    The text states what the Proben1 report asks authors for: problems, data sets, networks, initialisation, algorithms,
+    termination, errors and runs, with all settings, and the versions of the software. CONFIG is the name of a config
+    that was run, or the path of its file.
 
     Examples:
       pppca rules cancer1
       pppca rules cancer1 --format latex > setup.tex
     """
-    from pppca_bench.reporting.report_card import build_card, render_card
-    from pppca_bench.reporting.summary import split_by_cell
+    from pppca_bench.pages.methods_section import describe_config, render_methods
+    from pppca_bench.results.frames import read_runs
     from pppca_bench.yaml_files.source import read_yaml
 
     if config.endswith((".yaml", ".yml")):
         document = read_yaml(Path(config)).value
         config = str(document.get("name", config)) if isinstance(document, dict) else config
     with read_store(results) as store:
-        cells = split_by_cell(*store.read([config]))
-        card = build_card(config, cells, store.problems(), _addresses(), store.origins([config]))
-    click.echo(render_card(card, form), nl=False)
+        runs = read_runs(store, [config])
+        origins = store.origins([config])
+        described = describe_config(runs, store.problems(), _addresses(), origins)
+    click.echo(render_methods(config, described, form), nl=False)
 
 
 def _run_command(name: str) -> list[str]:
@@ -289,10 +287,10 @@ def _addresses() -> dict[str, str]:
 
 def _with_shares(page: Path, snapshot: Snapshot) -> str:
     """Return the text of a page with the shares of the verdicts between its two marks."""
-    from pppca_bench.reporting.document import text_table
-    from pppca_bench.reporting.verdict_shares import SHARES, shares_document
+    from pppca_bench.pages.document import text_table
+    from pppca_bench.verdicts.shares import SHARES
 
-    shares, mark = shares_document(snapshot.all_shares), f"<!-- {SHARES} -->\n"
+    shares, mark = snapshot.text(SHARES), f"<!-- {SHARES} -->\n"
     parts = page.read_text(encoding="utf-8").split(mark) if page.is_file() else []
     if len(parts) != 3:
         got = f"{len(parts) - 1} of them" if parts else "no file"
@@ -304,39 +302,30 @@ def _with_shares(page: Path, snapshot: Snapshot) -> str:
     )
 
 
-def _write_tables(
-    tables: Sequence[MeansTable | Document], form: Format, folder: Path, *, sd: bool = False
-) -> list[Path]:
+def _write_tables(tables: Sequence[Document], form: Format, folder: Path) -> list[Path]:
     """Write a file for each table into a folder, which is created if it is missing, and return the files."""
-    from pppca_bench.reporting.document import EXTENSIONS
-    from pppca_bench.reporting.table_text import render_tables
+    from pppca_bench.pages.document import EXTENSIONS, render_documents
 
     paths = [folder / f"{table.id}.{EXTENSIONS[form]}" for table in tables]
     for path, table in zip(paths, tables, strict=True):
-        atomic_write(path, render_tables(table, form=form, sd=sd))
+        atomic_write(path, render_documents([table], form))
     return paths
 
 
-def write_by_config(config: str, results: Path) -> tuple[list[MeansTable | Document], Path]:
-    """Write the tables of a config's runs into its folder, and remove other tables there; return tables and folder.
+def write_by_config(config: str, results: Path) -> tuple[Snapshot, list[Document], Path]:
+    """Write the tables of a config's runs into its folder, and remove other tables there.
 
     Choice: the sizes of data sets (T0) are left out, since no run fills them, and the shares of the verdicts, since
     placebos are runs of other configs.
     """
-    from pppca_bench.reporting.document import Document
-    from pppca_bench.reporting.verdict_shares import SHARES
+    from pppca_bench.verdicts.shares import SHARES
 
     with read_store(results) as store:
         snapshot = read_snapshot(store, [config])
-    filled = [snapshot[name] for name in snapshot if name != SHARES]
-    shown = [
-        table
-        for table in filled
-        if (table.has_runs if isinstance(table, Document) else table.shows_runs)
-    ]
-    tables = [kept for table in shown if (kept := table.trimmed())]
+    names = [name for name in snapshot.names if name != SHARES and snapshot.shows_runs(name)]
+    tables = snapshot.tables(names, whole=False)
     folder = results / BY_CONFIG / config
     remove_stale(
         folder, [path for form in KEPT_FORMATS for path in _write_tables(tables, form, folder)]
     )
-    return tables, folder
+    return snapshot, tables, folder

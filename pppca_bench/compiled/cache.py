@@ -19,16 +19,12 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from pppca_bench.files import exposure, open_shared
+from pppca_bench.files import exposure, open_own
 
 PACKAGE: Final = Path(__file__).parents[1]
 
 FAMILIES: Final = {
     "evolution": ("engines.evolution:evolve",),
-    "literal_evolution": tuple(
-        f"engines.evolution_literal:{step}_literally"
-        for step in ("breed", "evaluate", "orthonormalise")
-    ),
     "hebbian": ("engines.gha_epochs:learn_epochs",),
     "streaming": ("engines.streaming_updates:learn_stream",),
     "batch_training": ("classifiers.learning_rules:train_until_any_stops",),
@@ -42,9 +38,9 @@ FAMILIES: Final = {
 }
 """Kernels that are needed together, as "module:function" below the package; the longest to compile come first.
 
-"evolution" belongs to NE-pPCA, "literal_evolution" to its timed steps, "hebbian" to GHA and DGHA, "streaming" to the
-streaming methods, "batch_training" to RPROP, "online_training" to backpropagation, "network_errors" to the genetic
-algorithm on networks, and "linear_algebra" to all linear projections.
+"evolution" belongs to NE-pPCA, "hebbian" to GHA and DGHA, "streaming" to the streaming methods, "batch_training" to
+RPROP, "online_training" to backpropagation, "network_errors" to the genetic algorithm on networks, and "linear_algebra"
+to all linear projections.
 """
 
 # Environment variables of Numba, without NUMBA_, that change the machine code.
@@ -167,7 +163,7 @@ def with_digest(content: bytes) -> bytes:
 def read_verified(path: Path) -> bytes | None:
     """Return a file's content without its digest, or None if it is unreadable or damaged."""
     try:
-        with os.fdopen(open_shared(path, only_own=True), "rb") as file:
+        with os.fdopen(open_own(path), "rb") as file:
             stored = file.read()
     except OSError:
         return None

@@ -10,17 +10,15 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pppca_bench.base.parameters import Parameter
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.networks import NETWORK_KEYS, rule_named
-from pppca_bench.methods.protocol import STORAGE_FLAGS, section_of
-from pppca_bench.methods.registry import DEFAULT_RULE
+from pppca_bench.methods.networks import NETWORK_KEYS, VERSION, is_named, published_network
+from pppca_bench.methods.protocol import section_of
 from pppca_bench.problems import OwnData
-from pppca_bench.runs import ABSENT, CHOOSE, Cell, Names, Parameters, RunSpec, Scalar
+from pppca_bench.runs import Cell, Label, Parameters, RunSpec, Scalar
 
 
 class Identity(NamedTuple):
@@ -56,12 +54,12 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
                 )
                 for repeat in range(repeats or method.repeats)
             ]
-            for cell, changed in _cells(method, identity.label, identity.data_sha256):
+            for cell, label in _cells(method, identity.label, identity.data_sha256):
                 identity_text, cell_index = _identity_text(cell), next(cell_indices)
                 for repeat, seed in enumerate(seeds):
                     text = f"{identity_text} {repeat} {seed}"
                     key = hashlib.sha256(text.encode()).hexdigest()[:32]
-                    runs[key] = RunSpec(key, cell, repeat, seed, changed, cell_index)
+                    runs[key] = RunSpec(key, cell, repeat, seed, label, cell_index)
     return list(runs.values())
 
 
@@ -97,47 +95,53 @@ def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int |
     return tuple(sorted(versions.items()))
 
 
-def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, Names]]:
-    """Yield the cells of a method, each with the names of the settings that differ from their defaults."""
-    known = _parameters(method)
-    defaults = {name: parameter.default for name, parameter in known.items()}
-    unnamed = {name: defaults[name] for name, parameter in known.items() if parameter.is_later}
+def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, Label]]:
+    """Yield the cells of a method with their labels."""
+    unnamed, labelled = _defaults_of_later_parameters(method), _labelled(method)
     for settings in variants(method.classifier):
         classifier = tuple(
             (name, value)
             for name, value in settings
             if not _takes_inputs_as_given((name, value), problem)
-            and unnamed.get(f"classifier.{name}", ABSENT) != value
+            and (f"classifier.{name}", value) not in unnamed.items()
         )
+        algorithms = algorithms_of(method.entry.name, classifier)
         for values in variants(method.grid):
-            parameters = tuple(item for item in values if unnamed.get(item[0], ABSENT) != item[1])
-            algorithms = algorithms_of(method.entry.name, classifier)
-            cell = Cell(problem, data_sha256, method.entry.name, parameters, classifier, algorithms)
-            changed = [name for name, value in cell.settings.items() if defaults.get(name) != value]
-            yield (
-                cell,
-                tuple(
-                    name
-                    for name in changed
-                    if name not in STORAGE_FLAGS and not name.startswith(CHOOSE)
-                ),
+            parameters = tuple(item for item in values if item not in unnamed.items())
+            every = dict(values) | {f"classifier.{name}": value for name, value in settings}
+            label = Label(
+                method.title or method.entry.title, tuple((name, every[name]) for name in labelled)
             )
+            cell = Cell(problem, data_sha256, method.entry.name, parameters, classifier, algorithms)
+            yield cell, label
 
 
-def _parameters(method: MethodRequest) -> dict[str, Parameter]:
-    """Return the parameters of a method and its classifiers by their names in `Cell.settings`."""
-    known: dict[str, Parameter] = {}
-    for prefix, entry in zip(("", "classifier.", "classifier.base."), method.entries, strict=False):
-        known |= {f"{prefix}{name}": parameter for name, parameter in section_of(entry).items()}
-        known |= {f"{prefix}rule": Parameter("rule", str, DEFAULT_RULE)} if prefix else {}
-    return known
+def _labelled(method: MethodRequest) -> list[str]:
+    """Return the names of the settings in a method's labels: those that its section gives, or with a title only lists.
+
+    Lists of values, for separate runs, are named wherever the config gives them.
+    """
+    networks = {f"classifier.{name}": each for name, each in method.classifier.items()}
+    lists = [name for name, each in (*method.grid.items(), *networks.items()) if len(each) > 1]
+    given = [name for name in method.given if name in lists or not method.title]
+    return list(dict.fromkeys((*given, *lists)))
+
+
+def _defaults_of_later_parameters(method: MethodRequest) -> dict[str, Any]:
+    """Return the values that cells do not name, of the method and its classifiers, by name in `Cell.settings`."""
+    prefixes = ("", "classifier.", "classifier.base.")
+    return {
+        f"{prefix}{name}": parameter.default
+        for prefix, entry in zip(prefixes, method.entries, strict=False)
+        for name, parameter in section_of(entry).items()
+        if parameter.is_later
+    }
 
 
 def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
     """Return whether a classifier setting is ``input_scaling: given``, the default, which cells do not name."""
     name, value = item
-    rule = rule_named(value)
-    is_published = rule is not None and rule.published(problem) is not None
+    is_published = is_named(value) and published_network(problem) is not None
     return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_published)
 
 
@@ -151,12 +155,10 @@ def _identity_text(cell: Cell) -> str:
         cell.classifier,
         cell.algorithms,
     ]
-    named = [(name.rpartition(".")[2], rule_named(value)) for name, value in cell.settings.items()]
-    rules = [
-        (name, rule, rule.published(cell.problem))
-        for name, rule in named
-        if rule and name in NETWORK_KEYS
+    names = [name.rpartition(".")[2] for name, value in cell.settings.items() if is_named(value)]
+    network = published_network(cell.problem) if names else None
+    # Without a published network, the data, whose digest is among the parts, and the version determine it.
+    sizes = [
+        getattr(network, name) if network else VERSION for name in names if name in NETWORK_KEYS
     ]
-    # Without a published network, the data, whose digest is among the parts, and the rule's version determine it.
-    sizes = [getattr(network, name) if network else rule.version for name, rule, network in rules]
     return json.dumps([*parts, sizes], sort_keys=True)

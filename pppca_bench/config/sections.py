@@ -23,18 +23,21 @@ from pppca_bench.base.parameters import REQUIRED, Parameter, ParameterError, par
 from pppca_bench.errors import ConfigError, UnknownNameError
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.protocol import (
-    PORTRAIT,
-    PREDICTIONS,
-    constructor_arguments,
-    contract_of,
-    section_of,
-)
+from pppca_bench.methods.protocol import PREDICTIONS, constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.third_party import check_not_shadowed, is_path
 from pppca_bench.problems import OwnData
 from pppca_bench.quantities import BALANCED_SCORES
-from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, SIGNS, THRESHOLD, Scalar
+from pppca_bench.runs import (
+    AUTO,
+    CHOOSE,
+    CHOOSE_BY,
+    CHOOSE_RETAIN,
+    FASTEST,
+    THRESHOLD,
+    Names,
+    Scalar,
+)
 from pppca_bench.yaml_files.section import Section, broken_rule, expected_but_got, yaml_text
 
 MAX_VARIANTS = 10_000
@@ -47,6 +50,7 @@ ParameterValues = Mapping[str, tuple[Scalar, ...]]
 """Values of each parameter, by key; a single value if the config does not vary the parameter."""
 
 Repeats = Annotated[int, Ge(1), Le(10_000)]
+Title = Annotated[str, MinLen(1), MaxLen(100)]
 By = Literal["validation_error", "retained_variance", "balanced_accuracy", "macro_f1"]
 NamesToChoose = Annotated[tuple[str, ...], MinLen(1), MaxLen(10)]
 
@@ -64,13 +68,16 @@ class MethodRequest(NamedTuple):
     """Method of a config: values of its parameters and of the following classifiers, with defaults.
 
     ``classifier`` contains ``rule``, the parameters of the classifier, and ``base.<key>`` for members of an ensemble;
-    it is empty without a classifier. ``is_added`` distinguishes baselines that the config does not name.
+    it is empty without a classifier. ``title`` is "" unless the config gives one, ``given`` names the settings that the
+    config writes for this method, in its order. ``is_added`` distinguishes baselines that the config does not name.
     """
 
     entry: Method
     grid: ParameterValues
     classifier: ParameterValues
     repeats: int
+    title: str = ""
+    given: Names = ()
     is_added: bool = False
 
     @property
@@ -84,7 +91,7 @@ class MethodRequest(NamedTuple):
 
 def variants(grid: ParameterValues) -> Iterator[tuple[tuple[str, Scalar], ...]]:
     """Yield all combinations of values in a grid, as sorted parameters; thresholds and data fractions vary fastest."""
-    keys = sorted(grid, key=lambda key: [*SIGNS].index(key) if key in SIGNS else -1)
+    keys = sorted(grid, key=lambda key: FASTEST.index(key) if key in FASTEST else -1)
     for values in itertools.product(*(grid[key] for key in keys)):
         yield tuple(sorted(zip(keys, values, strict=True)))
 
@@ -163,7 +170,7 @@ def model_of(entry: Method | Classifier) -> type[EntrySection]:
     """Return the model for the section of a method or classifier, with the defaults of its parameters."""
     fields: dict[str, Any] = {"rule": (Any, None)}
     if isinstance(entry, Method):
-        fields = {"method": (Any, None), "repeats": (Repeats, 0)}
+        fields = {"method": (Any, None), "repeats": (Repeats, 0), "title": (Title, "")}
     if entry.foreign:
         parameters = create_model("parameters", __base__=Section, **_fields(entry))
         or_nothing = BeforeValidator(lambda value: {} if value is None else value)
@@ -174,7 +181,7 @@ def model_of(entry: Method | Classifier) -> type[EntrySection]:
     else:
         fields |= _fields(entry)
     if isinstance(entry, Method) and entry.makes == "features":
-        fields |= {"classifier": (ClassifierSection, None), PORTRAIT: (bool, False)}
+        fields["classifier"] = (ClassifierSection, None)
     if isinstance(entry, Classifier) and entry.is_ensemble:
         fields["base"] = (MemberSection, Field({}, validate_default=True))
     model: type[EntrySection] = create_model(entry.name, __base__=EntrySection, **fields)
@@ -286,12 +293,34 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     is_scored = config.get(PREDICTIONS) or f"{config.get('by')}_percent" in BALANCED_SCORES
     if is_scored and entry.makes != "measures":
         grid[PREDICTIONS] = (True,)
-    if given.get(PORTRAIT):
-        grid[PORTRAIT] = (True,)
     classifier = (
         (given["classifier"] or config.get("classifier", {})) if entry.makes == "features" else {}
     )
-    return MethodRequest(entry, grid, classifier, given["repeats"] or config.get("repeats", 0))
+    repeats = given["repeats"] or config.get("repeats", 0)
+    request = MethodRequest(entry, grid, classifier, repeats, given["title"])
+    return request._replace(given=_given_settings(as_mapping(value, "method"), request))
+
+
+def _given_settings(section: Mapping[str, Any], method: MethodRequest) -> Names:
+    """Return the names of the settings that the section of a method gives, and of the config's threshold."""
+    names = [key for key in _keys(section) if key in method.grid and key != PREDICTIONS]
+    if not method.entry.foreign and method.grid.get(THRESHOLD, (None,)) != (None,):
+        names.append(THRESHOLD)
+    if own := section.get("classifier"):
+        keys = [key for key in _keys(as_mapping(own, "rule")) if key in method.classifier]
+        names += [f"classifier.{key}" for key in keys]
+    return tuple(dict.fromkeys(names))
+
+
+def _keys(section: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of the section of a method or classifier in its order, without the levels of sections in it."""
+    for key, value in section.items():
+        if key == "parameters":
+            yield from value or ()
+        elif key == "base":
+            yield from (f"base.{inner}" for inner in _keys(as_mapping(value, "rule")))
+        else:
+            yield key
 
 
 def _check_grid(entry: Method | Classifier, grid: ParameterValues) -> None:

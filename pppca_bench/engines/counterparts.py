@@ -1,4 +1,4 @@
-"""Counterparts of pseudo-PCA: exact PCA of equal size, DGHA without removal, literal updates, the iris notebook."""
+"""Counterparts of pseudo-PCA: exact PCA of equal size, DGHA without removal, counted or literal, the iris notebook."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
@@ -15,6 +15,7 @@ from pppca_bench.compiled.linear_algebra import principal_components, second_mom
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import IN_PLACE, LITERAL
+from pppca_bench.engines.gha_literal import count_operations
 from pppca_bench.engines.ne_ppca import NEpPCA
 
 
@@ -74,6 +75,31 @@ class DGHAWithoutRemoval(DGHA):
         self.__dict__ |= (
             vars(learnt) | self.get_params() | {"_first_parameters": check_parameters(self)}
         )
+        return self
+
+
+class DGHAOperations(DGHA):
+    """Count the multiply-adds of GHA and of `DGHA` with the same settings, as the slides write their formulas.
+
+    The counts are the same on any machine. GHA learns all rows in all epochs, from all samples, and has no checks.
+    Parameters as in `DGHA`; only measures are learned, no projection.
+
+    Attributes
+    ----------
+    measures_ : dict of str to float
+        ``speedup_operations``: multiply-adds of GHA over those of DGHA; ``dimensionality``: rows that DGHA keeps.
+    """
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Fit DGHA to X, shape (n_samples, n_features), and count; raises as DGHA."""
+        dgha = DGHA(**self.get_params()).fit(X, y)
+        n_features = dgha.n_features_in_
+        n_rows = self._n_rows_at_start(n_features)
+        of_an_epoch = count_operations(dgha.n_samples_seen_, n_rows, n_features)
+        self.measures_ = {
+            "speedup_operations": self.n_epochs * of_an_epoch / dgha.n_operations_,
+            "dimensionality": dgha.n_components_,
+        }
         return self
 
 

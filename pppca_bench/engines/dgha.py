@@ -100,7 +100,7 @@ class DGHA(GHA):
         Multiply-adds of updates and checks if their formulas are evaluated literally.
     history_ : dict of arrays
         As in GHA, after the check of each epoch; "optimality" is recorded before the check.
-    explained_variance_, explained_variance_ratio_, mean_, n_epochs_, n_samples_seen_, learning_time_ms_
+    explained_variance_, explained_variance_ratio_, mean_, n_epochs_, n_samples_seen_
         As in GHA.
 
     Examples

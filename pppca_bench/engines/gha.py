@@ -1,7 +1,6 @@
 """Generalized Hebbian algorithm (GHA)."""
 
 import math
-import time
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
 
@@ -99,8 +98,6 @@ class GHA(IncrementalProjection):
         Number of samples in the mean and in C.
     n_operations_ : int
         Multiply-adds that the formula takes if it is evaluated literally.
-    learning_time_ms_ : float
-        Wall time of the compiled learning, without input validation and random numbers.
     history_ : dict of arrays
         Records before each epoch and at the end. "dimensionality", shape (n_epochs_ + 1,): number of rows.
         "variances", shape (n_epochs_ + 1, n_initial_rows): projection variance of each initial row, NaN after its
@@ -186,7 +183,6 @@ class GHA(IncrementalProjection):
         self.n_epochs_ = 0
         self._n_learnt = 0
         self.n_operations_ = 0
-        self.learning_time_ms_ = 0.0
         self.n_samples_seen_ = 0
         self.mean_ = np.zeros(self.n_features_in_)
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
@@ -245,9 +241,7 @@ class GHA(IncrementalProjection):
             C = np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X)))
         given = X, self.mean_[np.newaxis], C, schedule, self._limits(), self._update, history
         work = make_epoch_workspace(len(self._rows), self.n_features_in_)
-        start = time.perf_counter()
         n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, work)
-        self.learning_time_ms_ += 1e3 * (time.perf_counter() - start)
         self._rows, self.nodes_ = self._rows[:n_left], self.nodes_[:n_left]
         self.n_epochs_ += n_made
         self._n_learnt += n_made * schedule.orders.shape[1]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D
-from pppca_bench.compiled.jit import subroutine
+from pppca_bench.compiled.jit import shared, subroutine
 
 # Sums may be reordered for vectorisation; nan and inf remain, so that divergence is detected.
 _REORDERED_SUMS: Final = {"reassoc", "contract", "nsz"}
@@ -77,7 +77,7 @@ def literal_epoch(
     return n_operations
 
 
-@subroutine
+@shared
 def count_operations(n_samples: int, n_rows: int, n_features: int) -> int:
     """Return the multiply-adds of `literal_epoch`: 4 m l + m l (l + 1) / 2 per sample."""
     return n_samples * n_features * (4 * n_rows + n_rows * (n_rows + 1) // 2)

@@ -19,7 +19,6 @@ from pppca_bench.experiments.measures import (
     as_matrix,
     class_scores,
     error_percent,
-    figure_arrays,
     measure_reconstruction,
     predictions_of,
     score_predictions,
@@ -27,15 +26,8 @@ from pppca_bench.experiments.measures import (
 )
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.networks import NETWORK_KEYS, rule_named
-from pppca_bench.methods.protocol import (
-    PORTRAIT,
-    PREDICTIONS,
-    STORAGE_FLAGS,
-    Contract,
-    constructor_arguments,
-    contract_of,
-)
+from pppca_bench.methods.networks import with_networks
+from pppca_bench.methods.protocol import PREDICTIONS, Contract, constructor_arguments, contract_of
 from pppca_bench.problems import Problem
 from pppca_bench.quantities import BALANCED_SCORES
 from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, failed_result, grouped
@@ -263,8 +255,6 @@ def _measure_method(run: _Run, method: Any, fit_time_ms: float) -> None:
     features = run.given(run.splits[0])
     values["dimensionality"] = features.shape[1]
     values |= measure_reconstruction(method, problem.X_train, features)
-    if dict(run.spec.cell.parameters).get(PORTRAIT):
-        run.history |= figure_arrays(method, problem, run.given(run.splits[0]))
 
 
 def _features(method: Any, run: _Run) -> Splits:
@@ -347,11 +337,8 @@ def _make_method(run: _Run) -> Any:
     """Return a run's unfitted method with its seed and, if the method takes a classifier, the config's."""
     cell, (seed, _, inner_seed) = run.spec.cell, seeds(run.spec)
     contract = contract_of(find_method(cell.method))
-    settings = {
-        name: value
-        for name, value in run.resolved(cell.parameters).items()
-        if name not in STORAGE_FLAGS
-    }
+    settings = run.resolved(cell.parameters)
+    settings.pop(PREDICTIONS, None)
     inner = None
     if contract.takes_classifier and cell.classifier:
         inner = make_classifier(run.resolved(cell.classifier), inner_seed, run.problem.task)
@@ -370,19 +357,6 @@ def make_classifier(settings: Mapping[str, Any], seed: int, task: str) -> Any:
     }
     contract = contract_of(find_classifier(rule_settings.pop("rule")), task)
     return _make(contract, rule_settings, seed, make_classifier(base, seed, task) if base else None)
-
-
-def with_networks(settings: Parameters, problem: str, n_outputs: int) -> dict[str, Any]:
-    """Return settings with the network of a problem in place of the name of a rule.
-
-    The number of outputs, classes or targets, sets the size of the network for a problem without a published network.
-    """
-    resolved: dict[str, Any] = dict(settings)
-    for name, value in settings:
-        key = name.removeprefix(_BASE)
-        if key in NETWORK_KEYS and (rule := rule_named(value)):
-            resolved[name] = getattr(rule.network(problem, n_outputs), key)
-    return resolved
 
 
 def _make(contract: Contract, settings: Mapping[str, Any], seed: int, inner: Any) -> Any:

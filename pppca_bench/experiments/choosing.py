@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from pppca_bench.experiments import cell as cells
-from pppca_bench.methods.protocol import PORTRAIT
 from pppca_bench.problems import Problem
 from pppca_bench.runs import (
     CHOOSE,
@@ -25,13 +24,9 @@ from pppca_bench.runs import (
 from pppca_bench.store.choices import best_candidate, values_of_candidates
 
 
-def with_settings(spec: RunSpec, chosen: Parameters, without: Collection[str] = ()) -> RunSpec:
-    """Return a run with the chosen settings, without some other settings; its key and seed are unchanged."""
-    given = {
-        name: value
-        for name, value in spec.cell.parameters
-        if not name.startswith(CHOOSE) and name not in without
-    }
+def with_settings(spec: RunSpec, chosen: Parameters) -> RunSpec:
+    """Return a run with the chosen settings; its key and seed are unchanged."""
+    given = {name: value for name, value in spec.cell.parameters if not name.startswith(CHOOSE)}
     parameters: dict[str, Scalar] = given | dict(chosen)
     return replace(spec, cell=replace(spec.cell, parameters=tuple(sorted(parameters.items()))))
 
@@ -64,9 +59,7 @@ def choose_and_run(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> lis
     only_method = rule[CHOOSE_BY] == "retained_variance"
     tried = [
         cells.run_group(
-            [with_settings(spec, candidate, {PORTRAIT}) for spec in specs],
-            blind,
-            only_method=only_method,
+            [with_settings(spec, candidate) for spec in specs], blind, only_method=only_method
         )
         for candidate in among
     ]

@@ -31,7 +31,7 @@ TIMEOUT_S = 30.0
 _SET_CHILD_SUBREAPER = 36
 """Option of Linux's `prctl`: adopt the processes whose parents, the workers, have ended."""
 
-_NOT_IN_WORKERS = frozenset({"cli", "reporting"})
+_NOT_IN_WORKERS = frozenset({"cli", "pages", "results", "verdicts"})
 """Rooms of the package that no worker imports."""
 
 
@@ -73,7 +73,7 @@ class DaskCluster(Workers):
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
         """Send a split's data to all workers, including later workers; return a function that gives a call the data."""
-        self._executor = self._executor or self._join(self._size)
+        self._executor = self._executor or self._join(self.n_workers)
         name = f"pppca data {source.sha256} {source.split}"
         if name not in self._sent:
             data = load_source(source) if source.split else problem
@@ -106,7 +106,7 @@ class DaskCluster(Workers):
             f"a worker of {self.address} could not compute: {type(error).__name__}: {error}"
         )
 
-    def renew(self, n_workers: int | None = None) -> None:  # noqa: ARG002 the runner submits timed calls one by one
+    def renew(self) -> None:
         """Cancel the calls in flight; the workers stay."""
         executor, self._executor = self._executor, None
         if executor is not None:

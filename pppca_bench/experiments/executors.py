@@ -84,7 +84,6 @@ class Workers:
     ) -> None:
         self.n_workers = 1 if timeout and not n_workers else n_workers
         self.timeout = timeout
-        self._size = self.n_workers
         self._n_each = 1 if timeout else 2  # calls in flight; with a limit, none waits for another
         self._new_executor = new_executor or _Processes
         self._executor: Executor | None = None
@@ -98,7 +97,7 @@ class Workers:
     @property
     def n_in_flight(self) -> int:
         """Number of calls to submit at a time."""
-        return self._n_each * self._size if self.n_workers else 1
+        return self._n_each * self.n_workers if self.n_workers else 1
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
         """Return a function by which a call loads the data of a source; ``problem`` is the source's first split."""
@@ -112,17 +111,16 @@ class Workers:
             here: Future[Any] = Future()
             here.set_result(call(*arguments))
             return here
-        self._executor = self._executor or self._new_executor(self._size)
+        self._executor = self._executor or self._new_executor(self.n_workers)
         return self._executor.submit(call, *arguments)
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Return whether a finished call has no result because its worker died."""
         return isinstance(future.exception(), BrokenExecutor)
 
-    def renew(self, n_workers: int | None = None) -> None:
-        """Discard the executor and its calls; the next has ``n_workers`` workers, by default the same number."""
+    def renew(self) -> None:
+        """Discard the executor and its calls."""
         executor, self._executor = self._executor, None
-        self._size = n_workers or self._size
         if executor is not None:
             executor.shutdown(wait=False, cancel_futures=True)
 

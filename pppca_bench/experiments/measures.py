@@ -16,6 +16,7 @@ from pppca_bench.compiled.arrays import Array, Floats
 from pppca_bench.problems import Problem
 from pppca_bench.quantities import BALANCED_SCORES, RECALL, RECALL_END, described
 from pppca_bench.runs import Curves, RunResult, RunSpec, failed_result
+from pppca_bench.store.columns import RUN_COLUMNS
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
 _SUM_TOLERANCE = 1e-6
@@ -192,31 +193,6 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
     return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
-def figure_arrays(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, Array]:
-    """Return the arrays that a run with ``portrait: true`` stores for figures, in single precision.
-
-    Returns
-    -------
-    dict of str to float32 array
-        ``"portrait_inputs"`` and ``"portrait_rebuilt"`` (n_train, n_features); ``"portrait_features"`` (n_train,
-        n_components); ``"portrait_targets"`` (n_train,) or (n_train, n_outputs); if the method has them,
-        ``"portrait_components"`` (n_components, n_features) and ``"portrait_eigenvalues"``, the largest first.
-    """
-    arrays = {
-        "inputs": problem.X_train,
-        "targets": problem.y_train,
-        "features": reduced,
-        "rebuilt": _reconstructed(reducer, problem.X_train, reduced),
-        "components": getattr(reducer, "components_", None),
-        "eigenvalues": getattr(reducer, "eigenvalues_", None),
-    }
-    return {
-        f"portrait_{name}": np.asarray(array, np.float32)
-        for name, array in arrays.items()
-        if array is not None
-    }
-
-
 def _reconstructed(reducer: Any, X: Floats, reduced: Floats) -> Floats:
     with suppress(NotFittedError):  # the method can learn an inverse, but was not set to
         if hasattr(reducer, "inverse_transform"):
@@ -259,7 +235,7 @@ def validated_result(spec: RunSpec, values: Mapping[str, Any], history: Curves) 
 
 def _number(name: object, value: Any) -> float:
     """Return a number of ``measures_``; raise ValueError for a reserved name or an impossible number."""
-    if not isinstance(name, str) or name in IDENTITY or not name.isprintable():
+    if not isinstance(name, str) or name in (*IDENTITY, *RUN_COLUMNS) or not name.isprintable():
         raise ValueError(f"expected a name that is no column of all runs, got {name!r}.")
     number = (
         value.item() if isinstance(value, np.generic | np.ndarray) and not value.ndim else value

@@ -7,8 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
 
-from pppca_bench.methods.lookup import find_method
-from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, grouped
+from pppca_bench.runs import RunResult, RunSpec, by_cell, grouped
 from pppca_bench.store.database import Store
 
 GROUP_SIZE = 16
@@ -29,12 +28,6 @@ DataOf = Callable[[RunSpec], Hashable]
 def same_problem(spec: RunSpec) -> Hashable:
     """Return the data set of a run."""
     return spec.cell.problem, spec.cell.data_sha256
-
-
-def is_timed(cell: Cell) -> bool:
-    """Return whether a cell's result is the time that it took."""
-    parameter = find_method(cell.method).timed_by
-    return bool(parameter) and bool(dict(cell.parameters)[parameter])
 
 
 def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator[Group]:
@@ -74,26 +67,20 @@ class Queue:
     ) -> None:
         self.n_done_meanwhile = 0
         self._store, self._fresh, self._retries = store, fresh, retries
-        self._waiting: dict[bool, deque[tuple[Group, bool]]] = {False: deque(), True: deque()}
+        self._waiting = deque((group, False) for group in groups(specs, data_of))
         self._n_attempts = Counter[str]()
-        for group in groups(specs, data_of):
-            self._waiting[is_timed(group[0].cell)].append((group, False))
 
-    @property
-    def has_timed(self) -> bool:
-        """Return whether timed runs are left; another process may compute them meanwhile."""
-        return bool(self._waiting[True])
-
-    def next(self, *, timed: bool) -> Group | None:
-        """Return the next group of timed runs, or of other runs; None if no group is left."""
-        waiting = self._waiting[timed]
-        while waiting:
-            group, was_reserved = waiting.popleft()
+    def next(self) -> Group | None:
+        """Return the next group; None if no group is left."""
+        while self._waiting:
+            group, was_reserved = self._waiting.popleft()
             if not self._fresh:
                 keys = [spec.key for spec in group]
                 reserved = set() if was_reserved else self._store.reserve(keys)
                 if reserved:
-                    waiting.append((tuple(spec for spec in group if spec.key in reserved), True))
+                    self._waiting.append(
+                        (tuple(spec for spec in group if spec.key in reserved), True)
+                    )
                 # after the reservation, so that nothing is done in between
                 done = self._store.done(keys) - reserved
                 self.n_done_meanwhile += len(done)
@@ -107,5 +94,5 @@ class Queue:
         self._n_attempts[result.key] += 1
         again = result.status == "failed" and self._n_attempts[result.key] <= self._retries
         if again:
-            self._waiting[is_timed(spec.cell)].appendleft(((spec,), False))
+            self._waiting.appendleft(((spec,), False))
         return again

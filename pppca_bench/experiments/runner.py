@@ -14,13 +14,7 @@ from pppca_bench.compiled import cache
 from pppca_bench.experiments.executors import Workers, uninterrupted
 from pppca_bench.experiments.provenance import provenance_text
 from pppca_bench.experiments.queue import DataOf, Group, Queue, same_problem
-from pppca_bench.experiments.worker import (
-    Computed,
-    compile_kernels,
-    compute,
-    disturbance,
-    needed_families,
-)
+from pppca_bench.experiments.worker import Computed, compile_kernels, compute, needed_families
 from pppca_bench.problems import Problem, ProblemSource
 from pppca_bench.runs import (
     THRESHOLD,
@@ -132,7 +126,7 @@ def run(
     n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
     progress(0, n_to_train)
     _compile(needed_families(missing), workers, stage, warn)
-    for computed in _execute(queue, workers, problems, warn):
+    for computed in _execute(queue, workers, problems):
         # while the workers compute
         provenance = provenance or provenance_text({plan.name: plan.sha256 for plan in plans})
         store.record(computed, provenance, replace=fresh)
@@ -144,7 +138,7 @@ def run(
                     failures.append(result)
         progress(n_trained, n_to_train)
         if fail_fast and failures:
-            workers.renew(workers.n_workers)
+            workers.renew()
             break
     store.release()
     first_error = (
@@ -211,25 +205,7 @@ def _described(spec: RunSpec) -> str:
     return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}"
 
 
-def _execute(
-    queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify
-) -> Iterator[Computed]:
-    """Compute the groups; timed runs come last, one after another in a single worker, with no other runs."""
-    yield from _fan_out(partial(queue.next, timed=False), backend, problems)
-    if queue.has_timed:
-        if (reason := disturbance()) is not None:
-            warn(reason)
-        backend.renew(1)
-        yield from _fan_out(partial(queue.next, timed=True), backend, problems, n_in_flight=1)
-        backend.renew(backend.n_workers)
-
-
-def _fan_out(
-    take: Callable[[], Group | None],
-    backend: Workers,
-    problems: OpenProblems,
-    n_in_flight: int | None = None,
-) -> Iterator[Computed]:
+def _execute(queue: Queue, backend: Workers, problems: OpenProblems) -> Iterator[Computed]:
     """Keep every worker busy, and yield the results of groups that finish together.
 
     After Ctrl-C or SIGTERM, which wait until yielded results are recorded, groups that are finished are yielded first.
@@ -238,12 +214,12 @@ def _fan_out(
     rest, lost, tried = deque[Group](), list[RunSpec](), set[str]()
     try:
         while True:
-            while len(in_flight) < (n_in_flight or backend.n_in_flight):
+            while len(in_flight) < backend.n_in_flight:
                 # Others may have taken the memory of a lost run: it is tried once more by itself, at the end.
                 group = (
                     rest.popleft()
                     if rest
-                    else take() or ((lost.pop(0),) if lost and not in_flight else None)
+                    else queue.next() or ((lost.pop(0),) if lost and not in_flight else None)
                 )
                 if group is None:
                     break

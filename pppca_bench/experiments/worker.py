@@ -1,7 +1,4 @@
-"""Computation of a group of runs in a worker: data, warm-up, one thread for linear algebra, failures.
-
-Timed runs hold a lock of the machine, so that a single process measures times.
-"""
+"""Computation of a group of runs in a worker: data, warm-up, one thread for linear algebra, failures."""
 
 from __future__ import annotations
 
@@ -9,18 +6,16 @@ import faulthandler
 import io
 import os
 import signal
-import tempfile
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 from pppca_bench.compiled import cache
 from pppca_bench.config.plan import algorithms_of
-from pppca_bench.experiments.queue import Group, is_timed, same_problem
-from pppca_bench.files import open_shared
+from pppca_bench.experiments.queue import Group, same_problem
 from pppca_bench.methods.lookup import refresh
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
@@ -29,9 +24,6 @@ from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, candidates, fail
 Computed = list[RunResult]
 Loads = Mapping[Hashable, Callable[[], Problem]]
 """Functions that load the problems of a group, by `same_problem`."""
-
-LOCK = Path("/tmp" if os.name == "posix" else tempfile.gettempdir(), "pppca-timed.lock")
-"""Lock file of the machine, the same for all users and jobs, which may have different temporary folders."""
 
 SHARE_S = 1.0
 """Time of third-party runs in a group, in seconds: saving a run takes 0.04 s, so that short runs are saved together."""
@@ -66,13 +58,9 @@ def compute(group: Group, loads: Loads, timeout: float | None = None) -> Compute
             results += compute((group[len(results)],), loads, timeout)
         return results
     try:
-        with ExitStack() as stack:
-            if is_timed(group[0].cell):
-                with suppress(OSError, ImportError):
-                    stack.enter_context(machine_lock())
-            check_versions(group[0].cell)
-            opened = {of: loads[of]() for of in set(map(same_problem, group))}
-            return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
+        check_versions(group[0].cell)
+        opened = {of: loads[of]() for of in set(map(same_problem, group))}
+        return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
     except BaseException as error:  # the boundary: one broken run must not end the others
         if (
             isinstance(error, KeyboardInterrupt)
@@ -142,31 +130,3 @@ def _warm_up(spec: RunSpec, problem: Problem) -> None:
         redirect_stdout(io.StringIO()),
     ):
         warm_up(with_settings(spec, candidates(spec.cell)[0]), problem)
-
-
-@contextmanager
-def machine_lock(*, wait: bool = True) -> Iterator[None]:
-    """Hold the machine's lock; raise OSError or ImportError if it cannot be locked."""
-    import fcntl  # Windows has none
-
-    lock = open_shared(LOCK, creates=True)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(lock)
-
-
-def disturbance() -> str | None:
-    """Return the reason why timed runs may be disturbed or have to wait, or None."""
-    try:
-        with machine_lock(wait=False):
-            pass
-    except BlockingIOError:
-        return (
-            "another process measures times on this machine: each group of timed runs waits for it."
-        )
-    except (OSError, ImportError) as error:
-        cause = getattr(error, "strerror", error)
-        return f"times are measured without a lock ({LOCK}: {cause}). Do not measure other times meanwhile."
-    return None

@@ -24,9 +24,8 @@ class Entry:
         methods the result of `methods.third_party.version_of`. Results of other versions are not reused.
     defaults : mapping of str to value
         Defaults in configs that differ from the constructor.
-    details : mapping of str to str
-        Sentences for the report that apply to all settings, by ``"network"``, ``"initialisation"``, ``"algorithm"``,
-        ``"termination"`` or ``"error"``.
+    details : str
+        Sentences for a methods section that apply to all settings: network, initialisation, error, termination.
     kernels : tuple of str
         Families of compiled kernels (`compiled.cache.FAMILIES`) to compile before the first run.
     foreign : bool
@@ -42,7 +41,7 @@ class Entry:
     estimator: str
     version: int | str = 1
     defaults: Mapping[str, object] = field(default_factory=dict)
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: str = ""
     kernels: tuple[str, ...] = ()
     foreign: bool = False
     needs_numbers: bool = False
@@ -63,24 +62,18 @@ class Method(Entry):
         Whether the number of features is a result.
     instead_of_tau : tuple of str
         Parameters that replace the threshold: if any is set, the config's ``tau`` does not apply.
-    timed_by : str
-        Name of the parameter that makes times a result, so that no other run may run at the same time; "" for never.
     seeded_as : str
         Name of the method with the same random numbers; "" for separate random numbers.
     is_baseline : bool
         Whether it runs beside any methods on the data of a user.
-    labels : mapping of (str, value) to str
-        Labels in tables for a parameter's value, in place of ``name = value``.
     """
 
     makes: Literal["features", "classes", "measures"] = "features"
     needs_classes: bool = False
     reduces: bool = True
     instead_of_tau: tuple[str, ...] = ()
-    timed_by: str = ""
     seeded_as: str = ""
     is_baseline: bool = False
-    labels: Mapping[tuple[str, object], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,15 +1,15 @@
-"""Networks behind a name: the registry names rules that choose a network for a problem."""
+"""The network of a problem, behind a name: a published network, or one by the number of outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from pppca_bench.methods.protocol import import_object
-from pppca_bench.methods.registry import NETWORKS
+from pppca_bench.methods.registry import NETWORK_RULE, network_paths
 
 NETWORK_KEYS = ("hidden", "output_activation", "input_scaling")
-"""Keys of classifiers that take the name of a rule."""
+"""Keys of classifiers that take the name."""
 
 
 class NetworkSetting(NamedTuple):
@@ -24,33 +24,63 @@ class NetworkSetting(NamedTuple):
         layers = self.hidden if len(self.hidden) != 1 else (*self.hidden, 0)
         return f"{'+'.join(map(str, layers)) or '0'} {'l' if self.output_activation == 'linear' else 's'}"
 
+    def n_connections(self, n_inputs: int, n_outputs: int, *, shortcuts: bool = True) -> int:
+        """Count the connections of the network, with a bias in each node (Proben1 report, table 7).
 
-class NetworkRule(NamedTuple):
-    """Rule that chooses the network of a problem: the published network, or else a network for its number of outputs.
+        With shortcuts each layer takes the inputs and all earlier layers, otherwise only the layer before it.
+        """
+        count, n_sources = 0, 1 + n_inputs
+        for size in (*self.hidden, n_outputs):
+            count += size * n_sources
+            n_sources = n_sources + size if shortcuts else 1 + size
+        return count
 
-    ``version`` is part of the keys of runs with networks of ``by_size``: it is raised with every change.
+
+def is_named(value: object) -> bool:
+    """Return whether a setting's value names the network of the problem."""
+    return value == NETWORK_RULE
+
+
+def published_network(problem: str) -> NetworkSetting | None:
+    """Return the network that an installed reference publishes for a problem, or None."""
+    for path in network_paths():
+        network: NetworkSetting | None = import_object(path)(problem)
+        if network is not None:
+            return network
+    return None
+
+
+VERSION = 1
+"""Version of `network_by_size`, part of the keys of runs with its networks: it is raised with every change."""
+
+
+def network_by_size(n_outputs: int) -> NetworkSetting:
+    """Return the network of a problem for which no reference publishes one.
+
+    Outputs are classes, or targets of an approximation, at least 1. Choice: two hidden layers of 16 and 8 nodes and
+    linear outputs, the most frequent pivot of the Proben1 report; with more than 8 outputs, the second layer has as
+    many nodes as there are outputs, at most 64, and the first layer twice as many, so that no layer has fewer nodes
+    than there are classes. The report takes the largest network that validates well, since training stops early;
+    therefore the number of samples has no influence. The inputs are centred and divided by their root mean square, so
+    that given features and projections have the same origin and scale. This was the best of seven preparations, by the
+    validation errors on scikit-learn's wine, breast cancer and digits.
     """
-
-    published: Callable[[str], NetworkSetting | None]
-    by_size: Callable[[int], NetworkSetting]
-    version: int
-
-    def network(self, problem: str, n_outputs: int) -> NetworkSetting:
-        """Return the network of a problem."""
-        return self.published(problem) or self.by_size(n_outputs)
+    second = min(max(8, n_outputs), 64)
+    return NetworkSetting((2 * second, second), "linear", "rms")
 
 
-def rule_named(value: object) -> NetworkRule | None:
-    """Return the rule with a name; None for another value."""
-    rule: NetworkRule | None = (
-        import_object(NETWORKS[value]) if isinstance(value, str) and value in NETWORKS else None
-    )
-    return rule
+def with_networks(
+    settings: Iterable[tuple[str, Any]], problem: str, n_outputs: int
+) -> dict[str, Any]:
+    """Return settings with the network of a problem in place of the name of a rule.
 
-
-def has_published_network(problem: str) -> bool:
-    """Return whether a rule has a published network for a problem."""
-    return any(
-        rule is not None and rule.published(problem) is not None
-        for rule in map(rule_named, NETWORKS)
-    )
+    The number of outputs, classes or targets, sets the size of the network for a problem without a published network.
+    Names of an ensemble's members begin with ``base.``.
+    """
+    resolved = dict(settings)
+    for name, value in resolved.items():
+        key = name.removeprefix("base.")
+        if key in NETWORK_KEYS and is_named(value):
+            network = published_network(problem) or network_by_size(n_outputs)
+            resolved[name] = getattr(network, key)
+    return resolved

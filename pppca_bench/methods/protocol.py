@@ -37,22 +37,16 @@ from pppca_bench.base.parameters import REQUIRED, Parameter, checkable, paramete
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.isolation import isolated
-from pppca_bench.methods.registry import NETWORKS
+from pppca_bench.methods.registry import NETWORK_RULE
 
 RUNNER_PARAMETERS = frozenset({"random_state", "estimator", "validation_fraction"})
 """Parameters that the runner sets, not configs."""
 
-PORTRAIT = "portrait"
-"""Key of methods that make features: whether runs store the data of their figure. It does not change results; only a
-true value is a parameter of the cell, since the store must distinguish such runs."""
-
 PREDICTIONS = "predictions"
-"""Key of configs: whether runs store predictions for the test split. Like `PORTRAIT`, it does not change results."""
+"""Key of configs: whether runs store predictions for the test split. It changes no result, and no estimator takes it;
+only a true value is a parameter of the cell, since the store must distinguish such runs."""
 
-STORAGE_FLAGS = frozenset({PORTRAIT, PREDICTIONS})
-"""Parameters of cells that no estimator takes."""
-
-_RESERVED = ("rule", "base", PORTRAIT, PREDICTIONS)
+_RESERVED = ("rule", "base", PREDICTIONS)
 """Names of stored settings that are no parameters."""
 
 
@@ -168,10 +162,11 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
         if not entry.foreign:
             key = "hidden" if name == "hidden_layer_sizes" else name
             # Keys of `methods.networks.NETWORK_KEYS`; other networks have other output activations.
-            if key in ("hidden", "input_scaling") or (
+            takes_network = key in ("hidden", "input_scaling") or (
                 key == "output_activation" and "softsign" in get_args(kind)
-            ):
-                kind = Literal[tuple(NETWORKS)] | kind
+            )
+            if takes_network:
+                kind = Literal[NETWORK_RULE] | kind
         section[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
     return MappingProxyType(section)
 

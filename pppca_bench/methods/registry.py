@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from pppca_bench.methods.entry import Classifier, Method
 
-NETWORKS: Mapping[str, str] = {"pivot": "pppca_bench.paper.networks:PIVOT"}
-"""Rules that choose a network for a problem (`methods.networks.NetworkRule`), by name."""
+NETWORK_RULE = "pivot"
+"""Name of a problem's network in configs: the pivot architecture of the Proben1 report, where it has one."""
+
+NETWORK_GROUP = "pppca_bench.networks"
+"""Group of the entry points of functions that return the published network of a problem (`methods.networks`)."""
 
 _TABLES = tomllib.loads(Path(__file__).with_name("registry.toml").read_text(encoding="utf-8"))
 
 
 def _fields(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of an entry; its labels are a list of parameter, value and label."""
+    """Return the attributes of an entry; ``details`` is the name of a table."""
     fields = {"name": name, **_with_tuples(table)}
-    if "labels" in fields:
-        fields["labels"] = {
-            (parameter, value): label for parameter, value, label in fields["labels"]
-        }
     if "details" in fields:
         fields["details"] = _TABLES["details"][fields["details"]]
     return fields
@@ -45,6 +46,13 @@ CLASSIFIERS: Mapping[str, Classifier] = {
     name: Classifier(**_fields(name, table)) for name, table in _TABLES["classifiers"].items()
 }
 """Classifiers by name in ``rule:``."""
+
+
+@cache
+def network_paths() -> tuple[str, ...]:
+    """Return the dotted paths of the functions that return the published network of a problem."""
+    return tuple(sorted(point.value for point in entry_points(group=NETWORK_GROUP)))
+
 
 DEFAULT_RULE = "rprop"
 """Default classifier of configs, from the Proben1 report."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from pppca_bench.methods.networks import NetworkSetting
+from pppca_bench.pages.document import Agreement, Document
 from pppca_bench.paper.networks import LINEAR, PublishedSearch, published_searches
 from pppca_bench.paper.texts import fill
-from pppca_bench.reporting.document import Agreement, Document
-from pppca_bench.reporting.report_card import n_connections
-from pppca_bench.reporting.summary import CellRuns, Results
+from pppca_bench.results.frames import Runs
 from pppca_bench.runs import Facts, ProblemFacts, grouped
 
 CONFIG = "proben1_search"
@@ -84,26 +82,27 @@ def pivot(candidates: Sequence[NetworkSetting], n_inputs: int, n_outputs: int) -
     numbers of connections, the topology with more layers is taken, as in the report for glass2: 16+8, not 32+0.
     """
     largest = max(
-        candidates,
-        key=lambda net: (n_connections(n_inputs, net.hidden, n_outputs), len(net.hidden)),
+        candidates, key=lambda net: (net.n_connections(n_inputs, n_outputs), len(net.hidden))
     )
     same = [network for network in candidates if network.hidden == largest.hidden]
     linear = NetworkSetting(largest.hidden, LINEAR)
     return linear if same.count(linear) >= 2 else same[0]
 
 
-def search_documents(results: Results, facts: Facts) -> list[Document]:
+def search_documents(runs: Runs, facts: Facts) -> list[Document]:
     """Return P5, P6 and P7: the best networks of the search (`CONFIG`), and the pivot architectures that follow."""
-    searches = grouped(results.of_config(CONFIG).values(), attrgetter("cell.problem"))
+    of_search = runs.of_configs((CONFIG,))
+    searches = grouped(of_search.cells, lambda number: of_search.cells[number].problem)
     published = published_searches()
     found, pivots = dict[str, dict[str, Any]](), list[dict[str, Any]]()
     for problem, search in published.items():
         planned = searches.get(problem, [])
-        runs, n_planned = _trained(planned), sum(item.n_planned for item in planned)
-        head = {"row": problem, "n": len(runs), "n_planned": n_planned}
-        head["_late"] = "*" if len(runs) < n_planned else ""
-        found[problem] = head | describe_search(runs) | _published(search)
-        pivots.append(head | _pivot(runs, search, facts.get(problem)))
+        n_planned = sum(of_search.counts[number]["n_planned"] for number in planned)
+        trained = _trained(of_search, planned)
+        head = {"row": problem, "n": len(trained), "n_planned": n_planned}
+        head["_late"] = "*" if len(trained) < n_planned else ""
+        found[problem] = head | describe_search(trained) | _published(search)
+        pivots.append(head | _pivot(trained, search, facts.get(problem)))
     of_classes, of_numbers = (
         [found[problem] for problem in found if published[problem].is_classification is kind]
         for kind in (True, False)
@@ -117,16 +116,16 @@ def search_documents(results: Results, facts: Facts) -> list[Document]:
     ]
 
 
-def _trained(searched: Sequence[CellRuns]) -> list[Trained]:
-    """Return the completed runs that have every needed quantity."""
+def _trained(runs: Runs, searched: Sequence[int]) -> list[Trained]:
+    """Return the completed runs of cells that have every needed quantity."""
     trained = []
-    for runs in searched:
-        settings = runs.cell.settings
+    for number in searched:
+        settings = runs.cells[number].settings
         hidden = settings.get("classifier.hidden")
         if isinstance(hidden, tuple):
             output = str(settings.get("classifier.output_activation"))
             network = NetworkSetting(tuple(map(int, hidden)), output)
-            for record in runs.records:
+            for record in runs.records(number):
                 if record.keys() >= {*_NEEDED}:
                     validation, test, epochs = (record[name] for name in _NEEDED)
                     classes = map(record.get, ("validation_error_percent", "test_error_percent"))
@@ -158,9 +157,7 @@ def _pivot(
         ours = pivot(candidates, known.n_features, known.n_outputs)
     return {
         "network": ours and str(ours),
-        "n_connections": ours
-        and known
-        and n_connections(known.n_features, ours.hidden, known.n_outputs),
+        "n_connections": ours and known and ours.n_connections(known.n_features, known.n_outputs),
         "published_network": str(search.pivot),
         "published_n_connections": search.n_connections,
         "_agrees": ours and ours == search.pivot,

@@ -8,6 +8,10 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
+from pppca_bench.pages.document import join_words
+from pppca_bench.pages.figure_data import Figure
+from pppca_bench.pages.findings import Answers, Finding
+from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.paper.evidence import (
     READINGS,
     ClaimReading,
@@ -18,16 +22,11 @@ from pppca_bench.paper.evidence import (
 from pppca_bench.paper.experiment import experiments
 from pppca_bench.paper.losses import ClaimVerdict, LossComparison, losses, tested_losses
 from pppca_bench.paper.texts import read, rendered
-from pppca_bench.paper.today import MEAN, mean_shares
 from pppca_bench.quantities import DECIMALS
 from pppca_bench.references.selection import Text, Texts
-from pppca_bench.reporting.document import join_words
-from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.findings import Answers, Finding
-from pppca_bench.reporting.pairs import ALPHA
-from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.statistics import holm, summarise
+from pppca_bench.results.statistics import holm, summarise
 from pppca_bench.runs import grouped
+from pppca_bench.verdicts.pairs import ALPHA
 from pppca_bench.yaml_files.section import Section
 
 _ROUNDING = 1e-6
@@ -75,22 +74,21 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
 
     Without the experiment's tables in the folder of the results, claims that need them are not run.
     """
-    tables = {table.id: table for table in snapshot.of_means}
     drawn = {figure.figure: figure for figure in figures}
     roles = {
         reading: by_role
         for reference in snapshot.references
         for reading, by_role in reference.claims.items()
     }
-    folders = {
-        experiment: snapshot.folder / experiment.configs[0] / "tables"
-        for experiment in experiments()
-    }
-    compared = read_comparisons(folders[experiments()[-1]])
-    evidence = Evidence(snapshot.results, snapshot.facts, tables, drawn, roles, compared)
+    newest_first = [
+        (experiment, snapshot.folder / experiment.configs[0] / "tables")
+        for experiment in reversed(experiments())
+    ]
+    compared = read_comparisons(*newest_first[0])
+    evidence = Evidence(snapshot.runs, snapshot.facts, snapshot.numbers, drawn, roles, compared)
     judged, advice = judge_claims(evidence), advice_of(snapshot.folder / "benchmarks.md")
     findings = [finding for finding, _ in judged.values()]
-    read = [read_experiment(*item) for item in reversed(folders.items())]
+    read = [read_experiment(*own) for own in newest_first]
     return Answers(
         main_results(evidence, judged),
         findings,
@@ -237,9 +235,9 @@ def _resource(evidence: Evidence, reading: ClaimReading) -> Answer:
     method = evidence.role("evolved", reading).get("method")
     errors = [
         abs(record["retained_variance_percent"] - 100.0)
-        for cell, runs in evidence.results.cells.items()
+        for number, cell in evidence.runs.cells.items()
         if cell.method == method and cell.problem in evidence.facts
-        for record in runs.records
+        for record in evidence.runs.records(number)
         if record.get("dimensionality") == evidence.facts[cell.problem].n_features
         and "retained_variance_percent" in record
     ]
@@ -281,18 +279,42 @@ def _self_repair(evidence: Evidence, reading: ClaimReading) -> Answer:
 
 
 def _time_in_fitness(evidence: Evidence, _: ClaimReading) -> Answer:
-    """Judge whether the fitness takes more than half of the literal algorithm's time."""
-    means = mean_shares(evidence.results)
-    if not means:
+    """Judge whether the fitness takes more than half of the multiply-adds, on the problems of T0."""
+    numbers_of_sizes = evidence.numbers[evidence.numbers["table"] == "T0"]
+    shares = {}
+    for problem in numbers_of_sizes["row"].unique():
+        if known := evidence.facts.get(problem):
+            # the share grows with the number of nodes
+            least = fitness_operations_percent(known.n_train, known.n_features, 1)
+            most = fitness_operations_percent(known.n_train, known.n_features, known.n_features)
+            shares[problem] = least, most
+    if not shares:
         return Answer()
-    mean = means.pop(MEAN)
-    shares = [row["fitness_time_percent"] for row in means.values()]
-    verdict = _share_verdict(sum(share > 50.0 for share in shares), len(shares))
-    return Answer([verdict], {"mean": mean, "means": means})
+    least_of_all = min(least for least, _ in shares.values())
+    most_of_all = max(most for _, most in shares.values())
+    n_above_half = sum(least > 50.0 for least, _ in shares.values())
+    numbers = {"shares": shares, "least": least_of_all, "most": most_of_all}
+    return Answer([_share_verdict(n_above_half, len(shares))], numbers)
+
+
+def fitness_operations_percent(n_samples: int, n_features: int, n_nodes: int) -> float:
+    """Return the share of the fitness in the multiply-adds of the slides' NE-pPCA for a child, in percent.
+
+    Source: slides 'Fitness evaluation' and 'Special crossing operator', as plain loops over N samples, m features and l
+    nodes. Choice: the Gram–Schmidt process belongs to the fitness; the rest, crossing and mutation, is breeding.
+    """
+    # m l²: two sums of m terms for each pair of nodes, and a norm for each node
+    gram_schmidt = n_features * n_nodes**2
+    # N (m + 1) l: y = W x of each sample, and the squares of the variances
+    responses = n_samples * (n_features + 1) * n_nodes
+    # 4 m l: ‖w_i − w_j‖², the step along w_i − w_j, and two for the noise of a weight
+    breeding = 4 * n_features * n_nodes
+    fitness = gram_schmidt + responses
+    return 100.0 * fitness / (fitness + breeding)
 
 
 def _speed(evidence: Evidence, reading: ClaimReading) -> Answer:
-    """Compare operation counts and times, then errors with part of the data and without removal."""
+    """Compare operation counts, then errors with part of the data and without removal."""
     roles = ("speed-up", "speed-up by part")
     all_data, part = (evidence.by_data_set(role, reading, "speedup_operations") for role in roles)
     shared = [name for name in all_data if name in part]
@@ -309,38 +331,34 @@ def _speed(evidence: Evidence, reading: ClaimReading) -> Answer:
     if not shared or len(tested) < 2:
         return Answer()
     n_faster = sum(part[name] > all_data[name] > 1.0 for name in shared)
-    times = _measured_times(evidence) if reading == "fitted" else {}
+    by_table = _speedups_by_table(evidence) if reading == "fitted" else {}
     faster: list[ClaimVerdict] = [
-        "holds" if part > full > 1.0 else "does not hold" for full, part, *_ in times.values()
+        "holds" if part > whole > 1.0 else "does not hold" for whole, part in by_table.values()
     ]
     numbers = {
         "whole": geometric_mean(all_data[name] for name in shared),
         "part": geometric_mean(part[name] for name in shared),
         "n_faster": n_faster,
         "n": len(shared),
-        "times": times,
+        "by_table": by_table,
         "lines": tested,
     }
     verdicts = [_share_verdict(n_faster, len(shared)), *faster, *(line.verdict for line in tested)]
     return Answer(verdicts, numbers)
 
 
-def _measured_times(evidence: Evidence) -> dict[str, list[float]]:
-    """Return by problem the mean speed-ups in multiply-adds, and in time with the literal and with the fast kernel.
-
-    Each is with all the data, and with 10 % of the data. Problems without one of them are left out.
-    """
-    times = {}
+def _speedups_by_table(evidence: Evidence) -> dict[str, tuple[float, float]]:
+    """Return by problem of T4 and T6 the speed-ups with all the data, and with 10 % of it: geometric means over τ."""
+    quantity, means = "speedup_operations", {}
     for table, problem in (("T4", "cancer1"), ("T6", "horse1")):
-        cells = list(evidence.tables[table].cells.values()) if table in evidence.tables else []
-        lines = [
-            [cell.ours[name].mean for cell in cells if cell.row == row and name in cell.ours]
-            for name in ("speedup_operations", "speedup", "speedup_fast")
-            for row in (f"{problem}, 100%", f"{problem}, 10%")
-        ]
-        if all(lines):
-            times[problem] = [geometric_mean(line) for line in lines]
-    return times
+        in_table = evidence.numbers["table"] == table
+        run = evidence.numbers[in_table & (evidence.numbers["n"] > 0)]
+        of_rows = run[run["quantity"] == quantity].groupby("row")["mean"]
+        by_row = {str(row): geometric_mean(values) for row, values in of_rows}
+        whole, part = f"{problem}, 100%", f"{problem}, 10%"
+        if whole in by_row and part in by_row:
+            means[problem] = by_row[whole], by_row[part]
+    return means
 
 
 JUDGES: Mapping[str, Judge] = {

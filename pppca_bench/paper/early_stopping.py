@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.figure_data import Figure, Panel
-from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.statistics import Summary, summarise
-from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, grouped
+from pppca_bench.pages.document import Document
+from pppca_bench.pages.figure_data import Figure, Panel
+from pppca_bench.pages.snapshot import Snapshot
+from pppca_bench.results.frames import Runs
+from pppca_bench.results.statistics import Summary, summarise
+from pppca_bench.runs import grouped
 from pppca_bench.store.database import Store
 
 CONFIG = "early_stopping"
@@ -35,19 +34,19 @@ DEFINITIONS = (
 def tables(snapshot: Snapshot) -> dict[str, Callable[[], Document]]:
     """Return the builders of the tables of the criteria and of the problems."""
     return {
-        "ES2": partial(criteria_document, snapshot.results),
-        "ES3": partial(problems_document, snapshot.results),
+        "ES2": partial(criteria_document, snapshot.runs),
+        "ES3": partial(problems_document, snapshot.runs),
     }
 
 
-def shown(snapshot: Snapshot) -> dict[Cell, str]:
-    """Return the table that shows the runs of a cell."""
-    return dict.fromkeys(snapshot.results.of_config(CONFIG), "ES3")
+def shown(snapshot: Snapshot) -> dict[int, str]:
+    """Return the table that shows the runs of a cell, by the cell's number."""
+    return dict.fromkeys(snapshot.runs.of_configs((CONFIG,)).cells, "ES3")
 
 
 def figures(snapshot: Snapshot, _: Store) -> list[Figure]:
     """Return the trade-off of slowness and badness, a curve for each class of criteria."""
-    runs = stops(snapshot.results)
+    runs = stops(snapshot.runs)
     if runs.empty:
         return []
     data = criteria(runs).reset_index().rename(columns={"slowness": "step", "badness": "mean"})
@@ -59,16 +58,17 @@ def figures(snapshot: Snapshot, _: Store) -> list[Figure]:
     return [Figure("ES", title, PAPER, *axes, panels, DEFINITIONS, basis=basis)]
 
 
-def stops(results: Results) -> pd.DataFrame:
+def stops(runs: Runs) -> pd.DataFrame:
     """Return epochs and test error of each criterion in each run, with the run's problem, number, slowness and badness.
 
     Slowness and badness are relative to the least epochs and the least test error of the run; see `DEFINITIONS`. A run
     without errors has a badness of 1 for each criterion without errors, and infinity for the others.
     """
+    of_config = runs.of_configs((CONFIG,))
     records = [
-        (runs.cell.problem, record)
-        for runs in results.of_config(CONFIG).values()
-        for record in runs.records
+        (cell.problem, record)
+        for number, cell in of_config.cells.items()
+        for record in of_config.records(number)
     ]
     rows = [
         (problem, run, name.removeprefix(EPOCHS), epochs, record[name.replace(EPOCHS, ERROR)])
@@ -104,7 +104,7 @@ def criteria(frame: pd.DataFrame) -> pd.DataFrame:
     return by_criterion
 
 
-def criteria_document(results: Results) -> Document:
+def criteria_document(runs: Runs) -> Document:
     """Return ES2: slowness, badness and P_g, with a row for each criterion."""
     columns = {
         "row": ("Criterion", "{row}"),
@@ -114,7 +114,7 @@ def criteria_document(results: Results) -> Document:
         "good_percent": ("P_g, %", "{good_percent:.0f}"),
         "best_for_its_time": ("best for its time", "{best_for_its_time}"),
     }
-    by_criterion = criteria(stops(results)).reset_index(names="row")[list(columns)]
+    by_criterion = criteria(stops(runs)).reset_index(names="row")[list(columns)]
     note = "Best for its time: no criterion that is as fast has less badness."
     return Document.of_records(
         "ES2",
@@ -125,17 +125,18 @@ def criteria_document(results: Results) -> Document:
     )
 
 
-def problems_document(results: Results) -> Document:
+def problems_document(runs: Runs) -> Document:
     """Return ES3: slowdown, gain and the criterion of least badness, with a row for each problem."""
-    cells, frame, records = results.of_config(CONFIG), stops(results), list[dict[Any, Any]]()
-    for problem, runs_of_problem in grouped(cells.values(), attrgetter("cell.problem")).items():
-        done = [record for runs in runs_of_problem for record in runs.records]
+    of_config, frame, records = runs.of_configs((CONFIG,)), stops(runs), list[dict[Any, Any]]()
+    by_problem = grouped(of_config.cells, lambda number: of_config.cells[number].problem)
+    for problem, cells in by_problem.items():
+        done = [record for number in cells for record in of_config.records(number)]
         measured = pd.DataFrame(done, columns=["slowdown", "gain_percent"])
         badness = frame[frame["problem"] == problem].groupby("criterion", sort=False)["badness"]
         record = {
             "row": problem,
             "n": int(measured["slowdown"].count()),
-            "n_planned": sum(runs.n_planned for runs in runs_of_problem),
+            "n_planned": sum(of_config.counts[number]["n_planned"] for number in cells),
             **measured.mean().to_dict(),
             "best": badness.mean().idxmin() if len(badness) else None,
         }

@@ -11,20 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pppca_bench.methods.lookup import title_of
-from pppca_bench.paper.experiment import (
-    Experiment,
-    experiment_figure,
-    experiments,
-    runs_of_method,
-    table_of,
-)
+from pppca_bench.pages.document import Document
+from pppca_bench.pages.figure_data import Figure
+from pppca_bench.paper.experiment import Experiment, cells_of_method, experiment_figure, table_of
 from pppca_bench.paper.losses import LossComparison
-from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.pairs import MARGIN
-from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table import MeansTable
+from pppca_bench.results.frames import Runs
 from pppca_bench.runs import Facts, Names, Scalar
+from pppca_bench.verdicts.pairs import MARGIN
 
 ClaimReading = Literal["as written", "fitted"]
 READINGS: tuple[ClaimReading, ...] = get_args(ClaimReading)
@@ -43,13 +36,13 @@ COMPARED = ("permutations", "as_written", "as_written_speedup")
 class Evidence(NamedTuple):
     """Results by which claims are judged.
 
-    ``claims`` are methods by reading and role (`Reference.claims`); ``compared`` are comparisons of the last registered
-    experiment.
+    ``numbers`` are the printed numbers of the references' tables; ``claims`` methods by reading and role
+    (`Reference.claims`); ``compared`` the comparisons of the last registered experiment.
     """
 
-    results: Results
+    runs: Runs
     facts: Facts
-    tables: Mapping[str, MeansTable]
+    numbers: pd.DataFrame
     figures: Mapping[str, Figure]
     claims: Mapping[str, Mapping[str, Role]]
     compared: Sequence[LossComparison] = ()
@@ -76,8 +69,10 @@ class Evidence(NamedTuple):
         configs: Names = COMPARED,
     ) -> dict[str, float]:
         """Return the mean of a quantity for the method of a role by data set, the average of its permutations."""
-        runs = runs_of_method(self.results, self.role(role, reading), configs)
-        means = pd.Series({name: item.mean(quantity) for name, item in runs.items()}, dtype=float)
+        runs = self.runs.of_configs(configs)
+        cells = cells_of_method(runs, self.role(role, reading))
+        measured = {problem: runs.mean(cell, quantity) for problem, cell in cells.items()}
+        means = pd.Series(measured, dtype=float)
         families = {name: known.family for name, known in self.facts.items()}
         grouped = means.groupby(lambda name: families.get(name, name), sort=False)
         return {str(family): float(mean) for family, mean in grouped.mean().dropna().items()}
@@ -99,13 +94,12 @@ def _read_tables(experiment: Experiment, folder: Path) -> list[pd.DataFrame]:
     return [pd.read_csv(path) for path in paths] if all(path.is_file() for path in paths) else []
 
 
-def read_comparisons(folder: Path) -> list[LossComparison]:
-    """Return the comparisons of the claims from the last experiment's tables in a folder; none without tables."""
-    experiment, lines = experiments()[-1], list[LossComparison]()
+def read_comparisons(experiment: Experiment, folder: Path) -> list[LossComparison]:
+    """Return the comparisons of the claims from an experiment's tables in a folder; none without tables."""
     if not (read := _read_tables(experiment, folder)):
         return []
     tests, losses = read
-    by_row = tests.set_index("row")
+    by_row, lines = tests.set_index("row"), list[LossComparison]()
     for name, pair in experiment.comparisons().items():
         if pair.group.claim and name in by_row.index:
             cut = losses[(losses["row"] == name) & ~losses["is_apart"]]

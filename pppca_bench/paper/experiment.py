@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from pppca_bench.pages.document import EMPTY, Document, Grid, record_text
+from pppca_bench.pages.figure_data import Figure, Panel
 from pppca_bench.paper.losses import (
-    MARGINS,
     ONE_POINT,
-    TESTS,
+    OTHER_MARGINS,
     Margin,
     Test,
     equivalence,
     judge_losses,
     multiples,
+    sign_test,
+    signed_rank_test,
     typical_loss,
     verdict_within,
 )
 from pppca_bench.paper.texts import fill, read
 from pppca_bench.references.layout import Identifier
 from pppca_bench.references.selection import Settings, Text, Texts
-from pppca_bench.reporting.document import EMPTY, Document, Grid, record_text
-from pppca_bench.reporting.figure_data import Figure, Panel
-from pppca_bench.reporting.pairs import by_split
-from pppca_bench.reporting.statistics import corrected_t
-from pppca_bench.reporting.summary import NO_RUNS, CellRuns, Results
-from pppca_bench.runs import Facts, Names, Selector, grouped
+from pppca_bench.results.frames import Runs
+from pppca_bench.results.selection import only_cells
+from pppca_bench.results.statistics import corrected_t
+from pppca_bench.runs import Facts, Selector, grouped
+from pppca_bench.verdicts.pairs import by_split
 from pppca_bench.yaml_files.section import Section
 
 ENDINGS = ("", "_losses", "_tests", "_margins", "_matrix")
 """Ends of the identifiers of an experiment's tables."""
 
 _ERROR, _SIZE = "test_error_percent", "dimensionality"
+_LOSS = [
+    "row",
+    "data_set",
+    "loss",
+    "low",
+    "high",
+    "verdict",
+    "features_percent",
+    "is_apart",
+    "n",
+    "_other",
+]
+"""Columns of `data_set_losses`."""
+
 _SHOWN = ["column", "data_set", "loss", "low", "high", "verdict", "is_apart"]
-_LOSS = ["row", *_SHOWN[1:6], "features_percent", "is_apart", "n", "_other"]
-"""Columns of losses: of a figure's panel, and of `data_set_losses`."""
+"""Columns of a panel of the figure."""
 
 _WITHIN = (
     "Loss: difference of test errors in points, paired over the folds. Interval: corrected resampled t-test (Nadeau and"
@@ -50,21 +65,22 @@ _WITHIN = (
 _APART = "not tested over data sets, since the method keeps nearly all features."
 
 ExperimentRecord = dict[str, Any]
-RunsByMethod = Mapping[str, Mapping[str, CellRuns]]
 
 
 class ComparisonGroup(Section):
-    """Comparisons that answer a question: each of `first` minus each of `second`; ``{}`` is the other method's name."""
+    """Comparisons that answer a question: each of `first`, where ``{}`` is the other method, minus each of `second`."""
 
     title: Text
     first: Texts
     second: Texts
-    is_second_cut: bool = (
-        False  # whether the second method's features, not the first's, show that something was cut
-    )
-    counted: bool = True  # whether the comparisons are tested
-    claim: str = ""  # of claims.yaml, which the comparisons answer
-    advice: str = ""  # that follows if all typical losses are within 1 point
+    # whether the second method's features, not the first's, show that something was cut
+    is_second_cut: bool = False
+    claim: str = ""  # of claims.yaml; comparisons that answer none are shown, not tested
+
+    def comparisons(self) -> list[Compared]:
+        """Return the comparisons in the order of the tables."""
+        both = product(self.first, self.second)
+        return [Compared(self, first.format(second), second) for first, second in both]
 
 
 class Compared(NamedTuple):
@@ -86,61 +102,41 @@ class Compared(NamedTuple):
 
 
 class Experiment(Section):
-    """Registered experiment: its page, configs, primary test and comparisons."""
+    """Registered experiment: its page, configs, methods and comparisons."""
 
     id: Identifier
     title: Text
     page: Text
     configs: Texts
-    test: Test
+    most_features: float  # percentage of the features from which on nothing was cut
+    methods: dict[Text, Settings]  # by name, in the order of the tables
     groups: tuple[ComparisonGroup, ...]
-    most_features: float = np.inf  # percentage of the features from which on nothing was cut
 
     def comparisons(self) -> dict[str, Compared]:
         """Return the comparisons by name."""
-        compared = [
-            Compared(group, first.format(second), second.format(first))
-            for group in self.groups
-            for first, second in itertools.product(group.first, group.second)
-        ]
-        return {pair.name: pair for pair in compared}
-
-    def methods(self) -> dict[str, dict[str, Any]]:
-        """Return the settings of the compared methods by name, in the order of the tables."""
-        pairs = self.comparisons().values()
-        compared = {name for pair in pairs for name in (pair.first, pair.second)}
-        return {
-            name: settings
-            for name, settings in _experiments_file().methods.items()
-            if name in compared
-        }
+        return {pair.name: pair for group in self.groups for pair in group.comparisons()}
 
 
 class _ExperimentsFile(Section):
-    methods: dict[Text, Settings]
     experiments: tuple[Experiment, ...]
 
 
 @cache
-def _experiments_file() -> _ExperimentsFile:
-    return _ExperimentsFile.read(read("experiments.yaml"))
-
-
 def experiments() -> tuple[Experiment, ...]:
     """Return the registered experiments, in the order of their registration."""
-    return _experiments_file().experiments
+    return _ExperimentsFile.read(read("experiments.yaml")).experiments
 
 
-def experiment_documents(experiment: Experiment, results: Results, facts: Facts) -> list[Document]:
+def experiment_documents(experiment: Experiment, runs: Runs, facts: Facts) -> list[Document]:
     """Return the tables of errors, losses by data set, tests over data sets, tests with other margins, and verdicts.
 
     Their identifiers are the experiment's with each of `ENDINGS`.
     """
-    losses, pairs = data_set_losses(experiment, results, facts), experiment.comparisons()
-    tests = _tests(experiment, losses, experiment.test)
+    losses, pairs = data_set_losses(experiment, runs, facts), experiment.comparisons()
+    tests = _tests(experiment, losses)
     groups = grouped(tests, lambda test: pairs[test["row"]].group)
     return [
-        _errors(experiment, results),
+        _errors(experiment, runs),
         table_of(experiment, "_losses", losses.to_dict("records"), within=_WITHIN),
         table_of(experiment, "_tests", tests, groups=groups),
         table_of(experiment, "_margins", _variants(experiment, losses)),
@@ -157,14 +153,14 @@ def table_of(
 
 
 def experiment_figure(experiment: Experiment, losses: pd.DataFrame) -> Figure:
-    """Return the figure of the verdicts within data sets, a panel for each group that counts and was run."""
+    """Return the figure of the verdicts within data sets, a panel for each group that is tested and was run."""
     losses = _sorted(losses)
     panels = []
-    for group in (group for group in experiment.groups if group.counted):
-        of_group = losses.assign(column=losses["row"].map(_labels(experiment, group)))
-        of_group = of_group.loc[of_group["column"].notna(), _SHOWN]
-        if len(of_group):
-            panels.append(Panel("grid", group.title, of_group.reset_index(drop=True)))
+    for group in experiment.groups:
+        labels = {pair.name: pair.label for pair in group.comparisons()}
+        own = losses.assign(column=losses["row"].map(labels)).dropna(subset="column")
+        if group.claim and len(own):
+            panels.append(Panel("grid", group.title, own[_SHOWN].reset_index(drop=True)))
     title = f"{experiment.title}: losses by data set, in points"
     note = f"{_WITHIN} In italics: {_APART}"
     return Figure(
@@ -179,51 +175,47 @@ def experiment_figure(experiment: Experiment, losses: pd.DataFrame) -> Figure:
     )
 
 
-def _labels(experiment: Experiment, group: ComparisonGroup) -> dict[str, str]:
-    """Return the labels of the comparisons of a group by name."""
-    pairs = experiment.comparisons()
-    return {name: pair.label for name, pair in pairs.items() if pair.group == group}
+def cells_of_method(runs: Runs, selected: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of the only cell of each problem with the method and settings in ``selected``.
 
-
-def runs_of_method(
-    results: Results, selected: Mapping[str, Any], configs: Names
-) -> dict[str, CellRuns]:
-    """Return, by problem, the runs in configs of the method and settings in ``selected``; {} if it has no method."""
+    Problems with several such cells are left out, and all of them if nothing names a method.
+    """
     settings = dict(selected)
     method = settings.pop("method", None)
-    of_method = (cell for cell in results.cells if cell.method == method)
-    runs = {
-        name: results.repeats(Selector(name, str(method), tuple(settings.items())), configs)
-        for name in dict.fromkeys(cell.problem for cell in of_method)
-    }
-    return {name: item for name, item in runs.items() if item.n_planned}
+    problems = dict.fromkeys(cell.problem for cell in runs.cells.values() if cell.method == method)
+    found = dict[str, int]()
+    for problem in problems:
+        for cell in only_cells(runs, Selector(problem, str(method), tuple(settings.items()))):
+            found[problem] = cell
+    return found
 
 
-def _runs_by_method(experiment: Experiment, results: Results) -> RunsByMethod:
-    """Return the runs of each method by problem; the methods are in the order of the tables."""
-    methods = experiment.methods().items()
-    return {
-        name: runs_of_method(results, settings, experiment.configs) for name, settings in methods
-    }
+def _cells_by_method(experiment: Experiment, runs: Runs) -> dict[str, dict[str, int]]:
+    """Return the cells of each method by problem."""
+    return {name: cells_of_method(runs, settings) for name, settings in experiment.methods.items()}
 
 
-def data_set_losses(experiment: Experiment, results: Results, facts: Facts) -> pd.DataFrame:
+def data_set_losses(experiment: Experiment, runs: Runs, facts: Facts) -> pd.DataFrame:
     """Return the loss of each comparison on each data set on which both methods have at least two folds in common.
 
     Losses are paired over the repeats, and averaged over the repeats of a fold; ``_other`` is the error of the second
     method.
     """
-    runs, losses = _runs_by_method(experiment, results), list[ExperimentRecord]()
+    runs, losses = runs.of_configs(experiment.configs), list[ExperimentRecord]()
+    cells = _cells_by_method(experiment, runs)
     for name, pair in experiment.comparisons().items():
         for problem, known in facts.items():
-            both = [runs[method].get(problem, NO_RUNS) for method in (pair.first, pair.second)]
-            ours, others = (item.values(_ERROR) for item in both)
+            if problem not in cells[pair.first] or problem not in cells[pair.second]:
+                continue
+            first, second = cells[pair.first][problem], cells[pair.second][problem]
+            ours, others = runs.values(first, _ERROR), runs.values(second, _ERROR)
             paired = {repeat: ours[repeat] - others[repeat] for repeat in ours if repeat in others}
             by_fold = by_split(paired, known.n_splits)
             if len(by_fold) < 2:
                 continue
             test = corrected_t(list(by_fold.values()), known.test_ratio)
-            kept = 100.0 * (both[pair.group.is_second_cut].mean(_SIZE) or 0.0) / known.n_features
+            cut = second if pair.group.is_second_cut else first
+            kept = 100.0 * (runs.mean(cut, _SIZE) or 0.0) / known.n_features
             loss = {
                 "row": name,
                 "data_set": problem,
@@ -240,48 +232,53 @@ def data_set_losses(experiment: Experiment, results: Results, facts: Facts) -> p
     return pd.DataFrame(losses, columns=_LOSS)
 
 
-def _errors(experiment: Experiment, results: Results) -> Document:
-    runs = _runs_by_method(experiment, results)
-    records = [
-        {"row": problem}
-        | {
-            f"{name}, {quantity}": by_problem.get(problem, NO_RUNS).mean(quantity)
-            for name, by_problem in runs.items()
-            for quantity in (_ERROR, _SIZE)
-        }
-        for problem in dict.fromkeys(
-            problem for by_problem in runs.values() for problem in by_problem
-        )
-    ]
-    columns = [(name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})") for name in runs]
+def _errors(experiment: Experiment, runs: Runs) -> Document:
+    runs = runs.of_configs(experiment.configs)
+    cells = _cells_by_method(experiment, runs)
+    problems = dict.fromkeys(problem for by_problem in cells.values() for problem in by_problem)
+    records = list[ExperimentRecord]()
+    for problem in problems:
+        record: ExperimentRecord = {"row": problem}
+        for name, by_problem in cells.items():
+            cell = by_problem.get(problem)
+            for quantity in (_ERROR, _SIZE):
+                mean = None if cell is None else runs.mean(cell, quantity)
+                record[f"{name}, {quantity}"] = mean
+        records.append(record)
+    columns = [(name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})") for name in cells]
     note = (
         "Test error in percent and, in brackets, number of features: means over the runs. τ = 15. The folds of each"
         f" method are listed in {experiment.page}."
     )
-    cells = [cell for by_problem in runs.values() for cell in by_problem.values()]
+    n_missing = 0
+    for cell in (cell for by_problem in cells.values() for cell in by_problem.values()):
+        n_missing += runs.counts[cell]["n_planned"] - len(runs.values(cell, _ERROR))
     return Document.of_records(
         experiment.id,
         f"{experiment.title}: test errors (features)",
         [("Data set", "{row}"), *columns],
         records,
         notes=(note,),
-        n_missing=sum(cell.n_planned - len(cell.values(_ERROR)) for cell in cells),
+        n_missing=n_missing,
     )
 
 
 def _tests(
-    experiment: Experiment, losses: pd.DataFrame, test: Test, margin: Margin = ONE_POINT
+    experiment: Experiment,
+    losses: pd.DataFrame,
+    margin: Margin = ONE_POINT,
+    test: Test = signed_rank_test,
 ) -> list[ExperimentRecord]:
-    """Return the tests over data sets; p has Holm's correction over the comparisons that count."""
+    """Return the tests over data sets; p has Holm's correction over the comparisons that answer a claim."""
+    pairs = experiment.comparisons()
     n_whole = losses["row"].value_counts()
-    tested = losses[~losses["is_apart"].astype(bool)]
-    by_row = {str(row): frame for row, frame in tested.groupby("row", sort=False)}
+    cut = losses[~losses["is_apart"].astype(bool)]
+    by_row = {str(row): frame for row, frame in cut.groupby("row", sort=False)}
     samples = {
         row: multiples(frame["loss"], frame["_other"], margin) for row, frame in by_row.items()
     }
-    pairs = experiment.comparisons()
-    counted = [row for row in by_row if pairs[row].group.counted]
-    judged = dict(zip(counted, judge_losses([samples[row] for row in counted], test), strict=True))
+    tested = {row: sample for row, sample in samples.items() if pairs[row].group.claim}
+    judged = dict(zip(tested, judge_losses(list(tested.values()), test), strict=True))
     records = []
     for row, frame in by_row.items():
         p, verdict = judged.get(row, (np.nan, EMPTY))
@@ -309,16 +306,12 @@ def _tests(
 
 
 def _variants(experiment: Experiment, losses: pd.DataFrame) -> list[ExperimentRecord]:
-    """Return the tests with other margins, the other test, and the tests of all data sets."""
-    test = experiment.test
+    """Return the tests with other margins, the sign test, and the tests of all data sets."""
     variants = {
-        label: _tests(experiment, losses, test, margin)
-        for label, margin in MARGINS.items()
-        if margin != ONE_POINT
+        label: _tests(experiment, losses, margin) for label, margin in OTHER_MARGINS.items()
     }
-    variants |= {other: _tests(experiment, losses, other) for other in TESTS if other != test}
-    if losses["is_apart"].any():
-        variants["all data sets"] = _tests(experiment, losses.assign(is_apart=False), test)
+    variants["sign test"] = _tests(experiment, losses, test=sign_test)
+    variants["all data sets"] = _tests(experiment, losses.assign(is_apart=False))
     return [
         {"row": record["row"], "variant": label, **record}
         for label, records in variants.items()
@@ -341,10 +334,12 @@ def _matrix(experiment: Experiment, losses: pd.DataFrame) -> Document:
         row[loss["row"]] = f"({text})" if loss["is_apart"] else text
     run, grids = set(losses["row"]), list[Grid]()
     for number, group in enumerate(experiment.groups, 1):
-        labels = _labels(experiment, group)
-        names = [name for name in labels if name in run]
-        texts = [[row["row"], *(row.get(name, EMPTY) for name in names)] for row in rows.values()]
-        headers = ["Data set", *(labels[name] for name in names)]
+        pairs = [pair for pair in group.comparisons() if pair.name in run]
+        texts = [
+            [data_set, *(row.get(pair.name, EMPTY) for pair in pairs)]
+            for data_set, row in rows.items()
+        ]
+        headers = ["Data set", *(pair.label for pair in pairs)]
         grids.append(Grid(f"group{number}", group.title, headers, texts))
     first, *others = grids
     return Document(
@@ -354,7 +349,7 @@ def _matrix(experiment: Experiment, losses: pd.DataFrame) -> Document:
         first.headers,
         first.rows,
         [f"Mean loss [95 % interval] verdict. {_WITHIN} In brackets: {_APART}"],
-        list(rows.values()),
+        pd.DataFrame(list(rows.values()), dtype=object),
         has_runs=bool(rows),
         others=others,
     )

@@ -9,14 +9,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pppca_bench.pages.document import SIGNED, printed
 from pppca_bench.quantities import DECIMALS
-from pppca_bench.reporting.document import SIGNED, printed
-from pppca_bench.reporting.pairs import ALPHA, MARGIN
-from pppca_bench.reporting.statistics import PairedTest, holm, student_t
+from pppca_bench.results.statistics import PairedTest, holm, student_t
+from pppca_bench.verdicts.pairs import ALPHA, MARGIN
 
 FloatArray = NDArray[np.floating[Any]]
 ClaimVerdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 Within = Literal["equivalent", "worse", "better", "unclear"]
+Test = Callable[[FloatArray], tuple[float, bool]]
+"""Function of `multiples`: the two-sided p, and whether less than the margin is lost."""
 
 MIN_DATA_SETS = 6
 """Smallest number of data sets for a test, which cannot be significant with fewer."""
@@ -33,8 +35,7 @@ class Margin(NamedTuple):
 
 ONE_POINT = Margin()
 
-MARGINS: Mapping[str, Margin] = {
-    "1 point": ONE_POINT,
+OTHER_MARGINS: Mapping[str, Margin] = {
     "0.5 points": Margin(0.5),
     "0.25 points": Margin(0.25),
     "10 % of the error": Margin(0.0, 0.1),
@@ -101,20 +102,16 @@ def signed_rank_test(multiples: FloatArray) -> tuple[float, bool]:
     return p, typical_loss(beyond)[1] < 0.0
 
 
-Test = Literal["sign test", "signed-rank test"]
-TESTS: Mapping[Test, Callable[[FloatArray], tuple[float, bool]]] = {
-    "sign test": sign_test,
-    "signed-rank test": signed_rank_test,
-}
-
-
-def judge_losses(samples: Sequence[FloatArray], test: Test) -> list[tuple[float, ClaimVerdict]]:
+def judge_losses(
+    samples: Sequence[FloatArray], test: Test = signed_rank_test
+) -> list[tuple[float, ClaimVerdict]]:
     """Return p with Holm's correction over samples of `multiples`, and the verdict on "at most the margin is lost"."""
-    tested = [TESTS[test](sample) for sample in samples]
-    return [
-        (p, ("holds" if is_small else "does not hold") if p < ALPHA else "undecided")
-        for p, (_, is_small) in zip(holm([p for p, _ in tested]), tested, strict=True)
-    ]
+    tested = [test(sample) for sample in samples]
+    judged = list[tuple[float, ClaimVerdict]]()
+    for p, (_, is_small) in zip(holm([p for p, _ in tested]), tested, strict=True):
+        decided: ClaimVerdict = "holds" if is_small else "does not hold"
+        judged.append((p, decided if p < ALPHA else "undecided"))
+    return judged
 
 
 def typical_loss(losses: ArrayLike) -> tuple[float, float, float]:
@@ -196,7 +193,7 @@ class LossComparison(NamedTuple):
 def tested_losses(samples: Mapping[tuple[str, str], FloatArray]) -> list[LossComparison]:
     """Test two losses or more of pairs of methods with the signed-rank test and Holm's correction."""
     known = {pair: sample for pair, sample in samples.items() if len(sample) > 1}
-    judged = judge_losses([multiples(sample) for sample in known.values()], "signed-rank test")
+    judged = judge_losses([multiples(sample) for sample in known.values()])
     return [
         LossComparison(*pair, len(sample), *typical_loss(sample), p, verdict)
         for (pair, sample), (p, verdict) in zip(known.items(), judged, strict=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
-from pppca_bench.methods.networks import NetworkRule, NetworkSetting
+from pppca_bench.methods.networks import NetworkSetting
+
+_REPORT = Path(__file__).with_name("references") / "proben1_report"
 
 LINEAR, SIGMOID = "linear", "softsign"
 """Output activations; the report's sigmoid is x / (1 + |x|)."""
@@ -66,24 +68,6 @@ def pivot_of(problem: str) -> NetworkSetting | None:
     return search.pivot if search else None
 
 
-def rule_network(n_outputs: int) -> NetworkSetting:
-    """Return the network of a problem that has no pivot architecture in the report.
-
-    Outputs are classes, or targets of an approximation, at least 1. Choice: two hidden layers of 16 and 8 nodes and
-    linear outputs, the most frequent pivot of the report; with more than 8 outputs, the second layer has as many nodes
-    as there are outputs, at most 64, and the first layer twice as many, so that no layer has fewer nodes than there are
-    classes. The report takes the largest network that validates well, since training stops early; therefore the number
-    of samples has no influence. The inputs are centred and divided by their root mean square, so that given features
-    and projections have the same origin and scale. This was the best of seven preparations, by the validation errors on
-    scikit-learn's wine, breast cancer and digits.
-    """
-    second = min(max(8, n_outputs), 64)
-    return NetworkSetting((2 * second, second), LINEAR, "rms")
-
-
-PIVOT = NetworkRule(pivot_of, rule_network, version=1)
-
-
 @cache
 def published_tests() -> Mapping[str, PublishedTest]:
     """Return table 12 by problem, in alphabetical order."""
@@ -101,5 +85,5 @@ def _network(hidden: str, output: str) -> NetworkSetting:
 
 def _rows(name: str) -> list[list[str]]:
     """Return the rows of a table below its header."""
-    with (files("pppca_bench.references") / "proben1_report" / name).open(encoding="utf-8") as file:
+    with (_REPORT / name).open(encoding="utf-8") as file:
         return list(csv.reader(file))[1:]

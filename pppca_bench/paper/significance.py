@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import attrgetter
 from statistics import fmean, variance
 from typing import Any, NamedTuple
 
+from pppca_bench.pages.document import EMPTY, Agreement, Document
 from pppca_bench.paper.networks import Better, PublishedTest, published_tests
 from pppca_bench.paper.texts import fill
-from pppca_bench.reporting.document import EMPTY, Agreement, Document
-from pppca_bench.reporting.summary import NO_RUNS, CellRuns, Results
+from pppca_bench.results.frames import Runs
 from pppca_bench.runs import grouped
 
 PIVOT_CONFIG, NO_SHORTCUTS_CONFIG = "proben1_pivot", "proben1_no_shortcuts"
@@ -141,25 +140,24 @@ def compare_errors(pivot: Sequence[float], no_shortcut: Sequence[float]) -> LogT
     return LogTest(better, t, p, pivot_logs, no_shortcut_logs)
 
 
-def significance_document(results: Results) -> Document:
+def significance_document(runs: Runs) -> Document:
     """Return P12: the networks with the smaller test error on each problem, beside the published verdict.
 
     Choice: verdicts agree if they name the same networks, or no networks, whether they are reliable or not.
     """
-    of_configs = [
-        runs_by_problem(results, config) for config in (PIVOT_CONFIG, NO_SHORTCUTS_CONFIG)
-    ]
+    of_configs = [runs.of_configs((config,)) for config in (PIVOT_CONFIG, NO_SHORTCUTS_CONFIG)]
+    by_problem = [only_cells_by_problem(each) for each in of_configs]
     records, tests, n_missing = list[dict[str, Any]](), list[LogTest](), 0
     for problem, published in published_tests().items():
-        both = [runs.get(problem, NO_RUNS) for runs in of_configs]
-        pivot, no_shortcut = (
-            [error for repeat, error in runs.values(QUANTITY).items() if repeat < N_RUNS]
-            for runs in both
-        )
+        samples = list[list[float]]()
+        for each, cells in zip(of_configs, by_problem, strict=True):
+            values = each.values(cells[problem], QUANTITY) if problem in cells else {}
+            samples.append([error for repeat, error in values.items() if repeat < N_RUNS])
+            n_planned = each.counts[cells[problem]]["n_planned"] if problem in cells else 0
+            n_missing += min(n_planned, N_RUNS) - len(samples[-1])
+        pivot, no_shortcut = samples
         test = compare_errors(pivot, no_shortcut)
         tests += [test] if test else []
-        n_missing += sum(min(runs.n_planned, N_RUNS) for runs in both)
-        n_missing -= len(pivot + no_shortcut)
         counts = {"row": problem, "n_pivot": len(pivot), "n_no_shortcut": len(no_shortcut)}
         records.append(counts | _record(test, published))
     agrees = tuple(record["_agrees"] for record in records)
@@ -168,16 +166,16 @@ def significance_document(results: Results) -> Document:
         records,
         {"tests": tests},
         agreement=Agreement("P12 same verdict", agrees, TARGET),
-        has_runs=not published_tests().keys().isdisjoint(set().union(*of_configs)),
+        has_runs=not published_tests().keys().isdisjoint(set().union(*by_problem)),
         n_missing=n_missing,
         agrees=agrees,
     )
 
 
-def runs_by_problem(results: Results, config: str) -> dict[str, CellRuns]:
-    """Return the runs of a config by problem; problems with several settings are left out."""
-    by_problem = grouped(results.of_config(config).values(), attrgetter("cell.problem"))
-    return {problem: runs[0] for problem, runs in by_problem.items() if len(runs) == 1}
+def only_cells_by_problem(runs: Runs) -> dict[str, int]:
+    """Return the number of the cell of each problem; problems with several settings are left out."""
+    by_problem = grouped(runs.cells, lambda number: runs.cells[number].problem)
+    return {problem: cells[0] for problem, cells in by_problem.items() if len(cells) == 1}
 
 
 _LETTERS = {"pivot": "P", "no_shortcut": "N"}

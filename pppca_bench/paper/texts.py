@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pppca_bench.reporting.document import Document, environment, paragraphs, printed
+from pppca_bench.pages.document import Document, environment, paragraphs, printed
 from pppca_bench.yaml_files.source import YamlSource, read_yaml
 
 if TYPE_CHECKING:

@@ -113,7 +113,6 @@ class Layout(CellKeys):
     columns: Lines
     shows: Texts = ()  # quantities of a cell, the most important first
     also: Texts = ()  # quantities with grids of their own below
-    notes: Texts = ()  # quantities whose medians over the cells are printed below
     configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
     remark_on: Texts = ()  # rows or columns that the remark is about; empty for the whole table
     spread: bool = False  # whether each column is a pair, mean and standard deviation
@@ -141,10 +140,10 @@ class Layout(CellKeys):
 
     @property
     def all_quantities(self) -> Names:
-        """Return the quantities of all cells, grids and notes."""
+        """Return the quantities of all cells and grids."""
         cells = itertools.product(self.rows, self.columns)
         shown = [name for cell in cells for name in self.quantities(*cell)]
-        return tuple(dict.fromkeys((*shown, *self.also, *self.notes)))
+        return tuple(dict.fromkeys((*shown, *self.also)))
 
     def form_of(self, row: Line, column: Line) -> str:
         """Return the format of a cell, such as ``"{} ({})"``."""
@@ -177,15 +176,30 @@ class Layout(CellKeys):
         return self
 
 
-class _FigureLayout(Section):
-    """Layout of a figure: identifier, title, where it was printed, settings that all runs share, panels and a note."""
+class CurveLayout(Section):
+    """Layout of a figure of learning curves; an axis is linear up to ``x_linear_to``, logarithmic from there on."""
 
     id: Identifier
     title: Text
-    place: Text
-    runs: Settings
+    place: Text  # where it was printed
+    runs: Settings  # that all panels and curves share
+    step: Text  # label of the x axis: epoch or generation
+    y_label: Text
+    quantity: Text  # name of the learning curves in a run's history
     panel_lines: LabelledRunsList = Field((), alias="panels")
-    note: Text = ""
+    # of each panel; empty for a single curve
+    curve_lines: LabelledRunsList = Field((), alias="curves")
+    n_nodes: Annotated[int, Ge(1)] = (
+        0  # number of leading nodes with curves; 0 if the history has a number per step
+    )
+    percent: Literal["", "of inputs", "lost"] = ""  # of the problem's inputs, or missing to 1
+    by_samples: bool = (
+        False  # whether the x axis counts samples: an epoch sees all training samples
+    )
+    x_linear_to: NotNegative | None = None
+    y_linear_to: NotNegative | None = None
+    configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
+    note: Text = ""  # printed below the figure
 
     @property
     def panels(self) -> Mapping[str, Mapping[str, Selector]]:
@@ -200,7 +214,7 @@ class _FigureLayout(Section):
 
     @property
     def _curves(self) -> tuple[LabelledRuns, ...]:
-        return _SINGLE
+        return self.curve_lines or _SINGLE
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -211,38 +225,6 @@ class _FigureLayout(Section):
                 if key not in {**self.runs, **panel.runs, **curve.runs}:
                     raise broken_rule(f"expected runs of one {key}, got nothing")
         return self
-
-
-class CurveLayout(_FigureLayout):
-    """Layout of a figure of learning curves; an axis is linear up to ``x_linear_to``, logarithmic from there on."""
-
-    step: Text  # label of the x axis: epoch or generation
-    y_label: Text
-    quantity: Text  # name of the learning curves in a run's history
-    # of each panel; empty for a single curve
-    curve_lines: LabelledRunsList = Field((), alias="curves")
-    n_nodes: Annotated[int, Ge(1)] = (
-        0  # number of leading nodes with curves; 0 if the history has a number per step
-    )
-    percent: Literal["", "of inputs", "lost"] = ""  # of the problem's inputs, or missing to 1
-    by_samples: bool = (
-        False  # whether the x axis counts samples: an epoch sees all training samples
-    )
-    x_linear_to: NotNegative | None = None
-    y_linear_to: NotNegative | None = None
-    configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
-
-    @property
-    def _curves(self) -> tuple[LabelledRuns, ...]:
-        return self.curve_lines or _SINGLE
-
-
-class PortraitLayout(_FigureLayout):
-    """Layout of a figure of single runs, the first repeat of each panel; see `portrait_panels`."""
-
-    panel_lines: LabelledRunsList = Field(alias="panels")
-    shows: Literal["features", "rebuilt", "images"]
-    classes: Texts = ()  # names of the classes, in the order of their numbers
 
 
 class RankingSpec(Section):
@@ -312,7 +294,6 @@ class Scored(_Part):
     share: NotNegative | None = (
         None  # target for the share of cells within one published standard deviation
     )
-    ours: str = ""  # the measured quantity, if it has another name
 
 
 class Searched(_Part):

@@ -81,16 +81,14 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
     numbers = dict[tuple[str, str, str], dict[str, Number]]()
     for where, location, value, sd in _rows(path):
         table, row, column, quantity = location
-        if table not in tables or quantity not in tables[table].notes:
-            # a note belongs to no single cell
-            known: Any = cells
-            for name, key in zip(COLUMNS, location, strict=False):
-                if key not in known:
-                    hint = nearest(key, known) or f": one of {'; '.join(known)}"
-                    raise OwnDataError(
-                        f"{where}: expected a {name} of reference.yaml, got {key!r}{hint}."
-                    )
-                known = known[key] if isinstance(known, Mapping) else ()
+        known: Any = cells
+        for name, key in zip(COLUMNS, location, strict=False):
+            if key not in known:
+                hint = nearest(key, known) or f": one of {'; '.join(known)}"
+                raise OwnDataError(
+                    f"{where}: expected a {name} of reference.yaml, got {key!r}{hint}."
+                )
+            known = known[key] if isinstance(known, Mapping) else ()
         for name, text, pattern, rule in (("value", value, *_VALUE), ("sd", sd, *_SD)):
             if not re.fullmatch(pattern, text):
                 raise OwnDataError(f"{where}: expected {rule} as {name}, got {text!r}.")

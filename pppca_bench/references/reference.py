@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +19,6 @@ from pppca_bench.references.layout import (
     CurveLayout,
     Layout,
     Placebo,
-    PortraitLayout,
     RankingSpec,
     Scored,
     Searched,
@@ -31,9 +30,8 @@ from pppca_bench.runs import Cell, Names, Scalar, Selector
 from pppca_bench.yaml_files.section import Section, broken_rule
 from pppca_bench.yaml_files.source import YamlSource, read_yaml
 
-PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
-HEBBIAN_IRIS, TEXTBOOKS, TODAY = "hebbian_iris", "textbooks", "today"
-EARLY_STOPPING = "early_stopping"
+REFERENCE_GROUP = "pppca_bench.references"
+"""Group of the entry points of installed packages with references: each is a sequence of their folders."""
 
 
 class _ReferenceFile(Section):
@@ -41,8 +39,9 @@ class _ReferenceFile(Section):
 
     title: Text
     citation: Text  # where it was published
-    # the first that applies; other numbers are not compared
+    # the first that applies
     rules: tuple[VerdictRule, ...] = Field(alias="verdicts")
+    not_compared: Texts = ()  # quantities without a rule
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()  # names of the configs whose runs count; empty for all
     # By table, the label of its series in the figure of published against measured numbers.
@@ -52,11 +51,12 @@ class _ReferenceFile(Section):
     scored: tuple[Scored, ...] = Field((), alias="scores")
     searched: tuple[Searched, ...] = ()
     module: str = (
-        ""  # dotted path of a module with further tables, figures and claims (`reporting.plug_in`)
+        ""  # dotted path of a module with further tables, figures and claims (`pages.plug_in`)
     )
     placebos: tuple[Placebo, ...] = ()
+    # The threshold at which the source compares methods; table R has the runs at it.
+    compared_tau: float | None = None
     figures: tuple[CurveLayout, ...] = ()
-    portraits: tuple[PortraitLayout, ...] = ()
     rankings: tuple[RankingSpec, ...] = ()
 
     @model_validator(mode="after")
@@ -112,10 +112,10 @@ class Reference(_ReferenceFile):
             for row, column in itertools.product(layout.rows, layout.columns):
                 selection = layout.selector(row, column)
                 location = f"table {layout.id}, {row.key}, {column.key}"
-                quantities = (*layout.quantities(row, column), *layout.also, *layout.notes)
+                quantities = (*layout.quantities(row, column), *layout.also)
                 for selector in selection.parts if selection else ():
                     yield layout.id, location, selector, quantities
-        for figure in (*self.figures, *self.portraits):
+        for figure in self.figures:
             for title, curves in figure.panels.items():
                 for label, selector in curves.items():
                     location = ", ".join(filter(None, (f"figure {figure.id}", title, label)))
@@ -123,13 +123,22 @@ class Reference(_ReferenceFile):
 
 
 @cache
-def own_references() -> tuple[Reference, ...]:
-    """Return the references of the package: slides, report, notebook, textbooks, methods of today, early stopping."""
-    folder = Path(str(files(__package__)))
-    return tuple(
-        read_reference(folder / name)
-        for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS, TODAY, EARLY_STOPPING)
-    )
+def installed_references() -> tuple[Reference, ...]:
+    """Return the references of installed packages, by the names of their entry points.
+
+    Raises OwnDataError if an entry point does not work, or one of its references is malformed.
+    """
+    references = list[Reference]()
+    for point in sorted(entry_points(group=REFERENCE_GROUP), key=lambda point: point.name):
+        try:
+            folders = [Path(folder) for folder in point.load()]
+        except (ImportError, AttributeError, TypeError) as error:
+            raise OwnDataError(
+                f"{point.name}, entry point of {REFERENCE_GROUP}: expected folders of references at {point.value}, got"
+                f" {type(error).__name__}: {error}. Repair or uninstall the package."
+            ) from None
+        references += map(read_reference, folders)
+    return tuple(references)
 
 
 def read_reference(folder: Path) -> Reference:
@@ -148,7 +157,10 @@ def read_reference(folder: Path) -> Reference:
 
 
 def _check_rules(reference: Reference, source: YamlSource) -> None:
-    """Check that each number of a cell with runs has a rule, and all or no numbers of a rule in sd have deviations."""
+    """Check that each number of a cell with runs has a rule or is not compared.
+
+    Of the numbers of a rule in sd, all or none must have deviations.
+    """
     compared: dict[int, dict[bool, str]] = {}
     for layout in reference.layouts:
         for row, column in itertools.product(layout.rows, layout.columns):
@@ -156,7 +168,7 @@ def _check_rules(reference: Reference, source: YamlSource) -> None:
             for name in published if layout.selector(row, column) else ():
                 rule = reference.rule(layout.id, row.key, name)
                 location = f"{name} of {layout.id}, {row.key}, {column.key}"
-                if rule is None and name not in layout.notes:
+                if rule is None and name not in reference.not_compared:
                     raise OwnDataError(
                         f"{source.where(('verdicts',))}: expected a rule for each number that runs can fill, got none"
                         f" for {location}."
@@ -174,18 +186,18 @@ def _check_rules(reference: Reference, source: YamlSource) -> None:
 
 def check_selectors(
     added: Sequence[Reference],
-    cells: Collection[Cell],
+    cells: Mapping[int, Cell],
     methods: Collection[str],
-    measured: Callable[[Cell], Collection[str]],
+    measured: Mapping[int, Collection[str]],
 ) -> None:
     """Check the cells and curves of user-defined references against the cells of the results.
 
     Known methods are the given names, the methods of the results, and dotted paths; known settings and quantities of a
-    method are those of its runs on the same problem, and the quantities of the package. ``measured`` returns the
-    quantities of the done runs of a cell. Raises OwnDataError if no run has the method, a setting or a quantity of a
-    cell.
+    method are those of its runs on the same problem, and the quantities of the package. ``measured`` has the
+    quantities of the done runs of each cell, by its number. Raises OwnDataError if no run has the method, a setting or
+    a quantity of a cell.
     """
-    known = {*methods, *(cell.method for cell in cells)}
+    known = {*methods, *(cell.method for cell in cells.values())}
     for reference in added:
         for _, location, selector, quantities in reference.selectors():
             where, method = f"{reference.name}/reference.yaml: {location}", selector.method
@@ -195,16 +207,18 @@ def check_selectors(
                     f" {method!r}{nearest(method, known)}."
                 )
             matching = [
-                cell for cell in cells if (cell.problem, cell.method) == (selector.problem, method)
+                number
+                for number, cell in cells.items()
+                if (cell.problem, cell.method) == (selector.problem, method)
             ]
-            settings = {name for cell in matching for name in cell.settings}
+            settings = {name for number in matching for name in cells[number].settings}
             for name, _ in selector.settings if matching else ():
                 if name not in settings:
                     raise OwnDataError(
                         f"{where} names no run: expected settings that runs of {method} on {selector.problem} have, got"
                         f" {name!r}{nearest(name, settings)}. `pppca methods {method}` lists its parameters."
                     )
-            done = set[str]().union(*map(measured, matching))
+            done = set[str]().union(*(measured[number] for number in matching))
             numbers = {*QUANTITIES, *MEASURES, *SIZES, *done}
             for name in quantities:
                 hint = nearest(name, numbers)

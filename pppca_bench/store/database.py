@@ -2,7 +2,8 @@
 
 One SQLite file. ``cells`` has a row for each setting on one problem's data; ``runs`` a row for each run, from the
 moment it is planned; ``histories`` the learning curves; ``plans`` the runs that the last expansion of each config asked
-for, so that the tables of a changed config never mix in results of its older form (which stay in the database).
+for, so that the tables of a changed config never mix in results of its older form (which stay in the database);
+``labels`` the label that each config gives a cell.
 """
 
 from __future__ import annotations
@@ -13,10 +14,19 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from pppca_bench.errors import ConfigError, UnknownConfigError, listed, nearest
-from pppca_bench.quantities import QUANTITIES
-from pppca_bench.runs import Curves, Plan, ProblemFacts, RunResult, StoredRun, by_cell
+from pppca_bench.runs import (
+    Cell,
+    Curves,
+    Label,
+    Plan,
+    ProblemFacts,
+    RunResult,
+    RunSpec,
+    StoredRun,
+    by_cell,
+)
 from pppca_bench.store import columns
-from pppca_bench.store.columns import CELL_COLUMNS, CellRow, to_json
+from pppca_bench.store.columns import CELL_COLUMNS, RUN_COLUMNS, to_json
 from pppca_bench.store.file import Database, bound, is_running, this_process
 
 if TYPE_CHECKING:
@@ -28,9 +38,21 @@ CHUNK = 20_000
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _INSERT_CELL = (
-    f"INSERT INTO cells ({', '.join(CELL_COLUMNS)}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT DO UPDATE SET changed = excluded.changed RETURNING id"
+    f"INSERT INTO cells ({', '.join(CELL_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)"
+    # without an update, nothing is returned
+    " ON CONFLICT DO UPDATE SET problem = problem RETURNING id"
 )
+
+_ORIGIN = "(SELECT description FROM provenances WHERE id = provenance) AS origin"
+_ORDER = ("first", "place", "repeat", "number")
+_ASKED = (
+    f"SELECT key, cell, repeat, seed, status, error, {_ORIGIN}, configs, measured, first, place, runs.rowid AS number"
+    # SQLite takes `place` from the row of the first config.
+    " FROM runs JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first,"
+    " max(place, -1 - place) AS place"
+    " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)"
+)
+"""Query of the runs that any of a list of configs asks for, with the columns by which they are ordered."""
 
 
 class Store(Database):
@@ -61,15 +83,18 @@ class Store(Database):
         specs = by_cell(wanted.values())
         with self.transaction() as connection:
             cells = {}
-            for cell, specs_of_cell in specs.items():
-                parts = (
-                    dict(cell.parameters),
-                    dict(cell.classifier),
-                    dict(cell.algorithms),
-                    specs_of_cell[0].changed,
-                )
+            for cell in specs:
+                parts = (dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms))
                 identity = (cell.problem, cell.data_sha256, cell.method)
                 ((cells[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
+            connection.execute("DELETE FROM labels WHERE config = ?", (plan.name,))
+            connection.executemany(
+                "INSERT INTO labels VALUES (?, ?, ?)",
+                (
+                    (plan.name, cells[cell], to_json(specs_of_cell[0].label))
+                    for cell, specs_of_cell in specs.items()
+                ),
+            )
             places = {
                 key: -1 - spec.place if key in elsewhere else spec.place
                 for key, spec in wanted.items()
@@ -137,9 +162,8 @@ class Store(Database):
 
         ``provenance`` is JSON text with the versions of code and libraries, and the machine.
         """
-        names = ("status", "error", "measures", *QUANTITIES)
         update = (
-            f"UPDATE runs SET {', '.join(f'{name} = ?' for name in names)}, finished_at = {_NOW},"
+            f"UPDATE runs SET status = ?, error = ?, measured = ?, finished_at = {_NOW},"
             " provenance = (SELECT id FROM provenances WHERE description = ?)"
             " WHERE key = ? AND (? OR status != 'done')"
         )
@@ -149,11 +173,7 @@ class Store(Database):
                 (provenance,),
             )
             for result in results:
-                others = {
-                    name: value for name, value in result.values.items() if name not in QUANTITIES
-                }
-                numbers = map(result.values.get, QUANTITIES)
-                row = (result.status, result.error, to_json(others), *numbers)
+                row = (result.status, result.error, to_json(dict(result.values)))
                 if connection.execute(update, (*row, provenance, result.key, replace)).rowcount:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                     if result.history:
@@ -255,16 +275,20 @@ class Store(Database):
         """Return the text of each config that was ever planned, by name, sorted."""
         return dict(self.rows("SELECT name, text FROM configs ORDER BY name"))
 
-    def read(self, configs: Sequence[str] | None = None) -> tuple[pd.DataFrame, dict[int, CellRow]]:
+    def read(
+        self, configs: Sequence[str] | None = None
+    ) -> tuple[pd.DataFrame, dict[int, Cell], dict[int, Label]]:
         """Return the runs that the configs (all by default) ask for, in the order of the configs' names and plans.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each run: `columns.RUN_COLUMNS`, the quantities that any run has, and ``configs``, the names of
-            the configs that ask for it, separated by line feeds.
-        dict of int to (Cell, changed)
+            A row for each run: `columns.RUN_COLUMNS`, and a float64 column for each quantity that any run has, nan
+            where a run has none.
+        dict of int to Cell
             The cells, by number.
+        dict of int to Label
+            The label of each cell in the first config that asks for it.
 
         Raises
         ------
@@ -273,6 +297,8 @@ class Store(Database):
         StoreError
             The file is damaged.
         """
+        import pandas as pd
+
         known = list(self.config_texts())
         for name in configs or ():
             if name not in known:
@@ -281,25 +307,33 @@ class Store(Database):
                     f"no runs of config {name!r} in {self.path}: expected one of {expected}{nearest(name, known)}."
                     " Run it first with `pppca run`."
                 )
-        frame, cells = self._read(
-            # SQLite takes `place` from the row of the first config.
-            "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first,"
-            " max(place, -1 - place) AS place"
-            " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)",
-            known if configs is None else sorted(configs),
-            more="configs, first, place",
-        )
-        return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells
+        # equal texts share an object
+        types: Any = dict.fromkeys(["origin", "configs"], "category")
+        types |= {"status": pd.CategoricalDtype([*columns.STATUSES]), "measured": "object"}
+        asked = known if configs is None else sorted(configs)
+        runs, numbers = [], []
+        with self._explained():
+            for part in pd.read_sql_query(
+                _ASKED, self._connection, params=bound(asked), chunksize=CHUNK, dtype=types
+            ):
+                numbers.append(self._numbers(part["key"].tolist(), part.pop("measured").tolist()))
+                runs.append(part)
+        frame = pd.concat(runs, ignore_index=True)
+        self._check_origins(frame["origin"].unique())
+        order = frame.sort_values(list(_ORDER)).index
+        frame = pd.concat([frame[list(RUN_COLUMNS)], pd.concat(numbers, ignore_index=True)], axis=1)
+        frame = frame.take(order.to_numpy()).reset_index(drop=True)
+        cells = self._cells(frame["cell"].unique().tolist())
+        return frame, cells, self._labels(asked, cells)
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
-        runs = columns.read_runs(*self._read(f"WHERE key {_AMONG}", keys))
-        return {spec.key: (spec, result) for spec, result in runs}
+        return {run[0].key: run for run in self._runs(f"key {_AMONG}", keys)}
 
     def runs_of_cell(self, key: str) -> list[StoredRun]:
         """Return the runs with the same settings and data as a run, itself among them, that a config asks for."""
         of_cell = "cell = (SELECT cell FROM runs WHERE key = ?) AND key IN (SELECT key FROM plans)"
-        return columns.read_runs(*self._read(f"WHERE {of_cell}", key))
+        return self._runs(of_cell, key)
 
     def histories(self, keys: Collection[str]) -> dict[str, Curves]:
         """Return the learning curves of the runs that have any, by key."""
@@ -309,42 +343,58 @@ class Store(Database):
                 curves[key] = columns.unpack(blob)
         return curves
 
-    def _cells(self, numbers: Iterable[int]) -> dict[int, CellRow]:
+    def _labels(self, configs: Sequence[str], numbers: Collection[int]) -> dict[int, Label]:
+        """Return the label of each cell in the first of the configs that asks for it, by the numbers of the cells."""
+        labels = dict[int, Label]()
+        # SQLite takes `label` from the row of the first config.
+        query = (
+            "SELECT cell, label, min(asked.key) FROM labels"
+            " JOIN json_each(?) AS asked ON asked.value = config GROUP BY cell"
+        )
+        for number, text, _ in self.rows(query, configs):
+            with self.decoding(f"label of cell {number}"):
+                labels[number] = columns.read_label(text)
+        if missing := set(numbers) - labels.keys():
+            raise self._damaged(f"cell {min(missing)} has no label")
+        return labels
+
+    def _cells(self, numbers: Iterable[int]) -> dict[int, Cell]:
         """Return cells by their numbers in the tables."""
-        cells = dict[int, CellRow]()
-        query = f"SELECT id, {', '.join(CELL_COLUMNS)}, changed FROM cells WHERE id {_AMONG}"
+        cells = dict[int, Cell]()
+        query = f"SELECT id, {', '.join(CELL_COLUMNS)} FROM cells WHERE id {_AMONG}"
         for number, *row in self.rows(query, numbers):
             with self.decoding(f"cell {number}"):
                 cells[number] = columns.read_cell(row)
         return cells
 
-    def _read(
-        self, which: str, value: object, more: str = "NULL AS configs"
-    ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
-        """Return the runs that the end of a query with a value selects, and their cells."""
-        import pandas as pd
+    def _runs(self, which: str, value: object) -> list[StoredRun]:
+        """Return the runs for which a condition with a value holds."""
+        names = f"key, cell, repeat, seed, status, error, measured, {_ORIGIN}"
+        rows = self.rows(f"SELECT {names} FROM runs WHERE {which}", value)
+        cells = self._cells({number for _, number, *_ in rows})
+        self._check_origins({origin for *_, origin in rows})
+        runs = list[StoredRun]()
+        for key, number, repeat, seed, status, error, measured, origin in rows:
+            result = None
+            if status != columns.PLANNED:
+                with self.decoding(f"numbers of run {key}"):
+                    values = dict(json.loads(measured))
+                result = RunResult(key, status, error, values, origin=origin or "")
+            runs.append((RunSpec(key, cells[number], repeat, seed), result))
+        return runs
 
-        types: Any = dict.fromkeys(QUANTITIES, "float64")
-        types |= {"status": pd.CategoricalDtype([*columns.STATUSES])}
-        # equal texts share an object
-        types |= dict.fromkeys(["measures", "origin", "configs"], "category")
-        origin = "(SELECT description FROM provenances WHERE id = provenance) AS origin"
-        names = ", ".join(
-            ("runs.rowid AS number", *columns.RUN_COLUMNS[:-1], origin, *QUANTITIES, more)
-        )
-        query = f"SELECT {names} FROM runs {which}"
-        with self._explained():
-            parts = pd.read_sql_query(
-                query, self._connection, params=bound(value), chunksize=CHUNK, dtype=types
-            )
-            # Most runs have few of the quantities.
-            chunks = [
-                part.drop(columns=[name for name in QUANTITIES if part[name].isna().all()])
-                for part in parts
-            ]
-        frame = pd.concat(chunks, ignore_index=True)
-        with self.decoding("measures or provenance of a run"):
-            # others decode them, and do not know this file
-            for text in (*frame["measures"].unique(), *frame["origin"].unique()):
-                columns.read_measures(text)
-        return frame, self._cells(frame["cell"].unique().tolist())
+    def _numbers(self, keys: Collection[str], texts: Sequence[str]) -> pd.DataFrame:
+        """Return the numbers of runs by columns."""
+        with self.decoding("numbers of a run"):
+            try:
+                return columns.read_numbers(texts)
+            except (ValueError, TypeError):
+                self.runs_by_key(keys)  # names the damaged run
+                raise
+
+    def _check_origins(self, texts: Iterable[object]) -> None:
+        """Raise StoreError for a provenance that others, who do not know this file, could not decode."""
+        with self.decoding("provenance of a run"):
+            for text in texts:
+                if isinstance(text, str):
+                    json.loads(text)

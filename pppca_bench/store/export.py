@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pppca_bench.errors import StoreError, UnknownNameError
-from pppca_bench.quantities import QUANTITIES
+from pppca_bench.quantities import described, in_order
 from pppca_bench.runs import Scalar, selections
 from pppca_bench.store import DATABASE, RESULTS
-from pppca_bench.store.columns import read_measures
+from pppca_bench.store.columns import RUN_COLUMNS
 from pppca_bench.store.database import Store
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def load_results(
     import pandas as pd
 
     with Store(Path(folder) / DATABASE, read_only=True) as store:
-        frame, cells = store.read(configs)
+        frame, cells, _ = store.read(configs)
         asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
         finished = dict(store.rows("SELECT key, finished_at FROM runs"))
-    run_cells = [cells[number][0] for number in frame["cell"]]
+    run_cells = [cells[number] for number in frame["cell"]]
     columns: dict[str, Any] = {
         name: [getattr(cell, name, None) for cell in run_cells] for name in IDENTITY
     }
@@ -80,13 +80,9 @@ def load_results(
         settings = [dict(getattr(cell, part)) for cell in run_cells]
         for name in sorted(set().union(*settings)):
             columns[f"{kind}.{name}"] = _typed([values.get(name) for values in settings])
-    for name in (name for name in QUANTITIES if name in frame):
-        is_whole = QUANTITIES[name].is_count and frame[name].notna().all()
+    for name in in_order(set(frame.columns) - set(RUN_COLUMNS)):
+        is_whole = described(name).is_count and frame[name].notna().all()
         columns[name] = frame[name].astype("int64") if is_whole else frame[name]
-    measures = list(map(read_measures, frame["measures"]))
-    columns |= {
-        name: [values.get(name) for values in measures] for name in sorted(set().union(*measures))
-    }
     return pd.DataFrame(columns)
 
 
@@ -150,6 +146,7 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
     ((finished_at,),) = store.rows("SELECT finished_at FROM runs WHERE key = ?", key)
     spec, result = store.runs_by_key([key])[key]
     cell, configs = spec.cell, store.configs_of(key)
+    values = result.values if result else {}
     problem: dict[str, Any] = {"name": cell.problem, "data_sha256": cell.data_sha256}
     facts = store.problems().get(cell.problem)
     if facts is not None and facts.data_sha256 == cell.data_sha256:
@@ -168,12 +165,11 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "method": cell.method,
         "parameters": dict(cell.parameters),
         "classifier": dict(cell.classifier),
-        "not_default": list(spec.changed),
         "algorithm_versions": dict(cell.algorithms),
         "repeat": spec.repeat,
         "seed": spec.seed,
         "finished_at": finished_at,
-        "values": dict(result.values) if result else {},
+        "values": {name: values[name] for name in in_order(values)},
         "histories": {name: " × ".join(map(str, curve.shape)) for name, curve in curves.items()},
         "provenance": provenance,
         "error": result.error if result else None,

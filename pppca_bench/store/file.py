@@ -14,22 +14,20 @@ from pathlib import Path
 from typing import Any, Self
 
 from pppca_bench.errors import StoreError
-from pppca_bench.quantities import QUANTITIES
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 BUSY_TIMEOUT_S = 60.0
 
-_TABLES = f"""
+_TABLES = """
 CREATE TABLE cells (
     id INTEGER PRIMARY KEY, problem TEXT NOT NULL, data_sha256 TEXT NOT NULL, method TEXT NOT NULL,
-    parameters TEXT NOT NULL, classifier TEXT NOT NULL, algorithms TEXT NOT NULL, changed TEXT NOT NULL,
+    parameters TEXT NOT NULL, classifier TEXT NOT NULL, algorithms TEXT NOT NULL,
     UNIQUE (problem, data_sha256, method, parameters, classifier, algorithms)
 ) STRICT;
 CREATE TABLE runs (
     key TEXT PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells (id), repeat INTEGER NOT NULL, seed INTEGER NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('planned', 'done', 'failed')), error TEXT,
-    measures TEXT, provenance INTEGER REFERENCES provenances (id),
-    finished_at TEXT, {", ".join(f"{name} REAL" for name in QUANTITIES)}
+    measured TEXT NOT NULL DEFAULT '{}', provenance INTEGER REFERENCES provenances (id), finished_at TEXT
 ) STRICT;
 CREATE INDEX runs_of_a_cell ON runs (cell);
 CREATE TABLE problems (
@@ -48,6 +46,9 @@ CREATE TABLE plans (
     config TEXT NOT NULL, key TEXT NOT NULL REFERENCES runs (key), place INTEGER NOT NULL, PRIMARY KEY (config, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX plans_of_a_run ON plans (key);
+CREATE TABLE labels (
+    config TEXT NOT NULL, cell INTEGER NOT NULL REFERENCES cells (id), label TEXT NOT NULL, PRIMARY KEY (config, cell)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE reservations (key TEXT PRIMARY KEY REFERENCES runs (key), process TEXT NOT NULL) STRICT;
 """
 
@@ -117,25 +118,16 @@ class Database:
     def _check_version(self) -> None:
         """Raise StoreError for a database of another version or program."""
         ((version,),) = self.rows("PRAGMA user_version")
-        missing = sorted(
-            set(QUANTITIES) - {name for _, name, *_ in self.rows("PRAGMA table_info(runs)")}
-        )
-        if version == SCHEMA_VERSION and not missing:
+        if version == SCHEMA_VERSION:
             return
-        is_older_form = version == SCHEMA_VERSION
-        got = (
-            f"an older database without columns for {', '.join(missing)}"
-            if is_older_form
-            else f"version {version}"
-        )
         remedy = (
             "Use the pppca that wrote it"
             if version > SCHEMA_VERSION
             else "Move it away and run the configs again"
         )
         raise StoreError(
-            f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got {got}. {remedy}, or name"
-            " another folder (--results)."
+            f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got version {version}. {remedy}, or"
+            " name another folder (--results)."
         )
 
     @contextmanager

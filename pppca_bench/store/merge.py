@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pppca_bench.errors import ConfigError, StoreError
-from pppca_bench.quantities import MEASURES, QUANTITIES
+from pppca_bench.quantities import TIMINGS
 from pppca_bench.store import DATABASE
 from pppca_bench.store.columns import CELL_COLUMNS
 from pppca_bench.store.database import Store
@@ -19,8 +19,7 @@ _REMEDY = (
     "Other processors or library versions may round differently: see `pppca show RUN` in both folders, and remove or"
     f" recompute (`pppca run --fresh`) one of them. {_REFUSED}"
 )
-_TIMINGS = {name for name, quantity in (QUANTITIES | MEASURES).items() if quantity.is_timing}
-_RESULT = ("status", "error", "measures", "finished_at", *QUANTITIES)
+_RESULT = ("status", "error", "measured", "finished_at")
 _COLUMNS = ", ".join(("key", "cell", "repeat", "seed", "provenance", *_RESULT))
 _CELL = ", ".join(CELL_COLUMNS)
 
@@ -28,7 +27,7 @@ _CELL = ", ".join(CELL_COLUMNS)
 _COPY_FACTS = (
     "INSERT OR IGNORE INTO main.problems SELECT * FROM other.problems ORDER BY rowid",
     "INSERT OR IGNORE INTO main.configs SELECT * FROM other.configs",
-    f"INSERT OR IGNORE INTO main.cells ({_CELL}, changed) SELECT {_CELL}, changed FROM other.cells ORDER BY id",
+    f"INSERT OR IGNORE INTO main.cells ({_CELL}) SELECT {_CELL} FROM other.cells ORDER BY id",
     "INSERT OR IGNORE INTO main.provenances (description) SELECT description FROM other.provenances ORDER BY id",
     "CREATE TEMP VIEW incoming AS SELECT theirs.rowid AS number, theirs.key, cells.id AS cell, theirs.repeat,"
     " theirs.seed, provenances.id AS provenance, "
@@ -54,20 +53,19 @@ _COPY_RUNS = (
     " OR (runs.status = 'failed' AND excluded.status = 'done')",
     # of all shards
     "INSERT OR IGNORE INTO main.plans SELECT config, key, max(place, -1 - place) FROM other.plans",
+    "INSERT OR IGNORE INTO main.labels SELECT config, cells.id, label FROM other.labels"
+    f" JOIN other.cells AS theirs ON theirs.id = cell JOIN main.cells USING ({_CELL})",
 )
-_COMPARED = (
-    "cell",
-    "repeat",
-    "seed",
-    "measures",
-    *(name for name in QUANTITIES if name not in _TIMINGS),
-)
+_TIMES = ", ".join(f"'$.{name}'" for name in TIMINGS)
+# Only `Store` names the run of a damaged text.
+_NUMBERS = f"iif(json_valid({{0}}.measured), json_remove({{0}}.measured, {_TIMES}), {{0}}.measured)"
 _DIFFER = (
-    " OR ".join(f"known.{name} IS NOT incoming.{name}" for name in _COMPARED)
-    + " OR (SELECT curves FROM main.histories WHERE key = known.key)"
+    "known.cell IS NOT incoming.cell OR known.repeat IS NOT incoming.repeat OR known.seed IS NOT incoming.seed"
+    f" OR {_NUMBERS.format('known')} IS NOT {_NUMBERS.format('incoming')}"
+    " OR (SELECT curves FROM main.histories WHERE key = known.key)"
     " IS NOT (SELECT curves FROM other.histories WHERE key = known.key)"
 )
-"""Whether two rows of a run may contradict each other; equal measures may have different texts, curves other bytes."""
+"""Whether two rows of a run may contradict each other; equal numbers may have different texts, curves other bytes."""
 
 
 def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
@@ -168,7 +166,7 @@ def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         shared |= {
             name: value
             for name, value in (result.values if result else {}).items()
-            if name not in _TIMINGS
+            if name not in TIMINGS
         }
         for name, curve in histories.get(key, {}).items():
             digest = hashlib.sha256(repr(curve.tolist()).encode()).hexdigest()

@@ -1,14 +1,10 @@
 """A table, a figure and a claim beside the tables of reference.yaml (docs/extending.md)."""
 
-from statistics import fmean
+from pppca_bench.pages.document import Document
+from pppca_bench.pages.figure_data import Figure, Panel
+from pppca_bench.pages.findings import Answers, Finding
 
-import pandas as pd
-
-from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.figure_data import Figure, Panel
-from pppca_bench.reporting.findings import Answers, Finding
-
-ERRORS = {"U1": "test_error_percent", "U2": "train_error_percent"}
+TABLES = ["U1", "U2"]
 
 
 def tables(snapshot):
@@ -18,10 +14,9 @@ def tables(snapshot):
 
 def differences(snapshot):
     """Return U3: the mean difference of our errors from the printed errors, with a row for each table."""
-    own = pd.DataFrame(errors(snapshot), columns=["row", "key", "printed", "ours"])
     records = [
-        {"row": table, "n": len(rows), "difference": fmean(rows["ours"] - rows["printed"])}
-        for table, rows in own.groupby("row")
+        {"row": table, "n": len(rows), "difference": rows["difference"].mean()}
+        for table, rows in errors(snapshot).groupby("table")
     ]
     columns = [
         ("Table", "{row}"),
@@ -32,16 +27,15 @@ def differences(snapshot):
 
 
 def errors(snapshot):
-    """Yield table, row, printed error and our error of each cell with runs."""
-    for table, quantity in ERRORS.items():
-        for cell in snapshot[table].cells.values():
-            if quantity in cell.ours:
-                yield table, cell.row, cell.published[quantity].value, cell.ours[quantity].mean
+    """Return the printed errors that were run, as rows of a data frame."""
+    numbers = snapshot.numbers
+    return numbers[numbers["table"].isin(TABLES) & numbers["difference"].notna()]
 
 
 def figures(snapshot, store):  # noqa: ARG001
     """Return further figures; ``store.histories(keys)`` has the learning curves of runs."""
-    points = pd.DataFrame(errors(snapshot), columns=["series", "label", "published", "mean"])
+    points = errors(snapshot)[["table", "row", "published", "mean"]]
+    points.columns = ["series", "label", "published", "mean"]
     margins = {"margin_low": points["published"] - 1.0, "margin_high": points["published"] + 1.0}
     points = points.assign(low=points["mean"], high=points["mean"], n=1, **margins)
     panels = [Panel("points", "errors", points)] if len(points) else []
@@ -51,9 +45,9 @@ def figures(snapshot, store):  # noqa: ARG001
 
 def claims(snapshot, figures):  # noqa: ARG001
     """Return the answers to the claims of the source."""
-    ours = {row: error for _, row, _, error in errors(snapshot)}
+    ours = errors(snapshot).set_index("row")["mean"]
     verdict, answer = "not run", "Not run."
-    if ours.keys() >= {"wine, QDA", "wine, LDA"}:
+    if {"wine, QDA", "wine, LDA"} <= set(ours.index):
         qda, lda = ours["wine, QDA"], ours["wine, LDA"]
         verdict = "holds" if qda < lda else "does not hold"
         answer = f"QDA errs on {qda:.1f} %, LDA on {lda:.1f} % of our test split."

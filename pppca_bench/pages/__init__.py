@@ -1,0 +1,1 @@
+"""Tables of texts, figures and pages, and their formats."""

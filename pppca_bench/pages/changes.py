@@ -1,0 +1,69 @@
+"""Verdicts that differ from those on recorded repeats, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pppca_bench.errors import StoreError
+from pppca_bench.pages.comparison import COMPARED, text_grid
+from pppca_bench.pages.document import in_json, plain_records
+from pppca_bench.pages.means import mean_difference
+
+_CHANGED = {
+    "table": "{table}",
+    "row": "{row}",
+    "column": "{column}",
+    "quantity": "{quantity}",
+    "published": "{published:g}",
+    "recorded": "{recorded_mean:.2f}",
+    "ours": "{mean:.2f}",
+    "verdict": "{recorded_verdict}",
+    "verdict now": "{verdict}",
+}
+_COUNTED = {
+    "table": "{table}",
+    "quantity": "{quantity}",
+    "numbers": "{n}",
+    "fell": "{fell}",
+    "rose": "{rose}",
+    "unchanged": "{unchanged}",
+    "mean of ours − published": "{mean:+.2f}",
+    "ours below": "{n_below}",
+}
+"""Columns of grids, as in `comparison.text_grid`."""
+
+
+def render_changes(changes: pd.DataFrame, form: str) -> str:
+    """Render the changed verdicts, and counts by table and quantity, as ``terminal`` or ``markdown`` text.
+
+    ``json`` has every number that can be compared. Raise StoreError if there is none.
+    """
+    found, left = changes[changes["obstacle"] == ""], changes[changes["obstacle"] != ""]
+    others = []
+    for why, rows in left.groupby("obstacle", sort=False):
+        first = ", ".join(rows.iloc[0][["table", "row", "column", "quantity"]])
+        others.append(f"Not compared: {len(rows)} numbers {why}, such as {first}.")
+    if found.empty:
+        raise StoreError(f"expected recorded numbers of our runs, got none. {' '.join(others)}")
+    if form == "json":
+        return in_json(plain_records(found[[*COMPARED, "recorded_mean", "recorded_verdict"]]))
+    changed = found[found["direction"] != "unchanged"].to_dict("records")
+    counts = []
+    for (table, quantity), rows in found.groupby(["table", "quantity"], sort=False):
+        mean, n_below = mean_difference(rows)
+        counts.append(
+            {"table": table, "quantity": quantity, **_directions(rows), "mean": mean}
+            | {"n": len(rows), "n_below": n_below}
+        )
+    totals = _directions(found)
+    n_changed = f"{totals['fell'] + totals['rose']} of {len(found)} verdicts change"
+    said = f"{n_changed}: {totals['fell']} fell, {totals['rose']} rose."
+    grids = (text_grid(_CHANGED.items(), changed, form), text_grid(_COUNTED.items(), counts, form))
+    return "\n\n".join((*grids, "\n".join((said, *others))))
+
+
+def _directions(changes: pd.DataFrame) -> dict[str, Any]:
+    counts = changes["direction"].value_counts()
+    return {name: int(counts.get(name, 0)) for name in ("fell", "rose", "unchanged")}

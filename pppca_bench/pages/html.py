@@ -1,0 +1,242 @@
+"""HTML report: the answer, tables by source, experiments, figures, ranks and provenance on a single page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+from pppca_bench.errors import StoreError
+from pppca_bench.pages.comparison import SCORE_COLUMNS, score_frame, score_records
+from pppca_bench.pages.document import DIFFERENCE, PUBLISHED, Document, environment, join_words
+from pppca_bench.pages.figure_drawing import draw, draw_ranking, to_images
+from pppca_bench.pages.index_page import headline, not_run, sources_document
+from pppca_bench.pages.means import VERDICT_SIGNS
+from pppca_bench.pages.methods_section import describe_config, software
+from pppca_bench.pages.page_tables import PageTable, anchor, page_table, table_of_means
+from pppca_bench.pages.pair_tables import pairs_document, pairs_sentence
+from pppca_bench.pages.ranks import ranking_document
+from pppca_bench.pages.recommendation import recommendations
+from pppca_bench.pages.snapshot import Snapshot, take_snapshot
+from pppca_bench.results.frames import problems_of
+from pppca_bench.store import BY_CONFIG
+from pppca_bench.store.database import Store
+from pppca_bench.verdicts.own_tables import SCORED
+from pppca_bench.verdicts.pairs import compare_pairs
+from pppca_bench.version import __version__
+
+MAX_ROWS = 40
+"""Largest number of rows of a table without published numbers; longer tables are files beside the page."""
+
+_COMPARED = ("X", "M", "C")
+"""Our own tables that compare methods; the others are settings in detail."""
+
+MAX_TITLE_NAMES = 3
+"""Largest number of configs that the title names."""
+
+
+def render_report(
+    snapshot: Snapshot,
+    store: Store,
+    addresses: Mapping[str, str],
+    folder: Path,
+    run_command: Callable[[str], list[str]],
+) -> str:
+    """Render the page of a snapshot from ``store``, which has learning curves, provenance and texts of configs.
+
+    ``addresses`` are the sources of the problems' data. A table whose CSV is in ``folder / "tables"``, or that of a
+    single config, has a link to it. ``run_command`` returns the words of the command that runs a config.
+    """
+    texts, counts = store.config_texts(), snapshot.runs.counts.values()
+    names = list(texts)
+    figures = [figure for figure in snapshot.figures(store) if figure.panels]
+    answers = snapshot.answers(figures)
+    shipped = {one.title for one in snapshot.references if one.name not in snapshot.added}
+    is_own = snapshot.run_sources.isdisjoint(shipped)
+    shown, files = _chosen(snapshot, folder, names, all_own=is_own)
+    advice = _recommended(store, snapshot, names) if is_own else []
+    sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
+    run_claims = []
+    for number, finding in enumerate(answers.claims, 1):
+        if set(finding.verdicts.values()) - {"not run"}:
+            run_claims.append((number, finding))
+    rankings = []
+    for spec, ranking in snapshot.rankings():
+        rankings.append((spec, ranking, page_table(ranking_document(spec, ranking))))
+    templates = environment(autoescape=True)
+    templates.filters |= {
+        "anchor": anchor,
+        "inline_svg": inline_svg,
+        "shell": shlex.join,
+        "page_table": page_table,
+        "with_code": _with_code,
+    }
+    return templates.get_template("report.html").render(
+        title=_title(answers.title, names),
+        headline=[*advice, *headline(snapshot, answers), *sentences],
+        nearness=sources_document(snapshot.numbers, snapshot.shares()),
+        n_done=sum(count["n_done"] for count in counts),
+        answers=answers,
+        claims=run_claims,
+        pairs=[page_table(document) for document in pairs],
+        own=[table for table in shown if table.document.id not in snapshot.sources],
+        sources=_sources(snapshot, shown),
+        score_headers=[header for header, _ in SCORE_COLUMNS],
+        files=files,
+        figures=figures,
+        rankings=rankings,
+        draw=partial(to_images, draw, for_page=True),
+        draw_ranking=partial(to_images, draw_ranking, for_page=True),
+        configs=[_config(name, text, snapshot, store, addresses) for name, text in texts.items()],
+        gaps=not_run(snapshot, [table.document.id for table in shown], figures, whole=False),
+        software=software(store.origins(), snapshot.runs.cells.values()),
+        version=__version__,
+        signs=VERDICT_SIGNS,
+        run_command=run_command,
+        beside=(PUBLISHED, DIFFERENCE),
+    )
+
+
+def _title(answer: str, configs: Sequence[str]) -> str:
+    """Return the title of the page: the configs, or the title of the answer if there are too many to name."""
+    if len(configs) <= MAX_TITLE_NAMES:
+        return f"Results of {join_words(configs)}"
+    return answer or f"Results of {len(configs)} configs"
+
+
+def _chosen(
+    snapshot: Snapshot, folder: Path, configs: Sequence[str], *, all_own: bool
+) -> tuple[list[PageTable], list[tuple[Document, int, str]]]:
+    """Return the tables of the page, with their shares.
+
+    Also return the tables that are files beside the page, with their numbers of rows and their addresses.
+    """
+    shown, files = list[PageTable](), list[tuple[Document, int, str]]()
+    all_shares = snapshot.shares()
+    for name in snapshot.with_runs:
+        reference = snapshot.sources.get(name)
+        if reference and reference.numbers and reference.title not in snapshot.run_sources:
+            continue
+        texts = ("", "")
+        if name in snapshot.layouts:
+            texts = snapshot.share_texts(name, all_shares[all_shares["row"] == name])
+        table = _table(snapshot, name, texts)
+        if table is None:
+            continue
+        document, n_rows = table.document, len(table.rows)
+        is_whole = all_own and name in (*_COMPARED, SCORED)
+        is_short = n_rows <= MAX_ROWS and (reference or name in _COMPARED)
+        is_published = name in snapshot.layouts and snapshot.layouts[name].place
+        if is_whole or is_short or is_published or (reference and document.place):
+            shown.append(table)
+        else:
+            files.append((document, n_rows, csv_of(name, folder, configs)))
+    return shown, files
+
+
+def _table(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> PageTable | None:
+    """Return a table for the page, without rows and columns without runs; None if nothing is left."""
+    if snapshot.is_of_means(name):
+        return table_of_means(snapshot, name, texts)
+    document = snapshot.text(name).trimmed()
+    return page_table(document) if document else None
+
+
+def csv_of(table: str, folder: Path, configs: Sequence[str]) -> str:
+    """Return the address of a table's CSV relative to the page in a folder; "" without the file.
+
+    The tables of a single config are all tables of the results.
+    """
+    files = [f"tables/{table}.csv"]
+    if len(configs) == 1:
+        files.append(f"{BY_CONFIG}/{configs[0]}/{table}.csv")
+    for file in files:
+        if (folder / file).is_file():
+            return quote(file)
+    return ""
+
+
+def _sources(snapshot: Snapshot, shown: Sequence[PageTable]) -> list[Mapping[str, Any]]:
+    """Return the sources with tables, those of the user first: title, tables, and the scores that were run."""
+    sources = list[Mapping[str, Any]]()
+    references = sorted(snapshot.references, key=lambda one: one.name not in snapshot.added)
+    for reference in references:
+        of_source = {name for name, source in snapshot.sources.items() if source is reference}
+        tables = [table for table in shown if table.document.id in of_source]
+        documents = [document for document in snapshot.documents if document.id in of_source]
+        scored = score_frame(snapshot.numbers, [reference], documents)
+        records = score_records(scored[scored["n_run"] > 0])
+        if tables:
+            source = {
+                "title": reference.title.partition(" (")[0],
+                "tables": tables,
+                "scores": Document.of_records("", "", SCORE_COLUMNS, records).rows,
+            }
+            sources.append(source)
+    return sources
+
+
+def _recommended(store: Store, snapshot: Snapshot, configs: Sequence[str]) -> list[str]:
+    """Return the recommendations that `pppca run` prints for each config; a single config's runs are read already."""
+    if len(configs) == 1:
+        return list(recommendations(snapshot.runs, *snapshot.means("X")))
+    sentences = []
+    for name in configs:
+        of_config = take_snapshot(store, snapshot.references, [name])
+        for sentence in recommendations(of_config.runs, *of_config.means("X")):
+            sentences.append(f"{name}: {sentence}")
+    return sentences
+
+
+def _compared_pairs(snapshot: Snapshot) -> tuple[list[str], list[Document]]:
+    """Return sentences and tables of the comparisons of methods, a problem each."""
+    sentences, tables = list[str](), list[Document]()
+    for problem in problems_of(snapshot.runs):
+        try:
+            pairs = compare_pairs(snapshot.runs, snapshot.facts, problem)
+        except StoreError as error:
+            sentences.append(f"Not compared: {error}")
+        else:
+            sentences.append(pairs_sentence(pairs))
+            tables.append(pairs_document(pairs))
+    return sentences, tables
+
+
+def _config(
+    name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """Return a config with its text, and how it was run."""
+    runs = snapshot.runs.of_configs((name,))
+    return {
+        "name": name,
+        "text": text,
+        **describe_config(runs, snapshot.facts, addresses, store.origins([name])),
+    }
+
+
+def _with_code(text: str) -> Markup:
+    """Return a text with the parts between backticks marked up as code."""
+    return Markup(re.sub("`([^`]*)(?:`|$)", r"<code>\1</code>", str(escape(text))))
+
+
+def inline_svg(svg: bytes, id: str, label: str) -> Markup:
+    """Return a drawing of Matplotlib as an element of an HTML page.
+
+    Metadata, style sheet, fonts and rotations by 0 are removed, and coordinates are cut to a tenth of a point. Black is
+    the page's text colour, which is inherited where SVG writes no fill. The ``id`` makes the drawing's identifiers
+    unique on the page; ``label`` is for screen readers.
+    """
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg.decode(), flags=re.DOTALL)
+    text = re.sub(r"(\.\d)\d{2,}(?=[^<>]*>)", r"\1", text[text.index("<svg") :])
+    text = re.sub(r' transform="rotate\(-0 [^"]*"| font-family: [^;"]*;', "", text)
+    text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
+    text = re.sub(r'<g id="[^"]*">', "<g>", text)  # groups are not linked to
+    text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{anchor(id)}-", text)
+    start = Markup('<svg role="img" aria-label="{}" fill="currentColor"').format(label)
+    return Markup(text.replace("#000000", "currentColor").replace("<svg", str(start), 1))

@@ -1,0 +1,166 @@
+"""Tables of the HTML report: cells with published numbers, differences, verdicts, repeats and provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pppca_bench.pages.document import Document, quantity_text
+from pppca_bench.pages.means import (
+    VERDICT_SIGNS,
+    by_cell,
+    filled,
+    filled_parts,
+    published_texts,
+    shown_in,
+)
+from pppca_bench.pages.snapshot import Snapshot
+from pppca_bench.quantities import described
+from pppca_bench.results.frames import Runs
+from pppca_bench.results.statistics import Histogram, five_number_summary, histogram
+from pppca_bench.verdicts.judge import Verdict
+from pppca_bench.verdicts.numbers import repeats_of, trimmed
+from pppca_bench.verdicts.own_tables import OwnLayout
+
+LENGTH, WIDTH = 144, 3
+"""Length of the axis of a histogram of a cell's repeats, and width of its bars, in pixels."""
+
+_MAX_PART = 40
+"""Largest number of characters of a part of an id."""
+
+_FROM_WORST: Sequence[Verdict] = ("differs", "consistent", "reproduced", "not run")
+
+_FIVE_NUMBERS = ("minimum", "lower quartile", "median", "upper quartile", "maximum")
+
+
+class CellView(NamedTuple):
+    """Cell of a table.
+
+    ``verdict`` is the worst of its quantities'; ``differences`` the characters before each difference from the
+    published number, its text, and its verdict; ``repeats`` the title of each quantity with several repeats, its
+    statistics, and its histogram; ``source`` is the printed number with the provenance of the runs, None without runs.
+    """
+
+    text: str
+    verdict: Verdict | None
+    id: str
+    published: str
+    differences: Sequence[tuple[str, str, Verdict | None]]
+    repeats: Sequence[tuple[str, str, Histogram]]
+    source: Any
+
+
+class PageTable(NamedTuple):
+    """Table with the rows of the page, its caption, and the paragraph on the shares of its verdicts."""
+
+    document: Document
+    rows: Sequence[Sequence[str | CellView]]
+    caption: str = ""
+    shares: str = ""
+
+
+def anchor(*parts: str) -> str:
+    """Return an HTML id of word characters and the marks ``/ = . , -``; a digest replaces the end of a long part."""
+    texts = []
+    for part in parts:
+        text = re.sub(r"[^\w=.,-]+", "-", part)
+        if len(text) > _MAX_PART:
+            digest = hashlib.sha256(part.encode()).hexdigest()
+            text = f"{text[: _MAX_PART - 7]}-{digest[:6]}"
+        texts.append(text)
+    return "/".join(texts)
+
+
+def page_table(document: Document) -> PageTable:
+    """Return a table of texts for the page."""
+    caption = f"Ours beside published: {document.place}" if document.place else ""
+    return PageTable(document._replace(place=""), document.rows, caption)
+
+
+def table_of_means(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> PageTable | None:
+    """Return a table of means for the page, without rows and columns without runs; None if nothing is left.
+
+    ``texts`` are the paragraphs on the shares of the verdicts.
+    """
+    lead, shares = texts
+    layout, numbers = snapshot.means(name)
+    is_list = isinstance(layout, OwnLayout) and layout.is_list
+    sd = layout.spread or is_list
+    document = snapshot.table(name, whole=False, sd=sd, paired=False, texts=(lead, ""))
+    if document is None:
+        return None
+    numbers = trimmed(numbers)
+    cells, keys = by_cell(numbers), set(numbers["row"])
+    row_keys = [line.key for line in layout.rows if line.key in keys]
+    keys = set(numbers["column"])
+    column_keys = [line.key for line in layout.columns if line.key in keys]
+    rows = list[Sequence[str | CellView]]()
+    for row, (label, *cell_texts) in zip(row_keys, document.rows, strict=True):
+        views = list[str | CellView]()
+        for column, text in zip(column_keys, cell_texts, strict=True):
+            cell = cells.get((row, column))
+            views.append(_cell(cell, text, snapshot.runs, spread=layout.spread) if cell else text)
+        rows.append([label, *views])
+    is_compared = numbers["verdict"].isin(list(VERDICT_SIGNS)).any()
+    return PageTable(document, rows, f"Published: {layout.place}" if is_compared else "", shares)
+
+
+def _cell(cell: Mapping[str, Any], text: str, runs: Runs, *, spread: bool) -> CellView:
+    """Return the view of a cell with our numbers as text."""
+    shows, form = shown_in(cell)
+    first = cell[shows[0]]
+    verdicts = [number.verdict for number in cell.values() if number.verdict in VERDICT_SIGNS]
+    published = published_texts(shows, cell)
+    if spread and published[0] and not math.isnan(first.published_sd):
+        published[0] += f" ± {quantity_text(shows[0], first.published_sd)}"
+    has_published = any(number.printed for number in cell.values())
+    repeats = []
+    for number in cell.values():
+        if number.shown in ("cell", "below") and number.n:
+            values = repeats_of(runs, number)
+            if len(values) > 1:
+                repeats.append(_repeats(number, list(values.values())))
+    return CellView(
+        text,
+        min(verdicts, key=_FROM_WORST.index, default=None),
+        anchor(first.table, first.row, first.column),
+        filled(form, published) if has_published else "",
+        _differences(shows, form, cell),
+        repeats,
+        first if first.config else None,
+    )
+
+
+def _differences(
+    shows: Sequence[str], form: str, cell: Mapping[str, Any]
+) -> Sequence[tuple[str, str, Verdict | None]]:
+    """Return the parts of a cell's differences, each with its verdict; none without a difference."""
+    texts, verdicts = [], list[Verdict | None]()
+    for name in shows:
+        text, verdict = "", None
+        if name in cell and not math.isnan(cell[name].difference):
+            text = quantity_text(name, cell[name].difference, "+")
+            verdict = cell[name].verdict
+        texts.append(text)
+        verdicts.append(verdict)
+    if not any(texts):
+        return []
+    parts = filled_parts(form, texts)
+    return [(*part, verdict) for part, verdict in zip(parts, [*verdicts, None], strict=False)]
+
+
+def _repeats(number: Any, values: Sequence[float]) -> tuple[str, str, Histogram]:
+    """Return the title of a quantity, its statistics as text, and its histogram with the published number."""
+    name, five_numbers = number.quantity, list[str]()
+    for title, value in zip(_FIVE_NUMBERS, five_number_summary(values), strict=True):
+        five_numbers.append(f"{title} {quantity_text(name, value)}")
+    text = (
+        f"{quantity_text(name, number.mean)} ± {quantity_text(name, number.sd)}, {number.n} repeats; 95 % interval"
+        f" {quantity_text(name, number.low)} to {quantity_text(name, number.high)};"
+        f" {' | '.join(five_numbers)}."
+    )
+    published = None if math.isnan(number.difference) else number.published
+    return described(name).title, text, histogram(values, published, length=LENGTH, width=WIDTH)

@@ -1,1 +1,0 @@
-"""Stored runs to tables, comparisons, rankings and figures."""

@@ -1,0 +1,1 @@
+"""Stored runs as a data frame, and the statistics of their repeats."""

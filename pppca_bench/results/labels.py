@@ -1,0 +1,114 @@
+"""Labels of cells that are listed together, and the runs of each setting over problems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from operator import attrgetter
+from typing import NamedTuple
+
+from pppca_bench.methods.lookup import stored_method
+from pppca_bench.methods.networks import is_named, published_network
+from pppca_bench.results.frames import Runs
+from pppca_bench.runs import Cell, Label, Names, Parameters, Scalar, differing, grouped
+
+
+def only_measures(cell: Cell) -> bool:
+    """Return whether a cell's method only measures, without a classifier."""
+    entry = stored_method(cell.method)
+    return entry is not None and entry.makes == "measures"
+
+
+def distinct(labels: Mapping[Cell, Label], columns: Names = ()) -> dict[Cell, str]:
+    """Return the labels of cells that are listed together as texts; namesakes get what distinguishes them.
+
+    Namesakes are cells on a problem whose labels are equal, such as cells of two configs. First the methods and the
+    classifiers in which they differ are added; where labels are still equal, the settings, then data and versions.
+    Labels leave out settings that are ``columns`` of the list.
+    """
+    found = dict[Cell, Label]()
+    for cell, label in labels.items():
+        settings = [item for item in label.settings if item[0] not in columns]
+        found[cell] = Label(label.title, tuple(settings))
+
+    def place(cell: Cell) -> tuple[object, ...]:
+        return (cell.problem, found[cell].text, *map(cell.settings.get, columns))
+
+    for facts_of in (_algorithms, attrgetter("settings"), _sources):
+        for namesakes in grouped(found, place).values():
+            facts = list(map(facts_of, namesakes))
+            names = differing(facts)
+            for cell, own in zip(namesakes, facts, strict=True):
+                added = tuple((name, own[name]) for name in names if name in own)
+                found[cell] = Label(found[cell].title, found[cell].settings + added)
+    return {cell: label.text for cell, label in found.items()}
+
+
+def _algorithms(cell: Cell) -> dict[str, Scalar]:
+    return {"method": cell.method, **cell.rules}
+
+
+def _sources(cell: Cell) -> dict[str, Scalar]:
+    versions = {f"{name} version": version for name, version in cell.algorithms}
+    return {"data": cell.data_sha256[:8], **versions}
+
+
+def labels_of(runs: Runs, numbers: Collection[int], columns: Names = ()) -> dict[int, str]:
+    """Return the labels of cells that are listed together, by number; see `distinct`."""
+    labels = {runs.cells[number]: runs.labels[number] for number in numbers}
+    texts = distinct(labels, columns)
+    return {number: texts[runs.cells[number]] for number in numbers}
+
+
+class Setting(NamedTuple):
+    """Cells of a setting of a method: its parameters, classifier and versions."""
+
+    name: str
+    cells: Mapping[str, int]  # numbers by problem; data of equal name have their digest in the key
+
+
+def settings_of(runs: Runs) -> list[Setting]:
+    """Group cells by setting, in the order of plans; methods that only measure are left out."""
+    ranked = {cell: number for number, cell in runs.cells.items() if not only_measures(cell)}
+    classifiers = _classifiers(ranked)
+    groups = grouped(
+        ranked, lambda cell: replace(cell, problem="", data_sha256="", classifier=classifiers[cell])
+    )
+    labels = distinct({key: runs.labels[ranked[group[0]]] for key, group in groups.items()})
+    data = {(cell.problem, cell.data_sha256) for cell in ranked}
+    n_data = Counter(problem for problem, _ in data)
+    settings = []
+    for key, group in groups.items():
+        cells = {}
+        for cell in group:
+            name = cell.problem
+            if n_data[name] > 1:
+                name += f", data {cell.data_sha256[:8]}"
+            cells[name] = ranked[cell]
+        settings.append(Setting(labels[key], cells))
+    return settings
+
+
+def _classifiers(cells: Collection[Cell]) -> dict[Cell, Parameters]:
+    """Return the classifiers of cells, with the input scaling of named networks.
+
+    Cells of problems with a published network do not name it; cells of other data do.
+    """
+    classifiers = {cell: cell.classifier for cell in cells}
+    named = dict[Parameters, Parameters]()
+    for classifier in sorted(classifiers.values(), key=len):
+        named[_as_published(classifier)] = classifier
+    for cell in cells:
+        if published_network(cell.problem):
+            classifiers[cell] = named[cell.classifier]
+    return classifiers
+
+
+def _as_published(classifier: Parameters) -> Parameters:
+    """Return a classifier's settings without the input scaling of a named network."""
+    kept = []
+    for name, value in classifier:
+        if not (name.endswith("input_scaling") and is_named(value)):
+            kept.append((name, value))
+    return tuple(kept)

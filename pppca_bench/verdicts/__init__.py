@@ -1,0 +1,1 @@
+"""The frame of printed numbers: ours beside the published numbers, with verdicts."""

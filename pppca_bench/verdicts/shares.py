@@ -1,0 +1,265 @@
+"""Shares of the verdicts, reproduced, consistent and different, of our numbers and of right and wrong programs.
+
+The published numbers of a table are compared with
+
+- our numbers;
+- a right program: as many of our runs as were published, drawn at random, stand in the published place, rounded as
+  printed, and the rest of our runs is compared with them. Choice: a number takes part if we have at least twice as many
+  runs as were published, and the shares are means over `N_DRAWS` draws;
+- a program off by the margin: the same, with the mean of the rest shifted up by the margin of the rule;
+- the placebos of the reference (`references.layout.Placebo`).
+
+Choice: a table tells a right program from a placebo if, of the numbers that the placebo has, it reproduces at most half
+as many as a right program; without a draw of these numbers this is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pppca_bench.quantities import described
+from pppca_bench.references.layout import Placebo
+from pppca_bench.references.reference import Reference
+from pppca_bench.references.selection import Formula
+from pppca_bench.results.frames import Runs, Values
+from pppca_bench.results.selection import only_cells, summary_of_cells
+from pppca_bench.results.statistics import measured, summary_of
+from pppca_bench.runs import Selector
+from pppca_bench.verdicts.judge import judge, off_by_margin
+from pppca_bench.verdicts.numbers import NOT_RUN, OURS, PLACE, repeats_of, results_of_tables
+
+SHARES = "verdict_shares"
+"""Identifier of the table of shares."""
+
+N_DRAWS = 20
+
+ALL = "all"
+"""Quantity of the shares of a whole table."""
+
+OURS_PROGRAM, RIGHT, OFF = "ours", "a right program", "a program off by the margin"
+
+_SEED = 60
+SHOWN = ("reproduced", "consistent", "differs")
+"""Verdicts whose shares are shown."""
+
+COLUMNS = ["source", "row", "quantity", "program", "n", *SHOWN, "ours", "right", "tells"]
+"""Columns of shares.
+
+``row`` is the table; the shares are in percent of ``n`` numbers, of which ``ours`` are reproduced by ours; ``right`` is
+the share that a right program reproduces. ``tells`` is "yes" if the table tells our program from a placebo, "no" if
+not, and missing if unknown.
+"""
+
+
+Judged = dict[str, dict[int, list[str]]]
+"""Verdicts by program and number, a row of the frame of printed numbers."""
+
+
+def verdict_shares(
+    numbers: pd.DataFrame,
+    references: Iterable[Reference],
+    runs: Runs,
+    tables: Collection[str] | None = None,
+) -> pd.DataFrame:
+    """Return the shares of the verdicts in published tables, of each quantity if the cells of a table show several.
+
+    ``numbers`` are those of all published tables, since a placebo may have the numbers of another table; the shares
+    are of ``tables``, by default of all.
+    """
+    judged = _judged_programs(numbers, references, runs, tables)
+    rows = list[dict[str, Any]]()
+    for place, counted in _counted(numbers, tables):
+        for shares in _shares_of_programs(judged, counted):
+            rows.append(place | shares)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _counted(
+    numbers: pd.DataFrame, tables: Collection[str] | None
+) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    """Yield source, table and quantity, or all quantities of the table, and the results that count there."""
+    results = results_of_tables(numbers)
+    results = results[results["n"] > 0]
+    if tables is not None:
+        results = results[results["table"].isin(list(tables))]
+    in_cells = numbers[numbers["shown"] == "cell"]
+    n_shown = in_cells.groupby(["table", "row", "column"])["quantity"].size()
+    has_several = n_shown.groupby("table").max() > 1
+    quantity = results["quantity"].where(results["table"].map(has_several), "")
+    groups = results.groupby(["source", "table", quantity], sort=False)
+    for (source, table, name), counted in groups:
+        title = described(str(name)).title.partition(",")[0] if name else ALL
+        yield {"source": source, "row": table, "quantity": title}, counted.index.tolist()
+
+
+def _judged_programs(
+    numbers: pd.DataFrame,
+    references: Iterable[Reference],
+    runs: Runs,
+    tables: Collection[str] | None,
+) -> Judged:
+    """Return the verdicts on the numbers of each program, a verdict for each draw."""
+    compared = numbers[numbers["compare"] != ""]
+    if tables is not None:
+        compared = compared[compared["table"].isin(list(tables))]
+    compared = compared.assign(number=compared.index, draw=0)
+    draws = _draws(compared, runs)
+    programs = [draws.assign(program=RIGHT), off_by_margin(draws).assign(program=OFF)]
+    for reference in references:
+        counting = runs.of_configs(reference.configs)
+        for placebo in reference.placebos:
+            part = compared[compared["source"] == reference.title]
+            part = part[part["table"].isin(placebo.tables)]
+            if len(part):
+                replaced = _with_placebo(part, numbers, placebo, counting)
+                programs.append(replaced.assign(program=placebo.name))
+    every = judge(pd.concat(programs, ignore_index=True), ("table", "program", "draw"))
+    ours = compared.assign(program=OURS_PROGRAM)
+    judged: Judged = {}
+    for each in (ours, every):
+        for program, number, verdict in zip(
+            each["program"], each["number"], each["verdict"], strict=True
+        ):
+            judged.setdefault(program, {}).setdefault(number, []).append(verdict)
+    return judged
+
+
+def _shares_of_programs(judged: Judged, counted: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the shares of each program among the counted numbers, of ours and of a right program in its places."""
+    for program, verdicts in judged.items():
+        own = [number for number in counted if number in verdicts]
+        if not own:
+            continue
+        shares: dict[str, Any] = {"program": program, "n": len(own)}
+        shares |= {verdict: _share(verdicts, own, verdict) for verdict in SHOWN}
+        shares["ours"] = round(_share(judged[OURS_PROGRAM], own) * len(own) / 100.0)
+        right = _share(judged.get(RIGHT, {}), own)
+        shares |= {"right": right, "tells": None}
+        if program not in (OURS_PROGRAM, RIGHT, OFF) and right is not None:
+            tells = 2.0 * shares["reproduced"] <= right and right > 0.0
+            shares["tells"] = "yes" if tells else "no"
+        yield shares
+
+
+def _share(
+    verdicts: Mapping[int, Sequence[str]], numbers: Sequence[int], verdict: str = "reproduced"
+) -> Any:
+    """Return the share of a verdict on some numbers, in percent; None without such numbers."""
+    found = [each for number in numbers for each in verdicts.get(number, ())]
+    return 100.0 * found.count(verdict) / len(found) if found else None
+
+
+def _draws(numbers: pd.DataFrame, runs: Runs) -> pd.DataFrame:
+    """Return the numbers of a right program for each draw, where we have enough runs."""
+    rows = list[dict[str, Any]]()
+    for table in numbers["table"].unique():
+        rng = np.random.default_rng(_SEED)
+        of_table = numbers[(numbers["table"] == table) & (numbers["cells"].map(len) > 0)]
+        for number in of_table.itertuples(index=False):
+            rows += _draws_of_number(number, runs, rng)
+    return pd.DataFrame(rows, columns=numbers.columns).astype(numbers.dtypes.to_dict())
+
+
+def _draws_of_number(number: Any, runs: Runs, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Yield a printed number for each draw: some runs are the published ones, and the rest are ours."""
+    values = [repeats_of(runs, number, name) for name in measured(number.quantity)]
+    repeats, n_published = list(values[0]), number.published_runs
+    if np.isinf(n_published) or len(repeats) < 2 * n_published:
+        return
+    digits = len(number.printed.partition(".")[2])
+    for draw in range(N_DRAWS):
+        order = rng.permutation(repeats).tolist()
+        chosen, rest = set(order[: int(n_published)]), set(order[int(n_published) :])
+        theirs = summary_of(number.quantity, _of_repeats(values, chosen), number.selection)
+        ours = summary_of(number.quantity, _of_repeats(values, rest), number.selection)
+        if theirs is None or ours is None:
+            continue
+        printed = f"{theirs.mean:.{digits}f}"
+        sd = np.nan if np.isnan(number.published_sd) else round(theirs.sd, digits)
+        published = {"printed": printed, "published": float(printed), "published_sd": sd}
+        yield {**number._asdict(), **published, **ours._asdict(), "draw": draw}
+
+
+def _of_repeats(values: Iterable[Values], repeats: Collection[int]) -> list[Values]:
+    """Return the values of some repeats, of each quantity."""
+    chosen = list[Values]()
+    for by_repeat in values:
+        kept = {repeat: value for repeat, value in by_repeat.items() if repeat in repeats}
+        chosen.append(kept)
+    return chosen
+
+
+def _with_placebo(
+    compared: pd.DataFrame, numbers: pd.DataFrame, placebo: Placebo, runs: Runs
+) -> pd.DataFrame:
+    """Return a table's numbers with those of a placebo in place of ours, without those that it does not have."""
+    is_part = [
+        placebo.includes(table, row, column)
+        for table, row, column in zip(
+            compared["table"], compared["row"], compared["column"], strict=True
+        )
+    ]
+    part = compared[np.array(is_part, dtype=bool)]
+    if placebo.runs:
+        found = [_of_other_runs(number, placebo, runs) for number in part.itertuples()]
+        replaced = pd.DataFrame(found, columns=OURS, index=part.index)
+    else:
+        rows = part["row"]
+        if placebo.cycles:
+            after = dict[str, str]()
+            for cycle in placebo.cycles:
+                after |= pairwise((*cycle, cycle[0]))
+            rows = rows.map(after)
+        tables = placebo.table or part["table"]
+        wanted = part[PLACE].assign(row=rows, table=tables)
+        known = numbers.drop_duplicates(PLACE)
+        replaced = wanted.merge(known[[*PLACE, *OURS]], "left", on=PLACE).set_index(part.index)[
+            OURS
+        ]
+    replaced = replaced.astype("float64")
+    return part.assign(**replaced)[replaced["mean"].notna()]
+
+
+def _of_other_runs(number: Any, placebo: Placebo, runs: Runs) -> tuple[float, ...]:
+    """Return the statistics of the runs of a placebo in place of those of a printed number."""
+    selection = _in_place(number.selection, placebo, runs)
+    cells = only_cells(runs, selection)
+    if not cells:
+        return NOT_RUN
+    return summary_of_cells(runs, selection, cells, number.quantity) or NOT_RUN
+
+
+def _in_place(selection: Selector | Formula, placebo: Placebo, runs: Runs) -> Selector | Formula:
+    """Return the selection of a placebo's runs in place of the runs of a cell, but for the baselines of a formula."""
+    if isinstance(selection, Formula):
+        members = list[Selector]()
+        for part in selection.members:
+            members += _in_place(part, placebo, runs).parts
+        return selection._replace(members=tuple(members))
+    requested = {"problem": selection.problem, "method": selection.method, **placebo.runs}
+    problem, method = str(requested.pop("problem")), str(requested.pop("method"))
+    known = set[str]()
+    for cell in runs.find(Selector(problem, method)):
+        known |= runs.cells[cell].settings.keys()
+    settings = {name: value for name, value in selection.settings if name in known} | requested
+    return Selector(problem, method, tuple(sorted(settings.items())))
+
+
+def by_source(shares: pd.DataFrame) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return the reproduced share of right and wrong programs over the tables of each source, by program.
+
+    The second share is ours of the same numbers; both are in percent.
+    """
+    programs = shares[~shares["program"].isin([OURS_PROGRAM, OFF])]
+    found = dict[str, dict[str, tuple[float, float]]]()
+    for (source, program), rows in programs.groupby(["source", "program"], sort=False):
+        n = rows["n"].sum()
+        reproduced = (rows["n"] * rows["reproduced"]).sum()
+        both = float(reproduced / n), float(100.0 * rows["ours"].sum() / n)
+        found.setdefault(str(source), {})[str(program)] = both
+    return found
