@@ -32,8 +32,11 @@ PLACEBOS = {
 }
 
 
-def made_up(n_runs: int) -> Snapshot:
-    """Return forty errors and sizes of DGHA, each the mean of 60 published runs; PCA's numbers are like DGHA's."""
+def made_up(n_runs: int, published_sd: float = 1.0) -> Snapshot:
+    """Return forty errors and sizes of DGHA, each the mean of 60 published runs; PCA's numbers are like DGHA's.
+
+    The standard deviation of our runs is 1.
+    """
     rng, runs, numbers = np.random.default_rng(1), [], {}
     settings = [("dgha", 10.0, {"centre": True, "tau": tau}) for tau in (5, 10)]
     settings += [("pca", 10.0, {"tau": tau}) for tau in (5, 10)] + [("all_features", 12.0, {})]
@@ -45,7 +48,7 @@ def made_up(n_runs: int) -> Snapshot:
                 runs.append(run_of(cell, repeat, **{ERROR: error, SIZE: size}))
         for tau in ("5", "10"):
             error, size = rng.normal((10.0 + 5.0 * place, 10.0 + place), 1.0 / 60**0.5)
-            own = {ERROR: Number(f"{error:.2f}", 1.0), SIZE: Number(f"{size:.2f}")}
+            own = {ERROR: Number(f"{error:.2f}", published_sd), SIZE: Number(f"{size:.2f}")}
             numbers["A", problem, tau] = own
     rows = tuple({"key": row, "runs": {"problem": row}} for row in ROWS)
     columns = tuple({"key": str(tau), "runs": {"tau": tau}} for tau in (5, 10))
@@ -96,6 +99,12 @@ def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snaps
         found = [off[verdict] for verdict in ("reproduced", "differs")]
         assert found == pytest.approx([5, 91], abs=6)
         assert own["ours"]["reproduced"] == pytest.approx(right["reproduced"], abs=12)
+
+
+def test_the_margin_of_a_shifted_program_is_that_of_the_runs_drawn_as_published():
+    """A standard deviation of ten was published, but the runs that were drawn in its place have one of one."""
+    off = shares(made_up(240, published_sd=10.0))["a program off by the margin"]
+    assert [off["reproduced"], off["differs"]] == pytest.approx([5, 91], abs=6)
 
 
 def test_a_placebo_has_the_numbers_of_its_runs_of_another_table_or_of_the_next_row(snapshot):

@@ -108,7 +108,7 @@ def _judged_programs(
     if tables is not None:
         compared = compared[compared["table"].isin(list(tables))]
     compared = compared.assign(number=compared.index, draw=0)
-    draws = _draws(compared, runs)
+    draws = judge(_draws(compared, runs), ("table", "draw"))
     programs = [draws.assign(program=RIGHT), off_by_margin(draws).assign(program=OFF)]
     for reference in references:
         counting = runs.of_configs(reference.configs)
