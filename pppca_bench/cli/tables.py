@@ -25,11 +25,12 @@ from pppca_bench.cli._shared import (
 from pppca_bench.cli.filling import check_filled, configs_filling, read_named
 from pppca_bench.config.shipped import shipped_experiments
 from pppca_bench.files import atomic_write, remove_stale
+from pppca_bench.pages.formats import EXTENSIONS, RECORDS, Format
 from pppca_bench.runs import Names
 from pppca_bench.store import BY_CONFIG
 
 if TYPE_CHECKING:
-    from pppca_bench.pages.document import Document, Format
+    from pppca_bench.pages.document import Document
     from pppca_bench.pages.methods_section import MethodsFormat
     from pppca_bench.pages.snapshot import Snapshot
 
@@ -47,7 +48,7 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 )
 @click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
 @click.option("--all", "show_all", is_flag=True, help="Also show rows and columns without runs.")
-@format_option("terminal", "markdown", "latex", "csv", "json")
+@format_option(*EXTENSIONS)
 @click.option(
     "--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always have both."
 )
@@ -84,7 +85,7 @@ def tables(
     shown = _shown(snapshot, names, show_all)
     if names and len(shown) < len(set(names)):
         check_filled("table", names, _shown(snapshot, (), show_all), results, snapshot.references)
-    with_shares = form not in ("csv", "json")
+    with_shares = form not in RECORDS
     chosen = snapshot.tables(shown, whole=show_all, sd=sd, with_shares=with_shares)
     if out is not None:
         _write_tables(chosen, form, out)
@@ -304,7 +305,7 @@ def _with_shares(page: Path, snapshot: Snapshot) -> str:
 
 def _write_tables(tables: Sequence[Document], form: Format, folder: Path) -> list[Path]:
     """Write a file for each table into a folder, which is created if it is missing, and return the files."""
-    from pppca_bench.pages.document import EXTENSIONS, render_documents
+    from pppca_bench.pages.document import render_documents
 
     paths = [folder / f"{table.id}.{EXTENSIONS[form]}" for table in tables]
     for path, table in zip(paths, tables, strict=True):

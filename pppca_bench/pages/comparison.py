@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -54,12 +54,12 @@ SCORE_COLUMNS = (
 
 
 def compared_numbers(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the published numbers with `COMPARED`, ours only where they are compared."""
+    """Return the published numbers with all columns of the frame, ours only where they are compared."""
     published = numbers[numbers["published"].notna()]
     is_judged = published["difference"].notna()
     ours = published[OURS].where(is_judged)
     ours["n"] = published["n"].where(is_judged, 0)
-    return published.assign(**ours)[COMPARED]
+    return published.assign(**ours)
 
 
 def render_comparison(numbers: pd.DataFrame, form: str, *, show_all: bool = True) -> str:
@@ -71,7 +71,7 @@ def render_comparison(numbers: pd.DataFrame, form: str, *, show_all: bool = True
     compared = compared_numbers(numbers)
     if form == "json":
         names = {"difference_low": "low", "difference_high": "high"}
-        return in_json(plain_records(compared.rename(columns=names)))
+        return in_json(plain_records(compared[COMPARED].rename(columns=names)))
     if show_all:
         return f"{_comparison_grid(compared, form)}\n\n{tally(numbers)}"
     shown = compared[(compared["n"] > 0) & ~compared["quantity"].isin(SIZES)]
@@ -129,7 +129,7 @@ def _verdicts(numbers: pd.DataFrame) -> str:
 def score_frame(
     numbers: pd.DataFrame, references: Iterable[Reference], documents: Iterable[Document] = ()
 ) -> pd.DataFrame:
-    """Return the scores of the references' groups, and the agreements of documents, run or not.
+    """Return a row for each scored group of the references and each agreement of a document, also those not run.
 
     The share of an agreement is of our results that are the same as the published results.
     """
@@ -137,11 +137,9 @@ def score_frame(
     for document in documents:
         if agreement := document.agreement:
             run = [same for same in agreement.same if same is not None]
-            counts = {"n_cells": len(agreement.same), "n_run": len(run), "unit": "same"}
-            share = {"share": sum(run) / len(run) if run else None}
-            rows.append(
-                {"name": agreement.name, "share_target": agreement.target, **counts, **share}
-            )
+            row = {"name": agreement.name, "share_target": agreement.target, "unit": "same"}
+            row |= {"n_cells": len(agreement.same), "n_run": len(run)}
+            rows.append(row | {"share": sum(run) / len(run) if run else None})
     parts = [scores(numbers, references), with_targets(rows)]
     return pd.concat([part.astype(object) for part in parts], ignore_index=True)
 
@@ -164,11 +162,18 @@ def score_records(scored: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _comparison_grid(compared: pd.DataFrame, form: str) -> str:
-    share = compared["difference"] / compared["published"].abs()
-    relative = (100.0 * share).where(compared["published"] != 0.0)
-    notes = [_note(number) for number in compared.itertuples()]
-    records = compared.assign(relative=relative, note=notes).to_dict("records")
-    return text_grid(_COLUMNS.items(), records, form)
+    further = {name: values_of(compared) for name, values_of in _FURTHER.items()}
+    return text_grid(_COLUMNS.items(), compared.assign(**further).to_dict("records"), form)
+
+
+def _relative(numbers: pd.DataFrame) -> pd.Series[float]:
+    """Return the differences in percent of the published numbers, nan where these are 0."""
+    published = numbers["published"].abs()
+    return 100.0 * numbers["difference"] / published.where(published != 0.0)
+
+
+def _notes(numbers: pd.DataFrame) -> list[str]:
+    return [_note(number) for number in numbers.itertuples()]
 
 
 def _note(number: Any) -> str:
@@ -180,6 +185,10 @@ def _note(number: Any) -> str:
         "no rule or no runs": number.verdict == "not compared",
     }
     return "; ".join(note for note, applies in notes.items() if applies)
+
+
+_FURTHER: Mapping[str, Callable[[pd.DataFrame], Any]] = {"relative": _relative, "note": _notes}
+"""Columns of text only, computed from the others."""
 
 
 def text_grid(

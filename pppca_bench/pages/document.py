@@ -10,26 +10,18 @@ from functools import cache, partial
 from itertools import compress
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 from tabulate import tabulate
 
 from pppca_bench.errors import printable
 from pppca_bench.pages.escapes import in_markdown, to_csv
+from pppca_bench.pages.formats import RECORDS, SEPARATORS, Format
 from pppca_bench.quantities import described
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
-
-Format = Literal["terminal", "markdown", "latex", "csv", "json"]
-EXTENSIONS: Mapping[Format, str] = {
-    "terminal": "txt",
-    "markdown": "md",
-    "latex": "tex",
-    "csv": "csv",
-    "json": "json",
-}
 
 EMPTY = "–"
 """Text of a missing value."""
@@ -232,15 +224,15 @@ def count_in_words(counts: Collection[int]) -> str:
 
 
 def render_documents(documents: Sequence[Document], form: Format) -> str:
-    """Render documents one below the other; CSV and JSON have their records, the other formats their texts.
+    """Render documents one below the other; `RECORDS` have their records, the other formats their texts.
 
     In LaTeX each grid is a table with a caption and a label, such as ``tab:S1-optimality_percent``.
     """
-    if form in ("csv", "json"):
+    if form in RECORDS:
         records = []
         for document in documents:
             records += [{"table": document.id} | row for row in plain_records(document.frame)]
-        return _csv(records) if form == "csv" else f"{in_json(records)}\n"
+        return f"{in_json(records)}\n" if form == "json" else _separated(records, SEPARATORS[form])
     return "\n\n".join(_render(document, form) for document in documents)
 
 
@@ -309,9 +301,9 @@ def plain_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def _csv(records: Sequence[Mapping[str, object]]) -> str:
-    """Return records as CSV, with the columns of all records."""
-    return to_csv(pd.DataFrame(list(records) or {"table": []}, dtype=object))
+def _separated(records: Sequence[Mapping[str, object]], separator: str) -> str:
+    """Return records as CSV with a separator, with the columns of all records."""
+    return to_csv(pd.DataFrame(list(records) or {"table": []}, dtype=object), separator)
 
 
 def environment(*, autoescape: bool = False) -> Environment:

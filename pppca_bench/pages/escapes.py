@@ -16,7 +16,7 @@ def in_markdown(text: str) -> str:
     return printable(text).replace("|", r"\|").replace("<", "&lt;").replace("](", r"]\(")
 
 
-def to_csv(frame: pd.DataFrame) -> str:
+def to_csv(frame: pd.DataFrame, separator: str = ",") -> str:
     """Return a data frame as CSV, in which spreadsheets see no formulas.
 
     Texts and headers that begin with =, +, -, @, a tab or a carriage return get a leading apostrophe, unless they are
@@ -29,7 +29,7 @@ def to_csv(frame: pd.DataFrame) -> str:
                 index,
                 pd.Series(map(_without_formula, frame.iloc[:, index]), dtype=object).to_numpy(),
             )
-    return safe.to_csv(index=False, lineterminator="\n")
+    return safe.to_csv(sep=separator, index=False, lineterminator="\n")
 
 
 def _without_formula(value: object) -> object:

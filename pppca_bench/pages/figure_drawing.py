@@ -416,7 +416,7 @@ def _add_legend(drawing: Drawing, title: str) -> None:
 def draw_ranking(spec: RankingSpec, ranking: Ranking, *, titled: bool = True) -> Drawing:
     """Draw a critical-difference diagram (Demšar 2006, figure 1)."""
     longest = max(len(str(method)) for method in ranking.errors)
-    # names on both sides
+    # room for the names on both sides, and for a line of each
     size = max(PAGE, 3.0 + 0.13 * longest), 0.6 + 0.1 * len(ranking.mean_ranks)
     drawing = Drawing(figsize=size, layout="constrained")
     ax = drawing.subplots()
@@ -426,7 +426,8 @@ def draw_ranking(spec: RankingSpec, ranking: Ranking, *, titled: bool = True) ->
     ax.spines[["left", "right", "bottom"]].set_visible(False)
     ax.spines["top"].set_visible(True)
     ax.spines["top"].set_position("zero")
-    _name_methods(ax, ranking, below=_draw_bars(ax, ranking))
+    lowest = _draw_bars(ax, ranking)
+    _name_methods(ax, ranking, below=lowest)
     if titled:
         drawing.suptitle(f"{spec.id}. {spec.title}", x=0.01, horizontalalignment="left", fontsize=8)
     data_sets = f"{len(ranking.errors)} data sets"

@@ -151,7 +151,7 @@ def _table(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> PageTable |
 def csv_of(table: str, folder: Path, configs: Sequence[str]) -> str:
     """Return the address of a table's CSV relative to the page in a folder; "" without the file.
 
-    The tables of a single config are all tables of the results.
+    The tables of a single config may be in the folder of that config.
     """
     files = [f"tables/{table}.csv"]
     if len(configs) == 1:

@@ -73,13 +73,13 @@ def render_methods(config: str, described: Mapping[str, Any], form: MethodsForma
 
 
 def software(origins: Origins, cells: Iterable[Cell]) -> list[str]:
-    """Describe the software and the machines of the done runs, and the versions of the algorithms."""
+    """Return sentences on the software and the machines of the done runs, and the versions of the algorithms."""
     counts = Counter[str]()
-    for _, status, text, n in origins:
+    for _, status, provenance, n_runs in origins:
         if status == "done":
-            known = json.loads(text or "{}")
-            facts = [f"{name} {known[name]}" for name in _SOFTWARE if name in known]
-            counts[", ".join(facts) or "unknown software"] += n
+            facts = json.loads(provenance or "{}")
+            named = [f"{name} {facts[name]}" for name in _SOFTWARE if name in facts]
+            counts[", ".join(named) or "unknown software"] += n_runs
     algorithms = sorted({item for cell in cells for item in cell.algorithms})
     versions = ", ".join(f"{name} {version}" for name, version in algorithms)
     runs = [f"{n} runs by {text}." for text, n in counts.most_common()]

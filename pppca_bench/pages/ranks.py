@@ -6,7 +6,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from pppca_bench.pages.document import Document, Format, in_json, text_table
+from pppca_bench.pages.document import Document, in_json, text_table
+from pppca_bench.pages.formats import Format
 from pppca_bench.quantities import ERRORS, described
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.verdicts.pairs import ALPHA

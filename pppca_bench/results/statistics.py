@@ -158,21 +158,21 @@ class Histogram(NamedTuple):
 def histogram(
     values: Sequence[float], marked: float | None = None, *, length: int, width: int
 ) -> Histogram:
-    """Count values, at least one, in bins of a width on an axis of a length, which ends with the outermost numbers.
+    """Count values, at least one, in bins of ``width`` on an axis of ``length`` units.
 
-    The middle has numbers that are all the same.
+    Places are multiples of ``width``. The axis reaches from the least to the greatest number, ``marked`` included. If
+    all are equal, their place is the middle.
     """
-    shown = list(values)
-    if marked is not None:
-        shown.append(marked)
+    shown = [*values] if marked is None else [*values, marked]
     low, high = min(shown), max(shown)
-    places = [length // 2 // width * width] * len(shown)
-    if not math.isclose(low, high):
-        places = [width * round(length * (value - low) / (high - low) / width) for value in shown]
-    place = None
-    if marked is not None:
-        place = places.pop()
-    return Histogram(dict(sorted(Counter(places).items())), place)
+
+    def place(value: float) -> int:
+        if math.isclose(low, high):
+            return length // 2 // width * width
+        return width * round(length * (value - low) / (high - low) / width)
+
+    counts = Counter(map(place, values))
+    return Histogram(dict(sorted(counts.items())), None if marked is None else place(marked))
 
 
 class PairedTest(NamedTuple):

@@ -39,23 +39,28 @@ RULE = ["compare", "rule_margin", "unit", "published_runs"]
 RUNS = ["n_planned", "n_done", "n_failed", "config", "only", "versions", "data_sha256", "differing"]
 """Numbers of runs, and their provenance (`Runs.source`, `Runs.differing`)."""
 
-COLUMNS = [
-    "source",  # title of the reference; "" for our own tables
-    "is_added",  # whether the reference is user-defined
-    *PLACE,
-    "shown",  # in a "cell", or "below" in a further grid
-    "form",  # format of the texts of the cell's quantities, such as "{} ({})"
-    *PUBLISHED,
-    *RULE,
-    *OURS,
-    *RUNS,
-    "configs",  # names of the configs whose runs count; empty for all
-    "selection",  # Selector or Formula of the runs; None if no run can fill the place
-    "cells",  # numbers of the cells that fill it
-    "listed",  # numbers of the cells of several settings that would fill it, so that it is empty
-    "fillable",  # whether runs, or the data of a problem, can fill it
-    "searched",  # whether a search for settings looked at the number, or at a number for the same runs
-]
+COLUMNS: dict[str, Any] = {
+    "source": "",  # title of the reference; "" for our own tables
+    "is_added": False,  # whether the reference is user-defined
+    **dict.fromkeys(PLACE, ""),
+    "shown": "cell",  # in a "cell", or "below" in a further grid
+    "form": "",  # format of the texts of the cell's quantities, such as "{} ({})"
+    **dict.fromkeys(PUBLISHED, math.nan),
+    "printed": "",
+    **dict.fromkeys(RULE, ""),
+    **dict.fromkeys(("rule_margin", "published_runs"), math.nan),
+    **dict.fromkeys(OURS, math.nan),
+    "n": 0,
+    **dict.fromkeys(RUNS, ""),
+    **dict.fromkeys(("n_planned", "n_done", "n_failed"), 0),
+    "configs": (),  # names of the configs whose runs count; empty for all
+    "selection": None,  # Selector or Formula of the runs; None if no run can fill the place
+    "cells": (),  # numbers of the cells that fill it
+    "listed": (),  # numbers of the cells of several settings that would fill it, so that it is empty
+    "fillable": False,  # whether runs, or the data of a problem, can fill it
+    "searched": False,  # whether a search for settings looked at the number, or at a number for the same runs
+}
+"""Columns of the frame of printed numbers, with their defaults, whose types are those of the columns."""
 
 NOT_RUN = Summary(math.nan, math.nan, 0, math.nan, math.nan)
 
@@ -123,18 +128,9 @@ def fill_table(
 
 def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
     """Return rows as a frame of `COLUMNS`."""
-    numbers = ["published", "half_unit", "published_sd", "rule_margin", "published_runs"]
-    counts = ["n", "n_planned", "n_done", "n_failed"]
-    texts = ["source", "form", "printed", "compare", "unit"]
-    texts += ["config", "only", "versions", "data_sha256", "differing"]
-    truths = ["is_added", "fillable", "searched"]
-    defaults: Row = dict.fromkeys(texts, "") | dict.fromkeys(counts, 0)
-    defaults |= dict.fromkeys(truths, False) | {"selection": None}
-    defaults |= dict.fromkeys(["configs", "cells", "listed"], ())
-    frame = pd.DataFrame([defaults | row for row in rows], columns=COLUMNS)
-    types = dict.fromkeys([*numbers, "mean", "sd", "low", "high"], "float64")
-    types |= dict.fromkeys(counts, "int64") | dict.fromkeys(truths, "bool")
-    return frame.astype(types)
+    frame = pd.DataFrame([COLUMNS | row for row in rows], columns=list(COLUMNS))
+    types = {name: type(default) for name, default in COLUMNS.items()}
+    return frame.astype({name: kind for name, kind in types.items() if kind in (bool, int, float)})
 
 
 def filling_configs(layout: Layout, reference: Reference) -> Names:
@@ -172,7 +168,8 @@ def _filling(layout: Layout, row: Line, column: Line, runs: Runs, configs: Names
 def counts_of(runs: Runs, cells: Sequence[int]) -> Row:
     """Return the numbers of runs of the parts of a printed number, and the facts in which their provenance differs.
 
-    Planned runs are those of the part with the fewest.
+    A repeat of the number needs a run of each part: the fewest planned and done runs of a part count, and the most
+    failed runs.
     """
     counts = [runs.counts[cell] for cell in cells]
     differing = [name for cell in cells for name in runs.differing(cell)]
@@ -233,7 +230,8 @@ def _rule(
     published = _published(number) | {"searched": searched, "compare": ""}
     if rule is None:
         return published
-    values = (rule.compare, rule.margin, rule.unit, rule.runs or math.inf)
+    n_runs = rule.runs or math.inf  # published without sampling error
+    values = (rule.compare, rule.margin, rule.unit, n_runs)
     return published | dict(zip(RULE, values, strict=True))
 
 

@@ -163,15 +163,15 @@ class OwnTables:
         return any(cell not in lists.get(f"{VARIANTS}{name}", ()) for name in configs)
 
     def _sorted(self, cells: Iterable[int]) -> list[int]:
-        """Return cells sorted by problem: those of published tables, then the order of the results."""
-        names = dict[str, None]()
+        """Return cells in the order of their problems: as references' tables have them, then as the runs do."""
+        names = list[str | None]()
         for reference in self._references:
             for layout in reference.layouts:
-                for row, column in itertools.product(layout.rows, layout.columns):
-                    names |= dict.fromkeys(filter(None, [layout.problem(row, column)]))
+                places = itertools.product(layout.rows, layout.columns)
+                names += [layout.problem(row, column) for row, column in places]
         every = self._runs.cells
-        names |= dict.fromkeys(cell.problem for cell in every.values())
-        order = {name: index for index, name in enumerate(names)}
+        names += [cell.problem for cell in every.values()]
+        order = {name: index for index, name in enumerate(dict.fromkeys(names))}
         return sorted(cells, key=lambda cell: order[every[cell].problem])
 
     def _rows(self, cells: Sequence[int], columns: Names = ()) -> dict[int, str]:
@@ -247,7 +247,10 @@ class OwnTables:
         return not {"retained_variance_percent", "optimality_percent"}.isdisjoint(also)
 
     def _scores(self) -> OwnTable:
-        """Return the scores of the cells that have any: all classes count alike, and each class has its recall."""
+        """Return the table of the cells with scores in which all classes count alike.
+
+        It has the recall of each class unless there are more than `MAX_RECALLS`.
+        """
         scored, names = list[int](), dict[str, None]()
         for cell, measured in self._runs.measured.items():
             if not set(BALANCED_SCORES).isdisjoint(measured):

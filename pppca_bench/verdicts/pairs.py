@@ -153,7 +153,10 @@ def _usual_quantity(runs: Runs) -> str:
 
 
 def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
-    """Return values by split, each the mean over the repeats of that split; by repeat if there is a single split."""
+    """Return values by split, each the mean over the repeats of that split; by repeat if there is a single split.
+
+    Repeat r has split r modulo ``n_splits``.
+    """
     if n_splits == 1:
         return dict(values)
     means = {}
