@@ -89,7 +89,7 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
     for command in ("tables own", "rank own", "compare", "render", "rules own.yaml", "methods"):
         gone = pppca(command)
         assert (gone.returncode, "Traceback" in gone.stderr) == (0, False), gone.stderr
-    assert "every_other, step = 3" in pppca("tables own").stdout
+    assert "every other feature, step = 3" in pppca("tables own").stdout, "labels are stored"
     refused = pppca("run own.yaml")
     assert refused.returncode == 2
     said = "methods[0].method: expected a name that `pppca methods` prints, "
