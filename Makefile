@@ -18,6 +18,10 @@ CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENTS),$(wildcard configs/*.ya
 # Configs that take long and have no recorded cell.
 UNCHECKED := $(patsubst %,configs/%.yaml,as_written as_written_speedup proben1_printed proben1_search ga_readings \
 	rfe_readings streaming streaming_curves keep_rules ne_ppca_selection)
+# What the tests of the instrument need, and where they find it.
+INSTRUMENT := CITATION.cff LICENSE README.md benchmarks configs constraints.txt constraints-lowest.txt data docs \
+	pppca_bench pyproject.toml setup.py tests
+COPY := build/instrument
 # Configs that fill T1 to T7 and the tables of the Proben1 report.
 RESEEDED := $(patsubst %,configs/%.yaml,ne_ppca_by_tau dgha_partial_data feature_selection systems baselines \
 	speedup proben1_linear proben1_mushroom proben1_pivot proben1_no_shortcuts)
@@ -25,7 +29,7 @@ RESEEDED := $(patsubst %,configs/%.yaml,ne_ppca_by_tau dgha_partial_data feature
 # Where it is set, as in many containers, each start would compile all libraries again: bytecode is written on first use.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo tables experiment check-published reseed bench test test-all test-lowest lint docs clean
+.PHONY: setup demo tables experiment check-published reseed bench test test-instrument test-all test-lowest lint docs clean
 
 # Everything a developer needs.
 setup: .venv/test .venv/lint .venv/docs
@@ -87,9 +91,22 @@ bench: .venv-bench/installed
 	.venv-bench/bin/$(PIP) -c constraints.txt -e '.[bench]'
 	touch $@
 
-test: .venv/test
-	$(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_*_kernels.py
+test: test-instrument
+	$(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal tests/paper
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow" tests/instrument/test_*_kernels.py
+
+# The fast tests of the instrument, in a copy that has neither pppca_bench/paper nor its entry points. The copy shares the
+# compiled kernels.
+test-instrument: .venv/test
+	rm -rf $(COPY)
+	mkdir -p $(COPY) pppca_bench/__pycache__
+	cp -Rp $(INSTRUMENT) $(COPY)
+	rm -rf $(COPY)/pppca_bench/paper $(COPY)/pppca_bench/__pycache__ $(COPY)/tests/paper
+	ln -s $(CURDIR)/pppca_bench/__pycache__ $(COPY)/pppca_bench
+	sed '/^\[project.entry-points/,/^$$/d' pyproject.toml > $(COPY)/pyproject.toml
+	cd $(COPY) && $(abspath $(BIN))/python setup.py --quiet egg_info
+	cd $(COPY) && PYTHONPATH=$(CURDIR)/$(COPY) $(abspath $(BIN))/python -m pytest -q -m "not slow" -n auto \
+		--dist worksteal tests/instrument
 
 test-all: .venv/test .venv/docs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal

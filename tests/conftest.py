@@ -20,6 +20,8 @@ from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import export_files
 from pppca_bench.store.database import Store
 
+pytest.register_assert_rewrite("architecture")
+
 # The same examples each time, however slow the machine; what an example writes to a folder, the next one overwrites.
 NOT_CHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile(

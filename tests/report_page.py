@@ -1,37 +1,61 @@
-"""A small results database whose report has every part."""
+"""A small results database whose report has odd names, and the parts of its page."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from html.parser import HTMLParser
 from pathlib import Path
+from types import MappingProxyType
 
-import numpy as np
-from full_results import full_runs, plans_of, published_sizes
-from stored_runs import run_of, store_runs
+from stored_runs import cell_of, run_of, store_runs
 
-from pppca_bench.runs import Cell, Plan, StoredRun
+from pppca_bench.runs import Plan, ProblemFacts, StoredRun
 from pppca_bench.store.database import Store
 
 ODD = "<script>alert('&own#data')</script>.dt"
 """Name of a problem that HTML would run."""
 
+VOID = {"meta", "link", "input", "br", "hr", "img"}
 
-def write_store(folder: Path) -> Path:
-    """Write a database: every published cell of nine problems, the last one not run yet, with curves and odd names."""
-    curves = {
-        "mean_dimensionality": np.array([9.0, 2.0]),
-        "variances": np.array([[0.5, 0.1], [0.6, np.nan]]),
-    }
-    runs: list[StoredRun] = []
-    for spec, result in full_runs(3):
-        cell = spec.cell
-        if cell.problem[:-1] in ("cancer", "diabetes", "heart"):
-            drawn = replace(result, history=curves if cell.method == "ne_ppca" else {})
-            runs.append((spec, None if cell.problem == "heart3" else drawn))
-    own = Cell(ODD, "a", "pca", (("tau", 15.0),), (("hidden", (4,)), ("rule", "rprop")))
+
+def write_store(
+    folder: Path,
+    plans: Mapping[str, Sequence[StoredRun]] = MappingProxyType({}),
+    sizes: Sequence[ProblemFacts] = (),
+) -> Path:
+    """Write a database with a config with odd names, and those of ``plans``, on problems of ``sizes``."""
+    own = cell_of(ODD, "pca", {"tau": 15.0}, {"hidden": (4,), "rule": "rprop"})
     odd = [run_of(own, repeat, test_error_percent=3.0) for repeat in range(2)]
-    sizes = {spec.cell.problem: published_sizes(spec.cell.problem) for spec, _ in runs}
     with Store(folder / "results.sqlite") as store:
-        store.describe_problems([*sizes.values(), published_sizes(ODD)])
-        store_runs(store, plans_of(runs))
+        store.describe_problems([*sizes, ProblemFacts(ODD, "a", "classification", ODD, *[9] * 5)])
+        store_runs(store, plans)
         store.plan(Plan("my & own", "", "name: my & own  # <b>", tuple(spec for spec, _ in odd)))
         store.record([result for _, result in odd], "{}")
     return folder
+
+
+class Page(HTMLParser):
+    """Collect what tests ask of a page; elements that are not closed in order are an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def values(self, name: str) -> list[str | None]:
+        return [attributes[name] for _, attributes in self.elements if name in attributes]
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]

@@ -1,0 +1,158 @@
+"""Shares of the verdicts of right and wrong programs, on made-up tables."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from printed_numbers import judged, number_of
+from stored_runs import cell_of, results_of, run_of
+
+from pppca_bench.pages.document import render_documents
+from pppca_bench.pages.snapshot import Snapshot
+from pppca_bench.references.layout import Layout, Placebo
+from pppca_bench.references.numbers import Number, VerdictRule
+from pppca_bench.references.reference import Reference
+from pppca_bench.results.statistics import Summary
+from pppca_bench.verdicts.judge import off_by_margin
+from pppca_bench.verdicts.shares import SHARES
+
+ERROR, SIZE = "test_error_percent", "dimensionality"
+ROWS = [f"{family}{number}" for family in "abcdefghij" for number in (1, 2)]
+CYCLES = tuple((f"{family}1", f"{family}2") for family in "abcdefghij")
+PLACEBOS = {
+    "equal runs": {"runs": {"method": "pca"}},
+    "other runs": {"runs": {"method": "all_features"}},
+    "other table": {"table": "B"},
+    "next row": {"cycles": CYCLES, "rows": ("a1", "b1")},
+    "no runs": {"runs": {"method": "lda"}},
+}
+
+
+def made_up(n_runs: int, published_sd: float = 1.0) -> Snapshot:
+    """Return forty errors and sizes of DGHA, each the mean of 60 published runs; PCA's numbers are like DGHA's.
+
+    The standard deviation of our runs is 1.
+    """
+    rng, runs, numbers = np.random.default_rng(1), [], {}
+    settings = [("dgha", 10.0, {"centre": True, "tau": tau}) for tau in (5, 10)]
+    settings += [("pca", 10.0, {"tau": tau}) for tau in (5, 10)] + [("all_features", 12.0, {})]
+    for place, problem in enumerate(ROWS):
+        for method, mean, own in settings:
+            cell = cell_of(problem, method, own, {})
+            values = rng.normal((mean + 5.0 * place, mean + place), 1.0, (n_runs, 2))
+            for repeat, (error, size) in enumerate(values):
+                runs.append(run_of(cell, repeat, **{ERROR: error, SIZE: size}))
+        for tau in ("5", "10"):
+            error, size = rng.normal((10.0 + 5.0 * place, 10.0 + place), 1.0 / 60**0.5)
+            own = {ERROR: Number(f"{error:.2f}", published_sd), SIZE: Number(f"{size:.2f}")}
+            numbers["A", problem, tau] = own
+    rows = tuple({"key": row, "runs": {"problem": row}} for row in ROWS)
+    columns = tuple({"key": str(tau), "runs": {"tau": tau}} for tau in (5, 10))
+    keys = {
+        "title": "t",
+        "place": "p",
+        "row_header": "Problem",
+        "shows": (ERROR, SIZE),
+        "rows": rows,
+    }
+    dgha, others = {"method": "dgha", "centre": True}, {"method": "all_features"}
+    reference = Reference.model_construct(
+        **{
+            "folder": Path("mine"),
+            "title": "Mine",
+            "configs": (),
+            "searched": (),
+            "numbers": numbers,
+        },
+        rules=(VerdictRule(margin=0.5, unit="sd", runs=60),),
+        placebos=[Placebo(name=name, tables=("A",), **own) for name, own in PLACEBOS.items()],
+        layouts=(
+            Layout(id="A", runs=dgha, columns=columns, **keys),
+            Layout(id="B", runs=others, columns=({"key": "5"},), **keys),
+        ),
+    )
+    return Snapshot(results_of(runs), {}, [reference])
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return made_up(240)
+
+
+def shares(snapshot: Snapshot, quantity: str = "Error") -> dict[str, dict[str, object]]:
+    shares = snapshot.shares("A")
+    of_quantity = shares[shares["quantity"] == quantity].astype(object)
+    records = of_quantity.where(of_quantity.notna(), None).to_dict("records")
+    return {record["program"]: record for record in records}
+
+
+def test_a_right_program_is_mostly_reproduced_and_a_shifted_program_hardly(snapshot):
+    for quantity in ("Error", "Dimensionality"):
+        own = shares(snapshot, quantity)
+        right, off = own["a right program"], own["a program off by the margin"]
+        assert (right["n"], right["differs"]) == (40, pytest.approx(0.0, abs=2))
+        assert right["reproduced"] == pytest.approx(91, abs=6)
+        found = [off[verdict] for verdict in ("reproduced", "differs")]
+        assert found == pytest.approx([5, 91], abs=6)
+        assert own["ours"]["reproduced"] == pytest.approx(right["reproduced"], abs=12)
+
+
+def test_the_margin_of_a_shifted_program_is_that_of_the_runs_drawn_as_published():
+    """A standard deviation of ten was published, but the runs that were drawn in its place have one of one."""
+    off = shares(made_up(240, published_sd=10.0))["a program off by the margin"]
+    assert [off["reproduced"], off["differs"]] == pytest.approx([5, 91], abs=6)
+
+
+def test_a_placebo_has_the_numbers_of_its_runs_of_another_table_or_of_the_next_row(snapshot):
+    own = shares(snapshot)
+    assert "no runs" not in own
+    found = [own[name]["n"] for name in ("equal runs", "other runs", "other table", "next row")]
+    assert found == [40, 40, 20, 4]
+    assert [own[name]["tells"] for name in own] == [None, None, None, "no", "yes", "yes", "yes"]
+    assert own["other runs"]["differs"] == own["next row"]["differs"] == 100.0
+
+
+def test_the_first_line_names_the_placebos_that_a_quantity_does_not_tell_apart(snapshot):
+    tables, plain = (snapshot.tables(["A"], with_shares=own) for own in (True, False))
+    own, lines = shares(snapshot), render_documents(tables, "markdown").splitlines()
+    n_ours, n_theirs = own["ours"]["ours"], round(0.4 * own["equal runs"]["reproduced"])
+    counts = f"{n_ours} against {n_theirs} of 40 numbers"
+    sentence = f"this table does not tell DGHA from equal runs, since {counts} are reproduced."
+    assert lines[2].startswith(
+        f"Error: {sentence} Dimensionality: this table does not tell DGHA from equal runs"
+    )
+    assert "other runs" not in lines[2]
+    below = f"Error: {n_ours} of 40 numbers are reproduced"
+    (note,) = [line for line in lines if line.startswith(below)]
+    assert "other runs 0 %, other table 0 % of 20, next row 0 % of 4." in note
+    assert sentence in render_documents(tables, "latex").replace("\n", " ")
+    assert render_documents(plain, "csv") == render_documents(tables, "csv")
+
+
+def test_with_too_few_runs_for_a_draw_no_placebo_is_judged():
+    own = shares(made_up(119))
+    assert list(own) == ["ours", *list(PLACEBOS)[:4]]
+    assert {record["tells"] for record in own.values()} == {None}
+
+
+def test_a_comparison_draws_nothing(monkeypatch):
+    snapshot = made_up(4)
+    monkeypatch.setattr(snapshot, "shares", lambda *_: pytest.fail("drawn"))
+    assert {"A", "B"} == set(snapshot.numbers["table"])
+    assert all(document.id != SHARES for document in snapshot.documents)
+
+
+@pytest.mark.parametrize(
+    ("scale", "number", "mean"),
+    [
+        ("means", "4.00", 5.0),
+        ("ratios", "4.00", 4.0 * math.exp(0.25)),
+        ("correlations", "0.00", math.tanh(0.5)),
+    ],
+)
+def test_a_mean_off_by_the_margin_is_shifted_in_the_scale_of_the_rule(scale, number, mean):
+    rule = VerdictRule(margin=0.5, unit="sd", runs=60, compare=scale)
+    ours = Summary(float(number), 2.0, 240, -0.1, 0.1)
+    (shifted,) = off_by_margin(judged([number_of(Number(number, 2.0), ours, rule)]))["mean"]
+    assert shifted == pytest.approx(mean)
