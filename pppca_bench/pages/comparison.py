@@ -77,8 +77,9 @@ def render_comparison(numbers: pd.DataFrame, form: str, *, show_all: bool = True
     shown = compared[(compared["n"] > 0) & ~compared["quantity"].isin(SIZES)]
     of_sources = numbers[numbers["source"].isin(shown["source"])]
     counts = tally(of_sources if len(of_sources) else numbers)
+    grid = _comparison_grid(shown, form) + "\n\n" if len(shown) else ""
     return (
-        f"{_comparison_grid(shown, form)}\n\n{counts}\n"
+        f"{grid}{counts}\n"
         f"Left out: {len(compared) - len(shown)} numbers without runs or of the sizes of data sets."
         " `pppca compare --all` lists them."
     )

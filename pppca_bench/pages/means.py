@@ -26,7 +26,7 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.runs import Facts, grouped
 from pppca_bench.verdicts.judge import Verdict
 from pppca_bench.verdicts.numbers import OURS, cells_of, cites_only, has_runs, incomplete_cells
-from pppca_bench.verdicts.own_tables import OwnLayout
+from pppca_bench.verdicts.own_tables import is_list
 
 VERDICT_SIGNS: Mapping[Verdict, str] = {
     "reproduced": "=",
@@ -79,9 +79,9 @@ def document_of(
     columns = _labels(layout.columns, numbers["column"], reference, facts)
     cells, paired = by_cell(numbers), paired and layout.spread
     grid = partial(_grid, layout.row_header, rows, columns, cells, paired)
-    is_list = isinstance(layout, OwnLayout) and layout.is_list
+    of_cells = is_list(layout)
     about = cells_of(numbers)
-    notes = _notes(numbers, about, cells.values(), columns, is_list=is_list, listed_in=listed_in)
+    notes = _notes(numbers, about, cells.values(), columns, of_cells=of_cells, listed_in=listed_in)
     if not layout.remark_on or not {*rows, *columns}.isdisjoint(layout.remark_on):
         notes.append(layout.remark)
     lead, last = texts
@@ -102,7 +102,7 @@ def document_of(
         others=list(_further_grids(layout, numbers, grid)),
         lead=lead,
     )
-    if is_list and columns:
+    if of_cells and columns:
         short_headers, legend = _short_headers(layout.row_header, columns)
         document = document._replace(short_headers=short_headers, legend=legend)
     return document
@@ -285,7 +285,7 @@ def _notes(
     cells: Collection[CellNumbers],
     columns: Mapping[str, str],
     *,
-    is_list: bool,
+    of_cells: bool,
     listed_in: Callable[[int], Sequence[str]],
 ) -> list[str]:
     """Return the paragraphs below a table."""
@@ -295,9 +295,9 @@ def _notes(
         _note_on_differences(numbers),
         _note_on_rules(numbers),
         _note_on_settings(about, columns, listed_in),
-        _note_on_provenance(about, is_list),
+        _note_on_provenance(about, of_cells),
     ]
-    if is_list:
+    if of_cells:
         quantities = [described(name) for name in columns]
         paragraphs += [
             f"{unitless(one.title)} is {one.meaning}." for one in quantities if one.meaning
@@ -391,9 +391,9 @@ def _note_on_settings(
     return f"No number is shown for {'; '.join(places)}, because several settings were run: see {', '.join(listed)}."
 
 
-def _note_on_provenance(about: pd.DataFrame, is_list: bool) -> str:
+def _note_on_provenance(about: pd.DataFrame, of_cells: bool) -> str:
     # the cells of a list's row have the same runs
-    level = ["row"] if is_list else ["row", "column"]
+    level = ["row"] if of_cells else ["row", "column"]
     differing = about.groupby(level, sort=False)["differing"].last()
     mixed = differing[differing != ""]
     if mixed.empty:

@@ -121,11 +121,15 @@ def _assignments(settings: Mapping[str, Scalar]) -> str:
     return ", ".join(f"{name} = {written(value)}" for name, value in given.items())
 
 
-def _label(cell: Cell, shared: Shared) -> str:
-    """Return the titles of a cell's learners, and the settings that other cells with them do not share."""
-    titles, own = [], {}
-    for (prefix, name), settings in _learners(cell).items():
-        titles.append(_title_and_entry(prefix, name)[0])
+def _full_label(runs: Runs, number: int, shared: Shared) -> str:
+    """Return the title of a cell, those of its classifiers, and the settings that cells with them do not share.
+
+    Other labels have only the settings that a config wrote; a methods section states their defaults, too.
+    """
+    titles, own = [runs.labels[number].title], {}
+    for (prefix, name), settings in _learners(runs.cells[number]).items():
+        if prefix:
+            titles.append(_title_and_entry(prefix, name)[0])
         for setting, value in settings.items():
             if setting not in shared[prefix, name]:
                 own[f"{prefix}{setting}"] = value
@@ -136,7 +140,7 @@ def _settings_table(
     runs: Runs, shared: Shared, n_problems: int
 ) -> tuple[list[str], list[list[str]]]:
     rows = []
-    by_label = grouped(runs.cells, lambda number: _label(runs.cells[number], shared))
+    by_label = grouped(runs.cells, lambda number: _full_label(runs, number, shared))
     for label, alike in by_label.items():
         problems = dict.fromkeys(runs.cells[number].problem for number in alike)
         where = f"all {n_problems}" if len(problems) == n_problems > 1 else ", ".join(problems)

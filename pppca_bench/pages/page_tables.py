@@ -23,7 +23,7 @@ from pppca_bench.results.frames import Runs
 from pppca_bench.results.statistics import Histogram, five_number_summary, histogram
 from pppca_bench.verdicts.judge import Verdict
 from pppca_bench.verdicts.numbers import repeats_of, trimmed
-from pppca_bench.verdicts.own_tables import OwnLayout
+from pppca_bench.verdicts.own_tables import is_list
 
 LENGTH, WIDTH = 144, 3
 """Length of the axis of a histogram of a cell's repeats, and width of its bars, in pixels."""
@@ -87,8 +87,7 @@ def table_of_means(snapshot: Snapshot, name: str, texts: tuple[str, str]) -> Pag
     """
     lead, shares = texts
     layout, numbers = snapshot.means(name)
-    is_list = isinstance(layout, OwnLayout) and layout.is_list
-    sd = layout.spread or is_list
+    sd = layout.spread or is_list(layout)
     document = snapshot.table(name, whole=False, sd=sd, paired=False, texts=(lead, ""))
     if document is None:
         return None

@@ -76,6 +76,11 @@ class Formula(NamedTuple):
         """Return the selectors of the members, then of their baselines."""
         return self.members + self.baselines
 
+    @property
+    def operations(self) -> tuple[object, ...]:
+        """Return how the numbers of the parts are combined, whatever the parts are."""
+        return self.pair, self.combine, self.statistic, self.best_of, self.threshold
+
     def of_repeat(self, values: Sequence[float], *, more_is_better: bool) -> float:
         """Return the number of a repeat, given the values of the parts; nan if it has a ratio to 0."""
         numbers, baselines = values[: len(self.members)], values[len(self.members) :]

@@ -242,8 +242,8 @@ def with_first_places(numbers: pd.DataFrame) -> pd.DataFrame:
     place = published["table"] + ", " + published["row"] + ", " + published["column"]
     same = []
     for selection, cells in zip(published["selection"], published["cells"], strict=True):
-        statistic = selection[2:] if isinstance(selection, Formula) else ""
-        same.append((statistic, cells or selection))
+        operations = selection.operations if isinstance(selection, Formula) else ()
+        same.append((operations, cells or selection))
     keys = [published["is_added"], published["quantity"], pd.Series(same, published.index)]
     groups = place.groupby(keys, sort=False)
     first = groups.transform("first")

@@ -61,6 +61,11 @@ class OwnLayout(Layout):
     is_list: bool = False
 
 
+def is_list(layout: Layout) -> bool:
+    """Return whether a row of a table is a cell of the results, and a column a quantity of it."""
+    return isinstance(layout, OwnLayout) and layout.is_list
+
+
 class OwnTables:
     """Our own tables of means, and the cells that each table lists.
 

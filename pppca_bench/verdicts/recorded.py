@@ -69,7 +69,7 @@ def settings_digest(number: Any, runs: Runs) -> str:
         parts = [cell.method, list(cell.parameters), cell.classifier, cell.data_sha256]
         digests.append(_digest(parts))
     if isinstance(number.selection, Formula):
-        return _digest([number.selection[2:], *digests])
+        return _digest([number.selection.operations, *digests])
     return digests[0]
 
 
@@ -86,8 +86,8 @@ def read_recorded(path: Path) -> pd.DataFrame:
     """Read recorded repeats; raise StoreError if the file is missing or is something else."""
     remedy = "Write it with `pppca compare --record`."
     try:
-        # a digest may be of digits alone
-        texts = dict.fromkeys([*PLACE, "settings"], str)
+        # a digest may be of digits alone, and `read_csv` of an older pandas rounds last digits
+        texts = dict.fromkeys([*PLACE, "settings", "value"], str)
         recorded = pd.read_csv(path, keep_default_na=False, dtype=texts)
         recorded = recorded[COLUMNS].astype({"repeat": "int64", "value": "float64"})
         is_finite = recorded["value"].map(math.isfinite).all()

@@ -18,7 +18,7 @@ from pppca_bench.methods.networks import NetworkSetting
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.pages.document import escaped
 from pppca_bench.pages.methods_section import describe_config, render_methods, software
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, StoredRun
+from pppca_bench.runs import Cell, Label, ProblemFacts, RunResult, StoredRun
 
 CANCER = ProblemFacts("cancer1", "a" * 64, "classification", "cancer", 9, 2, 100, 50, 50)
 IRIS = replace(CANCER, name="iris")
@@ -53,6 +53,13 @@ def test_settings_that_all_runs_of_a_method_share_stand_once_and_others_in_rows(
     network = "classifier.hidden = [4, 2]"
     expected = [f"DGHA, RPROP: tau = {tau}, {network}" for tau in (5, 10)]
     assert rows == [*expected, "LDA, RPROP"]
+
+
+def test_a_row_has_the_title_that_its_entry_wrote():
+    spec, result = run_of(cell_of("iris", "pca", {"n_components": 2}), test_error_percent=1.0)
+    titled = replace(spec, label=Label("My PCA", ()))
+    _, rows = described([(titled, result)])["tables"]["Settings"]
+    assert rows[0][0].startswith("My PCA")
 
 
 def test_members_of_an_ensemble_have_settings_of_their_own():
