@@ -316,7 +316,7 @@ def _write_tables(tables: Sequence[Document], form: Format, folder: Path) -> lis
 def write_by_config(config: str, results: Path) -> tuple[Snapshot, list[Document], Path]:
     """Write the tables of a config's runs into its folder, and remove other tables there.
 
-    Choice: the sizes of data sets (T0) are left out, since no run fills them, and the shares of the verdicts, since
+    Choice: the sizes of data sets are left out, since no run fills them, and the shares of the verdicts, since
     placebos are runs of other configs.
     """
     from pppca_bench.verdicts.shares import SHARES

@@ -226,7 +226,7 @@ def count_in_words(counts: Collection[int]) -> str:
 def render_documents(documents: Sequence[Document], form: Format) -> str:
     """Render documents one below the other; `RECORDS` have their records, the other formats their texts.
 
-    In LaTeX each grid is a table with a caption and a label, such as ``tab:S1-optimality_percent``.
+    In LaTeX each grid is a table with a caption and a label, such as ``tab:U1-optimality_percent``.
     """
     if form in RECORDS:
         records = []

@@ -124,7 +124,7 @@ def _rows(cells: pd.DataFrame) -> str:
 
 
 def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
-    """Return the main results: those of the paper, and the reproduced numbers of each source.
+    """Return the main results: those of the modules of references, and the reproduced numbers of each source.
 
     Repeated numbers in the sources are not counted. The shares of right and wrong programs, where known, are over all
     tables of a source. Sources without them whose numbers are all reproduced share a sentence.

@@ -224,7 +224,7 @@ class OwnTables:
     def _retaining(self) -> list[int]:
         """Return the cells of R: of all the data, at the threshold at which a source compares methods, if any was run.
 
-        Cells of published tables that show the retained variance, such as S1, are left out.
+        Cells of published tables that show the retained variance are left out.
         """
         every, measured = self._runs.cells, self._runs.measured
         taus = {reference.compared_tau for reference in self._references} - {None}
