@@ -178,12 +178,13 @@ def _notes(numbers: pd.DataFrame) -> list[str]:
 
 
 def _note(number: Any) -> str:
-    """Return whether a search looked at a number, and why it is not counted."""
+    """Return whether a search looked at a number, and why it is not counted or not run."""
     notes = {
         "searched": number.searched,
         f"as {number.same_as}": bool(number.same_as),
         "a size of the data": number.quantity in SIZES,
         "no rule or no runs": number.verdict == "not compared",
+        "several settings were run": bool(number.listed),
     }
     return "; ".join(note for note, applies in notes.items() if applies)
 

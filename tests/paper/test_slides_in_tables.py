@@ -8,6 +8,7 @@ from full_results import REFERENCES, layouts, plans_of
 from runs_on_cancer1 import labels_of, mean_errors, ours, rows_of, run, text
 from stored_runs import PIVOT, cell_of, run_of
 
+from pppca_bench.pages.comparison import render_comparison
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.runs import StoredRun
 
@@ -107,6 +108,7 @@ class TestOtherSettings:
         assert found.means("T5")[1]["n"].max() == 0
         line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
         assert line in text(found, "T5").splitlines()
+        assert "several settings were run" in render_comparison(found.numbers, "terminal")
         expected = ["DGHA, learning_rate = 1", "DGHA, learning_rate = 0.5"]
         assert rows_of(found, "X") == expected
 
