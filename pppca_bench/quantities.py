@@ -82,6 +82,11 @@ def described(quantity: str) -> Quantity:
     return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))
 
 
+def unitless(title: str) -> str:
+    """Return a quantity's title without its unit."""
+    return title.partition(",")[0]
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     """Return the names of quantities in the order of `QUANTITIES`; all others follow, sorted."""
     known = {name: place for place, name in enumerate(QUANTITIES)}

@@ -20,7 +20,7 @@ from pppca_bench.pages.document import (
     quantity_text,
     true_minus,
 )
-from pppca_bench.quantities import described
+from pppca_bench.quantities import described, unitless
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
 from pppca_bench.runs import Facts, grouped
@@ -305,11 +305,6 @@ def _notes(
     return [text for text in paragraphs if text]
 
 
-def unitless(title: str) -> str:
-    """Return a quantity's title without its unit."""
-    return title.partition(",")[0]
-
-
 def lower(title: str) -> str:
     """Return a title for the middle of a sentence."""
     return title[:1].lower() + title[1:]
@@ -345,7 +340,7 @@ def _note_on_differences(numbers: pd.DataFrame) -> str:
     texts = []
     for quantity, of_quantity in compared.groupby("quantity", sort=False):
         mean, n_below = mean_difference(of_quantity)
-        title, difference = lower(unitless(described(str(quantity)).title)), ""
+        title = lower(unitless(described(str(quantity)).title))
         difference = quantity_text(str(quantity), mean, "+")
         texts.append(f"{title} {difference} ({n_below} of {len(of_quantity)} below)")
     return f"Ours − published, on average: {', '.join(texts)}." if texts else ""

@@ -181,15 +181,20 @@ def _welch_degrees(ours: Array, n: Array, theirs: Array, runs: Array) -> Array:
     return np.where(parts == 0.0, np.inf, (ours + theirs) ** 2 / parts)
 
 
+def _reach(numbers: pd.DataFrame, to: Callable[[Array], Array]) -> Array:
+    """Return the margin of each number on a scale."""
+    published = _column(numbers, "published")
+    return to(published + _column(numbers, "margin")) - to(published)
+
+
 def margin_ends(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return ``margin_low`` and ``margin_high``, the ends of the margin about each number, nan without one."""
     columns = ["margin_low", "margin_high"]
     ends = [pd.DataFrame(columns=columns, dtype=float)]
     for scale, part in numbers.groupby(scale_of(numbers)):
         to, back, _ = SCALES[str(scale)]
-        published = _column(part, "published")
-        reach = to(published + _column(part, "margin")) - to(published)
-        low, high = back(to(published) - reach), back(to(published) + reach)
+        published, reach = to(_column(part, "published")), _reach(part, to)
+        low, high = back(published - reach), back(published + reach)
         ends.append(pd.DataFrame({"margin_low": low, "margin_high": high}, part.index))
     return pd.concat(ends).reindex(numbers.index)
 
@@ -203,9 +208,8 @@ def off_by_margin(numbers: pd.DataFrame) -> pd.DataFrame:
     shifted = []
     for scale, part in numbers.groupby(scale_of(numbers)):
         to, back, slope = SCALES[str(scale)]
-        published, mean = _column(part, "published"), _column(part, "mean")
-        shift = to(published + _column(part, "margin")) - to(published)
-        mean_off = back(to(mean) + shift)
+        mean = _column(part, "mean")
+        mean_off = back(to(mean) + _reach(part, to))
         sd_off = _column(part, "sd") * slope(mean) / slope(mean_off)
         shifted.append(part.assign(mean=mean_off, sd=sd_off))
     return pd.concat(shifted).reindex(numbers.index) if shifted else numbers

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pppca_bench.quantities import described
+from pppca_bench.quantities import described, unitless
 from pppca_bench.references.layout import Placebo
 from pppca_bench.references.reference import Reference
 from pppca_bench.references.selection import Formula
@@ -31,7 +31,14 @@ from pppca_bench.results.selection import only_cells, summary_of_cells
 from pppca_bench.results.statistics import measured, summary_of
 from pppca_bench.runs import Selector
 from pppca_bench.verdicts.judge import judge, off_by_margin
-from pppca_bench.verdicts.numbers import NOT_RUN, OURS, PLACE, repeats_of, results_of_tables
+from pppca_bench.verdicts.numbers import (
+    NOT_RUN,
+    OURS,
+    PLACE,
+    in_part,
+    repeats_of,
+    results_of_tables,
+)
 
 SHARES = "verdict_shares"
 """Identifier of the table of shares."""
@@ -93,7 +100,7 @@ def _counted(
     quantity = results["quantity"].where(results["table"].map(has_several), "")
     groups = results.groupby(["source", "table", quantity], sort=False)
     for (source, table, name), counted in groups:
-        title = described(str(name)).title.partition(",")[0] if name else ALL
+        title = unitless(described(str(name)).title) if name else ALL
         yield {"source": source, "row": table, "quantity": title}, counted.index.tolist()
 
 
@@ -109,19 +116,17 @@ def _judged_programs(
         compared = compared[compared["table"].isin(list(tables))]
     compared = compared.assign(number=compared.index, draw=0)
     draws = judge(_draws(compared, runs), ("table", "draw"))
-    programs = [draws.assign(program=RIGHT), off_by_margin(draws).assign(program=OFF)]
+    others = [off_by_margin(draws).assign(program=OFF)]
     for reference in references:
         counting = runs.of_configs(reference.configs)
         for placebo in reference.placebos:
-            part = compared[compared["source"] == reference.title]
-            part = part[part["table"].isin(placebo.tables)]
+            part = in_part(compared[compared["source"] == reference.title], placebo)
             if len(part):
                 replaced = _with_placebo(part, numbers, placebo, counting)
-                programs.append(replaced.assign(program=placebo.name))
-    every = judge(pd.concat(programs, ignore_index=True), ("table", "program", "draw"))
-    ours = compared.assign(program=OURS_PROGRAM)
+                others.append(replaced.assign(program=placebo.name))
+    wrong = judge(pd.concat(others, ignore_index=True), ("table", "program", "draw"))
     judged: Judged = {}
-    for each in (ours, every):
+    for each in (compared.assign(program=OURS_PROGRAM), draws.assign(program=RIGHT), wrong):
         for program, number, verdict in zip(
             each["program"], each["number"], each["verdict"], strict=True
         ):
@@ -195,16 +200,9 @@ def _of_repeats(values: Iterable[Values], repeats: Collection[int]) -> list[Valu
 
 
 def _with_placebo(
-    compared: pd.DataFrame, numbers: pd.DataFrame, placebo: Placebo, runs: Runs
+    part: pd.DataFrame, numbers: pd.DataFrame, placebo: Placebo, runs: Runs
 ) -> pd.DataFrame:
-    """Return a table's numbers with those of a placebo in place of ours, without those that it does not have."""
-    is_part = [
-        placebo.includes(table, row, column)
-        for table, row, column in zip(
-            compared["table"], compared["row"], compared["column"], strict=True
-        )
-    ]
-    part = compared[np.array(is_part, dtype=bool)]
+    """Return the numbers of a placebo's part with those of the placebo in place of ours, without those it lacks."""
     if placebo.runs:
         found = [_of_other_runs(number, placebo, runs) for number in part.itertuples()]
         replaced = pd.DataFrame(found, columns=OURS, index=part.index)
