@@ -68,9 +68,6 @@ def judge(numbers: pd.DataFrame, tables: Sequence[str] = ("table",)) -> pd.DataF
         ``verdict``.
     """
     is_compared = (numbers["compare"] != "") & numbers["mean"].notna()
-    if numbers["published"].isna().all():
-        unknown = ["difference", "difference_low", "difference_high", "margin", "p"]
-        return numbers.assign(**dict.fromkeys(unknown, np.nan), verdict="")
     compared = numbers[is_compared]
     parts = [
         _contrasts(part, SCALES[str(scale)]) for scale, part in compared.groupby(scale_of(compared))
