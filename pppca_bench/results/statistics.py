@@ -7,10 +7,11 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pppca_bench.quantities import DECIMALS, described
 from pppca_bench.references.selection import Formula
@@ -115,6 +116,42 @@ def summary_of(
         best_of=selection.best_of,
         more_is_better=described(quantity).more_is_better,
     )
+
+
+def summaries_of(
+    quantity: str, samples: NDArray[np.float64], selection: Selector | Formula | None = None
+) -> NDArray[np.float64]:
+    """Return the statistics of a quantity in many samples; see `summary_of`.
+
+    Parameters
+    ----------
+    quantity : str
+    samples : ndarray of shape (n_quantities, n_samples, n_repeats)
+        Values of the quantities that `measured` names.
+    selection : Selector or Formula, optional
+
+    Returns
+    -------
+    ndarray of shape (n_samples, 5)
+        The fields of `Summary`; those of a sample without a summary are nan.
+    """
+    n_samples, n_repeats = samples.shape[1:]
+    summaries = np.full((n_samples, len(Summary._fields)), math.nan)
+    is_mean = not isinstance(selection, Formula) or selection.statistic == "mean"
+    if is_mean and quantity != "correlation" and n_repeats > 1:
+        (values,) = samples
+        mean, sd = values.mean(axis=1), values.std(axis=1, ddof=1)
+        rounding = 10.0**-_DIGITS * np.abs(values).max(axis=1)
+        sd = np.where(sd <= rounding, 0.0, sd)
+        half = student_t(0.975, n_repeats - 1) * sd / math.sqrt(n_repeats)
+        summaries.T[:] = mean, sd, np.full(n_samples, n_repeats), mean - half, mean + half
+        return summaries
+    for i in range(n_samples):
+        of_sample = [dict(enumerate(values.tolist())) for values in samples[:, i]]
+        summary = summary_of(quantity, of_sample, selection)
+        if summary is not None:
+            summaries[i] = summary
+    return summaries
 
 
 def correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:
@@ -239,8 +276,17 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted.reindex(p.index).tolist()
 
 
-def benjamini_hochberg(p: pd.Series[float]) -> pd.Series[float]:
-    """Return p values with the correction of Benjamini and Hochberg; nan stays nan and does not count."""
-    known = p.dropna().sort_values(ascending=False)
-    adjusted = (known * len(known) / np.arange(len(known), 0, -1)).cummin()
+def benjamini_hochberg(
+    p: pd.Series[float], families: Sequence[pd.Series[Any]] | None = None
+) -> pd.Series[float]:
+    """Return p values with the correction of Benjamini and Hochberg (1995); nan stays nan and does not count.
+
+    ``families`` are keys, equal for the p values that are corrected together; by default all are.
+    """
+    falling = p.dropna().sort_values(ascending=False)
+    keys = [0 * falling] if families is None else [key[falling.index] for key in families]
+    groups = falling.groupby(keys, sort=False)
+    n_tests = groups.transform("size")
+    rank = n_tests - groups.cumcount()
+    adjusted = (falling * n_tests / rank).groupby(keys, sort=False).cummin()
     return adjusted.reindex(p.index)

@@ -75,8 +75,7 @@ def judge(numbers: pd.DataFrame, tables: Sequence[str] = ("table",)) -> pd.DataF
     columns = ["difference", "difference_low", "difference_high", "margin", "p", "equivalent"]
     contrasts = pd.concat(parts) if parts else pd.DataFrame(columns=columns, dtype=float)
     judged = numbers.assign(**contrasts[columns].reindex(numbers.index))
-    groups = [judged[name] for name in tables]
-    corrected = judged["p"].groupby(groups, sort=False).transform(benjamini_hochberg)
+    corrected = benjamini_hochberg(judged["p"], [judged[name] for name in tables])
     verdict = np.select(
         [
             judged["published"].isna(),

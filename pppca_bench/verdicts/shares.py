@@ -21,14 +21,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pppca_bench.quantities import described, unitless
 from pppca_bench.references.layout import Placebo
 from pppca_bench.references.reference import Reference
 from pppca_bench.references.selection import Formula
-from pppca_bench.results.frames import Runs, Values
+from pppca_bench.results.frames import Runs
 from pppca_bench.results.selection import only_cells, summary_of_cells
-from pppca_bench.results.statistics import measured, summary_of
+from pppca_bench.results.statistics import measured, summaries_of
 from pppca_bench.runs import Selector
 from pppca_bench.verdicts.judge import judge, off_by_margin
 from pppca_bench.verdicts.numbers import (
@@ -161,42 +162,52 @@ def _share(
 
 def _draws(numbers: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     """Return the numbers of a right program for each draw, where we have enough runs."""
-    rows = list[dict[str, Any]]()
-    for table in numbers["table"].unique():
+    places = list[int]()
+    theirs, ours = [np.empty((0, len(OURS)))], [np.empty((0, len(OURS)))]
+    number: Any
+    has_runs = numbers["cells"].map(len) > 0
+    for _, of_table in numbers[has_runs].groupby("table", sort=False):
         rng = np.random.default_rng(_SEED)
-        of_table = numbers[(numbers["table"] == table) & (numbers["cells"].map(len) > 0)]
-        for number in of_table.itertuples(index=False):
-            rows += _draws_of_number(number, runs, rng)
-    return pd.DataFrame(rows, columns=numbers.columns).astype(numbers.dtypes.to_dict())
+        for place, number in zip(of_table.index, of_table.itertuples(), strict=True):
+            values, n_published = _values(number, runs), number.published_runs
+            n_repeats = values.shape[1]
+            if n_repeats < 2 * n_published:
+                continue
+            order = np.array([rng.permutation(n_repeats) for _ in range(N_DRAWS)])
+            chosen, rest = np.split(order, [int(n_published)], axis=1)
+            theirs.append(summaries_of(number.quantity, values[:, chosen], number.selection))
+            ours.append(summaries_of(number.quantity, values[:, rest], number.selection))
+            places += [place] * N_DRAWS
+    drawn = numbers.loc[places].reset_index(drop=True)
+    drawn["draw"] = np.arange(len(places)) % N_DRAWS
+    return _in_their_place(drawn, np.concatenate(theirs), np.concatenate(ours))
 
 
-def _draws_of_number(number: Any, runs: Runs, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    """Yield a printed number for each draw: some runs are the published ones, and the rest are ours."""
-    values = [repeats_of(runs, number, name) for name in measured(number.quantity)]
-    repeats, n_published = list(values[0]), number.published_runs
-    if np.isinf(n_published) or len(repeats) < 2 * n_published:
-        return
-    digits = len(number.printed.partition(".")[2])
-    for draw in range(N_DRAWS):
-        order = rng.permutation(repeats).tolist()
-        chosen, rest = set(order[: int(n_published)]), set(order[int(n_published) :])
-        theirs = summary_of(number.quantity, _of_repeats(values, chosen), number.selection)
-        ours = summary_of(number.quantity, _of_repeats(values, rest), number.selection)
-        if theirs is None or ours is None:
-            continue
-        printed = f"{theirs.mean:.{digits}f}"
-        sd = np.nan if np.isnan(number.published_sd) else round(theirs.sd, digits)
-        published = {"printed": printed, "published": float(printed), "published_sd": sd}
-        yield {**number._asdict(), **published, **ours._asdict(), "draw": draw}
+def _values(number: Any, runs: Runs) -> NDArray[np.float64]:
+    """Return the values of a number's quantities, a row for each, in the repeats that have all of them."""
+    by_quantity = [repeats_of(runs, number, name) for name in measured(number.quantity)]
+    repeats = [repeat for repeat in by_quantity[0] if all(repeat in each for each in by_quantity)]
+    return np.array([[by_repeat[repeat] for repeat in repeats] for by_repeat in by_quantity])
 
 
-def _of_repeats(values: Iterable[Values], repeats: Collection[int]) -> list[Values]:
-    """Return the values of some repeats, of each quantity."""
-    chosen = list[Values]()
-    for by_repeat in values:
-        kept = {repeat: value for repeat, value in by_repeat.items() if repeat in repeats}
-        chosen.append(kept)
-    return chosen
+def _in_their_place(
+    numbers: pd.DataFrame, theirs: NDArray[np.float64], ours: NDArray[np.float64]
+) -> pd.DataFrame:
+    """Return numbers with statistics of runs, in the order of `OURS`, in the published place and in ours.
+
+    The statistics in the published place are rounded as the published number. Numbers without statistics are left out.
+    """
+    digits = [len(text.partition(".")[2]) for text in numbers["printed"]]
+    mean, sd = theirs[:, OURS.index("mean")], theirs[:, OURS.index("sd")]
+    printed = [f"{value:.{n}f}" for value, n in zip(mean, digits, strict=True)]
+    rounded = [round(value, n) for value, n in zip(sd, digits, strict=True)]
+    replaced = numbers.assign(**pd.DataFrame(ours, numbers.index, OURS))
+    replaced["printed"] = printed
+    replaced["published"] = np.array(printed, dtype=float)
+    replaced["published_sd"] = numbers["published_sd"].where(
+        numbers["published_sd"].isna(), rounded
+    )
+    return replaced[~np.isnan(mean) & replaced["mean"].notna()]
 
 
 def _with_placebo(

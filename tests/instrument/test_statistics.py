@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from pppca_bench.references.selection import Formula
 from pppca_bench.results.statistics import (
     Summary,
     benjamini_hochberg,
@@ -17,9 +18,11 @@ from pppca_bench.results.statistics import (
     five_number_summary,
     holm,
     signed_rank,
+    summaries_of,
     summarise,
     summary_of,
 )
+from pppca_bench.runs import Selector
 
 
 def test_mean_spread_and_interval_are_those_worked_out_by_hand():
@@ -155,3 +158,27 @@ def test_the_correction_within_a_table_is_benjamini_and_hochbergs():
     assert corrected == pytest.approx(stats.false_discovery_control(p))
     known = benjamini_hochberg(pd.Series([0.01, math.nan, 0.04])).tolist()
     assert known == pytest.approx([0.02, math.nan, 0.04], nan_ok=True)
+
+
+def test_families_are_corrected_apart():
+    p = pd.Series([0.01, 0.2, math.nan, 0.03, 0.02])
+    families = [pd.Series(["a", "b", "a", "a", "b"]), pd.Series([1, 1, 1, 2, 1])]
+    corrected = benjamini_hochberg(p, families).tolist()
+    assert corrected == pytest.approx([0.01, 0.2, math.nan, 0.03, 0.04], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "statistic"),
+    [("correlation", "mean"), ("test_error_percent", "mean"), ("test_error_percent", "median")],
+)
+def test_the_statistics_of_many_samples_are_those_of_each(quantity, statistic):
+    n_quantities = 2 if quantity == "correlation" else 1
+    samples = np.random.default_rng(8).uniform(size=(n_quantities, 5, 12))
+    samples[:, 2] = 0.1  # no spread
+    selection = Formula((Selector("cancer1", "pca"),), statistic=statistic)
+    expected = list[Summary]()
+    for i in range(5):
+        of_sample = [dict(enumerate(values)) for values in samples[:, i]]
+        expected.append(summary_of(quantity, of_sample, selection) or (math.nan,) * 5)
+    found = summaries_of(quantity, samples, selection)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-15)
