@@ -82,6 +82,8 @@ def tables(
     configs, names = read_named(results, (*named, *tables_))
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, problems, methods, references)
+    if form in RECORDS:
+        _ = snapshot.numbers  # which numbers are of the same runs is known of all tables together
     shown = _shown(snapshot, names, show_all)
     if names and len(shown) < len(set(names)):
         check_filled("table", names, _shown(snapshot, (), show_all), results, snapshot.references)

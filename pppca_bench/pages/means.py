@@ -25,7 +25,13 @@ from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
 from pppca_bench.runs import Facts, grouped
 from pppca_bench.verdicts.judge import Verdict
-from pppca_bench.verdicts.numbers import OURS, cells_of, cites_only, has_runs, incomplete_cells
+from pppca_bench.verdicts.numbers import (
+    cells_of,
+    cites_only,
+    has_runs,
+    incomplete_cells,
+    record_frame,
+)
 from pppca_bench.verdicts.own_tables import is_list
 
 VERDICT_SIGNS: Mapping[Verdict, str] = {
@@ -35,12 +41,6 @@ VERDICT_SIGNS: Mapping[Verdict, str] = {
     "not run": EMPTY,
 }
 """Signs of the verdicts, printed beside differences."""
-
-RECORD = [
-    *("row", "column", "quantity", "published", *OURS, "n_planned", "n_failed"),
-    *("config", "only", "versions", "data_sha256"),
-]
-"""Columns of the numbers in CSV and JSON."""
 
 CellNumbers = Mapping[str, Any]
 """Numbers of a cell by quantity: the rows of the frame as named tuples."""
@@ -90,6 +90,7 @@ def document_of(
     else:
         incomplete = {(row, column) for _, row, column in about.index[about["incomplete"]]}
         ours = grid(partial(_ours, incomplete, sd and not paired))
+    is_known = (numbers["n"] > 0) | numbers["published"].notna() | (numbers["n_planned"] > 0)
     document = Document(
         layout.id,
         layout.title,
@@ -97,7 +98,7 @@ def document_of(
         ours.headers,
         ours.rows,
         list(filter(None, [*notes, last])),
-        record_frame(numbers),
+        record_frame(numbers[is_known]),
         has_runs=has_runs(numbers),
         others=list(_further_grids(layout, numbers, grid)),
         lead=lead,
@@ -106,15 +107,6 @@ def document_of(
         short_headers, legend = _short_headers(layout.row_header, columns)
         document = document._replace(short_headers=short_headers, legend=legend)
     return document
-
-
-def record_frame(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers that were published or planned, with the columns of CSV and JSON."""
-    is_known = (numbers["n"] > 0) | numbers["published"].notna() | (numbers["n_planned"] > 0)
-    records = numbers.loc[is_known, RECORD].reset_index(drop=True)
-    origin = ["config", "only", "versions", "data_sha256"]
-    records[origin] = records[origin].where(records[origin] != "", None)
-    return records
 
 
 def _labels(

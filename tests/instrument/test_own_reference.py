@@ -93,6 +93,18 @@ def test_only_an_added_reference_is_compared(results):
     assert not {table for table, _ in verdicts("--results", results)} & {"U1", "U2"}
 
 
+def test_tables_and_comparisons_print_the_same_records(results):
+    arguments = ("U1", "--format", "json", "--results", results, "--reference", REFERENCE)
+    table, compared = (json.loads(printed(name, *arguments)) for name in ("tables", "compare"))
+    by_place = {(one["row"], one["quantity"]): one for one in table}
+    judged = [one for one in compared if one["n"]]
+    assert judged
+    for one in judged:
+        shown = by_place[one["row"], one["quantity"]]
+        assert list(shown) == list(one)
+        assert {**shown, "same_as": None} == {**one, "same_as": None}
+
+
 @pytest.mark.parametrize(("old", "new", "expected"), REFUSED["command"])
 def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, expected):
     change(mine, old, new)
