@@ -27,7 +27,7 @@ MAX_PAIRS = 500
 """Largest number of pairs; by Holm's correction each pair weakens the tests of the others."""
 
 MARGIN = 1.0
-"""Largest loss, in points, that does not matter: the tolerance of the slides' numbers."""
+"""Largest loss, in points, that does not matter, unless the command names another."""
 
 EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
 """Largest differences of mean dimensionalities that count as equal: a number of features, or a share."""

@@ -174,7 +174,7 @@ def _check_size(n_data_sets: int, n_methods: int) -> None:
         raise StoreError(
             "ranking: expected at least two methods, or settings of a method, run on the same two data sets or more"
             f" (the permutations of a problem are a single data set), got {n_methods} on {n_data_sets}."
-            " Run `pppca run permutations`, or name other configs."
+            " Run the methods on further data sets, or name other configs."
         )
 
 

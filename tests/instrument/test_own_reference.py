@@ -165,6 +165,17 @@ def test_figures_name_the_missing_runs_of_the_given_reference_alone(results, min
     assert [line for line in said.splitlines() if "not run" in line] == ["U9: not run: wine."]
 
 
+def test_a_reference_with_series_has_a_figure_of_published_against_our_numbers(
+    results, mine, tmp_path
+):
+    change(mine, "tables:", "series: {U1: accuracies}\ntables:")
+    options = ("--results", results, "--reference", mine, "--out", tmp_path / "drawn")
+    printed("figures", "published_against_ours", *options)
+    lines = (tmp_path / "drawn" / "published_against_ours.csv").read_text().splitlines()
+    assert lines[0].startswith("panel,series,table,row,column,label,published,mean")
+    assert {line.split(",")[2] for line in lines[1:]} == {"U1"}
+
+
 def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results, tmp_path):
     options = ("--results", results, "--reference", REFERENCE)
     assert "U1              3 " in printed("tables", "--table", "U3", *options)
