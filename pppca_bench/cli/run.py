@@ -251,7 +251,7 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
         click.echo(render_documents(shown, "terminal"), nl=False)
         if "X" in [table.id for table in shown]:
-            advice = recommendations(snapshot.runs, *snapshot.means("X"))
+            advice = recommendations(snapshot.runs, snapshot.means("X")[1])
             click.echo("".join(f"\n{line}\n" for line in advice), nl=False)
         end = f"No table shows the runs of {name}."
         if tables:

@@ -277,7 +277,7 @@ class Store(Database):
 
     def read(
         self, configs: Sequence[str] | None = None
-    ) -> tuple[pd.DataFrame, dict[int, Cell], dict[int, Label]]:
+    ) -> tuple[pd.DataFrame, dict[int, Cell], dict[int, dict[str, Label]]]:
         """Return the runs that the configs (all by default) ask for, in the order of the configs' names and plans.
 
         Returns
@@ -287,8 +287,8 @@ class Store(Database):
             where a run has none.
         dict of int to Cell
             The cells, by number.
-        dict of int to Label
-            The label of each cell in the first config that asks for it.
+        dict of int to dict of str to Label
+            The labels of each cell by config, in the order of the configs' names.
 
         Raises
         ------
@@ -343,17 +343,15 @@ class Store(Database):
                 curves[key] = columns.unpack(blob)
         return curves
 
-    def _labels(self, configs: Sequence[str], numbers: Collection[int]) -> dict[int, Label]:
-        """Return the label of each cell in the first of the configs that asks for it, by the numbers of the cells."""
-        labels = dict[int, Label]()
-        # SQLite takes `label` from the row of the first config.
-        query = (
-            "SELECT cell, label, min(asked.key) FROM labels"
-            " JOIN json_each(?) AS asked ON asked.value = config GROUP BY cell"
-        )
-        for number, text, _ in self.rows(query, configs):
+    def _labels(
+        self, configs: Sequence[str], numbers: Collection[int]
+    ) -> dict[int, dict[str, Label]]:
+        """Return the labels that the configs give each cell, by the numbers of the cells."""
+        labels = dict[int, dict[str, Label]]()
+        query = f"SELECT cell, config, label FROM labels WHERE config {_AMONG} ORDER BY config"
+        for number, config, text in self.rows(query, configs):
             with self.decoding(f"label of cell {number}"):
-                labels[number] = columns.read_label(text)
+                labels.setdefault(number, {})[config] = columns.read_label(text)
         if missing := set(numbers) - labels.keys():
             raise self._damaged(f"cell {min(missing)} has no label")
         return labels
