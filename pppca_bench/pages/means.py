@@ -90,7 +90,6 @@ def document_of(
     else:
         incomplete = {(row, column) for _, row, column in about.index[about["incomplete"]]}
         ours = grid(partial(_ours, incomplete, sd and not paired))
-    is_known = (numbers["n"] > 0) | numbers["published"].notna() | (numbers["n_planned"] > 0)
     document = Document(
         layout.id,
         layout.title,
@@ -98,7 +97,7 @@ def document_of(
         ours.headers,
         ours.rows,
         list(filter(None, [*notes, last])),
-        record_frame(numbers[is_known]),
+        record_frame(_known(numbers)),
         has_runs=has_runs(numbers),
         others=list(_further_grids(layout, numbers, grid)),
         lead=lead,
@@ -107,6 +106,12 @@ def document_of(
         short_headers, legend = _short_headers(layout.row_header, columns)
         document = document._replace(short_headers=short_headers, legend=legend)
     return document
+
+
+def _known(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers that were published, planned or read from data."""
+    is_ours = (numbers["n"] > 0) | (numbers["n_planned"] > 0)
+    return numbers[is_ours | numbers["published"].notna()]
 
 
 def _labels(
@@ -187,8 +192,7 @@ def _further_grids(
     if is_published.any() and not cites_only(numbers):
         published = grid(_published, PUBLISHED, "Published")
         yield published._replace(place=layout.place)
-    both = numbers[is_known | is_published].groupby(["row", "column"])
-    if (both["n"].max().gt(0) & both["published"].count().gt(0)).any():
+    if numbers["difference"].notna().any():
         if layout.spread:
             signs = [f"{sign} {word}" for word, sign in VERDICT_SIGNS.items() if sign != EMPTY]
             caption += f"; {', '.join(signs)}"
@@ -238,10 +242,10 @@ def _difference(with_verdict: bool, cell: CellNumbers) -> tuple[str, str]:
 
 
 def difference_text(quantity: str, number: Any) -> str:
-    """Return ours − published as text; "" without one of them."""
-    if number is None or not number.n or math.isnan(number.published):
+    """Return ours − published as text; "" for a number that is not compared."""
+    if number is None or math.isnan(number.difference):
         return ""
-    return quantity_text(quantity, number.mean - number.published, "+")
+    return quantity_text(quantity, number.difference, "+")
 
 
 def _further(quantity: str, cell: CellNumbers) -> tuple[str, str]:
