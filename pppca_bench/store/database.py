@@ -82,19 +82,12 @@ class Store(Database):
         elsewhere = plan.elsewhere - kept
         specs = by_cell(wanted.values())
         with self.transaction() as connection:
-            cells = {}
-            for cell in specs:
-                parts = (dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms))
-                identity = (cell.problem, cell.data_sha256, cell.method)
-                ((cells[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
+            cells = self._insert_cells(specs)
+            labels = []
+            for cell, specs_of_cell in specs.items():
+                labels.append((plan.name, cells[cell], to_json(specs_of_cell[0].label)))
             connection.execute("DELETE FROM labels WHERE config = ?", (plan.name,))
-            connection.executemany(
-                "INSERT INTO labels VALUES (?, ?, ?)",
-                (
-                    (plan.name, cells[cell], to_json(specs_of_cell[0].label))
-                    for cell, specs_of_cell in specs.items()
-                ),
-            )
+            connection.executemany("INSERT INTO labels VALUES (?, ?, ?)", labels)
             places = {
                 key: -1 - spec.place if key in elsewhere else spec.place
                 for key, spec in wanted.items()
@@ -123,6 +116,15 @@ class Store(Database):
             )
         is_same = last == [(plan.sha256,)]
         return 0 if is_same else len(self.done(before.keys() - wanted.keys()))
+
+    def _insert_cells(self, cells: Iterable[Cell]) -> dict[Cell, int]:
+        """Insert cells that are not stored yet, and return the numbers of all."""
+        numbers = dict[Cell, int]()
+        for cell in cells:
+            parts = (dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms))
+            identity = (cell.problem, cell.data_sha256, cell.method)
+            ((numbers[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
+        return numbers
 
     def check_seeds(self, cells: Iterable[int]) -> None:
         """Raise ConfigError if plans ask for a repeat of a cell with several seeds: a table could show either."""
