@@ -17,7 +17,7 @@ from pppca_bench.experiments.request import Request, read_request
 from pppca_bench.store import DATABASE, RESULTS
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import load_results
-from pppca_bench.yaml_files.source import read_yaml, to_source
+from pppca_bench.yaml_files.source import YamlSource, read_yaml, to_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class Completed:
             parts += [f"<h4>{escape(document.title)}</h4>", rows]
             parts += [f"<p>{escape(text)}</p>" for text in document.paragraphs()]
         if "X" in names:
-            advice = recommendations(snapshot.runs, *snapshot.means("X"))
+            advice = recommendations(snapshot.runs, snapshot.means("X")[1])
             parts += [f"<p>{escape(text)}</p>" for text in advice]
         summary = "<details><summary>Methods in pairs</summary><pre>"
         parts += [f"{summary}{escape(text)}</pre></details>" for text in _in_pairs(snapshot)]
@@ -129,26 +129,41 @@ def run(
     """
     if workers:
         check_main_guard()
-    names = list(problems or {})
-    if isinstance(config, Mapping):
-        more = {"problems": names} if names and "problems" not in config else {}
-        source = to_source({**config, **more}, Path("config"))
-    else:
-        source = with_given(read_yaml(Path(config)), names)
     with saved(problems or {}) as given, Store(Path(results) / DATABASE) as store:
         folder = Path(data_dir) if data_dir is not None else None
-        request = read_request([source], data_dir=folder, repeats=repeats, given=given)
-        if unused := given.keys() - {name for name, _ in request.problems}:
-            raise ConfigError(
-                f"{source.path}: expected {min(unused)!r} among the problems of the config, since data were given"
-                " for it, got no such name. Add it, or leave `problems` out."
-            )
+        request = _request_of(config, given, folder, repeats)
         for notice in request.notices:
             warnings.warn(notice, stacklevel=2)
         with Workers(workers) as used:
             outcome = runner.run(request.specs, store, request.problems, used, plans=request.plans)
-        name = request.plans[0].name
-        return Completed(_read_runs(request, Path(results)), outcome, name, Path(results))
+        runs = _read_runs(request, Path(results))
+        return Completed(runs, outcome, request.plans[0].name, Path(results))
+
+
+def _source_of(config: str | Path | Mapping[str, Any], names: list[str]) -> YamlSource:
+    """Return a config with the names of the given data among its problems."""
+    if not isinstance(config, Mapping):
+        return with_given(read_yaml(Path(config)), names)
+    more = {"problems": names} if names and "problems" not in config else {}
+    return to_source({**config, **more}, Path("config"))
+
+
+def _request_of(
+    config: str | Path | Mapping[str, Any],
+    given: Mapping[str, Any],
+    folder: Path | None,
+    repeats: int | None,
+) -> Request:
+    """Read a config with given data; raise ConfigError if it does not name them all."""
+    source = _source_of(config, list(given))
+    request = read_request([source], data_dir=folder, repeats=repeats, given=given)
+    unused = given.keys() - {name for name, _ in request.problems}
+    if unused:
+        raise ConfigError(
+            f"{source.path}: expected {min(unused)!r} among the problems of the config, since data were given for it,"
+            " got no such name. Add it, or leave `problems` out."
+        )
+    return request
 
 
 def _read_runs(request: Request, folder: Path) -> pd.DataFrame:

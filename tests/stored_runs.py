@@ -79,8 +79,9 @@ def results_of(
             }
         )
     cells = {number: cell for cell, number in numbers.items()}
+    of_configs = {number: {"": label} for number, label in labels.items()}
     frame = pd.DataFrame(rows, columns=None if rows else RUN_COLUMNS)
-    return Runs(sorted_by_cell(frame, cells), cells, labels)
+    return Runs(sorted_by_cell(frame, cells), cells, of_configs)
 
 
 def results_by_config(runs: Mapping[str, Sequence[StoredRun]]) -> Runs:

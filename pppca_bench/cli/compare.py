@@ -83,12 +83,11 @@ def compare(
 
     Each line has our mean, standard deviation, 95 % interval, the difference and a verdict.
 
-    NAMES are configs that were run and tables, such as T5 (all by default). With --reference, the package's own tables
-    are left out if they have no runs.
+    NAMES are configs that were run and identifiers of tables (all by default). With --reference, the package's own
+    tables are left out if they have no runs.
 
     Examples:
       pppca compare cancer1
-      pppca compare T5
       pppca compare --scores
       pppca compare --against elsewhere
     """

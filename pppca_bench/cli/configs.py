@@ -51,7 +51,7 @@ def init(folder: Path, force: bool) -> None:
 
 @cli.command()
 def cite() -> None:
-    """Print BibTeX entries of this program, the slides and the Proben1 report.
+    """Print BibTeX entries of this program and of the works that it is based on.
 
     Examples:
       pppca cite

@@ -27,6 +27,7 @@ from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
     from pppca_bench.experiments.executors import Workers
+    from pppca_bench.experiments.request import Request
     from pppca_bench.experiments.runner import Outcome
     from pppca_bench.runs import RunSpec
 
@@ -168,9 +169,7 @@ def run(
         if executor == "processes" and not dry_run and (workers != 0 or timeout):
             start_server()
         # Imported while the server of the workers starts.
-        from pppca_bench.experiments import runner
         from pppca_bench.experiments.request import read_request
-        from pppca_bench.store.database import Store
 
         request = read_request(list(map(find_experiment, configs)), only_plan=dry_run, **requested)
         if shard is not None:
@@ -180,33 +179,45 @@ def run(
         if dry_run:
             _print_dry_run(request.specs, results, fresh)
             return
-        with (
-            _workers(executor, scheduler, workers, timeout, quiet=quiet) as used,
-            Store(results / DATABASE) as store,
-            progress_bar(quiet=quiet) as progress,
-        ):
-            outcome = runner.run(
-                request.specs,
-                store,
-                request.problems,
-                used,
-                plans=request.plans,
-                fresh=fresh,
-                retries=retries,
-                fail_fast=fail_fast,
-                progress=progress,
-                stage=progress.stage,
-                warn=progress.warn,
-            )
-        try:
-            if not (no_tables or shard):
-                _write_tables([plan.name for plan in request.plans], results, quiet)
-        finally:  # also if the tables cannot be written
-            _print_outcome(outcome, results, quiet)
-        if not (no_tables or shard or quiet or outcome.n_failed):
-            notify(f"Next: {command(results, 'report')} shows all results on one page.")
+        used = _workers(executor, scheduler, workers, timeout, quiet=quiet)
+        tries = {"fresh": fresh, "retries": retries, "fail_fast": fail_fast}
+        outcome = _compute(request, used, results, quiet=quiet, **tries)
+        names = [plan.name for plan in request.plans]
+        _print_results([] if no_tables or shard else names, outcome, results, quiet)
     if outcome.n_failed:
         sys.exit(1)
+
+
+def _compute(
+    request: Request, workers: Workers, results: Path, *, quiet: bool, **options: Any
+) -> Outcome:
+    """Run a request with a progress bar; ``options`` are those of `runner.run`."""
+    from pppca_bench.experiments import runner
+    from pppca_bench.store.database import Store
+
+    with workers as used, Store(results / DATABASE) as store, progress_bar(quiet=quiet) as progress:
+        return runner.run(
+            request.specs,
+            store,
+            request.problems,
+            used,
+            plans=request.plans,
+            progress=progress,
+            stage=progress.stage,
+            warn=progress.warn,
+            **options,
+        )
+
+
+def _print_results(names: Sequence[str], outcome: Outcome, results: Path, quiet: bool) -> None:
+    """Write and print the tables of configs, and print the outcome."""
+    try:
+        if names:
+            _write_tables(names, results, quiet)
+    finally:  # also if the tables cannot be written
+        _print_outcome(outcome, results, quiet)
+    if names and not (quiet or outcome.n_failed):
+        notify(f"Next: {command(results, 'report')} shows all results on one page.")
 
 
 def _workers(
@@ -251,7 +262,7 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
         click.echo(render_documents(shown, "terminal"), nl=False)
         if "X" in [table.id for table in shown]:
-            advice = recommendations(snapshot.runs, *snapshot.means("X"))
+            advice = recommendations(snapshot.runs, snapshot.means("X")[1])
             click.echo("".join(f"\n{line}\n" for line in advice), nl=False)
         end = f"No table shows the runs of {name}."
         if tables:

@@ -42,7 +42,7 @@ KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 @named_argument
 @results_option
 @references_option
-@click.option("--table", "tables_", multiple=True, help="Only this table, such as T5 (repeatable).")
+@click.option("--table", "tables_", multiple=True, help="Only this table, such as X (repeatable).")
 @click.option(
     "--problem", "problems", multiple=True, help="Only runs on this problem (repeatable)."
 )
@@ -69,19 +69,21 @@ def tables(
 ) -> None:
     """Print the tables: our results and the published numbers.
 
-    NAMES are configs that were run and tables, such as T5 (all by default). LaTeX needs the packages booktabs,
-    graphicx and longtable.
+    NAMES are configs that were run and identifiers of tables, such as X (all by default). LaTeX needs the packages
+    booktabs, graphicx and longtable.
 
     Examples:
       pppca tables cancer1
-      pppca tables T5 --problem cancer1 --method dgha
-      pppca tables --format latex --out paper/tables
+      pppca tables X --problem cancer1 --method dgha
+      pppca tables --format latex --out manuscript/tables
     """
     from pppca_bench.pages.document import render_documents
 
     configs, names = read_named(results, (*named, *tables_))
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, problems, methods, references)
+    if form in RECORDS:
+        _ = snapshot.numbers  # which numbers are of the same runs is known of all tables together
     shown = _shown(snapshot, names, show_all)
     if names and len(shown) < len(set(names)):
         check_filled("table", names, _shown(snapshot, (), show_all), results, snapshot.references)
@@ -116,11 +118,11 @@ def _shown(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[s
 def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV.
 
-    FIGURES are identifiers, such as F1 (all by default).
+    FIGURES are identifiers (all by default).
 
     Examples:
       pppca figures
-      pppca figures F6 --out paper/figures
+      pppca figures --out manuscript/figures
     """
     from pppca_bench.pages.figure_drawing import write_figures
 
@@ -149,6 +151,7 @@ def figures(results: Path, references: tuple[Path, ...], names: Names, out: Path
         if reference.name in snapshot.added:
             wanted |= {figure.id for figure in reference.figures}
             wanted |= {spec.id for spec in reference.rankings}
+            wanted.add(reference.series_figure)
     for name, missing in lacking.items():
         if missing and (not references or name in wanted):
             notify(f"{name}: not run: {missing}.")

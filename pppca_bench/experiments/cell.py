@@ -33,7 +33,7 @@ from pppca_bench.quantities import BALANCED_SCORES
 from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, failed_result, grouped
 
 HISTORY_NODES = 10
-"""Number of nodes whose variances are stored: the slides' figures draw at most nine (F3, cancer1)."""
+"""Largest number of nodes whose variances are stored, and a figure can draw."""
 
 NO_VARIANCE = 1e-15
 """Share of the largest variance below which a feature has none. Choice: a few roundings of the largest eigenvalue."""

@@ -15,7 +15,7 @@ from typing import Any
 from pppca_bench.methods.entry import Classifier, Method
 
 NETWORK_RULE = "pivot"
-"""Name of a problem's network in configs: the pivot architecture of the Proben1 report, where it has one."""
+"""Name of a problem's network in configs: the published network, where the problem has one (`methods.networks`)."""
 
 NETWORK_GROUP = "pppca_bench.networks"
 """Group of the entry points of functions that return the published network of a problem (`methods.networks`)."""

@@ -7,9 +7,10 @@ from typing import Any
 import pandas as pd
 
 from pppca_bench.errors import StoreError
-from pppca_bench.pages.comparison import COMPARED, text_grid
+from pppca_bench.pages.comparison import text_grid
 from pppca_bench.pages.document import in_json, plain_records
 from pppca_bench.pages.means import mean_difference
+from pppca_bench.verdicts.numbers import record_frame
 
 _CHANGED = {
     "table": "{table}",
@@ -48,7 +49,8 @@ def render_changes(changes: pd.DataFrame, form: str) -> str:
     if found.empty:
         raise StoreError(f"expected recorded numbers of our runs, got none. {' '.join(others)}")
     if form == "json":
-        return in_json(plain_records(found[[*COMPARED, "recorded_mean", "recorded_verdict"]]))
+        recorded = found[["recorded_mean", "recorded_verdict"]].reset_index(drop=True)
+        return in_json(plain_records(record_frame(found).join(recorded)))
     changed = found[found["direction"] != "unchanged"].to_dict("records")
     counts = []
     for (table, quantity), rows in found.groupby(["table", "quantity"], sort=False):

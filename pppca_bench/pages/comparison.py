@@ -13,14 +13,8 @@ from pppca_bench.pages.escapes import in_markdown
 from pppca_bench.quantities import SIZES
 from pppca_bench.references.reference import Reference
 from pppca_bench.verdicts.judge import VERDICTS
-from pppca_bench.verdicts.numbers import OURS, PLACE, results_of
+from pppca_bench.verdicts.numbers import OURS, record_frame, results_of
 from pppca_bench.verdicts.scores import scores, with_targets
-
-COMPARED = [
-    *(*PLACE, "published", "mean", "sd", "n", "difference", "difference_low", "difference_high"),
-    *("margin", "p", "verdict", "same_as", "searched", "source"),
-]
-"""Columns of the comparison in JSON; the interval of the difference is called ``low`` and ``high`` there."""
 
 _COLUMNS = {
     "table": "{table}",
@@ -70,8 +64,7 @@ def render_comparison(numbers: pd.DataFrame, form: str, *, show_all: bool = True
     """
     compared = compared_numbers(numbers)
     if form == "json":
-        names = {"difference_low": "low", "difference_high": "high"}
-        return in_json(plain_records(compared[COMPARED].rename(columns=names)))
+        return in_json(plain_records(record_frame(compared)))
     if show_all:
         return f"{_comparison_grid(compared, form)}\n\n{tally(numbers)}"
     shown = compared[(compared["n"] > 0) & ~compared["quantity"].isin(SIZES)]

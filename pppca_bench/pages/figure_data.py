@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.results.frames import Runs
 from pppca_bench.results.selection import only_cells
 from pppca_bench.results.statistics import student_t
-from pppca_bench.runs import Curves, Facts, Names, ProblemFacts, Selector
+from pppca_bench.runs import Curves, Facts, Names, ProblemFacts, Selector, grouped
 from pppca_bench.store.database import Store
 from pppca_bench.verdicts.judge import margin_ends
 
@@ -62,7 +63,7 @@ class Panel(NamedTuple):
 class Figure(NamedTuple):
     """Numbers and texts of a figure; labels of the axes have their units."""
 
-    figure: str  # identifier, such as F1
+    figure: str  # identifier
     title: str
     place: str  # where it was published; "" for our own figures
     x_label: str
@@ -96,7 +97,7 @@ def build_figures(
     references: Sequence[Reference],
     added: Collection[str] = (),
 ) -> list[Figure]:
-    """Return the references' curves, and F5; panels without runs are left out.
+    """Return the references' curves, and their published numbers against ours; panels without runs are left out.
 
     Learning curves are read from ``store``, the database of the results. ``numbers`` are the printed numbers of the
     references' tables, ``added`` the names of the user-defined references.
@@ -106,7 +107,11 @@ def build_figures(
         for layout in reference.figures:
             is_added = reference.name in added
             curves.append(_curve_figure(layout, reference, runs, store, facts, is_added=is_added))
-    return [*curves, _published_against_ours(numbers, references, facts)]
+    compared = list[Figure]()
+    with_series = [reference for reference in references if reference.series]
+    for name, sharing in grouped(with_series, attrgetter("series_figure")).items():
+        compared.append(_published_against_ours(name, numbers, sharing, facts))
+    return curves + compared
 
 
 def _curve_figure(
@@ -184,8 +189,8 @@ def _done_runs(runs: Runs, selector: Selector) -> list[str]:
 def mean_curve(label: str, values: NDArray[np.float64]) -> pd.DataFrame:
     """Average a quantity, of shape (n_repeats, n_steps), over repeats, step by step; step 0 is the random start.
 
-    Choice: the band is the 95 % interval of the mean, as in the tables, since the slides show averages. Numbers are
-    kept as float32, the precision of the stored curves, so that plotted and written numbers are the same.
+    Choice: the band is the 95 % interval of the mean, as in the tables. Numbers are kept as float32, the precision of
+    the stored curves, so that plotted and written numbers are the same.
     """
     n, mean = len(values), values.mean(axis=0)
     half = student_t(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan
@@ -214,24 +219,24 @@ def variance_curves(
 
 
 _COMPARED = {"test_error_percent": "test error", "dimensionality": "nodes left"}
-"""Quantities of F5, with the titles of their panels."""
+"""Quantities of the figure of published numbers against ours, with the titles of their panels."""
 
 
 def _published_against_ours(
-    numbers: pd.DataFrame, references: Sequence[Reference], facts: Facts
+    name: str, numbers: pd.DataFrame, references: Sequence[Reference], facts: Facts
 ) -> Figure:
-    """Return F5: our means as ratios to the published numbers, in their order, with a panel for each quantity.
+    """Return a figure of our means as ratios to the published numbers, in their order, with a panel for each quantity.
 
     Numbers of the same runs are drawn once, for the first table. A panel's title counts the means within the margins of
     the verdicts.
     """
     points = _points(numbers, references, facts)
     panels: list[Panel] = []
-    for quantity, name in _COMPARED.items():
+    for quantity, described in _COMPARED.items():
         data = points[points["quantity"] == quantity].drop(columns="quantity")
         if len(data):
             n_within = data["mean"].between(data["margin_low"], data["margin_high"]).sum()
-            title = f"{'ab'[len(panels)]}) {name}: {n_within} of {len(data)}"
+            title = f"{'ab'[len(panels)]}) {described}: {n_within} of {len(data)}"
             panels.append(Panel("points", title, data.reset_index(drop=True)))
     labels, drawn = dict[str, None](), set(points["series"])
     for reference in references:
@@ -243,7 +248,7 @@ def _published_against_ours(
         " the verdicts. Named: means outside of it, the farthest at both ends."
     )
     axes = "cells, in the order of the ratio", "ours ÷ published"
-    return Figure("F5", title, "", *axes, tuple(panels), note, missing)
+    return Figure(name, title, "", *axes, tuple(panels), note, missing)
 
 
 _POINT = [

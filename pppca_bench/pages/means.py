@@ -25,7 +25,13 @@ from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
 from pppca_bench.runs import Facts, grouped
 from pppca_bench.verdicts.judge import Verdict
-from pppca_bench.verdicts.numbers import OURS, cells_of, cites_only, has_runs, incomplete_cells
+from pppca_bench.verdicts.numbers import (
+    cells_of,
+    cites_only,
+    has_runs,
+    incomplete_cells,
+    record_frame,
+)
 from pppca_bench.verdicts.own_tables import is_list
 
 VERDICT_SIGNS: Mapping[Verdict, str] = {
@@ -35,12 +41,6 @@ VERDICT_SIGNS: Mapping[Verdict, str] = {
     "not run": EMPTY,
 }
 """Signs of the verdicts, printed beside differences."""
-
-RECORD = [
-    *("row", "column", "quantity", "published", *OURS, "n_planned", "n_failed"),
-    *("config", "only", "versions", "data_sha256"),
-]
-"""Columns of the numbers in CSV and JSON."""
 
 CellNumbers = Mapping[str, Any]
 """Numbers of a cell by quantity: the rows of the frame as named tuples."""
@@ -97,7 +97,7 @@ def document_of(
         ours.headers,
         ours.rows,
         list(filter(None, [*notes, last])),
-        record_frame(numbers),
+        record_frame(_known(numbers)),
         has_runs=has_runs(numbers),
         others=list(_further_grids(layout, numbers, grid)),
         lead=lead,
@@ -108,13 +108,10 @@ def document_of(
     return document
 
 
-def record_frame(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers that were published or planned, with the columns of CSV and JSON."""
-    is_known = (numbers["n"] > 0) | numbers["published"].notna() | (numbers["n_planned"] > 0)
-    records = numbers.loc[is_known, RECORD].reset_index(drop=True)
-    origin = ["config", "only", "versions", "data_sha256"]
-    records[origin] = records[origin].where(records[origin] != "", None)
-    return records
+def _known(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers that were published, planned or read from data."""
+    is_ours = (numbers["n"] > 0) | (numbers["n_planned"] > 0)
+    return numbers[is_ours | numbers["published"].notna()]
 
 
 def _labels(
@@ -195,8 +192,7 @@ def _further_grids(
     if is_published.any() and not cites_only(numbers):
         published = grid(_published, PUBLISHED, "Published")
         yield published._replace(place=layout.place)
-    both = numbers[is_known | is_published].groupby(["row", "column"])
-    if (both["n"].max().gt(0) & both["published"].count().gt(0)).any():
+    if numbers["difference"].notna().any():
         if layout.spread:
             signs = [f"{sign} {word}" for word, sign in VERDICT_SIGNS.items() if sign != EMPTY]
             caption += f"; {', '.join(signs)}"
@@ -246,10 +242,10 @@ def _difference(with_verdict: bool, cell: CellNumbers) -> tuple[str, str]:
 
 
 def difference_text(quantity: str, number: Any) -> str:
-    """Return ours − published as text; "" without one of them."""
-    if number is None or not number.n or math.isnan(number.published):
+    """Return ours − published as text; "" for a number that is not compared."""
+    if number is None or math.isnan(number.difference):
         return ""
-    return quantity_text(quantity, number.mean - number.published, "+")
+    return quantity_text(quantity, number.difference, "+")
 
 
 def _further(quantity: str, cell: CellNumbers) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from pppca_bench.pages.document import Document, quantity_text
 from pppca_bench.pages.means import (
     VERDICT_SIGNS,
     by_cell,
+    difference_text,
     filled,
     filled_parts,
     published_texts,
@@ -139,12 +140,9 @@ def _differences(
     """Return the parts of a cell's differences, each with its verdict; none without a difference."""
     texts, verdicts = [], list[Verdict | None]()
     for name in shows:
-        text, verdict = "", None
-        if name in cell and not math.isnan(cell[name].difference):
-            text = quantity_text(name, cell[name].difference, "+")
-            verdict = cell[name].verdict
+        text = difference_text(name, cell.get(name))
         texts.append(text)
-        verdicts.append(verdict)
+        verdicts.append(cell[name].verdict if text else None)
     if not any(texts):
         return []
     parts = filled_parts(form, texts)

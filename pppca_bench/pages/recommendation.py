@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,6 @@ import pandas as pd
 
 from pppca_bench.pages.document import EMPTY, Document, quantity_text
 from pppca_bench.quantities import BALANCED_SCORES, ERRORS, described, error_of
-from pppca_bench.references.layout import Layout
 from pppca_bench.results.frames import Runs
 from pppca_bench.results.labels import labels_of
 from pppca_bench.runs import (
@@ -34,29 +34,19 @@ TESTED = (*ERRORS, *BALANCED_SCORES)
 """Quantities of the test split."""
 
 
-def recommendations(runs: Runs, layout: Layout, numbers: pd.DataFrame) -> Iterator[str]:
+def recommendations(runs: Runs, numbers: pd.DataFrame) -> Iterator[str]:
     """Yield the recommended cell of each problem, and the fewest features within `MARGIN` of it, as sentences.
 
     They are chosen by means over the validation splits, never by the test error: by the score that runs of the problem
     choose by or, without such runs, by the validation error. A cell whose runs choose their settings has the value of
-    the setting that is the best over all runs. The layout and the numbers are those of X, which gives the cells and
-    their labels.
+    the setting that is the best over all runs. The cells are those of the numbers, the rows of X in the frame of
+    printed numbers.
     """
-    labels = _labels_of_cells(layout, numbers)
+    cells = list(dict.fromkeys(itertools.chain(*numbers["cells"])))
+    labels = labels_of(runs, cells)
     done = [number for number in labels if runs.counts[number]["n_done"]]
     for of_problem in grouped(done, lambda number: runs.cells[number].problem).values():
         yield from _recommended_of(runs, of_problem, labels)
-
-
-def _labels_of_cells(layout: Layout, numbers: pd.DataFrame) -> dict[int, str]:
-    """Return the labels of the cells of a table of our own, such as ``"wine, DGHA, τ = 5"``, by number."""
-    rows = {line.key: line.label for line in layout.rows}
-    columns = {line.key: line.label for line in layout.columns}
-    labels = dict[int, str]()
-    for row, column, cells in zip(numbers["row"], numbers["column"], numbers["cells"], strict=True):
-        for number in cells:
-            labels[number] = f"{rows[row]}, {columns[column]}"
-    return labels
 
 
 class _Validated(NamedTuple):
@@ -84,13 +74,14 @@ def _recommended_of(runs: Runs, numbers: Sequence[int], labels: Mapping[int, str
     near = [item for item in compared if sign * (item.value - best.value) <= MARGIN]
     smallest = min(near, key=lambda item: item.size)
     key = runs.done(best.number)["key"].iloc[0][:_KEY_LENGTH]
-    text = _text(runs, best, labels[best.number], quantity)
+    problem = runs.cells[best.number].problem
+    text = _text(runs, best, f"{problem}, {labels[best.number]}", quantity)
     yield (
         f"Recommended by the {_measured(quantity)}: {text}. To fit it to all rows:"
         f' `pppca_bench.pipeline("{key}", final=True)`.'
     )
     if smallest.size < best.size:
-        text = _text(runs, smallest, labels[smallest.number], quantity)
+        text = _text(runs, smallest, f"{problem}, {labels[smallest.number]}", quantity)
         yield f"Fewest features at most {MARGIN:g} point from it: {text}."
 
 

@@ -17,6 +17,7 @@ from pppca_bench.errors import ConfigError, OwnDataError, nearest
 from pppca_bench.quantities import MEASURES, QUANTITIES, SIZES
 from pppca_bench.references.layout import (
     CurveLayout,
+    Identifier,
     Layout,
     Placebo,
     RankingSpec,
@@ -46,6 +47,8 @@ class _ReferenceFile(Section):
     configs: Texts = ()  # names of the configs whose runs count; empty for all
     # By table, the label of its series in the figure of published against measured numbers.
     series: dict[Text, Text] = Field(default_factory=dict)
+    # Identifier of this figure, which references may share.
+    series_figure: Identifier = "published_against_ours"
     # By reading and role, the methods of the source's claims and the settings that select their runs.
     claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")

@@ -35,23 +35,29 @@ class Runs:
         and a column for each quantity, nan where a run does not have it.
     cells : mapping of int to Cell
         By number.
-    labels : mapping of int to Label
-        Labels of the cells, as their configs wrote them.
+    labels : mapping of int to mapping of str to Label
+        Labels of the cells by config, as the configs wrote them.
 
     Attributes
     ----------
     cells : dict of int to Cell
         By number, in the order of the tables.
+    labels : dict of int to Label
+        By number: the label in the first config that gives the cell a label.
     quantities : tuple of str
         Quantities that any run has.
     """
 
     def __init__(
-        self, frame: pd.DataFrame, cells: Mapping[int, Cell], labels: Mapping[int, Label]
+        self,
+        frame: pd.DataFrame,
+        cells: Mapping[int, Cell],
+        labels: Mapping[int, Mapping[str, Label]],
     ) -> None:
         numbers = frame["cell"].to_numpy()
         starts = np.flatnonzero(np.diff(numbers, prepend=-1)).tolist()
-        self.frame, self.labels = frame, labels
+        self.frame, self._labels = frame, labels
+        self.labels = {number: next(iter(own.values())) for number, own in labels.items()}
         self._slices, self.cells = dict[int, slice](), dict[int, Cell]()
         for start, stop in pairwise([*starts, len(numbers)]):
             number = int(numbers[start])
@@ -152,12 +158,19 @@ class Runs:
         return sorted(frozenset[str]().union(*self._configs[1]))
 
     def _of_configs(self, configs: Names) -> Runs:
-        """Return the runs that any of the configs asks for; all runs without configs."""
+        """Return the runs that any of the configs asks for, with the configs' labels; all runs without configs."""
         if not configs:
             return self
         codes, names = self._configs
         is_asking = np.array([not asking.isdisjoint(configs) for asking in names], dtype=bool)
-        return self.among(is_asking[codes])
+        kept = is_asking[codes]
+        if kept.all() and len(self.all_configs) == 1:
+            return self
+        labels = dict[int, Mapping[str, Label]]()
+        for number, own in self._labels.items():
+            given = {config: own[config] for config in configs if config in own}
+            labels[number] = given or own
+        return Runs(self.frame[kept], self.cells, labels)
 
     def of_cells(self, numbers: Collection[int]) -> Runs:
         """Return the runs of some cells."""
@@ -167,7 +180,7 @@ class Runs:
         """Return the runs of the rows for which ``kept`` is true."""
         if kept.all():
             return self
-        return Runs(self.frame[kept], self.cells, self.labels)
+        return Runs(self.frame[kept], self.cells, self._labels)
 
     @cached_property
     def _by_method(self) -> Mapping[tuple[str, str], list[int]]:

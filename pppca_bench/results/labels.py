@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from operator import attrgetter
-from typing import NamedTuple
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.methods.networks import is_named, published_network
@@ -25,12 +24,14 @@ def distinct(labels: Mapping[Cell, Label], columns: Names = ()) -> dict[Cell, st
 
     Namesakes are cells on a problem whose labels are equal, such as cells of two configs. First the methods and the
     classifiers in which they differ are added; where labels are still equal, the settings, then data and versions.
-    Labels leave out settings that are ``columns`` of the list.
+    Labels leave out settings that are ``columns`` of the list. Cells that differ in columns alone have the label of the
+    first of them, even if a config gives a setting that another leaves at its default.
     """
-    found = dict[Cell, Label]()
+    found, rows = dict[Cell, Label](), dict[Cell, Label]()
     for cell, label in labels.items():
-        settings = [item for item in label.settings if item[0] not in columns]
-        found[cell] = Label(label.title, tuple(settings))
+        row = replace(cell, parameters=_without(cell.parameters, columns))
+        shortened = Label(label.title, _without(label.settings, columns))
+        found[cell] = rows.setdefault(row, shortened)
 
     def place(cell: Cell) -> tuple[object, ...]:
         return (cell.problem, found[cell].text, *map(cell.settings.get, columns))
@@ -43,6 +44,10 @@ def distinct(labels: Mapping[Cell, Label], columns: Names = ()) -> dict[Cell, st
                 added = tuple((name, own[name]) for name in names if name in own)
                 found[cell] = Label(found[cell].title, found[cell].settings + added)
     return {cell: label.text for cell, label in found.items()}
+
+
+def _without(settings: Parameters, columns: Names) -> Parameters:
+    return tuple((name, value) for name, value in settings if name not in columns)
 
 
 def _algorithms(cell: Cell) -> dict[str, Scalar]:
@@ -61,33 +66,36 @@ def labels_of(runs: Runs, numbers: Collection[int], columns: Names = ()) -> dict
     return {number: texts[runs.cells[number]] for number in numbers}
 
 
-class Setting(NamedTuple):
-    """Cells of a setting of a method: its parameters, classifier and versions."""
+def settings_of(runs: Runs) -> dict[Cell, dict[str, int]]:
+    """Return the cells of each setting of a method, in the order of plans; methods that only measure are left out.
 
-    name: str
-    cells: Mapping[str, int]  # numbers by problem; data of equal name have their digest in the key
-
-
-def settings_of(runs: Runs) -> list[Setting]:
-    """Group cells by setting, in the order of plans; methods that only measure are left out."""
+    A setting is a cell without problem and data: method, parameters, classifier and versions. The numbers of its cells
+    are by problem; data of equal name have their digest in the key.
+    """
     ranked = {cell: number for number, cell in runs.cells.items() if not only_measures(cell)}
     classifiers = _classifiers(ranked)
     groups = grouped(
         ranked, lambda cell: replace(cell, problem="", data_sha256="", classifier=classifiers[cell])
     )
-    labels = distinct({key: runs.labels[ranked[group[0]]] for key, group in groups.items()})
     data = {(cell.problem, cell.data_sha256) for cell in ranked}
     n_data = Counter(problem for problem, _ in data)
-    settings = []
-    for key, group in groups.items():
-        cells = {}
+    settings = dict[Cell, dict[str, int]]()
+    for setting, group in groups.items():
+        cells = settings[setting] = {}
         for cell in group:
             name = cell.problem
             if n_data[name] > 1:
                 name += f", data {cell.data_sha256[:8]}"
             cells[name] = ranked[cell]
-        settings.append(Setting(labels[key], cells))
     return settings
+
+
+def names_of(runs: Runs, settings: Mapping[Cell, Mapping[str, int]]) -> dict[Cell, str]:
+    """Return the labels of settings that are listed together, each by the first of its cells; see `distinct`."""
+    labels = dict[Cell, Label]()
+    for setting, cells in settings.items():
+        labels[setting] = runs.labels[next(iter(cells.values()))]
+    return distinct(labels)
 
 
 def _classifiers(cells: Collection[Cell]) -> dict[Cell, Parameters]:

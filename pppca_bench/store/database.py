@@ -82,19 +82,12 @@ class Store(Database):
         elsewhere = plan.elsewhere - kept
         specs = by_cell(wanted.values())
         with self.transaction() as connection:
-            cells = {}
-            for cell in specs:
-                parts = (dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms))
-                identity = (cell.problem, cell.data_sha256, cell.method)
-                ((cells[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
+            cells = self._insert_cells(specs)
+            labels = []
+            for cell, specs_of_cell in specs.items():
+                labels.append((plan.name, cells[cell], to_json(specs_of_cell[0].label)))
             connection.execute("DELETE FROM labels WHERE config = ?", (plan.name,))
-            connection.executemany(
-                "INSERT INTO labels VALUES (?, ?, ?)",
-                (
-                    (plan.name, cells[cell], to_json(specs_of_cell[0].label))
-                    for cell, specs_of_cell in specs.items()
-                ),
-            )
+            connection.executemany("INSERT INTO labels VALUES (?, ?, ?)", labels)
             places = {
                 key: -1 - spec.place if key in elsewhere else spec.place
                 for key, spec in wanted.items()
@@ -123,6 +116,15 @@ class Store(Database):
             )
         is_same = last == [(plan.sha256,)]
         return 0 if is_same else len(self.done(before.keys() - wanted.keys()))
+
+    def _insert_cells(self, cells: Iterable[Cell]) -> dict[Cell, int]:
+        """Insert cells that are not stored yet, and return the numbers of all."""
+        numbers = dict[Cell, int]()
+        for cell in cells:
+            parts = (dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms))
+            identity = (cell.problem, cell.data_sha256, cell.method)
+            ((numbers[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
+        return numbers
 
     def check_seeds(self, cells: Iterable[int]) -> None:
         """Raise ConfigError if plans ask for a repeat of a cell with several seeds: a table could show either."""
@@ -277,7 +279,7 @@ class Store(Database):
 
     def read(
         self, configs: Sequence[str] | None = None
-    ) -> tuple[pd.DataFrame, dict[int, Cell], dict[int, Label]]:
+    ) -> tuple[pd.DataFrame, dict[int, Cell], dict[int, dict[str, Label]]]:
         """Return the runs that the configs (all by default) ask for, in the order of the configs' names and plans.
 
         Returns
@@ -287,8 +289,8 @@ class Store(Database):
             where a run has none.
         dict of int to Cell
             The cells, by number.
-        dict of int to Label
-            The label of each cell in the first config that asks for it.
+        dict of int to dict of str to Label
+            The labels of each cell by config, in the order of the configs' names.
 
         Raises
         ------
@@ -343,17 +345,15 @@ class Store(Database):
                 curves[key] = columns.unpack(blob)
         return curves
 
-    def _labels(self, configs: Sequence[str], numbers: Collection[int]) -> dict[int, Label]:
-        """Return the label of each cell in the first of the configs that asks for it, by the numbers of the cells."""
-        labels = dict[int, Label]()
-        # SQLite takes `label` from the row of the first config.
-        query = (
-            "SELECT cell, label, min(asked.key) FROM labels"
-            " JOIN json_each(?) AS asked ON asked.value = config GROUP BY cell"
-        )
-        for number, text, _ in self.rows(query, configs):
+    def _labels(
+        self, configs: Sequence[str], numbers: Collection[int]
+    ) -> dict[int, dict[str, Label]]:
+        """Return the labels that the configs give each cell, by the numbers of the cells."""
+        labels = dict[int, dict[str, Label]]()
+        query = f"SELECT cell, config, label FROM labels WHERE config {_AMONG} ORDER BY config"
+        for number, config, text in self.rows(query, configs):
             with self.decoding(f"label of cell {number}"):
-                labels[number] = columns.read_label(text)
+                labels.setdefault(number, {})[config] = columns.read_label(text)
         if missing := set(numbers) - labels.keys():
             raise self._damaged(f"cell {min(missing)} has no label")
         return labels

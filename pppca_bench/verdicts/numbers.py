@@ -59,8 +59,17 @@ COLUMNS: dict[str, Any] = {
     "listed": (),  # numbers of the cells of several settings that would fill it, so that it is empty
     "fillable": False,  # whether runs, or the data of a problem, can fill it
     "searched": False,  # whether a search for settings looked at the number, or at a number for the same runs
+    "same_as": "",  # place of the first number of the same runs; "" for the first itself
 }
 """Columns of the frame of printed numbers, with their defaults, whose types are those of the columns."""
+
+RECORD = [
+    *(*PLACE, "published", *OURS),
+    *("difference", "difference_low", "difference_high", "margin", "p", "verdict"),
+    *("same_as", "searched", "source"),
+    *("n_planned", "n_failed", "config", "only", "versions", "data_sha256"),
+]
+"""Columns of the numbers in CSV and JSON, of tables and of comparisons."""
 
 NOT_RUN = Summary(math.nan, math.nan, 0, math.nan, math.nan)
 
@@ -91,9 +100,9 @@ def published_numbers(
     Returns
     -------
     DataFrame
-        `COLUMNS`, those of `judge`, ``same``, equal for the numbers of the same runs, and ``same_as``, the place of
-        the first of them, "" for the first itself. A place is filled by the runs of a single setting; if runs of
-        several settings would fill it, it stays empty, and ``listed`` has these cells.
+        `COLUMNS`, those of `judge`, and ``same``, equal for the numbers of the same runs. A place is filled by the
+        runs of a single setting; if runs of several settings would fill it, it stays empty, and ``listed`` has these
+        cells.
     """
     rows = list[Row]()
     for reference in references:
@@ -131,6 +140,12 @@ def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
     frame = pd.DataFrame([COLUMNS | row for row in rows], columns=list(COLUMNS))
     types = {name: type(default) for name, default in COLUMNS.items()}
     return frame.astype({name: kind for name, kind in types.items() if kind in (bool, int, float)})
+
+
+def record_frame(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return numbers with the columns of CSV and JSON; empty texts are None."""
+    records = numbers[RECORD].reset_index(drop=True).astype(object)
+    return records.where(records != "", None)
 
 
 def filling_configs(layout: Layout, reference: Reference) -> Names:

@@ -179,10 +179,13 @@ class OwnTables:
         order = {name: index for index, name in enumerate(dict.fromkeys(names))}
         return sorted(cells, key=lambda cell: order[every[cell].problem])
 
-    def _rows(self, cells: Sequence[int], columns: Names = ()) -> dict[int, str]:
-        """Return the label of each cell's row, without settings that are columns of the table."""
+    def _rows(
+        self, cells: Sequence[int], columns: Names = (), configs: Names = ()
+    ) -> dict[int, str]:
+        """Return the label of each cell's row in the configs, without settings that are columns of the table."""
         rows = {}
-        for number, label in labels_of(self._runs, cells, columns).items():
+        runs = self._runs.of_configs(configs)
+        for number, label in labels_of(runs, cells, columns).items():
             cell = self._runs.cells[number]
             problem, known = cell.problem, self._facts.get(cell.problem)
             if known and known.data_sha256 == cell.data_sha256:
@@ -272,7 +275,8 @@ class OwnTables:
     ) -> OwnTable:
         """Return a table with a row for each cell (by default those of `_lists`) and a column for each quantity."""
         cells = self._sorted(self._lists.get(table, ()) if listed is None else listed)
-        rows, measured = self._rows(cells), self._runs.measured
+        configs = (table.removeprefix(VARIANTS),) if table in self._variants else ()
+        rows, measured = self._rows(cells, configs=configs), self._runs.measured
         errors, measures = dict[int, str](), dict[str, None]()
         for cell in cells:
             if only_measures(self._runs.cells[cell]):

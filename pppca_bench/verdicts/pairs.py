@@ -15,7 +15,7 @@ import pandas as pd
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.quantities import ERRORS, described, error_of
 from pppca_bench.results.frames import Runs, problems_of
-from pppca_bench.results.labels import settings_of
+from pppca_bench.results.labels import names_of, settings_of
 from pppca_bench.results.statistics import corrected_t, holm, signed_rank
 from pppca_bench.runs import AUTO, CHOOSE, THRESHOLD, Cell, Facts, Names, ProblemFacts, grouped
 from pppca_bench.store.choices import score_to_choose_by
@@ -27,7 +27,7 @@ MAX_PAIRS = 500
 """Largest number of pairs; by Holm's correction each pair weakens the tests of the others."""
 
 MARGIN = 1.0
-"""Largest loss, in points, that does not matter: the tolerance of the slides' numbers."""
+"""Largest loss, in points, that does not matter, unless the command names another."""
 
 EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
 """Largest differences of mean dimensionalities that count as equal: a number of features, or a share."""
@@ -101,15 +101,16 @@ def compare_pairs(
     matters = described(quantity).matters if matters is None else matters
     values = dict[str, dict[int, float]]()
     cells, sizes, left_out = dict[str, Cell](), dict[str, float | None](), list[str]()
-    for setting in settings_of(runs):
-        number = setting.cells[problem]
+    settings = settings_of(runs)
+    for setting, name in names_of(runs, settings).items():
+        number = settings[setting][problem]
         of_setting = by_split(runs.values(number, quantity), known.n_splits)
         if len(of_setting) < 2:
-            left_out.append(setting.name)
+            left_out.append(name)
             continue
-        values[setting.name] = of_setting
-        cells[setting.name] = runs.cells[number]
-        sizes[setting.name] = runs.mean(number, "dimensionality")
+        values[name] = of_setting
+        cells[name] = runs.cells[number]
+        sizes[name] = runs.mean(number, "dimensionality")
     rows = _comparable(cells, sizes)
     _check_sizes(known, quantity, len(cells), len(rows))
     for row in rows:

@@ -16,9 +16,9 @@ from pppca_bench.errors import StoreError
 from pppca_bench.quantities import DECIMALS, ERRORS, described, error_of
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.results.frames import Runs
-from pppca_bench.results.labels import Setting, settings_of
+from pppca_bench.results.labels import names_of, settings_of
 from pppca_bench.results.statistics import holm
-from pppca_bench.runs import Facts, Names
+from pppca_bench.runs import Cell, Facts, Names
 from pppca_bench.verdicts.pairs import ALPHA
 
 MISSING = ["method", "problem", "n_planned", "n_failed", "n_done"]
@@ -96,12 +96,15 @@ def rank(
         Fewer than two methods have the problems in common, or these are fewer than two data sets.
     """
     settings = settings_of(runs)
-    names = _names(runs, settings, labels)
     candidates = (quantity,) if quantity and quantity not in ERRORS else ERRORS
-    means = {name: [_means(runs, setting, name) for setting in settings] for name in candidates}
+    means = {
+        name: [_means(runs, cells, name) for cells in settings.values()] for name in candidates
+    }
     shared = {name: _shared_problems(means[name]) for name in candidates}
     quantity = quantity or max(shared, key=lambda name: len(shared[name]))
     problems = shared[quantity]
+    has_all = [of_setting.keys() >= set(problems) for of_setting in means[quantity]]
+    names = _names(runs, settings, has_all, labels)
     data_sets = _data_sets(names, means[quantity], problems, facts)
     _check_size(*data_sets.shape)
     ranks = _mean_ranks(data_sets, quantity)
@@ -114,26 +117,41 @@ def rank(
         _wilcoxon(data_sets),
         len(problems),
         tuple(name for name in names if name not in data_sets),
-        _missing_runs(runs, names, settings, problems, quantity),
+        _missing_runs(runs, names, list(settings.values()), problems, quantity),
         quantity,
         _other_problems(means, quantity),
     )
 
 
-def _names(runs: Runs, settings: Sequence[Setting], labels: Mapping[str, str]) -> list[str]:
-    """Return the names of settings: the first given label of their configs or, without any, their own."""
+def _names(
+    runs: Runs,
+    settings: Mapping[Cell, Mapping[str, int]],
+    is_ranked: Sequence[bool],
+    labels: Mapping[str, str],
+) -> list[str]:
+    """Return the names of settings: the first given label of their configs or, without any, their own.
+
+    Settings that are ranked are named as if there were no others, unless another setting has the same name then.
+    """
+    every = names_of(runs, settings)
+    ranked = dict(itertools.compress(settings.items(), is_ranked))
+    taken = {every[setting] for setting in settings if setting not in ranked}
+    shorter = names_of(runs, ranked)
     names = []
-    for setting in settings:
-        configs = frozenset[str]().union(*map(runs.configs, setting.cells.values()))
+    for setting, cells in settings.items():
+        name = shorter.get(setting, every[setting])
+        if setting in ranked and name in taken:
+            name = every[setting]
+        configs = frozenset[str]().union(*map(runs.configs, cells.values()))
         given = [label for config, label in labels.items() if config in configs]
-        names.append(given[0] if given else setting.name)
+        names.append(given[0] if given else name)
     return names
 
 
-def _means(runs: Runs, setting: Setting, quantity: str) -> dict[str, float]:
+def _means(runs: Runs, cells: Mapping[str, int], quantity: str) -> dict[str, float]:
     """Return a setting's means of a score, or of an error on the problems with this error."""
     means = {}
-    for problem, number in setting.cells.items():
+    for problem, number in cells.items():
         mean = runs.mean(number, quantity)
         is_counted = quantity not in ERRORS or error_of(runs.measured[number]) == quantity
         if mean is not None and is_counted:
@@ -174,7 +192,7 @@ def _check_size(n_data_sets: int, n_methods: int) -> None:
         raise StoreError(
             "ranking: expected at least two methods, or settings of a method, run on the same two data sets or more"
             f" (the permutations of a problem are a single data set), got {n_methods} on {n_data_sets}."
-            " Run `pppca run permutations`, or name other configs."
+            " Run the methods on further data sets, or name other configs."
         )
 
 
@@ -188,17 +206,17 @@ def _mean_ranks(data_sets: pd.DataFrame, quantity: str) -> pd.Series[float]:
 def _missing_runs(
     runs: Runs,
     names: Sequence[str],
-    settings: Sequence[Setting],
+    settings: Sequence[Mapping[str, int]],
     problems: Sequence[str],
     quantity: str,
 ) -> pd.DataFrame:
     """Return the runs that lack the quantity, of settings that were planned on every problem."""
     missing = []
-    for name, setting in zip(names, settings, strict=True):
-        if not setting.cells.keys() >= set(problems):
+    for name, cells in zip(names, settings, strict=True):
+        if not cells.keys() >= set(problems):
             continue
         for problem in problems:
-            number = setting.cells[problem]
+            number = cells[problem]
             counts, n_done = runs.counts[number], len(runs.values(number, quantity))
             if n_done < counts["n_planned"]:
                 missing.append((name, problem, counts["n_planned"], counts["n_failed"], n_done))

@@ -10,7 +10,7 @@ from stored_runs import NOTHING, PIVOT, cell_of, results_of, run_of
 
 from pppca_bench.methods.networks import NetworkSetting
 from pppca_bench.results import labels
-from pppca_bench.results.labels import Setting, distinct, settings_of
+from pppca_bench.results.labels import distinct, names_of, settings_of
 from pppca_bench.runs import Cell, Label, Scalar, StoredRun
 
 DGHA = Label("DGHA", (("tau", 15.0),))
@@ -82,6 +82,14 @@ def test_labels_leave_out_the_columns_of_a_table():
     assert list(found.values()) == ["DGHA", "DGHA", "DGHA, a = 1"]
 
 
+def test_cells_that_differ_in_columns_alone_have_one_label_whatever_their_configs_give():
+    cells = [cell(data_fraction=100.0, tau=tau) for tau in (5.0, 15.0)]
+    given, default = [Label("DGHA", own.parameters[n:]) for n, own in enumerate(cells)]
+    labels = dict(zip(cells, (given, default), strict=True))
+    assert list(distinct(labels).values()) == ["DGHA, 100%, τ = 5", "DGHA, τ = 15"]
+    assert list(distinct(labels, ("tau",)).values()) == ["DGHA, 100%", "DGHA, 100%"]
+
+
 SETTINGS = st.dictionaries(
     st.sampled_from(["a", "b", "rule", "tau"]),
     st.none() | st.booleans() | st.integers(2, 9) | st.sampled_from([(), (4, 2), 0.5]),
@@ -122,11 +130,11 @@ def errors(runs: Sequence[StoredRun]) -> dict[str, dict[str, float | None]]:
     """Return the mean error of each setting on each problem."""
     found = results_of(runs)
 
-    def of(setting: Setting) -> dict[str, float | None]:
-        cells = setting.cells.items()
-        return {name: found.mean(number, "test_error_percent") for name, number in cells}
+    def of(cells: Mapping[str, int]) -> dict[str, float | None]:
+        return {name: found.mean(number, "test_error_percent") for name, number in cells.items()}
 
-    return {setting.name: of(setting) for setting in settings_of(found)}
+    settings = settings_of(found)
+    return {name: of(settings[setting]) for setting, name in names_of(found, settings).items()}
 
 
 def test_the_cells_of_a_setting_are_its_runs_on_all_problems():

@@ -93,6 +93,18 @@ def test_only_an_added_reference_is_compared(results):
     assert not {table for table, _ in verdicts("--results", results)} & {"U1", "U2"}
 
 
+def test_tables_and_comparisons_print_the_same_records(results):
+    arguments = ("U1", "--format", "json", "--results", results, "--reference", REFERENCE)
+    table, compared = (json.loads(printed(name, *arguments)) for name in ("tables", "compare"))
+    by_place = {(one["row"], one["quantity"]): one for one in table}
+    judged = [one for one in compared if one["n"]]
+    assert judged
+    for one in judged:
+        shown = by_place[one["row"], one["quantity"]]
+        assert list(shown) == list(one)
+        assert {**shown, "same_as": None} == {**one, "same_as": None}
+
+
 @pytest.mark.parametrize(("old", "new", "expected"), REFUSED["command"])
 def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, expected):
     change(mine, old, new)
@@ -151,6 +163,17 @@ def test_figures_name_the_missing_runs_of_the_given_reference_alone(results, min
     change(mine, "configs:", NODES.format(quantity="dimensionality"))
     said = printed("figures", "--results", results, "--out", tmp_path, "--reference", mine)
     assert [line for line in said.splitlines() if "not run" in line] == ["U9: not run: wine."]
+
+
+def test_a_reference_with_series_has_a_figure_of_published_against_our_numbers(
+    results, mine, tmp_path
+):
+    change(mine, "tables:", "series: {U1: accuracies}\ntables:")
+    options = ("--results", results, "--reference", mine, "--out", tmp_path / "drawn")
+    printed("figures", "published_against_ours", *options)
+    lines = (tmp_path / "drawn" / "published_against_ours.csv").read_text().splitlines()
+    assert lines[0].startswith("panel,series,table,row,column,label,published,mean")
+    assert {line.split(",")[2] for line in lines[1:]} == {"U1"}
 
 
 def test_a_module_beside_the_reference_adds_a_table_a_figure_and_a_claim(results, tmp_path):

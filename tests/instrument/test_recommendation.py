@@ -11,7 +11,7 @@ from pppca_bench.verdicts.own_tables import OwnTables
 
 def recommended(*runs: StoredRun) -> list[str]:
     found = results_by_config({"small": runs})
-    return list(recommendations(found, *OwnTables(found, {}, [], {}).builders()["X"]()))
+    return list(recommendations(found, OwnTables(found, {}, [], {}).builders()["X"]()[1]))
 
 
 def runs(method: str, *numbers: float, problem: str = "wine") -> list[StoredRun]:

@@ -11,6 +11,7 @@ from builders import done, failed, plan_of, runs_in
 from numpy.testing import assert_array_equal
 
 from pppca_bench.errors import ConfigError, StoreError
+from pppca_bench.results.frames import read_runs
 from pppca_bench.runs import Cell, Label, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.columns import RUN_COLUMNS
 from pppca_bench.store.database import Store
@@ -366,11 +367,14 @@ def test_settings_are_read_back_as_the_same_values(store):
     assert list(map(type, found.cell.settings.values())) == list(map(type, values))
 
 
-def test_a_cell_has_the_label_of_the_last_plan_of_the_first_config(store):
+def test_a_cell_has_the_label_of_the_last_plan_of_each_config(store):
     labels = [Label("GHA"), Label("GHA", (("hidden", (8, 4)), ("tau", 15.0))), Label("mine")]
     for label, name in zip(labels, "bbc", strict=True):
         store.plan(plan_of([replace(SPECS[0], label=label)], name))
-    assert [store.read(asked)[2] for asked in (None, ["c"])] == [{1: labels[1]}, {1: labels[2]}]
+    assert store.read()[2] == {1: {"b": labels[1], "c": labels[2]}}
+    runs = read_runs(store)
+    assert runs.labels == {1: labels[1]}
+    assert runs.of_configs(("c",)).labels == read_runs(store, ["c"]).labels == {1: labels[2]}
 
 
 NEXT = SCHEMA_VERSION + 1
