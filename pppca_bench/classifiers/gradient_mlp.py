@@ -22,6 +22,7 @@ from pppca_bench.base.parameters import (
     PositivePair,
     check_order,
 )
+from pppca_bench.base.samples import power_of_two_above
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
@@ -288,7 +289,9 @@ class BackpropMLPClassifier(MLPClassifier):
     def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
         if not self.standardise:
             return super()._scaling(X)[0], np.ones(X.shape[1])
-        mean, deviation = X.mean(axis=0), X.std(axis=0)
+        mean = X.mean(axis=0)
+        unit = power_of_two_above(X, axis=0)
+        deviation = (X / unit).std(axis=0) * unit
         # Deviations of constant features are rounding errors; these features are divided by 1.
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(mean)
         return mean, np.where(deviation > rounding, deviation, 1.0)
