@@ -34,7 +34,6 @@ from pppca_bench.classifiers.training import (
     TrainingTask,
     rule_of,
 )
-from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
 
 
@@ -221,8 +220,8 @@ class BackpropMLPClassifier(MLPClassifier):
     Rumelhart, Hinton & Williams 1986: an update after each sample, a new random order of the samples in each epoch,
     half the squared error against targets 0 and 1; the class is the largest output.
 
-    Choice: if `fit` gets no validation data and the validation error has no effect (``keep`` is "last" and
-    ``generalisation_loss`` infinite), no data are held out, and training data serve as validation data.
+    The validation error has no effect, and `fit` holds out no data, if ``keep`` is "last" and ``generalisation_loss``
+    infinite.
 
     Parameters
     ----------
@@ -281,10 +280,9 @@ class BackpropMLPClassifier(MLPClassifier):
     keep: Literal["last", "best"] = "last"
     random_state: Any = None
 
-    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
-        if self.keep == "best" or self.generalisation_loss < math.inf:
-            return super()._hold_out(split, rng)
-        return split._replace(X_val=split.X, y_val=split.y)
+    @property
+    def _uses_validation(self) -> bool:
+        return self.keep == "best" or self.generalisation_loss < math.inf
 
     def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
         if not self.standardise:

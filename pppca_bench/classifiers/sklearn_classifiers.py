@@ -192,6 +192,10 @@ class RFESVMClassifier(ClassifierMixin, SplitEstimator):
     size_rule: SizeRule = "least_error"
     random_state: Any = None
 
+    @property
+    def _uses_validation(self) -> bool:
+        return self.n_features is None or len(self.C) > 1
+
     def _learn(self, split: Split, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing else is random
         check_limit(self, "n_features", self.n_features_in_)
         # The scaler would take a feature whose squares vanish for a constant.

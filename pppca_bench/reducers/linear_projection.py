@@ -359,8 +359,8 @@ class LDA(LinearReducer):
 
     Choice: S_W = Σ_c p_c C_c and S_B = Σ_c p_c (μ_c − μ)(μ_c − μ)ᵀ, where C_c is the covariance matrix of class c, μ_c
     its mean and p_c its share of the samples, as in scikit-learn, so that S_W + S_B is the covariance matrix of all
-    samples (Rao 1948). The lecture notes weight the scatter of a class by p_c once more (6.1), and the means of all classes
-    alike (6.2). Classes of different sizes then have other directions: by 3° on iris, 11° on cancer1, 36° on thyroid1.
+    samples (Rao 1948). The lecture notes weight the scatter of a class by p_c once more (6.1), and the means of all
+    classes alike (6.2). Classes of different sizes then have other directions: by 11° on cancer1, 36° on thyroid1.
 
     Parameters
     ----------
