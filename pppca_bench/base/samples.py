@@ -84,6 +84,15 @@ def unit_of(X: NDArray[np.float64]) -> float:
     return float(10.0 ** np.floor(np.log10(largest / 0.8))) if largest else 1.0
 
 
+def power_of_two_above(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return the least power of two above the magnitudes along an axis; 1 if all are 0.
+
+    Division by it is exact, and then squares neither overflow nor vanish.
+    """
+    largest = np.abs(values).max(axis=axis)
+    return np.ldexp(1.0, np.frexp(largest)[1])
+
+
 def is_plain(X: Any) -> TypeGuard[NDArray[np.float64]]:
     """Return whether X is a non-empty C-contiguous float64 matrix of finite numbers with a finite sum."""
     if type(X) not in (np.ndarray, np.memmap) or X.dtype != np.float64 or X.ndim != 2:

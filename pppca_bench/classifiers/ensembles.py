@@ -3,18 +3,18 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
 
-from pppca_bench.base.parameters import Count, Share
+from pppca_bench.base.parameters import Count, Share, check_parameters
 from pppca_bench.base.samples import validated_samples
 from pppca_bench.classifiers import RpropMLPClassifier, RpropMLPRegressor
 from pppca_bench.classifiers.mlp import MLP, LargestOutputMixin, TargetsMixin, fit_each
-from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot
+from pppca_bench.classifiers.training_data import Split, SplitEstimator, one_hot, uses_validation
 from pppca_bench.compiled.arrays import Floats, Indices
 
 
@@ -26,6 +26,70 @@ class _Ensemble(SplitEstimator):
 
     estimator: Any
     estimators_: list[Any]
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        **given: ArrayLike,
+    ) -> Self:
+        """Learn from (X, y), with validation data for the members whose `fit` takes them.
+
+        Parameters
+        ----------
+        X, y, X_val, y_val, classes
+            As in `SplitEstimator.fit`; a third of X is held out only if the members learn from validation data.
+        **given
+            ``sample_weight``, array-like of shape (n_samples,), >= 0: the first weights of boosting; other members get
+            the weights of their samples.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `SplitEstimator.fit`; or sample weights are given, and members take none, or learn from validation data
+            and there are none; or an argument has another name.
+        """
+        check_parameters(self)
+        weights = self._checked_weights(X, X_val, **given)
+        split, rng = self._prepare((X, y, X_val, y_val), classes)
+        self._learn(split, rng, weights)
+        return self
+
+    def _checked_weights(
+        self, X: ArrayLike, X_val: ArrayLike | None, sample_weight: ArrayLike | None = None
+    ) -> Floats | None:
+        """Return the weights of the samples, or None."""
+        if sample_weight is None:
+            return None
+        if X_val is None and self._uses_validation:
+            raise ValueError(
+                f"sample_weight of {self}: expected X_val and y_val beside it, since the members learn from validation"
+                " data, got none"
+            )
+        weights: Floats = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        return weights
+
+    @abstractmethod
+    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
+        """Train the members, with weights of the samples."""
+
+    @property
+    def _base(self) -> Any:
+        """The unfitted estimator that members are clones of."""
+        return self._network() if self.estimator is None else self.estimator
+
+    @property
+    def _uses_validation(self) -> bool:
+        return uses_validation(self._base)
 
     @property
     def n_epochs_(self) -> int:
@@ -39,7 +103,7 @@ class _Ensemble(SplitEstimator):
 
     def _make_members(self, n_members: int, rng: np.random.Generator) -> list[Any]:
         """Return unfitted members; those with the parameter ``random_state`` have different seeds."""
-        base = self._network() if self.estimator is None else self.estimator
+        base = self._base
         seeds = rng.integers(2**31, size=n_members)
         # Third-party classes without scikit-learn's `get_params` are copied.
         members = [clone(base, safe=False) for _ in seeds]
@@ -49,12 +113,25 @@ class _Ensemble(SplitEstimator):
         return members
 
     def _fit_members(
-        self, split: Split, samples: Sequence[Indices] | Indices, rng: np.random.Generator
+        self,
+        split: Split,
+        samples: Sequence[Indices] | Indices,
+        rng: np.random.Generator,
+        weights: Floats | None = None,
     ) -> list[Any]:
-        """Train a member on each sequence of sample indices."""
+        """Train a member on each sequence of sample indices, with the weights of its samples."""
         parts = [split._replace(X=split.X[rows], y=split.y[rows]) for rows in samples]
         members = self._make_members(len(parts), rng)
-        return fit_each(members, parts, classes=getattr(self, "classes_", None))
+        classes = getattr(self, "classes_", None)
+        if weights is None:
+            return fit_each(members, parts, classes=classes)
+        if not has_fit_parameter(members[0], "sample_weight"):
+            raise ValueError(
+                f"sample_weight of {self}: expected members whose fit takes it, got {type(members[0]).__name__}"
+            )
+        for member, part, rows in zip(members, parts, samples, strict=True):
+            fit_each([member], [part], classes=classes, sample_weight=weights[rows])
+        return members
 
     def _fit_drawn(
         self, split: Split, weights: Floats, rng: np.random.Generator, share: float = 1.0
@@ -150,7 +227,7 @@ class BaggingClassifier(_MeanClassifier):
     replace: bool = True
     random_state: Any = None
 
-    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
         n_samples = len(split.X)
         size = max(round(self.sample_share * n_samples), 1)
         if self.replace:
@@ -159,7 +236,7 @@ class BaggingClassifier(_MeanClassifier):
             samples = np.array(
                 [rng.permutation(n_samples)[:size] for _ in range(self.n_estimators)]
             )
-        self.estimators_ = self._fit_members(split, samples, rng)
+        self.estimators_ = self._fit_members(split, samples, rng, weights)
 
 
 @dataclass(eq=False, repr=False)
@@ -191,10 +268,10 @@ class PartitionClassifier(_MeanClassifier):
     vote: Literal["mean", "majority"] = "mean"
     random_state: Any = None
 
-    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
         n_parts = min(self.n_estimators, len(split.X))
         parts = np.array_split(rng.permutation(len(split.X)), n_parts)
-        self.estimators_ = self._fit_members(split, parts, rng)
+        self.estimators_ = self._fit_members(split, parts, rng, weights)
 
 
 @dataclass(eq=False, repr=False)
@@ -226,21 +303,20 @@ class ThreePartBoostingClassifier(_EnsembleClassifier):
     _: KW_ONLY
     random_state: Any = None
 
-    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
         first, second, last = np.array_split(rng.permutation(len(split.X)), 3)
-        self.estimators_ = self._fit_members(split, [first], rng)
+        self.estimators_ = self._fit_members(split, [first], rng, weights)
         guesses = self.estimators_[0].predict(split.X)
         is_wrong = (guesses != split.y)[second]
         # The examples are in random order, so that the first correct examples are a random selection.
         wrong, right = second[is_wrong], second[~is_wrong]
         if not len(wrong):
             return
-        self.estimators_ += self._fit_members(
-            split, [np.concatenate([wrong, right[: len(wrong)]])], rng
-        )
+        half_wrong = np.concatenate([wrong, right[: len(wrong)]])
+        self.estimators_ += self._fit_members(split, [half_wrong], rng, weights)
         disputed = last[(guesses != self.estimators_[1].predict(split.X))[last]]
         if len(disputed):
-            self.estimators_ += self._fit_members(split, [disputed], rng)
+            self.estimators_ += self._fit_members(split, [disputed], rng, weights)
 
     def _combine(self, outputs: list[Floats]) -> Floats:
         # Two votes outweigh the other vote; of three different votes the third wins, of two the first.
@@ -260,10 +336,12 @@ class _AdaBoost(_Ensemble):
     def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
         """Train a member with the weights, which sum to 1."""
 
-    def _boost(self, split: Split, n_classes: int, rng: np.random.Generator) -> None:
-        """Train the members, and set their votes α."""
+    def _boost(
+        self, split: Split, n_classes: int, rng: np.random.Generator, first: Floats | None
+    ) -> None:
+        """Train the members, and set their votes α; ``first`` are the first weights, by default equal."""
         n_samples = len(split.X)
-        weights = np.full(n_samples, 1.0 / n_samples)
+        weights = np.full(n_samples, 1.0 / n_samples) if first is None else first / first.sum()
         self.estimators_, alphas = [], list[float]()
         while len(alphas) < self.n_estimators:
             member = self._fit_next(split, weights, rng)
@@ -328,8 +406,8 @@ class AdaBoostClassifier(_AdaBoost, _EnsembleClassifier):
     _: KW_ONLY
     random_state: Any = None
 
-    def _learn(self, split: Split, rng: np.random.Generator) -> None:
-        self._boost(split, len(self.classes_), rng)
+    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
+        self._boost(split, len(self.classes_), rng, weights)
 
     def _losses(self, member: Any, split: Split) -> Floats:
         return (member.predict(split.X) != split.y).astype(np.float64)
@@ -404,11 +482,11 @@ class AdaBoostRegressor(TargetsMixin, _AdaBoost):
     loss: Literal["linear", "square", "exponential"] = "linear"
     random_state: Any = None
 
-    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+    def _learn(self, split: Split, rng: np.random.Generator, weights: Floats | None = None) -> None:
         if split.y.ndim == 2 and split.y.shape[1] == 1:
             # A vector to scikit-learn's regressors.
             split = split._replace(y=split.y[:, 0], y_val=split.y_val[:, 0])
-        self._boost(split, 2, rng)
+        self._boost(split, 2, rng, weights)
 
     def _losses(self, member: Any, split: Split) -> Floats:
         predicted = np.reshape(member.predict(split.X), split.y.shape)

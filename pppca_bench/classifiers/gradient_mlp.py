@@ -22,6 +22,7 @@ from pppca_bench.base.parameters import (
     PositivePair,
     check_order,
 )
+from pppca_bench.base.samples import power_of_two_above
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
@@ -33,7 +34,6 @@ from pppca_bench.classifiers.training import (
     TrainingTask,
     rule_of,
 )
-from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
 
 
@@ -220,8 +220,8 @@ class BackpropMLPClassifier(MLPClassifier):
     Rumelhart, Hinton & Williams 1986: an update after each sample, a new random order of the samples in each epoch,
     half the squared error against targets 0 and 1; the class is the largest output.
 
-    Choice: if `fit` gets no validation data and the validation error has no effect (``keep`` is "last" and
-    ``generalisation_loss`` infinite), no data are held out, and training data serve as validation data.
+    The validation error has no effect, and `fit` holds out no data, if ``keep`` is "last" and ``generalisation_loss``
+    infinite.
 
     Parameters
     ----------
@@ -280,15 +280,16 @@ class BackpropMLPClassifier(MLPClassifier):
     keep: Literal["last", "best"] = "last"
     random_state: Any = None
 
-    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
-        if self.keep == "best" or self.generalisation_loss < math.inf:
-            return super()._hold_out(split, rng)
-        return split._replace(X_val=split.X, y_val=split.y)
+    @property
+    def _uses_validation(self) -> bool:
+        return self.keep == "best" or self.generalisation_loss < math.inf
 
     def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
         if not self.standardise:
             return super()._scaling(X)[0], np.ones(X.shape[1])
-        mean, deviation = X.mean(axis=0), X.std(axis=0)
+        mean = X.mean(axis=0)
+        unit = power_of_two_above(X, axis=0)
+        deviation = (X / unit).std(axis=0) * unit
         # Deviations of constant features are rounding errors; these features are divided by 1.
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(mean)
         return mean, np.where(deviation > rounding, deviation, 1.0)

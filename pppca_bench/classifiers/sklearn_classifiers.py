@@ -24,7 +24,7 @@ from pppca_bench.base.parameters import (
     check_parameters,
     make_generator,
 )
-from pppca_bench.base.samples import validated_samples
+from pppca_bench.base.samples import power_of_two_above, validated_samples
 from pppca_bench.classifiers.training_data import (
     Labels,
     SizeRule,
@@ -32,6 +32,7 @@ from pppca_bench.classifiers.training_data import (
     SplitEstimator,
     choose_candidate,
 )
+from pppca_bench.compiled.arrays import Floats
 
 
 class MajorityClassifier(DummyClassifier):
@@ -191,10 +192,16 @@ class RFESVMClassifier(ClassifierMixin, SplitEstimator):
     size_rule: SizeRule = "least_error"
     random_state: Any = None
 
+    @property
+    def _uses_validation(self) -> bool:
+        return self.n_features is None or len(self.C) > 1
+
     def _learn(self, split: Split, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing else is random
         check_limit(self, "n_features", self.n_features_in_)
-        self._scaler = StandardScaler().set_output(transform="default").fit(split.X)
-        Z, Z_val = self._scaler.transform(split.X), self._scaler.transform(split.X_val)
+        # The scaler would take a feature whose squares vanish for a constant.
+        self._unit = power_of_two_above(split.X, axis=0)
+        self._scaler = StandardScaler().set_output(transform="default").fit(split.X / self._unit)
+        Z, Z_val = self._standardised(split.X), self._standardised(split.X_val)
         candidates = []
         # In ascending order of C: among equal candidates, the first has the smallest C.
         for C in sorted(float(C) for C in self.C):
@@ -218,8 +225,12 @@ class RFESVMClassifier(ClassifierMixin, SplitEstimator):
             "validation_error_percent": np.array(errors),
         }
 
+    def _standardised(self, X: Floats) -> Floats:
+        Z: Floats = self._scaler.transform(X / self._unit)
+        return Z
+
     def predict(self, X: ArrayLike) -> Labels:
         """Return the class of each sample."""
         check_is_fitted(self)
-        Z = self._scaler.transform(validated_samples(self, X))
+        Z = self._standardised(validated_samples(self, X))
         return self._machine.predict(Z[:, self.support_])

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, has_fit_parameter, validate_data
 
 from pppca_bench.base.parameters import check_parameters, make_generator
 from pppca_bench.base.samples import check_scale, is_plain, validated_samples
@@ -67,7 +67,9 @@ class SplitEstimator(BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels; for regressors, targets, which may have shape (n_samples, n_outputs).
         X_val : array-like of shape (n_samples, n_features), optional
-            Finite validation samples. Without them a third of X is held out, stratified by classes.
+            Finite validation samples. Without them a third of X is held out, stratified by classes, if validation
+            errors stop the training or choose a candidate; otherwise all of X are training samples, and validation
+            errors, which decide nothing, are training errors.
         y_val : array-like of shape (n_samples,), optional
             Labels or targets of the validation samples.
         classes : array-like, optional
@@ -97,7 +99,8 @@ class SplitEstimator(BaseEstimator):
     ) -> tuple[Split, np.random.Generator]:
         """Validate the arguments of `fit`, and return the split and the random generator.
 
-        Validation data are held out if missing. ``n_features_in_`` and the attributes of `_check_targets` are set.
+        Missing validation data are held out if they decide anything. ``n_features_in_`` and the attributes of
+        `_check_targets` are set.
         """
         X, y, X_val, y_val = data
         if (X_val is None) != (y_val is None):
@@ -112,7 +115,11 @@ class SplitEstimator(BaseEstimator):
         )
         self._check_targets(training[1], validation[1], classes)
         split, rng = Split(*training, *validation), make_generator(self.random_state)
-        return split if len(split.X_val) else self._hold_out(split, rng), rng
+        if len(split.X_val):
+            return split, rng
+        if self._uses_validation:
+            return hold_out(split, rng, stratified=self._stratified), rng
+        return split._replace(X_val=split.X, y_val=split.y), rng
 
     def _validated_pair(
         self, X: ArrayLike, y: Any, *, reset: bool = False
@@ -139,13 +146,21 @@ class SplitEstimator(BaseEstimator):
         if unknown.size:
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
 
-    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
-        """Return a split with validation data from the training data."""
-        return hold_out(split, rng, stratified=self._stratified)
+    @property
+    def _uses_validation(self) -> bool:
+        """Return whether validation errors stop the training or choose a candidate."""
+        return True
 
     @abstractmethod
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         """Set the fitted attributes."""
+
+
+def uses_validation(estimator: Any) -> bool:
+    """Return whether an unfitted estimator, of this package or another, learns from validation data."""
+    if isinstance(estimator, SplitEstimator):
+        return estimator._uses_validation
+    return bool(has_fit_parameter(estimator, "X_val"))
 
 
 def hold_out(split: Split, rng: np.random.Generator, *, stratified: bool = True) -> Split:

@@ -31,6 +31,7 @@ from pppca_bench.config.sections import (
     NamesToChoose,
     Repeats,
     distinct,
+    has_classifier,
     read_method,
     read_thresholds,
 )
@@ -249,7 +250,7 @@ class Config(Section):
         named = [method.entry.name for method in methods]
         return methods + tuple(
             read_method(name, info)._replace(
-                classifier=network if entry.makes == "features" else {}, is_added=True
+                classifier=network if has_classifier(entry) else {}, is_added=True
             )
             for name, entry in METHODS.items()
             if entry.is_baseline and name not in named

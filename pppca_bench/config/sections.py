@@ -165,6 +165,11 @@ class EntrySection(Section):
         return super().hint(key)
 
 
+def has_classifier(entry: Method) -> bool:
+    """Return whether a classifier follows a method that makes features, or is within a method."""
+    return entry.makes == "features" or contract_of(entry).takes_classifier
+
+
 @cache
 def model_of(entry: Method | Classifier) -> type[EntrySection]:
     """Return the model for the section of a method or classifier, with the defaults of its parameters."""
@@ -180,7 +185,7 @@ def model_of(entry: Method | Classifier) -> type[EntrySection]:
         )
     else:
         fields |= _fields(entry)
-    if isinstance(entry, Method) and entry.makes == "features":
+    if isinstance(entry, Method) and has_classifier(entry):
         fields["classifier"] = (ClassifierSection, None)
     if isinstance(entry, Classifier) and entry.is_ensemble:
         fields["base"] = (MemberSection, Field({}, validate_default=True))
@@ -293,9 +298,9 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     is_scored = config.get(PREDICTIONS) or f"{config.get('by')}_percent" in BALANCED_SCORES
     if is_scored and entry.makes != "measures":
         grid[PREDICTIONS] = (True,)
-    classifier = (
-        (given["classifier"] or config.get("classifier", {})) if entry.makes == "features" else {}
-    )
+    classifier: ParameterValues = {}
+    if has_classifier(entry):
+        classifier = given["classifier"] or config.get("classifier", {})
     repeats = given["repeats"] or config.get("repeats", 0)
     request = MethodRequest(entry, grid, classifier, repeats, given["title"])
     return request._replace(given=_given_settings(as_mapping(value, "method"), request))

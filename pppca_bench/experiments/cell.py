@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pppca_bench.classifiers import MLP, fit_together
+from pppca_bench.classifiers.training_data import uses_validation
 from pppca_bench.compiled.arrays import Array, Floats, Indices
 from pppca_bench.compiled.linear_algebra import rounded
 from pppca_bench.experiments.measures import (
@@ -30,7 +31,7 @@ from pppca_bench.methods.networks import with_networks
 from pppca_bench.methods.protocol import PREDICTIONS, Contract, constructor_arguments, contract_of
 from pppca_bench.problems import Problem
 from pppca_bench.quantities import BALANCED_SCORES
-from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, failed_result, grouped
+from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result, grouped
 
 HISTORY_NODES = 10
 """Largest number of nodes whose variances are stored, and a figure can draw."""
@@ -128,13 +129,14 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
     return run.reducer, run.classifier
 
 
-def takes_validation(cell: Cell, task: str) -> bool:
-    """Return whether a cell's method, or a classifier after or within it, takes the validation split."""
-    contracts = [
-        contract_of(find_method(name) if name == cell.method else find_classifier(name), task)
-        for name, _ in cell.algorithms
-    ]
-    return any(contract.takes_validation for contract in contracts)
+def learns_from_validation(spec: RunSpec, problem: Problem) -> bool:
+    """Return whether a run's method or classifier learns from the validation split."""
+    run = _new_run(spec, problem)
+    estimators = [_make_method(run)]
+    if find_method(spec.cell.method).makes == "features":
+        settings = run.resolved(spec.cell.classifier)
+        estimators.append(make_classifier(settings, seeds(spec)[1], problem.task))
+    return any(map(uses_validation, estimators))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from pppca_bench.compiled.arrays import Array, Floats
 from pppca_bench.config.plan import algorithms_of
 from pppca_bench.errors import ConfigError, DataError, StoreError
-from pppca_bench.experiments.cell import fit_run, takes_validation
+from pppca_bench.experiments.cell import fit_run, learns_from_validation
 from pppca_bench.experiments.choosing import with_choice, with_settings
 from pppca_bench.experiments.given_data import GivenData, saved, with_given
 from pppca_bench.experiments.measures import (
@@ -62,9 +62,9 @@ def pipeline(
     """Fit the reducer and classifier of a stored run again, with the same seed, settings, training and validation rows.
 
     With ``final``, they are fitted to all rows, to predict new rows: the validation rows of the run's split stop
-    networks, and all other rows are training rows. If nothing stops early, all rows are training rows. Settings that
-    runs choose are those that are the best over all runs with the same candidates. No row is left to test this model:
-    the test errors of the runs, on all splits, estimate its error.
+    networks and choose candidates, and all other rows are training rows. If nothing learns from them, all rows are
+    training rows. Settings that runs choose are those that are the best over all runs with the same candidates. No row
+    is left to test this model: the test errors of the runs, on all splits, estimate its error.
 
     The method is imported from the module that the run names: use only results that you trust.
 
@@ -127,7 +127,7 @@ def pipeline(
         problem, data, split = _opened(
             spec, asking, folder, given, Path(data_dir) if data_dir else None
         )
-    joined = partial(_all_rows, stops=takes_validation(spec.cell, problem.task))
+    joined = partial(_all_rows, stops=learns_from_validation(spec, problem))
     stored = None if final else result
     if data is None:
         if final:

@@ -56,7 +56,8 @@ class FilterSelector(PathSelector):
     Parameters
     ----------
     n_features : int or None, default=None
-        Number of features, from 1 to n_features_in_; None: chosen by the validation error.
+        Number of features, from 1 to n_features_in_; None: chosen by the validation error. With a given number, `fit`
+        holds out no data.
     criterion : str, default="mutual_information"
         Criterion in the table above.
     n_bins : int, default=10
@@ -81,6 +82,10 @@ class FilterSelector(PathSelector):
     n_bins: Annotated[int, Ge(2), Le(1_000_000)] = 10
     estimator: Any = None
     random_state: Any = None
+
+    @property
+    def _uses_validation(self) -> bool:
+        return self.n_features is None
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:
         labels = np.unique(split.y, return_inverse=True)[1]

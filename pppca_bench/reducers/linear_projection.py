@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import svd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -35,7 +36,12 @@ from pppca_bench.base.parameters import (
     make_generator,
 )
 from pppca_bench.base.projection import LinearProjection, Projection, UnsupervisedMixin
-from pppca_bench.base.samples import check_scale, validated_projections, validated_samples
+from pppca_bench.base.samples import (
+    check_scale,
+    power_of_two_above,
+    validated_projections,
+    validated_samples,
+)
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import (
     MAX_JACOBI_FEATURES,
@@ -135,9 +141,10 @@ class LinearReducer(LinearProjection):
         self.components_ = np.ascontiguousarray(rows)
         self.mean_ = X.mean(axis=0)
         self.n_components_, self.n_samples_seen_ = len(rows), len(X)
-        self.explained_variance_ = np.square(self._projected(X)).mean(axis=0) / np.square(rows).sum(
-            axis=1
-        )
+        unit = power_of_two_above(rows, axis=1)
+        squared_norms = np.square(rows / unit[:, np.newaxis]).sum(axis=1)
+        squares = np.square(self._projected(X) / unit)
+        self.explained_variance_ = squares.mean(axis=0) / squared_norms
         total = float(np.square(X - self.mean_).mean(axis=0).sum())
         self.explained_variance_ratio_ = self.explained_variance_ / (total or 1.0)
 
@@ -224,9 +231,9 @@ class CovariancePCA(_ExactPCA):
     Attributes
     ----------
     eigenvalues_ : float64 array, shape (n_features,)
-        Decreasing eigenvalues of C = (X − mean)ᵀ (X − mean) / N; with more than 256 features and fewer samples, only
-        eigenvalues above 0. N / 2 times the sum of the discarded eigenvalues is the reconstruction error E_M
-        (Bishop 1995, eq. 8.23, whose Σ is N C).
+        Decreasing eigenvalues of C = (X − mean)ᵀ (X − mean) / N; with more than 256 features,
+        min(n_samples, n_features) of them. N / 2 times the sum of the discarded eigenvalues is the reconstruction error
+        E_M (Bishop 1995, eq. 8.23, whose Σ is N C).
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
         See `LinearReducer`.
     """
@@ -238,18 +245,20 @@ class CovariancePCA(_ExactPCA):
 def principal_axes(D: Floats) -> tuple[Floats, Floats]:
     """Return the eigenvalues of C = Dᵀ D / N in descending order, and the eigenvectors as rows, for samples D (N, m).
 
-    With more than 256 features and fewer samples, only eigenvalues above 0.
+    With more than 256 features, min(N, m) of them, by singular values.
     """
-    if not len(D) < D.shape[1] > MAX_JACOBI_FEATURES:
+    if D.shape[1] <= MAX_JACOBI_FEATURES:
         return principal_components(second_moments(D, np.zeros(D.shape[1])))
-    # Few samples of many features: D Dᵀ / N, of shape (N, N), has the eigenvalues λ > 0 of C, and its eigenvectors u
-    # give the eigenvectors Dᵀ u / √(N λ) of C.
-    eigenvalues, vectors = principal_components(
-        second_moments(D.T.copy(), np.zeros(len(D))) * D.shape[1] / len(D)
-    )
-    varying = eigenvalues > eigenvalues[0] * len(D) * np.finfo(np.float64).eps
-    rows = product(vectors[varying], D) / np.sqrt(len(D) * eigenvalues[varying, np.newaxis])
-    return eigenvalues[varying], flip_signs(rows)
+    return singular_axes(D)
+
+
+def singular_axes(D: Floats) -> tuple[Floats, Floats]:
+    """Return s² / N of the singular values s of samples D (N, m), decreasing, and right singular vectors as rows.
+
+    The rows, min(N, m) of them, are `rounded`, since LAPACK's last digits depend on the processor.
+    """
+    _, singular, rows = svd(D, full_matrices=False)
+    return np.square(singular) / len(D), rounded(flip_signs(rows))
 
 
 class SingularValuePCA(_ExactPCA):
@@ -266,8 +275,7 @@ class SingularValuePCA(_ExactPCA):
     """
 
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
-        singular, rows = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[1:]
-        return singular**2 / len(X), rounded(flip_signs(rows))
+        return singular_axes(X - X.mean(axis=0))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -348,6 +356,11 @@ class LDA(LinearReducer):
     """Project on Fisher's linear discriminants (Fisher 1936; Rao 1948; Mitchell 2006).
 
     At most n_classes − 1 directions separate the means of the classes, so two classes leave a single feature.
+
+    Choice: S_W = Σ_c p_c C_c and S_B = Σ_c p_c (μ_c − μ)(μ_c − μ)ᵀ, where C_c is the covariance matrix of class c, μ_c
+    its mean and p_c its share of the samples, as in scikit-learn, so that S_W + S_B is the covariance matrix of all
+    samples (Rao 1948). The lecture notes weight the scatter of a class by p_c once more (6.1), and the means of all
+    classes alike (6.2). Classes of different sizes then have other directions: by 11° on cancer1, 36° on thyroid1.
 
     Parameters
     ----------

@@ -245,6 +245,10 @@ class GaussianKernelPCA(SpectrumReducer, SplitEstimator):
     estimator: Any = None
     random_state: Any = None
 
+    @property
+    def _uses_validation(self) -> bool:
+        return len(self.width_factors) > 1
+
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
         size = min(split.X.shape)

@@ -15,7 +15,13 @@ from pppca_bench.base.parameters import Count, check_limit
 from pppca_bench.base.samples import unit_of, validated_projections
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.mlp import fit_each
-from pppca_bench.classifiers.training_data import SizeRule, Split, SplitEstimator, choose_candidate
+from pppca_bench.classifiers.training_data import (
+    SizeRule,
+    Split,
+    SplitEstimator,
+    choose_candidate,
+    uses_validation,
+)
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 
 
@@ -250,6 +256,11 @@ class NetworkRFE(PathSelector):
     size_rule: SizeRule = "least_error"
     estimator: Any = None
     random_state: Any = None
+
+    @property
+    def _uses_validation(self) -> bool:
+        network = RpropMLPClassifier() if self.estimator is None else self.estimator
+        return self.n_features is None or uses_validation(network)
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:
         seeds = rng.integers(2**31, size=self.n_networks)

@@ -120,6 +120,67 @@ def test_members_are_any_classifiers_and_get_what_their_fit_names(iris):
     assert not vars(base), "the base is copied"
 
 
+STUMP = StumpClassifier()
+ENSEMBLES = [
+    BaggingClassifier,
+    PartitionClassifier,
+    ThreePartBoostingClassifier,
+    AdaBoostClassifier,
+    SamplingAdaBoostClassifier,
+]
+
+
+@pytest.mark.parametrize("make", ENSEMBLES)
+def test_all_rows_are_training_rows_unless_members_learn_from_validation_data(iris, make):
+    X, y, X_val, _ = iris
+    alone, given = (make(STUMP, random_state=0).fit(X, y, *val) for val in ((), (X, y)))
+    assert_array_equal(alone._outputs(X_val), given._outputs(X_val))
+    alone, given = (make(SMALL, random_state=0).fit(X, y, *val) for val in ((), (X, y)))
+    assert len(alone.estimators_[0].validation_curve_)
+    assert not np.array_equal(alone._outputs(X_val), given._outputs(X_val)), "a third is held out"
+
+
+def test_a_tree_of_bagging_learns_from_all_rows(iris):
+    X, y = iris[:2]
+    tree = DecisionTreeClassifier(random_state=0)
+    ensemble = BaggingClassifier(tree, 1, sample_share=1.0, replace=False, random_state=0)
+    assert ensemble.fit(X, y).estimators_[0].tree_.n_node_samples[0] == 90
+
+
+def test_members_get_the_weights_of_their_samples(iris):
+    X, y, X_val, _ = iris
+    weights = np.arange(90.0)
+    (member,) = (
+        BaggingClassifier(STUMP, 1, random_state=0).fit(X, y, sample_weight=weights).estimators_
+    )
+    rows = np.random.default_rng(0).integers(90, size=90)
+    expected = StumpClassifier(random_state=member.random_state).fit(
+        X[rows], y[rows], weights[rows]
+    )
+    assert_array_equal(member.predict(X_val), expected.predict(X_val))
+
+
+def test_weights_of_samples_are_the_first_of_boosting():
+    X, y = load_iris(return_X_y=True)
+    weights = np.random.default_rng(0).uniform(size=150)
+    ours = AdaBoostClassifier(STUMP, 25, random_state=0).fit(X, y, sample_weight=weights)
+    tree = DecisionTreeClassifier(max_depth=1, criterion="entropy")
+    expected = SklearnAdaBoost(tree, n_estimators=25, random_state=0).fit(X, y, weights)
+    assert_allclose(ours.estimator_weights_, expected.estimator_weights_)
+    assert_array_equal(ours.predict(X), expected.predict(X))
+
+
+def test_weights_that_members_do_not_take_or_that_leave_nothing_to_stop_by_are_refused(iris):
+    X, y, X_val, y_val = iris
+    weights = np.ones(90)
+    with pytest.raises(ValueError, match="expected X_val and y_val beside it"):
+        BaggingClassifier(SMALL).fit(X, y, sample_weight=weights)
+    with pytest.raises(ValueError, match="expected members whose fit takes it, got RpropMLPC"):
+        BaggingClassifier(SMALL).fit(X, y, X_val, y_val, sample_weight=weights)
+    with pytest.raises(TypeError, match="other"):
+        BaggingClassifier(STUMP).fit(X, y, other=weights)
+
+
 def test_a_member_that_predicts_no_class_is_refused(iris):
     ensemble = BaggingClassifier(DecisionTreeRegressor(max_depth=1), 2, random_state=0).fit(*iris)
     said = r"^predict of DecisionTreeRegressor: expected members of classes, got 1\.5$"

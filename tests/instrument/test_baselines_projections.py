@@ -66,16 +66,26 @@ def test_number_of_components_by_each_rule(make, rule, n_kept):
     assert make(**rule).fit(X).n_components_ == n_kept
 
 
-def test_few_samples_of_many_features_have_the_components_of_their_gram_matrix():
+def test_few_samples_of_many_features_have_the_components_of_scikit_learn():
     X = np.random.default_rng(3).normal(size=(10, 300)) * np.linspace(1.0, 4.0, 300)
     ours, expected = CovariancePCA(variance_ratio=1.0).fit(X), PCA(9).fit(X)
     assert ours.n_components_ == 9
-    assert_allclose(ours.eigenvalues_, expected.explained_variance_ * 0.9)
+    assert_allclose(ours.eigenvalues_, [*expected.explained_variance_ * 0.9, 0.0], atol=1e-12)
     assert_allclose(
         ours.components_, aligned(expected.components_.T, ours.components_.T).T, atol=1e-9
     )
     measures = measure_reconstruction(ours, X, ours.transform(X))
     assert measures["optimality_percent"] == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("make", EXACT)
+@pytest.mark.parametrize("n_features", [256, 257, 300])
+@pytest.mark.parametrize("rule", [{"tau": 10.0}, {"variance_ratio": 0.9}, {"n_components": 1}])
+def test_constants_have_a_single_component_without_variance(make, n_features, rule):
+    pca = make(**rule).fit(np.full((20, n_features), 0.5))
+    assert pca.components_.shape == (1, n_features)
+    assert_array_equal(pca.explained_variance_ratio_, [0.0])
+    assert_array_equal(pca.transform(np.full((3, n_features), 0.5)), np.zeros((3, 1)))
 
 
 def mixtures(n_samples=400):
@@ -149,6 +159,26 @@ def test_units_of_features_leave_the_outputs_of_discriminants(powers, offset):
     units = np.power(10.0, powers)
     outputs = LDA().fit((X + offset) * units, y).transform((X + offset) * units)
     assert_allclose(outputs, LDA().fit(X, y).transform(X), atol=1e-8)
+
+
+def test_a_feature_of_the_smallest_unit_does_not_make_the_norms_overflow():
+    X, y = iris()
+    lda = LDA().fit(X * [1.0, 1e-300, 1.0, 1.0], y)
+    assert_allclose(
+        within_class_covariance(lda.transform(X * [1.0, 1e-300, 1.0, 1.0]), y),
+        np.eye(2),
+        atol=1e-12,
+    )
+    assert np.isfinite(lda.explained_variance_ratio_).all()
+
+
+def test_classes_count_by_their_samples_within_and_between():
+    # Choice of `discriminants`: S_W = diag(1, 4), S_B = 0.25 · 0.75 · d dᵀ for means that differ by d = (2, 2), so that
+    # w is in the direction of S_W⁻¹ d = (2, 0.5).
+    square = np.array([[1.0, 2.0], [1.0, -2.0], [-1.0, 2.0], [-1.0, -2.0]])
+    X = np.vstack([square, *[square + 2.0] * 3])
+    lda = LDA().fit(X, [0] * 4 + [1] * 12)
+    assert_allclose(lda.components_ / lda.components_[0, 0], [[1.0, 0.25]])
 
 
 def test_features_that_are_constant_within_classes_have_no_weight():

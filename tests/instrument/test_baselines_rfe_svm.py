@@ -25,6 +25,13 @@ def test_informative_features_are_kept_at_any_scale(two_of_five):
     np.testing.assert_array_equal(classifier.predict(X), classifier.predict(X * [0, 1, 0, 1, 0]))
 
 
+def test_an_informative_feature_of_the_smallest_unit_is_kept(two_of_five):
+    X, y, X_val, y_val = two_of_five
+    units = np.array([1.0, 1e-300, 1.0, 1.0, 1.0])
+    classifier = RFESVMClassifier().fit(units * X, y, units * X_val, y_val)
+    np.testing.assert_array_equal(classifier.support_, [False, True, False, True, False])
+
+
 def eliminated_one_by_one(X, y, C):
     """Return the features by their order of elimination, the last one to stay at the end."""
     left, order = list(range(X.shape[1])), []

@@ -89,6 +89,13 @@ def test_scores_of_tables_by_hand(criterion, expected):
     assert list(selector.get_support()) == [True, False, False, False]
 
 
+def test_scores_of_a_given_number_of_features_use_all_rows_and_a_chosen_number_holds_rows_out():
+    own = FilterSelector(2, criterion="chi_squared", estimator=SMALL).fit(HAND_X, HAND_Y)
+    assert_allclose(own.scores_, [8.0, 2.0, 0.0, 0.0])
+    chosen = FilterSelector(criterion="chi_squared", estimator=SMALL).fit(HAND_X, HAND_Y)
+    assert chosen.scores_[0] == 5.0, "of the five rows that are not held out"
+
+
 def test_equal_counts_and_unknown_values_are_decided_by_the_classes_of_the_other_folds():
     counts = np.zeros((3, 2, 2))
     # (value, class, fold): fold 0 holds values 0 and 1, fold 1 values 0 and 2; class 1 is the most frequent.

@@ -10,6 +10,7 @@ import pytest
 from command_line import printed
 from third_party import run_own, write_own
 
+import pppca_bench
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.measures import predictions_of
 from pppca_bench.methods.lookup import find_classifier, find_method
@@ -61,6 +62,22 @@ def test_a_regressor_is_refused_on_a_classification_problem(module):  # noqa: AR
 def test_a_third_party_classifier_is_a_member_of_an_ensemble(module, rule):  # noqa: ARG001 its folder
     classifier = f"{{rule: {rule}, n_estimators: 2, base: 'sklearn.linear_model:Perceptron'}}"
     assert run_own("all_features", classifier=classifier) == ""
+
+
+def test_a_class_that_classifies_gets_the_classifier_of_the_config(tmp_path):
+    """One Gaussian classifier of all samples, within another class, has the errors of the classifier alone."""
+    one = {"n_estimators": 1}
+    methods = [
+        {"method": "sklearn.ensemble:BaggingClassifier", "parameters": {**one, "bootstrap": False}},
+        {"method": "sklearn.ensemble:AdaBoostClassifier", "parameters": one},
+        "sklearn.multiclass:OneVsOneClassifier",
+        "all_features",
+    ]
+    config = {"name": "inner", "problems": ["wine"], "seed": 1, "repeats": 1, "methods": methods}
+    config["classifier"] = "sklearn.naive_bayes:GaussianNB"
+    runs = pppca_bench.run(config, results=tmp_path, workers=0).runs
+    assert runs.status.tolist() == ["done"] * 4
+    assert runs.test_error_percent[[0, 1]].tolist() == [runs.test_error_percent[3]] * 2
 
 
 def test_an_import_that_raises_is_reported_in_a_line(module):

@@ -152,9 +152,10 @@ def test_outputs_after_training_are_those_that_the_training_measured(iris, activ
     assert all(np.all(intercepts != 0) for intercepts in classifier.intercepts_)
 
 
-def test_standardised_features_make_the_scale_of_the_data_indifferent(iris):
+@pytest.mark.parametrize("smallest", [2.0, 1e-300])
+def test_standardised_features_make_the_scale_of_the_data_indifferent(iris, smallest):
     X, y, X_val, y_val = iris
-    shift, factor = np.array([3.0, -1.0, 0.0, 10.0]), np.array([0.1, 5.0, 2.0, 30.0])
+    shift, factor = np.array([3.0, -1.0, 0.0, 10.0]), np.array([0.1, 5.0, smallest, 30.0])
     one, other = (
         BackpropMLPClassifier((4,), standardise=True, max_epochs=5, random_state=0)
         for _ in range(2)
@@ -163,6 +164,7 @@ def test_standardised_features_make_the_scale_of_the_data_indifferent(iris):
     other.fit(X * factor + shift, y, X_val * factor + shift, y_val)
     assert_allclose(weights_of(one), weights_of(other), rtol=1e-9, atol=1e-12)
     assert_allclose(other.mean_, shift + X.mean(axis=0) * factor, atol=1e-12)
+    assert_allclose(other.scale_, X.std(axis=0) * factor)
 
 
 def test_constant_feature_is_only_shifted():

@@ -123,6 +123,8 @@ def test_few_samples_of_many_features_have_the_threshold_of_both_sides(make, n_c
 
 @pytest.mark.parametrize("make", [CovariancePCA, SingularValuePCA])
 @pytest.mark.parametrize("keep", [None, *RULES])
-def test_constant_samples_keep_one_component(make, keep):
+@pytest.mark.parametrize("n_features", [3, 257])
+def test_constant_samples_keep_one_component(make, keep, n_features):
     number = {"tau": 15.0} if keep != "variance" else {"variance_ratio": 0.9}
-    assert make(keep=keep, **number).fit(np.full((2, 3), 0.1)).n_components_ == 1
+    pca = make(keep=keep, **number).fit(np.full((2, n_features), 0.1))
+    assert len(pca.components_) == pca.n_components_ == 1
