@@ -32,6 +32,7 @@ _WHOLE = {
     "repeats": "Number of runs of each setting, each with its own seed. May be left out with `splits` or `folds`.",
     "splits": "Number of random splits of user-defined tables.",
     "folds": "Number of folds of user-defined tables.",
+    "split_seed": "Seed of the splits of user-defined tables; another seed gives other splits of the same rows.",
     "seed": "The seeds of all runs follow from it.",
     "tau": "Thresholds of the methods that take a threshold and set none: a number, a list, or `auto` to choose.",
     "methods": "Sections with `method: NAME` and any keys of that method. `NAME` is short for `{method: NAME}`.",

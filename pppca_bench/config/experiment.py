@@ -39,6 +39,7 @@ from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
 from pppca_bench.problems.declaration import NO_CSV, Duplicates, Source, inapplicable, names_of
+from pppca_bench.problems.splits import SEED
 from pppca_bench.runs import CHOOSE
 from pppca_bench.yaml_files.section import UNSET, Section, broken_rule, yaml_text
 from pppca_bench.yaml_files.source import YamlSource, parse_yaml
@@ -48,6 +49,7 @@ NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _Name = Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")]
 _Splits = Annotated[int, Ge(1), Le(1000)]
 _Folds = Annotated[int, Ge(3), Le(100)]
+_SplitSeed = Annotated[int, Ge(0), Le(10**9)]
 _Text = Annotated[str, MinLen(1)]
 _Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 _Character = Annotated[str, MinLen(1), MaxLen(1)]
@@ -147,7 +149,7 @@ class TableSection(Section):
         if "split" in self.model_fields_set:
             rule = SplitRule(column=self.split.column)
         elif self.model_fields_set & {"splits", "folds"}:
-            rule = SplitRule(splits=self.splits, folds=self.folds)
+            rule = replace(shared, splits=self.splits, folds=self.folds)
         read_keys = tuple(sorted(self.read_section.model_dump(exclude_unset=True).items()))
         dates = keys.pop("dates", ())
         forms = dates if isinstance(dates, dict) else dict.fromkeys(dates, "")
@@ -156,7 +158,8 @@ class TableSection(Section):
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
-    shared = SplitRule(splits=info.data.get("splits", 1), folds=info.data.get("folds", 0))
+    keys = {"splits": "splits", "folds": "folds", "split_seed": "seed"}
+    shared = SplitRule(**{name: info.data[key] for key, name in keys.items() if key in info.data})
     given = cast("Context", info.context).given
     if isinstance(value, dict):
         return TableSection.model_validate(value).problem(shared)
@@ -196,6 +199,7 @@ class Config(Section):
     name: _Name
     splits: _Splits = 1
     folds: _Folds = 0
+    split_seed: _SplitSeed = SEED
     problems: Problems
     repeats: Repeats = Field(default_factory=lambda: REQUIRED, validate_default=True)
     seed: Annotated[int, Ge(0), Lt(2**63)]
@@ -269,10 +273,12 @@ class Config(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         has_table = any(isinstance(problem, OwnData) for problem in self.problems)
-        if SplitRule(splits=self.splits, folds=self.folds).n_splits > 1 and not has_table:
+        has_splits = SplitRule(splits=self.splits, folds=self.folds).n_splits > 1
+        if not has_table and (has_splits or self.split_seed != SEED):
             kept = "known problems and .dt files keep their own split"
             text = f"expected a table ({', '.join(_SOURCES[:-1])}) among the problems, got none: {kept}"
-            raise broken_rule(text, "splits" if "splits" in self.model_fields_set else "folds")
+            named = (key for key in ("splits", "folds") if key in self.model_fields_set)
+            raise broken_rule(text, next(named, "split_seed"))
         if "retain" in self.model_fields_set and self.by != "retained_variance":
             text = f"expected retain only with by: retained_variance, got by: {self.by}"
             raise broken_rule(text, "retain")

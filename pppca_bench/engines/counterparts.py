@@ -1,7 +1,7 @@
-"""Counterparts of pseudo-PCA: exact PCA of equal size, DGHA without removal, counted or literal, the iris notebook."""
+"""Counterparts of pseudo-PCA: other methods of equal size, DGHA without removal, counted or literal, the notebook."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import MaxLen
@@ -17,6 +17,7 @@ from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import IN_PLACE, LITERAL
 from pppca_bench.engines.gha_literal import count_operations
 from pppca_bench.engines.ne_ppca import NEpPCA
+from pppca_bench.engines.streaming import CCIPCA, FastSimilarityMatching, StreamingPCA
 
 
 class _ExactComponents:
@@ -58,6 +59,47 @@ class PCALikeNEpPCA(_ExactComponents, NEpPCA):
 
     Parameters and other attributes as in `NEpPCA`.
     """
+
+
+class _OnePassLikeDGHA(DGHA):
+    """Base of one-pass methods that learn as many components as `DGHA` keeps.
+
+    Choice: a one-pass method keeps its own defaults, without ``tau``, since its criterion would remove rows again; of
+    DGHA's parameters it has ``centre`` and ``random_state``. Choice: with an integer, the order of the samples is that
+    of the one-pass method alone with the same ``random_state``; a generator continues after DGHA.
+    """
+
+    _one_pass: ClassVar[type[StreamingPCA]]
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Fit DGHA to X, shape (n_samples, n_features), then the one-pass method; raises as both do."""
+        super().fit(X, y)
+        one_pass = self._one_pass(
+            self.n_components_, centre=self.centre, random_state=self.random_state
+        )
+        learnt = vars(one_pass.fit(X))
+        self.__dict__ |= {name: value for name, value in learnt.items() if name.endswith("_")}
+        return self
+
+
+class CCIPCALikeDGHA(_OnePassLikeDGHA):
+    """`CCIPCA` with as many components as `DGHA` keeps with the same parameters and random numbers.
+
+    Parameters and ``history_`` as in `DGHA`, other attributes as in `StreamingPCA`. Samples that span fewer directions
+    give fewer components.
+    """
+
+    _one_pass = CCIPCA
+
+
+class FSMLikeDGHA(_OnePassLikeDGHA):
+    """`FastSimilarityMatching` with as many components as `DGHA` keeps with the same parameters and random numbers.
+
+    Parameters and ``history_`` as in `DGHA`, other attributes as in `StreamingPCA`. Samples that span fewer directions
+    give fewer components.
+    """
+
+    _one_pass = FastSimilarityMatching
 
 
 class DGHAWithoutRemoval(DGHA):

@@ -50,6 +50,7 @@ class _ClaimsFile(Section):
     """Content of claims.yaml: texts of the page by name (see `Answers`), main results, and the claims."""
 
     page: dict[Text, Text]
+    experiment: Text  # whose comparisons answer the claims
     main: Text  # template
     claims: tuple[Claim, ...]
 
@@ -70,7 +71,7 @@ def _claims_file() -> _ClaimsFile:
 
 
 def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
-    """Answer the slides' claims by the tables of a snapshot, its figures, and the tables of the last experiment.
+    """Answer the slides' claims by the tables of a snapshot, its figures, and the tables of an experiment.
 
     Without the experiment's tables in the folder of the results, claims that need them are not run.
     """
@@ -84,7 +85,8 @@ def claims(snapshot: Snapshot, figures: Sequence[Figure]) -> Answers:
         (experiment, snapshot.folder / experiment.configs[0] / "tables")
         for experiment in reversed(experiments())
     ]
-    compared = read_comparisons(*newest_first[0])
+    answering = next(own for own in newest_first if own[0].id == _claims_file().experiment)
+    compared = read_comparisons(*answering)
     evidence = Evidence(snapshot.runs, snapshot.facts, snapshot.numbers, drawn, roles, compared)
     judged, advice = judge_claims(evidence), advice_of(snapshot.folder / "benchmarks.md")
     findings = [finding for finding, _ in judged.values()]

@@ -1,4 +1,4 @@
-"""Evidence for claims: results by role, reading and data set, and the comparisons of the last experiment."""
+"""Evidence for claims: results by role, reading and data set, and the comparisons of a registered experiment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Evidence(NamedTuple):
     """Results by which claims are judged.
 
     ``numbers`` are the printed numbers of the references' tables; ``claims`` methods by reading and role
-    (`Reference.claims`); ``compared`` the comparisons of the last registered experiment.
+    (`Reference.claims`); ``compared`` the comparisons of the registered experiment of claims.yaml.
     """
 
     runs: Runs

@@ -16,9 +16,12 @@ from pppca_bench.pages.figure_data import Figure, Panel
 from pppca_bench.paper.losses import (
     ONE_POINT,
     OTHER_MARGINS,
+    ClaimVerdict,
+    FloatArray,
     Margin,
     Test,
     equivalence,
+    gain_test,
     judge_losses,
     multiples,
     sign_test,
@@ -76,6 +79,7 @@ class ComparisonGroup(Section):
     # whether the second method's features, not the first's, show that something was cut
     is_second_cut: bool = False
     claim: str = ""  # of claims.yaml; comparisons that answer none are shown, not tested
+    family: str = ""  # comparisons of a family share Holm's correction
 
     def comparisons(self) -> list[Compared]:
         """Return the comparisons in the order of the tables."""
@@ -108,7 +112,9 @@ class Experiment(Section):
     title: Text
     page: Text
     configs: Texts
+    tau: Text  # of the note on the errors
     most_features: float  # percentage of the features from which on nothing was cut
+    is_gain_tested: bool = False  # whether comparisons that hold are tested at a margin of 0, too
     methods: dict[Text, Settings]  # by name, in the order of the tables
     groups: tuple[ComparisonGroup, ...]
 
@@ -247,8 +253,8 @@ def _errors(experiment: Experiment, runs: Runs) -> Document:
         records.append(record)
     columns = [(name, f"{{{name}, {_ERROR}:.2f}} ({{{name}, {_SIZE}:.1f}})") for name in cells]
     note = (
-        "Test error in percent and, in brackets, number of features: means over the runs. τ = 15. The folds of each"
-        f" method are listed in {experiment.page}."
+        "Test error in percent and, in brackets, number of features: means over the runs."
+        f" τ = {experiment.tau}. The folds of each method are listed in {experiment.page}."
     )
     n_missing = 0
     for cell in (cell for by_problem in cells.values() for cell in by_problem.values()):
@@ -269,7 +275,7 @@ def _tests(
     margin: Margin = ONE_POINT,
     test: Test = signed_rank_test,
 ) -> list[ExperimentRecord]:
-    """Return the tests over data sets; p has Holm's correction over the comparisons that answer a claim."""
+    """Return the tests over data sets; p has Holm's correction over the tested comparisons of a family."""
     pairs = experiment.comparisons()
     n_whole = losses["row"].value_counts()
     cut = losses[~losses["is_apart"].astype(bool)]
@@ -277,8 +283,7 @@ def _tests(
     samples = {
         row: multiples(frame["loss"], frame["_other"], margin) for row, frame in by_row.items()
     }
-    tested = {row: sample for row, sample in samples.items() if pairs[row].group.claim}
-    judged = dict(zip(tested, judge_losses(list(tested.values()), test), strict=True))
+    judged = _judged(experiment, samples, test)
     records = []
     for row, frame in by_row.items():
         p, verdict = judged.get(row, (np.nan, EMPTY))
@@ -305,11 +310,33 @@ def _tests(
     return records
 
 
+def _judged(
+    experiment: Experiment, samples: Mapping[str, FloatArray], test: Test
+) -> dict[str, tuple[float, ClaimVerdict]]:
+    """Return p and the verdict of each comparison that answers a claim, corrected within its family."""
+    pairs, judged = experiment.comparisons(), dict[str, tuple[float, ClaimVerdict]]()
+    tested = [row for row in samples if pairs[row].group.claim]
+    for rows in grouped(tested, lambda row: pairs[row].group.family).values():
+        verdicts = judge_losses([samples[row] for row in rows], test)
+        judged |= dict(zip(rows, verdicts, strict=True))
+    return judged
+
+
 def _variants(experiment: Experiment, losses: pd.DataFrame) -> list[ExperimentRecord]:
-    """Return the tests with other margins, the sign test, and the tests of all data sets."""
+    """Return the tests with other margins, the sign test, and the tests of all data sets.
+
+    With `Experiment.is_gain_tested`, comparisons that hold come first, at a margin of 0. Their correction is over the
+    whole family, since those that hold were selected by the same losses.
+    """
     variants = {
         label: _tests(experiment, losses, margin) for label, margin in OTHER_MARGINS.items()
     }
+    if experiment.is_gain_tested:
+        tests = _tests(experiment, losses)
+        held = [record["row"] for record in tests if record["verdict"] == "holds"]
+        gains = _tests(experiment, losses, test=gain_test)
+        of_held = [record for record in gains if record["row"] in held]
+        variants = {"0 points": of_held, **variants}
     variants["sign test"] = _tests(experiment, losses, test=sign_test)
     variants["all data sets"] = _tests(experiment, losses.assign(is_apart=False))
     return [

@@ -102,6 +102,14 @@ def signed_rank_test(multiples: FloatArray) -> tuple[float, bool]:
     return p, typical_loss(beyond)[1] < 0.0
 
 
+def gain_test(multiples: FloatArray) -> tuple[float, bool]:
+    """Return the two-sided p of the signed-rank test of a loss of 0, and whether the typical loss is below 0.
+
+    Null hypothesis: the losses are symmetric around 0.
+    """
+    return signed_rank_test(multiples + 1.0)
+
+
 def judge_losses(
     samples: Sequence[FloatArray], test: Test = signed_rank_test
 ) -> list[tuple[float, ClaimVerdict]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +99,7 @@ class DataSet:
         settings = {
             "text": self.own.text,
             "duplicates": self.own.duplicates,
-            "rule": asdict(self.own.rule),
+            "rule": self.own.rule.settings,
             "encoding": ENCODING_VERSION,
             "task": self.task,
             "targets": self.targets,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ SPLITS = ("train", "validation", "test")
 _QUARTERS = 4
 """Parts of a split by share: two quarters for training, a quarter for validation and testing each, as in Proben1."""
 
-_SEED = 1994
+SEED = 1994
+"""Seed of the first partition unless a config has another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class SplitRule:
     column: str = ""  # with train, validation or test for each row; "" for random splits
     folds: int = 0  # at least 3, each the test split once; 0 for shares of 50, 25 and 25 percent
     splits: int = 1  # number of random partitions
+    seed: int = SEED  # of the first partition
 
     @property
     def n_splits(self) -> int:
@@ -40,6 +42,13 @@ class SplitRule:
     def n_parts(self) -> int:
         """Return the number of parts of a random partition."""
         return self.folds or _QUARTERS
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return the values that identify the splits; the default seed is left out, as it was before it had a key."""
+        return {
+            name: value for name, value in asdict(self).items() if (name, value) != ("seed", SEED)
+        }
 
     def __str__(self) -> str:
         """Return a description for tables."""
@@ -53,7 +62,7 @@ class SplitRule:
 
 def split_by_column(words: NDArray[Any]) -> Parts:
     """Return the rows of each split, in random order, where ``words`` names the split of each row."""
-    return _shuffled([np.flatnonzero(words == split) for split in SPLITS], _SEED)
+    return _shuffled([np.flatnonzero(words == split) for split in SPLITS], SEED)
 
 
 def split_at_random(
@@ -70,8 +79,8 @@ def split_at_random(
     ``groups``, StratifiedGroupKFold or GroupKFold. A part is the test split, the next part the validation split, and
     the others are the training split.
 
-    Choice: the seed is 1994 plus the number of the partition, independent of the config's seed, so that all configs and
-    methods use the same splits of the same data.
+    Choice: the seed is ``rule.seed`` plus the number of the partition, independent of the config's seed, so that all
+    configs with the same ``split_seed``, by default 1994, and all methods use the same splits of the same data.
 
     ``y`` has class indices of shape (n_rows,) or targets of shape (n_rows, n_outputs). If ``stratified``, the parts
     have the same shares of the classes, each of at least ``rule.n_parts`` rows. Rows of a group stay in one part.
@@ -85,10 +94,10 @@ def split_at_random(
         folds = StratifiedKFold if stratified else KFold
     else:
         folds = StratifiedGroupKFold if stratified else GroupKFold
-    made = folds(rule.n_parts, shuffle=True, random_state=_SEED + partition)
+    made = folds(rule.n_parts, shuffle=True, random_state=rule.seed + partition)
     parts = [part for _, part in made.split(np.zeros(len(y)), y if stratified else None, groups)]
     tested, validated, *trained = parts[test:] + parts[:test]
-    return _shuffled([np.concatenate(trained), validated, tested], _SEED + number)
+    return _shuffled([np.concatenate(trained), validated, tested], rule.seed + number)
 
 
 def _shuffled(parts: Sequence[Indices], seed: int) -> Parts:

@@ -34,6 +34,7 @@ SHORT = {
 }
 for names, few in {
     "gha dgha pca_like_dgha dgha_without_removal dgha_speedup": {"n_epochs": 20},
+    "ccipca_like_dgha fsm_like_dgha": {"n_epochs": 20},
     "ne_ppca pca_like_ne_ppca": {"n_generations": 5},
     "hebbian_pca notebook_pca": {"n_epochs": 5},
 }.items():

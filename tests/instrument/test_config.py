@@ -92,6 +92,13 @@ def test_a_table_has_the_configs_splits_unless_it_states_its_own():
     assert [rule.n_splits for rule in rules] == [40, 5, 1]
 
 
+def test_all_tables_have_the_split_seed_of_the_config():
+    entries = "{sklearn: iris}, {sklearn: wine, folds: 5}, iris"
+    config = changed("[iris, wine]", f"[{entries}]\nfolds: 4\nsplit_seed: 7")
+    rules = [one.rule for one in config.problems[:2]]
+    assert rules == [SplitRule(folds=4, seed=7), SplitRule(folds=5, seed=7)]
+
+
 @pytest.mark.parametrize(("folds", "repeats"), [(", folds: 5", 5), ("", 3)])
 def test_a_config_without_repeats_has_one_for_each_split(folds, repeats):
     text = BASE.replace("[iris, wine]", f"[{{csv: own.csv, target: y{folds}}}]")

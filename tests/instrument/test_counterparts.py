@@ -8,7 +8,9 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import minmax_scale
 
 from pppca_bench.engines.counterparts import (
+    CCIPCALikeDGHA,
     DGHAWithoutRemoval,
+    FSMLikeDGHA,
     NotebookGHA,
     NotebookPCA,
     PCALikeDGHA,
@@ -16,6 +18,7 @@ from pppca_bench.engines.counterparts import (
 )
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.ne_ppca import NEpPCA
+from pppca_bench.engines.streaming import CCIPCA, FastSimilarityMatching
 from pppca_bench.problems import load_problem
 
 WINE = minmax_scale(load_wine().data)
@@ -33,6 +36,31 @@ def test_exact_components_are_as_many_as_the_pseudo_pca_keeps(like, pseudo, sett
     assert_allclose(np.abs(np.sum(exact.components_ * oracle.components_, axis=1)), 1.0)
     assert_allclose(np.abs(exact.transform(WINE)), np.abs(oracle.transform(WINE)), atol=1e-10)
     assert_allclose(exact.explained_variance_ratio_, oracle.explained_variance_ratio_)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+@pytest.mark.parametrize(
+    ("like", "alone"), [(CCIPCALikeDGHA, CCIPCA), (FSMLikeDGHA, FastSimilarityMatching)]
+)
+def test_one_pass_learns_as_many_components_as_dgha_keeps(like, alone, centre):
+    fitted = like(5.0, centre=centre, random_state=4).fit(WINE)
+    kept = DGHA(5.0, centre=centre, random_state=4).fit(WINE).n_components_
+    assert 1 <= kept < WINE.shape[1]
+    oracle = alone(kept, centre=centre, random_state=4).fit(WINE)
+    assert fitted.n_components_ == oracle.n_components_ == kept
+    assert fitted.n_samples_seen_ == len(WINE)
+    for name in ("components_", "mean_", "explained_variance_", "explained_variance_ratio_"):
+        assert_array_equal(getattr(fitted, name), getattr(oracle, name))
+    assert_array_equal(fitted.transform(WINE), oracle.transform(WINE))
+
+
+@pytest.mark.parametrize("like", [CCIPCALikeDGHA, FSMLikeDGHA])
+def test_a_generator_gives_dghas_random_numbers_and_then_the_order_of_the_pass(like):
+    generator = np.random.default_rng(4)
+    kept = DGHA(5.0, random_state=generator).fit(WINE).n_components_
+    oracle = like._one_pass(kept, random_state=generator).fit(WINE)
+    fitted = like(5.0, random_state=np.random.default_rng(4)).fit(WINE)
+    assert_array_equal(fitted.components_, oracle.components_)
 
 
 def test_learning_without_removal_starts_with_the_rows_that_dgha_ends_with():

@@ -31,7 +31,13 @@ from pppca_bench.classifiers.sklearn_classifiers import (
     StumpClassifier,
 )
 from pppca_bench.engines import DGHA, GHA, NEpPCA, counterparts
-from pppca_bench.engines.counterparts import DGHAWithoutRemoval, PCALikeDGHA, PCALikeNEpPCA
+from pppca_bench.engines.counterparts import (
+    CCIPCALikeDGHA,
+    DGHAWithoutRemoval,
+    FSMLikeDGHA,
+    PCALikeDGHA,
+    PCALikeNEpPCA,
+)
 from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.linear_projection import (
@@ -92,9 +98,8 @@ ENGINES = [
 ENGINES += [NEpPCA(n_generations=5, random_state=0)]
 BY_DEFAULT = [NEpPCA(), CCIPCA(), CCIPCA(tau=10.0), FastSimilarityMatching(), AdaOja(), EigenGame()]
 BY_DEFAULT += [GHA(n_epochs=3), PCALikeNEpPCA(n_generations=3)]
-BY_DEFAULT += [
-    make(n_epochs=5, learning_rate=0.1) for make in (DGHA, PCALikeDGHA, DGHAWithoutRemoval)
-]
+LIKE_DGHA = [PCALikeDGHA, CCIPCALikeDGHA, FSMLikeDGHA, DGHAWithoutRemoval]
+BY_DEFAULT += [make(n_epochs=5, learning_rate=0.1) for make in (DGHA, *LIKE_DGHA)]
 """Engines that keep as many components as their rules say."""
 
 

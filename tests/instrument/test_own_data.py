@@ -140,6 +140,8 @@ def test_splits_differ_folds_test_each_row_once_and_both_are_reproducible():
     assert len(folds) == 10
     assert sorted(folds[0][2]) != sorted(folds[5][2])
     assert parts(3, folds=5, splits=2) == folds[3]
+    tested = {tuple(sorted(parts(number, folds=5, seed=3000)[2])) for number in range(5)}
+    assert tested.isdisjoint(tuple(sorted(fold[2])) for fold in folds)
 
 
 def test_the_digest_depends_on_content_and_settings_not_on_place_and_name(tmp_path):
@@ -155,6 +157,7 @@ def test_the_digest_depends_on_content_and_settings_not_on_place_and_name(tmp_pa
     others = [{"task": "approximation"}, {"drop": ("petal width (cm)",)}]
     others += [{"rule": SplitRule(splits=2)}, {"rule": SplitRule(folds=3)}]
     digests = {first, *(sha256(**settings) for settings in others)}
+    assert sha256(rule=SplitRule(seed=7)) not in digests
     frame.iloc[0, 0] += 0.1
     frame.to_csv(tmp_path / "a.csv", index=False)
     assert len({*digests, sha256()}) == 6

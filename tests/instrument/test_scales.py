@@ -15,7 +15,8 @@ from pppca_bench.reducers.linear_projection import CovariancePCA
 from pppca_bench.reducers.nonlinear_projection import Autoencoder
 
 STREAMING = [CCIPCA, FastSimilarityMatching, AdaOja, EigenGame]
-OWN_RATE = ("dgha", "pca_like_dgha", "dgha_without_removal")  # a learning rate for given inputs
+# a learning rate for given inputs
+OWN_RATE = (*("dgha", "pca_like_dgha", "ccipca_like_dgha", "fsm_like_dgha"), "dgha_without_removal")
 
 
 def reducer(name):

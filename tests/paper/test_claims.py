@@ -151,12 +151,12 @@ def test_lines_are_those_of_the_experiments_tables(tmp_path):
         + "".join(f"{name},{own},10\n" for own in rows.split()),
         encoding="utf-8",
     )
-    (own,) = read_comparisons(experiments()[-1], tmp_path)
+    (own,) = read_comparisons(experiments()[0], tmp_path)
     assert (own.claim, own.name, own.n, own.typical) == ("cutting", name, 3, 0.5)
     p_values = {"a": 4.2e-6, "b": 0.052, "c": 1.0, "e": 0.0, "f": math.nan}
     assert own.within == pytest.approx(p_values, nan_ok=True, rel=0.1)
     assert math.isnan(own.p)
-    assert read_comparisons(experiments()[-1], tmp_path / "nowhere") == []
+    assert read_comparisons(experiments()[0], tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize(

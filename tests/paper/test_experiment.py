@@ -234,6 +234,49 @@ def test_the_rendered_signed_rank_tests_are_scipys_with_holms_correction():
     assert list(counted["verdict"]) == list(verdicts)
 
 
+def corrected(beyond: dict[str, pd.Series]) -> pd.Series:
+    """Return the signed-rank tests' p by comparison, with Holm's correction by independent arithmetic."""
+    p = pd.Series(
+        {row: wilcoxon(own, zero_method="zsplit").pvalue for row, own in beyond.items()}
+    ).sort_values(kind="stable")
+    return (p * np.arange(len(p), 0, -1)).cummax().clip(upper=1.0)
+
+
+def test_on_the_new_data_sets_alone_the_registered_test_decides_nothing():
+    losses, tests = (rendered(name) for name in ("losses", "tests"))
+    known = pd.read_csv(ROOT / "results" / "experiment" / "tables" / "E_losses.csv")["data_set"]
+    counted = tests[tests["p_holm"].notna()]["row"]
+    new = losses[~losses["data_set"].isin(known)]
+    assert (known.nunique(), new["data_set"].nunique()) == (14, 18)
+    cut = new[new["features_percent"] < EXPERIMENT.most_features]
+    beyond = {row: cut[cut["row"] == row]["loss"].round(10) - 1.0 for row in counted}
+    assert min(map(len, beyond.values())) >= 6
+    p = corrected(beyond)
+    assert len(p) == 34
+    assert p.min() > 0.05
+    said = f"the smallest corrected p is {f'{p.min():.3f}'[1:]}."
+    assert (
+        f"the registered test would decide nothing: no comparison holds or does not hold, and {said}"
+        in page()
+    )
+
+
+def test_the_page_states_what_the_registered_test_says_of_claim_1_and_that_mushroom_is_a_ceiling():
+    tests, errors = rendered("tests"), pd.read_csv(TABLES / f"{EXPERIMENT.id}.csv")
+    claim1 = tests[tests["row"].str.endswith("− all features") & tests["p_holm"].notna()]
+    assert len(claim1) == 4
+    assert (claim1["verdict"] == "undecided").all()
+    assert (claim1["low"] > 0.0).all()
+    assert (
+        "*undecided* in all four comparisons, and all four intervals of the typical loss lie above 0"
+        in page()
+    )
+    mushroom = errors.set_index("row").loc["proben1:mushroom"]
+    for method in ("DGHA (as written)", "all features"):
+        assert mushroom[f"{method}, test_error_percent"] == 0.0
+    assert "its error is 0 with DGHA (as written) and with all features" in page()
+
+
 def test_the_page_states_on_how_many_data_sets_of_the_first_experiment_nothing_was_cut():
     losses = pd.read_csv(ROOT / "results" / "experiment" / "tables" / "E_losses.csv")
     whole = losses[losses["features_percent"] >= EXPERIMENT.most_features]
