@@ -9,9 +9,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.methods.networks import is_named, published_network
 from pppca_bench.results.frames import Runs
-from pppca_bench.runs import Cell, Label, Names, Parameters, Scalar, differing, grouped
+from pppca_bench.runs import Cell, Label, Names, Scalar, differing, grouped
 
 
 def only_measures(cell: Cell) -> bool:
@@ -71,10 +70,7 @@ class Setting(NamedTuple):
 def settings_of(runs: Runs) -> list[Setting]:
     """Group cells by setting, in the order of plans; methods that only measure are left out."""
     ranked = {cell: number for number, cell in runs.cells.items() if not only_measures(cell)}
-    classifiers = _classifiers(ranked)
-    groups = grouped(
-        ranked, lambda cell: replace(cell, problem="", data_sha256="", classifier=classifiers[cell])
-    )
+    groups = grouped(ranked, lambda cell: replace(cell, problem="", data_sha256=""))
     labels = distinct({key: runs.labels[ranked[group[0]]] for key, group in groups.items()})
     data = {(cell.problem, cell.data_sha256) for cell in ranked}
     n_data = Counter(problem for problem, _ in data)
@@ -88,27 +84,3 @@ def settings_of(runs: Runs) -> list[Setting]:
             cells[name] = ranked[cell]
         settings.append(Setting(labels[key], cells))
     return settings
-
-
-def _classifiers(cells: Collection[Cell]) -> dict[Cell, Parameters]:
-    """Return the classifiers of cells, with the input scaling of named networks.
-
-    Cells of problems with a published network do not name it; cells of other data do.
-    """
-    classifiers = {cell: cell.classifier for cell in cells}
-    named = dict[Parameters, Parameters]()
-    for classifier in sorted(classifiers.values(), key=len):
-        named[_as_published(classifier)] = classifier
-    for cell in cells:
-        if published_network(cell.problem):
-            classifiers[cell] = named[cell.classifier]
-    return classifiers
-
-
-def _as_published(classifier: Parameters) -> Parameters:
-    """Return a classifier's settings without the input scaling of a named network."""
-    kept = []
-    for name, value in classifier:
-        if not (name.endswith("input_scaling") and is_named(value)):
-            kept.append((name, value))
-    return tuple(kept)
