@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -28,33 +30,86 @@ Parameters = tuple[tuple[str, Scalar], ...]
 FASTEST = THRESHOLD, DATA_FRACTION = ("tau", "data_fraction")
 """Parameters that vary fastest in a plan, in this order: the threshold of criterion (1), and the share of the data."""
 
-CHOOSE = "choose."
-"""Prefix of the parameters of runs that choose their settings.
-
-``choose.by``, ``choose.retain``, and ``choose.tau`` with the candidates of ``tau``, whose value is then `AUTO`.
-"""
-
-CHOOSE_BY, CHOOSE_RETAIN = f"{CHOOSE}by", f"{CHOOSE}retain"
+Settings = Mapping[str, Any]
+"""Settings by name: values, or nested settings, such as those of the members of an ensemble."""
 
 AUTO = "auto"
 """Value of parameters that each run chooses."""
 
-CHOSEN = "chosen_"
-"""Prefix of chosen values, such as ``chosen_tau``."""
+
+def flattened(settings: Settings) -> dict[str, Any]:
+    """Return the values of nested settings by dotted name, such as ``base.hidden``."""
+    flat = dict[str, Any]()
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            for inner, inner_value in flattened(value).items():
+                flat[f"{name}.{inner}"] = inner_value
+        else:
+            flat[name] = value
+    return flat
+
+
+def nested(flat: Settings) -> dict[str, Any]:
+    """Return the nested settings of values by dotted name."""
+    settings = dict[str, Any]()
+    for name, value in flat.items():
+        *levels, last = name.split(".")
+        section = settings
+        for level in levels:
+            section = section.setdefault(level, {})
+        section[last] = value
+    return settings
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Cell: method, settings and data, which determine the results of its repeats, except for seeds."""
+    """Cell: method, settings and data, which determine the results of its repeats, except for seeds.
 
-    problem: str  # name in the config: a registered name, or the path of a user's file
+    Attributes
+    ----------
+    problem : str
+        Name in the config: a registered name, or the path of a user's file.
+    data_sha256 : str
+        Digest of the problem's data.
+    method : str
+        Name in configs.
+    parameters : mapping
+        Of the method, each with its value.
+    classifier : mapping
+        ``rule``, the parameters of the classifier and, for an ensemble, ``base``, the classifier of the members; empty
+        if no classifier follows the method.
+    algorithms : tuple of (str, int or str)
+        Versions by name; texts for third-party algorithms.
+    choose : mapping
+        Rule by which each run chooses parameters, whose values are then `AUTO`: ``by``, ``retain`` (None unless
+        variance is retained), and ``among``, the candidates of each parameter; empty without a choice.
+    predictions : bool
+        Whether runs store their predictions for the test split.
+    settings : dict of str to value
+        All of these by dotted name: ``tau``, ``classifier.hidden``, ``classifier.base.hidden``, ``choose.by``,
+        ``predictions``.
+    identity : tuple of (str, value)
+        ``settings`` sorted by name, by which cells are compared.
+    """
+
+    problem: str
     data_sha256: str
     method: str
-    # with all defaults, except those of parameters that were added later (`base.parameters.Later`)
-    parameters: Parameters
-    classifier: Parameters  # ``rule`` and parameters with defaults likewise; empty if no classifier follows the method
-    # versions by name; texts for third-party algorithms
+    parameters: Settings = field(compare=False)
+    classifier: Settings = field(compare=False)
     algorithms: tuple[tuple[str, int | str], ...] = ()
+    choose: Settings = field(default_factory=dict, compare=False)
+    predictions: bool = False
+    settings: dict[str, Any] = field(init=False, compare=False, repr=False)
+    identity: tuple[tuple[str, Any], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Flatten the settings once, since cells are compared and looked up often."""
+        settings = flattened(self.parameters)
+        settings |= flattened({"classifier": self.classifier, "choose": self.choose})
+        settings["predictions"] = self.predictions
+        object.__setattr__(self, "settings", settings)
+        object.__setattr__(self, "identity", tuple(sorted(settings.items())))
 
     @property
     def is_third_party(self) -> bool:
@@ -62,33 +117,21 @@ class Cell:
         return any(isinstance(version, str) for _, version in self.algorithms)
 
     @property
-    def settings(self) -> dict[str, Scalar]:
-        """Return all parameters by name, and parameters of the classifier as ``classifier.<name>``."""
-        return dict(self.parameters) | {
-            f"classifier.{name}": value for name, value in self.classifier
-        }
-
-    @property
-    def rules(self) -> dict[str, Scalar]:
+    def rules(self) -> dict[str, str]:
         """Return the names of the classifier and of the members of an ensemble, as in ``settings``."""
         rules = ("classifier.rule", "classifier.base.rule")
-        return {name: value for name, value in self.settings.items() if name in rules}
+        return {name: self.settings[name] for name in rules if name in self.settings}
 
 
-def candidates(cell: Cell) -> list[Parameters]:
-    """Return the candidates of the runs of a cell, all combinations of values; ``[()]`` without a choice."""
-    grids: dict[str, Any] = {
-        name.removeprefix(CHOOSE): value
-        for name, value in cell.parameters
-        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
-    }
-    return [tuple(zip(grids, values, strict=True)) for values in itertools.product(*grids.values())]
+def candidates(cell: Cell) -> list[dict[str, Any]]:
+    """Return the candidates of the runs of a cell, all combinations of values; ``[{}]`` without a choice."""
+    among = cell.choose.get("among", {})
+    return [dict(zip(among, values, strict=True)) for values in itertools.product(*among.values())]
 
 
 def n_trainings(cell: Cell) -> int:
     """Return the number of trainings of a run of a cell: 1, or the number of candidates plus 1 for the choice."""
-    n_candidates = len(candidates(cell))
-    return n_candidates + 1 if n_candidates > 1 else 1
+    return len(candidates(cell)) + 1 if cell.choose else 1
 
 
 class Label(NamedTuple):
@@ -145,20 +188,51 @@ def written(value: Any) -> str:
     return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else json.dumps(value)
 
 
-def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
-    """Return the settings that select each cell: problem, method, and settings in which cells with both differ.
+def selections(
+    cells: Iterable[Cell], labels: Mapping[Cell, Label] = MappingProxyType({})
+) -> dict[Cell, dict[str, str]]:
+    """Return the settings that select each cell among the cells: problem, method, and what distinguishes it.
+
+    These are the settings of its label, which the config wrote, if no other cell has their values; otherwise all
+    settings in which cells differ, those of the classifiers in which cells of the same classifiers differ. A setting
+    that a cell lacks is null, as in filters of runs.
+    """
+    selected = dict[Cell, dict[str, str]]()
+    for alike in grouped(cells, PROBLEM_AND_METHOD).values():
+        names = _distinguishing(alike) | _sufficient(alike, labels)
+        for cell in alike:
+            own = {name: written(cell.settings.get(name)) for name in names[cell]}
+            selected[cell] = {"problem": cell.problem, "method": cell.method, **own}
+    return selected
+
+
+def _distinguishing(cells: Sequence[Cell]) -> dict[Cell, Names]:
+    """Return the names of the settings in which each cell differs from any other.
 
     First of these are the classifiers. The others distinguish cells with the same classifiers, since the settings of
-    different classifiers are not comparable. A setting that a cell lacks is null, as in filters of runs.
+    different classifiers are not comparable.
     """
-    selected = {cell: {"problem": cell.problem, "method": cell.method} for cell in cells}
-    for part in (attrgetter("rules"), attrgetter("settings")):
-        for group in grouped(selected, lambda cell: tuple(selected[cell].items())).values():
-            settings = {cell: part(cell) for cell in group}
-            names = differing(list(settings.values()))
-            for cell, own in settings.items():
-                selected[cell] |= {name: written(own.get(name)) for name in names}
-    return selected
+    names = dict[Cell, Names]()
+    rules = differing([cell.rules for cell in cells])
+    for alike in grouped(cells, lambda cell: tuple(map(cell.rules.get, rules))).values():
+        several = differing([cell.settings for cell in alike])
+        names |= dict.fromkeys(alike, (*rules, *several))
+    return names
+
+
+def _sufficient(cells: Sequence[Cell], labels: Mapping[Cell, Label]) -> dict[Cell, Names]:
+    """Return the names of the settings of the cells' labels, for each cell that these distinguish from all others."""
+    several = differing([cell.settings for cell in cells])
+    written_names = dict[Cell, Names]()
+    for cell in cells:
+        of_label = [name for name, _ in labels.get(cell, Label()).settings]
+        written_names[cell] = tuple(name for name in of_label if name in several)
+    sufficient = dict[Cell, Names]()
+    for names, own in grouped(cells, written_names.__getitem__).items():
+        values = {cell: tuple(map(cell.settings.get, names)) for cell in cells}
+        counts = Counter(values.values())
+        sufficient |= {cell: names for cell in own if counts[values[cell]] == 1}
+    return sufficient
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -197,6 +271,8 @@ class RunResult:
     # by name in `QUANTITIES` or of the method
     values: Mapping[str, float] = field(default_factory=dict)
     history: Curves = field(default_factory=dict)
+    # settings that the run chose, and the compared values of all candidates (`store.choices.choice_of`)
+    choice: Mapping[str, Any] = field(default_factory=dict)
     # provenance of a stored result (`provenance.provenance_text`), as JSON
     origin: str = field(default="", compare=False)
 

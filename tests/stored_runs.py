@@ -1,5 +1,6 @@
 """Cells, stored runs and results, made by hand."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -7,7 +8,7 @@ import pandas as pd
 
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.results.frames import Runs, sorted_by_cell
-from pppca_bench.runs import CHOOSE, Cell, Label, Plan, RunResult, RunSpec, Scalar, StoredRun
+from pppca_bench.runs import Cell, Label, Plan, RunResult, RunSpec, Scalar, Settings, StoredRun
 from pppca_bench.store.columns import PLANNED, RUN_COLUMNS
 from pppca_bench.store.database import Store
 
@@ -25,18 +26,17 @@ def cell_of(
     *,
     data: str = "a",
     version: int = 1,
+    choose: Settings = NOTHING,
 ) -> Cell:
-    """Return a cell with its settings in order."""
-    sections = (tuple(sorted(section.items())) for section in (parameters, classifier))
-    return Cell(problem, data, method, *sections, ((method, version),))
+    """Return a cell."""
+    algorithms = ((method, version),)
+    return Cell(problem, data, method, dict(parameters), dict(classifier), algorithms, dict(choose))
 
 
 def label_of(cell: Cell) -> Label:
     """Return the label of a cell if a config gives all parameters of its method that are not null."""
-    given = (item for item in cell.parameters if item[1] is not None)
-    return Label(
-        title_of(cell.method), tuple(item for item in given if not item[0].startswith(CHOOSE))
-    )
+    given = sorted(item for item in cell.parameters.items() if item[1] is not None)
+    return Label(title_of(cell.method), tuple(given))
 
 
 def run_of(cell: Cell, repeat: int = 0, label: Label | None = None, **values: float) -> StoredRun:
@@ -73,6 +73,7 @@ def results_of(
                 "seed": spec.seed,
                 "status": result.status if result else PLANNED,
                 "error": result.error if result else None,
+                "choice": json.dumps(result.choice) if result and result.choice else None,
                 "origin": (result.origin or None) if result else None,
                 "configs": "\n".join(asking.get(spec.key, ())),
                 **(result.values if result else {}),

@@ -46,7 +46,7 @@ def write_runs(path: Path, name: str, other: str) -> None:
 
     path.with_name(name).touch()
     wait_for(path.with_name(other))
-    cell = Cell("iris", "a", "gha", (), ())
+    cell = Cell("iris", "a", "gha", {}, {})
     specs = [RunSpec(f"{of}{n}", cell, n, n) for n in range(30) for of in (name, "shared")]
     with Store(path) as store:
         store.plan(Plan(name, "", "", tuple(specs)))

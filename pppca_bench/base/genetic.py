@@ -9,7 +9,6 @@ import numpy as np
 
 from pppca_bench.base.parameters import (
     Count,
-    Later,
     NotNegativeCount,
     ParameterError,
     PopulationSize,
@@ -31,10 +30,10 @@ _LEAST_FITNESS = -1e100
 class Selection:
     """Base of algorithms that select parents by their fitness; for the parameters see `GeneticAlgorithm`."""
 
-    selection: Later[Literal["tournament", "roulette", "truncation"]] = "tournament"
+    selection: Literal["tournament", "roulette", "truncation"] = "tournament"
     tournament_size: Count = 4
-    selection_strength: Later[Positive | None] = None
-    truncation_share: Later[Share] = 0.5
+    selection_strength: Positive | None = None
+    truncation_share: Share = 0.5
 
 
 def select(
@@ -116,13 +115,13 @@ class GeneticAlgorithm(Selection):
 
     population_size: PopulationSize = 24
     crossover_probability: Probability = 0.9
-    crossover_points: Later[Count | None] = None
-    n_elite: Later[NotNegativeCount] = 1
-    family_tournament: Later[bool] = False
-    n_islands: Later[Count] = 1
-    migration_interval: Later[Count] = 10
-    n_migrants: Later[NotNegativeCount] = 1
-    fitness_sharing: Later[bool] = False
+    crossover_points: Count | None = None
+    n_elite: NotNegativeCount = 1
+    family_tournament: bool = False
+    n_islands: Count = 1
+    migration_interval: Count = 10
+    n_migrants: NotNegativeCount = 1
+    fitness_sharing: bool = False
 
     def check_agreement(self) -> None:
         """Raise ParameterError if an island has no strings besides its elite and migrants."""

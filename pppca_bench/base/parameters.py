@@ -13,7 +13,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic import BeforeValidator, Field, PydanticUserError, TypeAdapter, ValidationError
@@ -41,11 +41,6 @@ LayerSizes = Annotated[
 """Units of each hidden layer; an integer is a single layer, as in scikit-learn."""
 PositivePair = tuple[Positive, Positive]
 Positives = Annotated[tuple[Positive, ...], MinLen(1), MaxLen(100)]
-
-Value = TypeVar("Value")
-_LATER = "added after results were stored"
-Later = Annotated[Value, _LATER]
-"""Parameter of a method that has stored results: runs do not name its default, so that their keys stay as they were."""
 
 REQUIRED = inspect.Parameter.empty
 """Marker for parameters without a default."""
@@ -90,11 +85,6 @@ class Parameter:
     def expected(self) -> str:
         """Return the admissible values in words, such as ``"a number > 0"``."""
         return describe(self.annotation)
-
-    @property
-    def is_later(self) -> bool:
-        """Return whether runs name the parameter only if its value is not the default; see `Later`."""
-        return _LATER in getattr(self.annotation, "__metadata__", ())
 
     @property
     def is_list(self) -> bool:

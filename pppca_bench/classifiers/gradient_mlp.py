@@ -11,7 +11,6 @@ from annotated_types import Gt
 from pppca_bench.base.parameters import (
     FINITE,
     Count,
-    Later,
     LayerSizes,
     NotNegative,
     NotNegativeCount,
@@ -96,12 +95,12 @@ class RpropMLP(RpropTraining):
 
     _updates = "epoch"
 
-    hidden_activation: Later[HiddenActivation] = "softsign"
+    hidden_activation: HiddenActivation = "softsign"
     output_activation: Activation = "linear"
     eta_plus: Annotated[float, Gt(1), FINITE] = 1.2
     eta_minus: OpenShare = 0.5
     weight_backtracking: bool = True
-    improved: Later[bool] = False
+    improved: bool = False
     step_min: NotNegative = 0.0
     step_max: Annotated[float, Gt(0)] = 50.0
     successive_increases: NotNegativeCount = 0

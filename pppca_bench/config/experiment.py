@@ -40,7 +40,6 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import OwnData, SplitRule, Task, registered
 from pppca_bench.problems.declaration import NO_CSV, Duplicates, Source, inapplicable, names_of
 from pppca_bench.problems.splits import SEED
-from pppca_bench.runs import CHOOSE
 from pppca_bench.yaml_files.section import UNSET, Section, broken_rule, yaml_text
 from pppca_bench.yaml_files.source import YamlSource, parse_yaml
 
@@ -211,9 +210,7 @@ class Config(Section):
     retain: Percent = 95.0
     predictions: bool = False
     baselines: bool = True
-    tau: Annotated[Any, PlainValidator(partial(read_thresholds, Parameter("tau", Tau, None)))] = (
-        None
-    )
+    tau: Annotated[Any, PlainValidator(partial(read_thresholds, Parameter("tau", Tau, None)))] = ()
     classifier: ClassifierSection = Field({}, validate_default=True)
     methods: Annotated[Methods, MinLen(1), MaxLen(100)]
 
@@ -283,7 +280,7 @@ class Config(Section):
             text = f"expected retain only with by: retained_variance, got by: {self.by}"
             raise broken_rule(text, "retain")
         for name in self.choose:
-            if not any(f"{CHOOSE}{name}" in method.grid for method in self.methods):
+            if not any(name in method.choose.get("among", {}) for method in self.methods):
                 raise broken_rule(
                     f"expected a parameter with several values in a method, got {name!r}", "choose"
                 )

@@ -23,21 +23,12 @@ from pppca_bench.base.parameters import REQUIRED, Parameter, ParameterError, par
 from pppca_bench.errors import ConfigError, UnknownNameError
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.lookup import find_classifier, find_method
-from pppca_bench.methods.protocol import PREDICTIONS, constructor_arguments, contract_of, section_of
+from pppca_bench.methods.protocol import constructor_arguments, contract_of, section_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.third_party import check_not_shadowed, is_path
 from pppca_bench.problems import OwnData
 from pppca_bench.quantities import BALANCED_SCORES
-from pppca_bench.runs import (
-    AUTO,
-    CHOOSE,
-    CHOOSE_BY,
-    CHOOSE_RETAIN,
-    FASTEST,
-    THRESHOLD,
-    Names,
-    Scalar,
-)
+from pppca_bench.runs import AUTO, FASTEST, THRESHOLD, Names, Scalar, Settings, flattened, nested
 from pppca_bench.yaml_files.section import Section, broken_rule, expected_but_got, yaml_text
 
 MAX_VARIANTS = 10_000
@@ -48,6 +39,9 @@ AUTO_TAUS = (2.0, 5.0, 10.0, 15.0, 20.0, 50.0, 100.0)
 
 ParameterValues = Mapping[str, tuple[Scalar, ...]]
 """Values of each parameter, by key; a single value if the config does not vary the parameter."""
+
+Grid = Mapping[str, Any]
+"""Nested `Settings` with a tuple of values in place of each value."""
 
 Repeats = Annotated[int, Ge(1), Le(10_000)]
 Title = Annotated[str, MinLen(1), MaxLen(100)]
@@ -67,15 +61,17 @@ class Context(NamedTuple):
 class MethodRequest(NamedTuple):
     """Method of a config: values of its parameters and of the following classifiers, with defaults.
 
-    ``classifier`` contains ``rule``, the parameters of the classifier, and ``base.<key>`` for members of an ensemble;
-    it is empty without a classifier. ``title`` is "" unless the config gives one, ``given`` names the settings that the
-    config writes for this method, in its order. ``is_added`` distinguishes baselines that the config does not name.
+    ``grid``, ``classifier``, ``choose`` and ``predictions`` are those of `Cell`, the first two with a tuple of values
+    in place of each value. ``title`` is "" unless the config gives one, ``given`` names the settings that the config
+    writes for this method, in its order. ``is_added`` distinguishes baselines that the config does not name.
     """
 
     entry: Method
     grid: ParameterValues
-    classifier: ParameterValues
+    classifier: Grid
     repeats: int
+    choose: Settings
+    predictions: bool
     title: str = ""
     given: Names = ()
     is_added: bool = False
@@ -83,17 +79,21 @@ class MethodRequest(NamedTuple):
     @property
     def entries(self) -> list[Method | Classifier]:
         """Return the method and its classifiers, an ensemble before its members."""
-        rules = [
-            str(self.classifier[key][0]) for key in ("rule", "base.rule") if key in self.classifier
-        ]
-        return [self.entry, *map(find_classifier, rules)]
+        used: list[Method | Classifier] = [self.entry]
+        section = self.classifier
+        while section:
+            used.append(find_classifier(section["rule"][0]))
+            section = section.get("base", {})
+        return used
 
 
-def variants(grid: ParameterValues) -> Iterator[tuple[tuple[str, Scalar], ...]]:
-    """Yield all combinations of values in a grid, as sorted parameters; thresholds and data fractions vary fastest."""
-    keys = sorted(grid, key=lambda key: FASTEST.index(key) if key in FASTEST else -1)
-    for values in itertools.product(*(grid[key] for key in keys)):
-        yield tuple(sorted(zip(keys, values, strict=True)))
+def variants(grid: Grid) -> Iterator[dict[str, Any]]:
+    """Yield the settings of all combinations of values in a grid; thresholds and data fractions vary fastest."""
+    values = flattened(grid)
+    names = sorted(values, key=lambda name: FASTEST.index(name) if name in FASTEST else -1)
+    for combination in itertools.product(*(values[name] for name in names)):
+        flat = dict(zip(names, combination, strict=True))
+        yield nested(dict(sorted(flat.items())))
 
 
 def read_values(parameter: Parameter, value: Any) -> tuple[Any, ...]:
@@ -109,9 +109,11 @@ def read_values(parameter: Parameter, value: Any) -> tuple[Any, ...]:
     return distinct(TypeAdapter(tuple[item, ...]).validate_python(value))
 
 
-def read_thresholds(parameter: Parameter, value: Any) -> Any:
-    """Return the values of a key with thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
-    return value if value is None or value == AUTO else read_values(parameter, value)
+def read_thresholds(parameter: Parameter, value: Any) -> tuple[Any, ...]:
+    """Return the values of a key with thresholds: none if it is null, `AUTO` if each run chooses among `AUTO_TAUS`."""
+    if value is None:
+        return ()
+    return (AUTO,) if value == AUTO else read_values(parameter, value)
 
 
 def _checked(parameter: Parameter, value: Any) -> Any:
@@ -198,18 +200,18 @@ def _fields(entry: Entry) -> dict[str, Any]:
     """Return the fields of a model for `create_model`, one for each parameter.
 
     The key is an alias, since pydantic reserves names such as copy. A value is a tuple of the values of separate runs;
-    a threshold is None by default, for which `read_method` takes the config's.
+    a threshold has no value by default, for which `read_method` takes the config's.
     """
     fields: dict[str, Any] = {}
     for number, (key, parameter) in enumerate(section_of(entry).items()):
-        is_threshold = key == THRESHOLD and not entry.foreign
-        read = read_thresholds if is_threshold else read_values
-        default: Any = ... if parameter.default is REQUIRED else (parameter.default,)
-        default = None if is_threshold else default
-        fields[f"key_{number}"] = (
-            Annotated[Any, PlainValidator(partial(read, parameter))],
-            Field(default, alias=key),
-        )
+        read: Any = read_values
+        default: Any = (parameter.default,)
+        if parameter.default is REQUIRED:
+            default = ...
+        if key == THRESHOLD and not entry.foreign:
+            read, default = read_thresholds, ()
+        validated = Annotated[Any, PlainValidator(partial(read, parameter))]
+        fields[f"key_{number}"] = (validated, Field(default, alias=key))
     return fields
 
 
@@ -220,10 +222,28 @@ def _read_section(
 
     Returns its entry, the values of its parameters, with defaults, and those of the other keys.
     """
-    value = as_mapping(value, key)
-    if not isinstance(value, dict):
-        raise broken_rule(f"expected a name or a mapping of keys to values, got {yaml_text(value)}")
-    name = value.get(key, default)
+    section = as_mapping(value, key)
+    entry = _entry_of(section, key, default, info)
+    model = model_of(entry).model_validate(section, context=info.context)
+    given = model.model_dump(by_alias=True)
+    if not entry.foreign:
+        return entry, {name: given.pop(name) for name in section_of(entry)}, given
+    grid = dict[str, Any]()
+    for name, values in given.pop("parameters").items():
+        # Third-party defaults that the store does not accept, such as functions, are left to the constructor.
+        if all(map(is_storable, values)):
+            grid[name] = values
+    return entry, grid, given
+
+
+def _entry_of(
+    section: Any, key: Literal["method", "rule"], default: str | None, info: ValidationInfo
+) -> Method | Classifier:
+    """Return the registry entry that a section names."""
+    if not isinstance(section, dict):
+        got = yaml_text(section)
+        raise broken_rule(f"expected a name or a mapping of keys to values, got {got}")
+    name = section.get(key, default)
     if not isinstance(name, str):
         got = "none" if name is None else yaml_text(name)
         raise broken_rule(f"expected {key} to be a name that `pppca methods` prints, got {got}")
@@ -231,24 +251,13 @@ def _read_section(
         if is_path(name):
             check_not_shadowed(name, cast("Context", info.context).folder)
         entry = find_method(name) if key == "method" else find_classifier(name)
-        names = section_of(entry)  # raises ConfigError for a class that breaks the protocol
+        section_of(entry)  # raises ConfigError for a class that breaks the protocol
     except (ConfigError, UnknownNameError) as error:
         raise broken_rule(str(error).removesuffix("."), key) from None
-    given = model_of(entry).model_validate(value, context=info.context).model_dump(by_alias=True)
-    if not entry.foreign:
-        return entry, {name: given.pop(name) for name in names}, given
-    # Third-party defaults that the store does not accept, such as functions, are left to the constructor.
-    values = given.pop("parameters")
-    return (
-        entry,
-        {name: value for name, value in values.items() if all(map(is_storable, value))},
-        given,
-    )
+    return entry
 
 
-def read_classifier(
-    value: Any, info: ValidationInfo, *, in_ensemble: bool = False
-) -> ParameterValues:
+def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> Grid:
     """Validate the section of a classifier and return its values, with defaults."""
     entry, grid, others = _read_section(value, "rule", DEFAULT_RULE, info)
     if in_ensemble and entry.is_ensemble:
@@ -256,7 +265,7 @@ def read_classifier(
             f"expected a classifier that combines no others, got {entry.name!r}", "rule"
         )
     _check_grid(entry, grid)
-    members = {f"base.{key}": values for key, values in others.get("base", {}).items()}
+    members = {"base": others["base"]} if "base" in others else {}
     return {"rule": (entry.name,), **grid, **members}
 
 
@@ -270,49 +279,59 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     Keys of the config, validated earlier, apply if the section lacks them.
     """
     config = info.data
-    entry, grid, given = _read_section(value, "method", None, info)
-    chosen = config.get("choose", ())
+    entry, grid, others = _read_section(value, "method", None, info)
+    names = config.get("choose", ())
     if THRESHOLD in grid and not entry.foreign:
-        # A threshold that a method got later is not the config's, or the runs of earlier configs would change.
-        given_to_all = {} if section_of(entry)[THRESHOLD].is_later else config
-        tau = grid[THRESHOLD]
-        if AUTO in (given_to_all.get("tau"), tau):
-            chosen = (*chosen, THRESHOLD)
-        if (
-            tau is None
-            and all(grid[name] == (None,) for name in entry.instead_of_tau)
-            and "tau" in given_to_all
-        ):
-            tau = given_to_all["tau"]
-            if tau is None:
-                raise broken_rule(
-                    f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
-                )
-        grid[THRESHOLD] = AUTO_TAUS if tau == AUTO else tau or (None,)
+        of_config = config.get(THRESHOLD) if entry.takes_shared_tau else ()
+        if (AUTO,) in (of_config, grid[THRESHOLD]):
+            names = (*names, THRESHOLD)
+        grid[THRESHOLD] = _thresholds(entry, grid, of_config)
     _check_grid(entry, grid)
-    candidates = {name: grid[name] for name in chosen if len(grid.get(name, ())) > 1}
-    if candidates:
-        grid |= _choice(
-            entry, candidates, config.get("by", "validation_error"), config.get("retain", 95.0)
-        )
-    is_scored = config.get(PREDICTIONS) or f"{config.get('by')}_percent" in BALANCED_SCORES
-    if is_scored and entry.makes != "measures":
-        grid[PREDICTIONS] = (True,)
-    classifier: ParameterValues = {}
+    among = {name: grid[name] for name in sorted(names) if len(grid.get(name, ())) > 1}
+    choose = _choice(entry, among, config) if among else {}
+    grid |= dict.fromkeys(among, (AUTO,))
+    is_scored = bool(config.get("predictions")) or f"{config.get('by')}_percent" in BALANCED_SCORES
+    classifier = {}
     if has_classifier(entry):
-        classifier = given["classifier"] or config.get("classifier", {})
-    repeats = given["repeats"] or config.get("repeats", 0)
-    request = MethodRequest(entry, grid, classifier, repeats, given["title"])
+        classifier = others["classifier"] or config.get("classifier", {})
+    request = MethodRequest(
+        entry,
+        grid,
+        classifier,
+        others["repeats"] or config.get("repeats", 0),
+        choose,
+        predictions=is_scored and entry.makes != "measures",
+        title=others["title"],
+    )
     return request._replace(given=_given_settings(as_mapping(value, "method"), request))
+
+
+def _thresholds(
+    entry: Method, grid: ParameterValues, of_config: tuple[Any, ...] | None
+) -> tuple[Any, ...]:
+    """Return the thresholds of a method: its own, the config's, or None if other parameters replace the threshold.
+
+    ``of_config`` is None if the config's are wrong, which is reported already.
+    """
+    own = grid[THRESHOLD]
+    is_replaced = any(grid[name] != (None,) for name in entry.instead_of_tau)
+    if not own and not is_replaced and entry.takes_shared_tau and of_config is not None:
+        if not of_config:
+            raise broken_rule(
+                f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
+            )
+        own = of_config
+    return AUTO_TAUS if own == (AUTO,) else own or (None,)
 
 
 def _given_settings(section: Mapping[str, Any], method: MethodRequest) -> Names:
     """Return the names of the settings that the section of a method gives, and of the config's threshold."""
-    names = [key for key in _keys(section) if key in method.grid and key != PREDICTIONS]
+    names = [key for key in _keys(section) if key in method.grid]
     if not method.entry.foreign and method.grid.get(THRESHOLD, (None,)) != (None,):
         names.append(THRESHOLD)
     if own := section.get("classifier"):
-        keys = [key for key in _keys(as_mapping(own, "rule")) if key in method.classifier]
+        known = flattened(method.classifier)
+        keys = [key for key in _keys(as_mapping(own, "rule")) if key in known]
         names += [f"classifier.{key}" for key in keys]
     return tuple(dict.fromkeys(names))
 
@@ -354,10 +373,8 @@ def _check_grid(entry: Method | Classifier, grid: ParameterValues) -> None:
                 ) from None
 
 
-def _choice(
-    entry: Method, candidates: ParameterValues, by: By, retain: float
-) -> dict[str, tuple[Any, ...]]:
-    """Return the values of a method whose runs choose among candidates: all candidates of a name are a single value.
+def _choice(entry: Method, among: ParameterValues, config: Mapping[str, Any]) -> Settings:
+    """Return the rule by which runs of a method choose among values of parameters; see `Cell`.
 
     The runs choose the least error or the largest score on the validation split, or the fewest features that retain a
     percentage of the variance of the training split.
@@ -366,15 +383,15 @@ def _choice(
         raise broken_rule(
             f"expected no settings to choose among, since {entry.name} only measures, got some"
         )
-    chosen: dict[str, tuple[Any, ...]] = {CHOOSE_BY: (by,)}
+    by: By = config.get("by", "validation_error")
+    retain = None
     if by == "retained_variance":
         if entry.makes == "classes":
             got = f"{entry.name}, which classifies: choose by validation_error"
             raise broken_rule(f"expected features whose variance is known, got {got}")
-        chosen[CHOOSE_RETAIN] = (retain,)
-    for name, values in candidates.items():
+        retain = config.get("retain", 95.0)
+    for name, values in among.items():
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise broken_rule(f"expected numbers to choose among, got {shown(value)}", name)
-        chosen |= {name: (AUTO,), f"{CHOOSE}{name}": (values,)}
-    return chosen
+    return {"by": by, "retain": retain, "among": among}

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
 
 from pppca_bench.base.keep_rules import count_by_tau
-from pppca_bench.base.parameters import Count, Later, ParameterError, Positive, Tau, make_generator
+from pppca_bench.base.parameters import Count, ParameterError, Positive, Tau, make_generator
 from pppca_bench.base.projection import (
     max_variances,
     optimality,
@@ -123,7 +123,7 @@ class GHA(IncrementalProjection):
     initial_norm: Positive = 1.0
     track_optimality: bool = False
     centre: bool = True
-    tau: Later[Tau | None] = None
+    tau: Tau | None = None
     random_state: Any = None
 
     # Parameters of DGHA: GHA draws all samples, all rows learn, and no epoch begins with a check.

@@ -28,19 +28,16 @@ from pppca_bench.experiments.measures import (
 from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.networks import with_networks
-from pppca_bench.methods.protocol import PREDICTIONS, Contract, constructor_arguments, contract_of
+from pppca_bench.methods.protocol import Contract, constructor_arguments, contract_of
 from pppca_bench.problems import Problem
 from pppca_bench.quantities import BALANCED_SCORES
-from pppca_bench.runs import Parameters, RunResult, RunSpec, failed_result, grouped
+from pppca_bench.runs import RunResult, RunSpec, Settings, failed_result, grouped
 
 HISTORY_NODES = 10
 """Largest number of nodes whose variances are stored, and a figure can draw."""
 
 NO_VARIANCE = 1e-15
 """Share of the largest variance below which a feature has none. Choice: a few roundings of the largest eigenvalue."""
-
-_BASE = "base."
-"""Prefix of the settings of an ensemble's members."""
 
 Splits = tuple[Floats, Floats, Floats]
 """Training, validation and test inputs, each of shape (n_samples, n_features)."""
@@ -62,7 +59,7 @@ class _Run:
         """Return an array for a call: a copy if it calls third-party code, which may change the array."""
         return array.copy() if self.spec.cell.is_third_party else array
 
-    def resolved(self, settings: Parameters) -> dict[str, Any]:
+    def resolved(self, settings: Settings) -> dict[str, Any]:
         """Return settings of this run `with_networks`."""
         return with_networks(settings, self.spec.cell.problem, self.problem.n_outputs)
 
@@ -169,8 +166,8 @@ def _fit_methods(runs: Sequence[_Run]) -> None:
 
 def _train(runs: Sequence[_Run]) -> None:
     """Train the classifiers that follow the methods of runs, networks side by side."""
-    rule, task = dict(runs[0].spec.cell.classifier)["rule"], runs[0].problem.task
-    contract = contract_of(find_classifier(str(rule)), task)
+    rule, task = runs[0].spec.cell.classifier["rule"], runs[0].problem.task
+    contract = contract_of(find_classifier(rule), task)
     for batch in _batches(runs, contract):
         with contained(batch[0].spec, 1):
             classifiers = [
@@ -312,7 +309,7 @@ def _measure_errors(run: _Run) -> None:
     values |= getattr(classifier, "measures_", {})
     targets = (problem.y_train, problem.y_validation, problem.y_test)
     is_network = hasattr(classifier, "squared_error_percent")
-    keeps = bool(dict(run.spec.cell.parameters).get(PREDICTIONS))
+    keeps = run.spec.cell.predictions
     is_scored = keeps or problem.has_imbalanced_labels
     for split, X, y in zip(("train", "validation", "test"), run.splits, targets, strict=True):
         predicted = predictions_of(classifier, run.given(X), y, problem.n_classes)
@@ -340,7 +337,6 @@ def _make_method(run: _Run) -> Any:
     cell, (seed, _, inner_seed) = run.spec.cell, seeds(run.spec)
     contract = contract_of(find_method(cell.method))
     settings = run.resolved(cell.parameters)
-    settings.pop(PREDICTIONS, None)
     inner = None
     if contract.takes_classifier and cell.classifier:
         inner = make_classifier(run.resolved(cell.classifier), inner_seed, run.problem.task)
@@ -350,15 +346,13 @@ def _make_method(run: _Run) -> Any:
 def make_classifier(settings: Mapping[str, Any], seed: int, task: str) -> Any:
     """Return an unfitted classifier or, for an approximation problem, the regressor of the same rule.
 
-    ``settings`` are those of `Cell.classifier`, with `with_networks`: names that begin with ``base.`` belong to an
-    ensemble's members.
+    ``settings`` are those of `Cell.classifier`, with `with_networks`.
     """
-    rule_settings = {name: value for name, value in settings.items() if not name.startswith(_BASE)}
-    base = {
-        name.removeprefix(_BASE): settings[name] for name in settings.keys() - rule_settings.keys()
-    }
-    contract = contract_of(find_classifier(rule_settings.pop("rule")), task)
-    return _make(contract, rule_settings, seed, make_classifier(base, seed, task) if base else None)
+    own = dict(settings)
+    contract = contract_of(find_classifier(own.pop("rule")), task)
+    base = own.pop("base", None)
+    member = make_classifier(base, seed, task) if base else None
+    return _make(contract, own, seed, member)
 
 
 def _make(contract: Contract, settings: Mapping[str, Any], seed: int, inner: Any) -> Any:

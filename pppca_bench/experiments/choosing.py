@@ -5,39 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from pppca_bench.experiments import cell as cells
 from pppca_bench.problems import Problem
-from pppca_bench.runs import (
-    CHOOSE,
-    CHOOSE_BY,
-    CHOSEN,
-    Parameters,
-    RunResult,
-    RunSpec,
-    Scalar,
-    candidates,
-    failed_result,
-    grouped,
-)
-from pppca_bench.store.choices import best_candidate, values_of_candidates
+from pppca_bench.runs import RunResult, RunSpec, Settings, candidates, failed_result, grouped
+from pppca_bench.store.choices import Values, best_candidate, choice_of
 
 
-def with_settings(spec: RunSpec, chosen: Parameters) -> RunSpec:
+def with_settings(spec: RunSpec, chosen: Settings) -> RunSpec:
     """Return a run with the chosen settings; its key and seed are unchanged."""
-    given = {name: value for name, value in spec.cell.parameters if not name.startswith(CHOOSE)}
-    parameters: dict[str, Scalar] = given | dict(chosen)
-    return replace(spec, cell=replace(spec.cell, parameters=tuple(sorted(parameters.items()))))
+    cell = spec.cell
+    parameters = {**cell.parameters, **chosen}
+    return replace(spec, cell=replace(cell, parameters=parameters, choose={}))
 
 
 def with_choice(spec: RunSpec, result: RunResult) -> RunSpec:
     """Return a completed run with the settings that it chose."""
-    return next(
-        with_settings(spec, candidate)
-        for candidate in candidates(spec.cell)
-        if all(result.values[f"{CHOSEN}{name}"] == value for name, value in candidate)
-    )
+    return with_settings(spec, result.choice.get("chosen", {}))
 
 
 def choose_and_run(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunResult]:
@@ -46,40 +30,44 @@ def choose_and_run(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> lis
     The candidates of a run have its seed. Their problem has a copy of the validation split in place of the test split,
     so that the choice cannot depend on the test split; then the chosen candidate learns again, and is tested.
 
-    `best_candidate` chooses; failed candidates are ignored. Choices such as ``chosen_tau``, and the values of all
-    candidates that were compared, are among the values of the results.
+    `best_candidate` chooses; failed candidates are ignored. The results have the choice, with the values of all
+    candidates that were compared.
     """
-    among, rule = candidates(specs[0].cell), dict(specs[0].cell.parameters)
-    if among == [()]:
+    cell = specs[0].cell
+    if not cell.choose:
         return cells.run_group(specs, problems)
-    blinded = cache(
-        lambda problem: replace(problem, X_test=problem.X_validation, y_test=problem.y_validation)
-    )
-    blind = list(map(blinded, problems))
-    only_method = rule[CHOOSE_BY] == "retained_variance"
-    tried = [
-        cells.run_group(
-            [with_settings(spec, candidate) for spec in specs], blind, only_method=only_method
-        )
-        for candidate in among
-    ]
-    results = [
-        failed_result(spec, first.error or f"no candidate has a value of {rule[CHOOSE_BY]}")
-        for spec, first in zip(specs, tried[0], strict=True)
-    ]
-    compared = [[outcome.values for outcome in outcomes] for outcomes in zip(*tried, strict=True)]
-    best = [best_candidate(rule, values) for values in compared]
+    among = candidates(cell)
+    tried = _try_all(specs, problems, among)
+    no_value = f"no candidate has a value of {cell.choose['by']}"
+    results, compared = list[RunResult](), list[list[Values]]()
+    for spec, *outcomes in zip(specs, *tried, strict=True):
+        results.append(failed_result(spec, outcomes[0].error or no_value))
+        compared.append([outcome.values for outcome in outcomes])
+    best = [best_candidate(cell.choose, values) for values in compared]
     for choice, indices in grouped(range(len(specs)), best.__getitem__).items():
         if choice is None:
             continue
-        chosen: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in among[choice]}
         again = [with_settings(specs[index], among[choice]) for index in indices]
         tested = cells.run_group(again, [problems[index] for index in indices])
         for index, result in zip(indices, tested, strict=True):
             results[index] = result
             if result.status == "done":
-                n_failed = sum(outcomes[index].status == "failed" for outcomes in tried)
-                values = {**result.values, **chosen, "failed_candidates": n_failed}
-                values |= values_of_candidates(specs[index].cell, compared[index])
-                results[index] = replace(result, values=values)
+                chosen = choice_of(cell, choice, compared[index])
+                results[index] = replace(result, choice=chosen)
     return results
+
+
+def _try_all(
+    specs: Sequence[RunSpec], problems: Sequence[Problem], among: Sequence[Settings]
+) -> list[list[RunResult]]:
+    """Return the results of the runs with each candidate, without the test split."""
+    blinded = cache(
+        lambda problem: replace(problem, X_test=problem.X_validation, y_test=problem.y_validation)
+    )
+    blind = list(map(blinded, problems))
+    only_method = specs[0].cell.choose["by"] == "retained_variance"
+    tried = []
+    for candidate in among:
+        runs = [with_settings(spec, candidate) for spec in specs]
+        tried.append(cells.run_group(runs, blind, only_method=only_method))
+    return tried

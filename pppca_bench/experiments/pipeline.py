@@ -120,8 +120,8 @@ def pipeline(
         asking = {name: texts[name] for name in store.configs_of(key)}
         repeats = store.runs_of_cell(key) if final else []
     result = _checked(spec, result)
-    values = [other.values for _, other in repeats if other and other.status == "done"]
-    best = recommended(spec.cell, values)
+    choices = [other.choice for _, other in repeats if other and other.choice]
+    best = recommended(spec.cell, choices)
     spec = with_settings(spec, best[0]) if best else with_choice(spec, result)
     with saved(problems or {}) as given:
         problem, data, split = _opened(

@@ -16,7 +16,7 @@ GROUP_SIZE = 16
 MAX_CELLS = 3
 """Largest number of cells in a group, such as the cells of a problem's three permutations."""
 
-_SETTINGS = attrgetter("method", "parameters", "classifier")
+_SETTINGS = attrgetter("method", "identity")
 
 Group = tuple[RunSpec, ...]
 """Runs with the same settings, on data of the same shape, that train together."""

@@ -97,7 +97,7 @@ def _computed(group: Group, problems: Sequence[Problem], timeout: float | None) 
 
     with threadpool_limits(1):  # sums over several threads round differently
         cell, families = group[0].cell, needed_families(group)
-        called = cell.method, dict(cell.classifier).get("rule"), frozenset(families)
+        called = cell.method, cell.classifier.get("rule"), frozenset(families)
         if families and called not in _warmed:
             _warm_up(group[0], problems[0])
             _warmed.add(called)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pppca_bench.methods.protocol import import_object
@@ -69,18 +69,16 @@ def network_by_size(n_outputs: int) -> NetworkSetting:
     return NetworkSetting((2 * second, second), "linear", "rms")
 
 
-def with_networks(
-    settings: Iterable[tuple[str, Any]], problem: str, n_outputs: int
-) -> dict[str, Any]:
-    """Return settings with the network of a problem in place of the name of a rule.
+def with_networks(settings: Mapping[str, Any], problem: str, n_outputs: int) -> dict[str, Any]:
+    """Return settings, and those nested in them, with the network of a problem in place of the name of a rule.
 
     The number of outputs, classes or targets, sets the size of the network for a problem without a published network.
-    Names of an ensemble's members begin with ``base.``.
     """
     resolved = dict(settings)
-    for name, value in resolved.items():
-        key = name.removeprefix("base.")
-        if key in NETWORK_KEYS and is_named(value):
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            resolved[name] = with_networks(value, problem, n_outputs)
+        elif name in NETWORK_KEYS and is_named(value):
             network = published_network(problem) or network_by_size(n_outputs)
-            resolved[name] = getattr(network, key)
+            resolved[name] = getattr(network, name)
     return resolved

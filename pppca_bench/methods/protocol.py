@@ -42,11 +42,7 @@ from pppca_bench.methods.registry import NETWORK_RULE
 RUNNER_PARAMETERS = frozenset({"random_state", "estimator", "validation_fraction"})
 """Parameters that the runner sets, not configs."""
 
-PREDICTIONS = "predictions"
-"""Key of configs: whether runs store predictions for the test split. It changes no result, and no estimator takes it;
-only a true value is a parameter of the cell, since the store must distinguish such runs."""
-
-_RESERVED = ("rule", "base", PREDICTIONS)
+_RESERVED = ("rule", "base", "predictions")
 """Names of stored settings that are no parameters."""
 
 

@@ -14,7 +14,7 @@ from pppca_bench.methods.networks import NetworkSetting, with_networks
 from pppca_bench.pages.document import EMPTY, environment, escaped, latex_table, text_table
 from pppca_bench.quantities import SIZES
 from pppca_bench.results.frames import Runs
-from pppca_bench.runs import AUTO, Cell, Facts, ProblemFacts, Scalar, grouped, written
+from pppca_bench.runs import AUTO, Cell, Facts, ProblemFacts, Scalar, flattened, grouped, written
 
 MethodsFormat = Literal["markdown", "latex"]
 Origins = Sequence[tuple[str, str, str | None, int]]
@@ -100,13 +100,14 @@ def shared_settings(cells: Iterable[Cell]) -> Shared:
 
 def _learners(cell: Cell) -> dict[Learner, dict[str, Any]]:
     """Return the settings of a cell's method, its classifier if any, and the members if that is an ensemble."""
-    learners = {("", cell.method): dict(cell.parameters)}
-    classifier: dict[str, Any] = dict(cell.classifier)
-    of_members = [name for name in classifier if name.startswith("base.")]
-    members = {name.removeprefix("base."): classifier.pop(name) for name in of_members}
-    for prefix, settings in (("classifier.", classifier), ("classifier.base.", members)):
-        if settings:
-            learners[prefix, settings.pop("rule")] = settings
+    method = {**cell.parameters, **flattened({"choose": cell.choose})}
+    learners = {("", cell.method): method}
+    prefix, section = "classifier.", cell.classifier
+    while section:
+        settings = dict(section)
+        section = settings.pop("base", {})
+        learners[prefix, settings.pop("rule")] = settings
+        prefix += "base."
     return learners
 
 
@@ -168,7 +169,7 @@ def _networks(cell: Cell, known: ProblemFacts) -> list[str]:
     entry, texts = stored_method(cell.method), []
     reads_inputs = entry is not None and (entry.makes == "classes" or not entry.reduces)
     for given in _learners(cell).values():
-        settings = with_networks(given.items(), known.name, known.n_outputs)
+        settings = with_networks(given, known.name, known.n_outputs)
         hidden, shortcuts = settings.get("hidden"), settings.get("shortcuts", False)
         if isinstance(hidden, tuple) and AUTO not in settings.values():
             network = NetworkSetting(hidden, settings.get("output_activation", "linear"))

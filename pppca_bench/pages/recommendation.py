@@ -13,17 +13,7 @@ from pppca_bench.pages.document import EMPTY, Document, quantity_text
 from pppca_bench.quantities import BALANCED_SCORES, ERRORS, described, error_of
 from pppca_bench.results.frames import Runs
 from pppca_bench.results.labels import labels_of
-from pppca_bench.runs import (
-    CHOOSE_BY,
-    CHOOSE_RETAIN,
-    CHOSEN,
-    Parameters,
-    Scalar,
-    candidates,
-    grouped,
-    setting_text,
-    written,
-)
+from pppca_bench.runs import Parameters, Scalar, grouped, setting_text, written
 from pppca_bench.store.choices import recommended, score_to_choose_by
 from pppca_bench.verdicts.pairs import MARGIN
 
@@ -87,13 +77,12 @@ def _recommended_of(runs: Runs, numbers: Sequence[int], labels: Mapping[int, str
 
 def _validated(runs: Runs, number: int, quantity: str) -> _Validated | None:
     """Return a cell with the mean of a quantity of the validation split; None if its runs do not have it."""
-    chosen = recommended(runs.cells[number], runs.records(number))
-    setting, values = chosen or ((), {})
+    settings, values = recommended(runs.cells[number], runs.choices(number)) or ({}, {})
     value = values.get(quantity, runs.mean(number, quantity))
     size = values.get("dimensionality", runs.mean(number, "dimensionality"))
     if value is None or size is None:
         return None
-    return _Validated(number, value, size, setting)
+    return _Validated(number, value, size, tuple(settings.items()))
 
 
 def _text(runs: Runs, item: _Validated, label: str, quantity: str) -> str:
@@ -130,7 +119,7 @@ def _measured(quantity: str, value: float | None = None) -> str:
 
 def choices_document(runs: Runs) -> Document:
     """Return C: a row for each cell whose runs choose their settings."""
-    choosing = [number for number, cell in runs.cells.items() if CHOOSE_BY in dict(cell.parameters)]
+    choosing = [number for number, cell in runs.cells.items() if cell.choose]
     labels = labels_of(runs, choosing)
     records = [_choices(runs, number, labels[number]) for number in choosing]
     known = set[str]().union(*records)
@@ -162,18 +151,17 @@ def choices_document(runs: Runs) -> Document:
 def _choices(runs: Runs, number: int, label: str) -> dict[str, Any]:
     """Return the record of a cell whose runs choose their settings."""
     cell = runs.cells[number]
-    parameters = dict(cell.parameters)
-    by = str(parameters[CHOOSE_BY]).replace("_", " ")
-    if parameters.get(CHOOSE_RETAIN) is not None:
-        by += f", {written(parameters[CHOOSE_RETAIN])} %"
+    by = cell.choose["by"].replace("_", " ")
+    if cell.choose["retain"] is not None:
+        by += f", {written(cell.choose['retain'])} %"
     n_chosen = sorted(_chosen(runs, number).items())
     chosen = [f"{settings_text(setting)} ({n})" for setting, n in n_chosen]
-    best = recommended(cell, runs.records(number))
+    best = recommended(cell, runs.choices(number))
     record: dict[str, Any] = {
         "row": f"{cell.problem}, {label}",
         "by": by,
         "chosen": ", ".join(chosen) or EMPTY,
-        "recommended": best and settings_text(best[0]),
+        "recommended": best and settings_text(best[0].items()),
     }
     error, score = error_of(runs.measured[number]), score_to_choose_by([cell])
     record[error] = runs.mean(number, error)
@@ -186,12 +174,7 @@ def _choices(runs: Runs, number: int, label: str) -> dict[str, Any]:
 
 def _chosen(runs: Runs, number: int) -> Counter[Any]:
     """Count the runs of a cell that chose each combination of candidates, as `Parameters`."""
-    names = [name for name, _ in candidates(runs.cells[number])[0]]
-    chosen = [runs.values(number, f"{CHOSEN}{name}").values() for name in names]
-    counts = Counter[Any]()
-    for values in zip(*chosen, strict=True):
-        counts[tuple(zip(names, values, strict=True))] += 1
-    return counts
+    return Counter(tuple(choice["chosen"].items()) for choice in runs.choices(number))
 
 
 def settings_text(settings: Iterable[tuple[str, Scalar]]) -> str:

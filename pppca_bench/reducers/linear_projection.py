@@ -26,7 +26,6 @@ from pppca_bench.base.keep_rules import (
 )
 from pppca_bench.base.parameters import (
     Count,
-    Later,
     ParameterError,
     Positive,
     Share,
@@ -155,7 +154,7 @@ class _ExactPCA(UnsupervisedMixin, SpectrumReducer, LinearReducer):
 
     keep: KeepRule | None = None
     _: KW_ONLY
-    least_eigenvalue: Later[Positive | None] = None
+    least_eigenvalue: Positive | None = None
 
     def check_agreement(self) -> None:
         """Raise ParameterError if the number that ``keep`` needs is missing, or n_components is given beside ``keep``.

@@ -134,6 +134,11 @@ class Runs:
             records.append({name: value for name, value in known if value == value})
         return records
 
+    def choices(self, number: int) -> list[dict[str, Any]]:
+        """Return the choice of each done run of a cell (`store.choices.choice_of`); none without a choice."""
+        texts = self.done(number)["choice"]
+        return [json.loads(text) for text in texts if isinstance(text, str)]
+
     @cached_property
     def _configs(self) -> tuple[NDArray[np.intp], list[frozenset[str]]]:
         """Code of each run's configs, and the configs of each code."""
@@ -196,7 +201,9 @@ class Runs:
         return [number for number, cell in self.cells.items() if cell.problem == problem]
 
     def _selections_of(self, config: str) -> dict[Cell, dict[str, str]]:
-        return selections(self.of_configs((config,)).cells.values())
+        cells = self.of_configs((config,)).cells
+        labels = {cell: self.labels[number] for number, cell in cells.items()}
+        return selections(cells.values(), labels)
 
     def source(self, number: int, configs: Names = ()) -> dict[str, str]:
         """Return the provenance of the runs of a cell.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from operator import attrgetter
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.methods.networks import is_named, published_network
 from pppca_bench.results.frames import Runs
-from pppca_bench.runs import Cell, Label, Names, Parameters, Scalar, differing, grouped
+from pppca_bench.runs import Cell, Label, Names, Scalar, differing, grouped
+
+Item = tuple[str, Scalar]
 
 
 def only_measures(cell: Cell) -> bool:
@@ -29,8 +30,8 @@ def distinct(labels: Mapping[Cell, Label], columns: Names = ()) -> dict[Cell, st
     """
     found, rows = dict[Cell, Label](), dict[Cell, Label]()
     for cell, label in labels.items():
-        row = replace(cell, parameters=_without(cell.parameters, columns))
-        shortened = Label(label.title, _without(label.settings, columns))
+        row = replace(cell, parameters=dict(_without(cell.parameters.items(), columns)))
+        shortened = Label(label.title, tuple(_without(label.settings, columns)))
         found[cell] = rows.setdefault(row, shortened)
 
     def place(cell: Cell) -> tuple[object, ...]:
@@ -46,8 +47,8 @@ def distinct(labels: Mapping[Cell, Label], columns: Names = ()) -> dict[Cell, st
     return {cell: label.text for cell, label in found.items()}
 
 
-def _without(settings: Parameters, columns: Names) -> Parameters:
-    return tuple((name, value) for name, value in settings if name not in columns)
+def _without(items: Iterable[Item], columns: Names) -> list[Item]:
+    return [(name, value) for name, value in items if name not in columns]
 
 
 def _algorithms(cell: Cell) -> dict[str, Scalar]:
@@ -73,10 +74,7 @@ def settings_of(runs: Runs) -> dict[Cell, dict[str, int]]:
     are by problem; data of equal name have their digest in the key.
     """
     ranked = {cell: number for number, cell in runs.cells.items() if not only_measures(cell)}
-    classifiers = _classifiers(ranked)
-    groups = grouped(
-        ranked, lambda cell: replace(cell, problem="", data_sha256="", classifier=classifiers[cell])
-    )
+    groups = grouped(ranked, lambda cell: replace(cell, problem="", data_sha256=""))
     data = {(cell.problem, cell.data_sha256) for cell in ranked}
     n_data = Counter(problem for problem, _ in data)
     settings = dict[Cell, dict[str, int]]()
@@ -96,27 +94,3 @@ def names_of(runs: Runs, settings: Mapping[Cell, Mapping[str, int]]) -> dict[Cel
     for setting, cells in settings.items():
         labels[setting] = runs.labels[next(iter(cells.values()))]
     return distinct(labels)
-
-
-def _classifiers(cells: Collection[Cell]) -> dict[Cell, Parameters]:
-    """Return the classifiers of cells, with the input scaling of named networks.
-
-    Cells of problems with a published network do not name it; cells of other data do.
-    """
-    classifiers = {cell: cell.classifier for cell in cells}
-    named = dict[Parameters, Parameters]()
-    for classifier in sorted(classifiers.values(), key=len):
-        named[_as_published(classifier)] = classifier
-    for cell in cells:
-        if published_network(cell.problem):
-            classifiers[cell] = named[cell.classifier]
-    return classifiers
-
-
-def _as_published(classifier: Parameters) -> Parameters:
-    """Return a classifier's settings without the input scaling of a named network."""
-    kept = []
-    for name, value in classifier:
-        if not (name.endswith("input_scaling") and is_named(value)):
-            kept.append((name, value))
-    return tuple(kept)

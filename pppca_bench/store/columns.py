@@ -5,22 +5,22 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pppca_bench.runs import Cell, Curves, Label, Parameters
+from pppca_bench.runs import Cell, Curves, Label
 
 if TYPE_CHECKING:
     import pandas as pd  # imported by the functions that need it: planning and recording do without
 
-CELL_COLUMNS = ("problem", "data_sha256", "method", "parameters", "classifier", "algorithms")
-"""Columns that identify a cell."""
+CELL_COLUMNS = ("problem", "data_sha256", "method", "settings", "algorithms")
+"""Columns that identify a cell; ``settings`` are nested, see `cell_row`."""
 
-RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "origin", "configs")
-"""Columns of every run: the number of its cell, its provenance, and the names of the configs that ask for it, separated
-by line feeds, among them. No quantity can have these names."""
+RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "choice", "origin", "configs")
+"""Columns of every run: the number of its cell, its choice of settings, its provenance, and the names of the configs
+that ask for it, separated by line feeds, among them. No quantity can have these names."""
 
 STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
 
@@ -30,26 +30,45 @@ def to_json(values: object) -> str:
     return json.dumps(values, sort_keys=True)
 
 
+def cell_row(cell: Cell) -> tuple[str, ...]:
+    """Return the row of `CELL_COLUMNS` of a cell."""
+    settings = {
+        "parameters": cell.parameters,
+        "classifier": cell.classifier,
+        "choose": cell.choose,
+        "predictions": cell.predictions,
+    }
+    identity = (cell.problem, cell.data_sha256, cell.method)
+    return (*identity, to_json(settings), to_json(dict(cell.algorithms)))
+
+
 def read_cell(row: Sequence[str]) -> Cell:
     """Return the cell of a row of `CELL_COLUMNS`; raise ValueError or TypeError for other content."""
     problem, data_sha256, method, *texts = row
-    parameters, classifier, algorithms = (
-        tuple(sorted(_with_tuples(dict(json.loads(text)).items()))) for text in texts
+    settings, versions = (dict(json.loads(text)) for text in texts)
+    predictions = settings.pop("predictions", False)
+    sections = {name: _with_tuples(dict(section)) for name, section in settings.items()}
+    algorithms = tuple(sorted(versions.items()))
+    return Cell(
+        problem, data_sha256, method, algorithms=algorithms, predictions=predictions, **sections
     )
-    return Cell(problem, data_sha256, method, parameters, classifier, cast("Any", algorithms))
 
 
 def read_label(text: str) -> Label:
     """Return a label from its JSON text; raise ValueError or TypeError for other content."""
     title, settings = json.loads(text)
-    return Label(title, _with_tuples(settings))
+    return Label(title, tuple(_with_tuples(dict(settings)).items()))
 
 
-def _with_tuples(settings: Iterable[tuple[str, Any]]) -> Parameters:
-    """Return settings with tuples in place of JSON's lists."""
-    return tuple(
-        (name, tuple(value) if isinstance(value, list) else value) for name, value in settings
-    )
+def _with_tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nested settings with tuples in place of JSON's lists."""
+    read = dict[str, Any]()
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            read[name] = _with_tuples(value)
+        else:
+            read[name] = tuple(value) if isinstance(value, list) else value
+    return read
 
 
 def pack(history: Curves) -> bytes:

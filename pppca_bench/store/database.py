@@ -38,7 +38,7 @@ CHUNK = 20_000
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _INSERT_CELL = (
-    f"INSERT INTO cells ({', '.join(CELL_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO cells ({', '.join(CELL_COLUMNS)}) VALUES (?, ?, ?, ?, ?)"
     # without an update, nothing is returned
     " ON CONFLICT DO UPDATE SET problem = problem RETURNING id"
 )
@@ -46,7 +46,8 @@ _INSERT_CELL = (
 _ORIGIN = "(SELECT description FROM provenances WHERE id = provenance) AS origin"
 _ORDER = ("first", "place", "repeat", "number")
 _ASKED = (
-    f"SELECT key, cell, repeat, seed, status, error, {_ORIGIN}, configs, measured, first, place, runs.rowid AS number"
+    f"SELECT key, cell, repeat, seed, status, error, choice, {_ORIGIN}, configs, measured, first, place,"
+    " runs.rowid AS number"
     # SQLite takes `place` from the row of the first config.
     " FROM runs JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first,"
     " max(place, -1 - place) AS place"
@@ -121,9 +122,7 @@ class Store(Database):
         """Insert cells that are not stored yet, and return the numbers of all."""
         numbers = dict[Cell, int]()
         for cell in cells:
-            parts = (dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms))
-            identity = (cell.problem, cell.data_sha256, cell.method)
-            ((numbers[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
+            ((numbers[cell],),) = self.rows(_INSERT_CELL, *columns.cell_row(cell))
         return numbers
 
     def check_seeds(self, cells: Iterable[int]) -> None:
@@ -165,7 +164,7 @@ class Store(Database):
         ``provenance`` is JSON text with the versions of code and libraries, and the machine.
         """
         update = (
-            f"UPDATE runs SET status = ?, error = ?, measured = ?, finished_at = {_NOW},"
+            f"UPDATE runs SET status = ?, error = ?, measured = ?, choice = ?, finished_at = {_NOW},"
             " provenance = (SELECT id FROM provenances WHERE description = ?)"
             " WHERE key = ? AND (? OR status != 'done')"
         )
@@ -175,7 +174,8 @@ class Store(Database):
                 (provenance,),
             )
             for result in results:
-                row = (result.status, result.error, to_json(dict(result.values)))
+                choice = to_json(result.choice) if result.choice else None
+                row = (result.status, result.error, to_json(dict(result.values)), choice)
                 if connection.execute(update, (*row, provenance, result.key, replace)).rowcount:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                     if result.history:
@@ -285,8 +285,8 @@ class Store(Database):
         Returns
         -------
         pandas.DataFrame
-            A row for each run: `columns.RUN_COLUMNS`, and a float64 column for each quantity that any run has, nan
-            where a run has none.
+            A row for each run: `columns.RUN_COLUMNS`, of which ``choice`` is JSON text or None, and a float64 column
+            for each quantity that any run has, nan where a run has none.
         dict of int to Cell
             The cells, by number.
         dict of int to dict of str to Label
@@ -311,7 +311,8 @@ class Store(Database):
                 )
         # equal texts share an object
         types: Any = dict.fromkeys(["origin", "configs"], "category")
-        types |= {"status": pd.CategoricalDtype([*columns.STATUSES]), "measured": "object"}
+        types |= {"status": pd.CategoricalDtype([*columns.STATUSES])}
+        types |= dict.fromkeys(["measured", "choice"], "object")
         asked = known if configs is None else sorted(configs)
         runs, numbers = [], []
         with self._explained():
@@ -321,7 +322,8 @@ class Store(Database):
                 numbers.append(self._numbers(part["key"].tolist(), part.pop("measured").tolist()))
                 runs.append(part)
         frame = pd.concat(runs, ignore_index=True)
-        self._check_origins(frame["origin"].unique())
+        self._check_texts("provenance", frame["origin"].unique())
+        self._check_texts("choice", frame["choice"].unique())
         order = frame.sort_values(list(_ORDER)).index
         frame = pd.concat([frame[list(RUN_COLUMNS)], pd.concat(numbers, ignore_index=True)], axis=1)
         frame = frame.take(order.to_numpy()).reset_index(drop=True)
@@ -369,17 +371,17 @@ class Store(Database):
 
     def _runs(self, which: str, value: object) -> list[StoredRun]:
         """Return the runs for which a condition with a value holds."""
-        names = f"key, cell, repeat, seed, status, error, measured, {_ORIGIN}"
+        names = f"key, cell, repeat, seed, status, error, measured, choice, {_ORIGIN}"
         rows = self.rows(f"SELECT {names} FROM runs WHERE {which}", value)
         cells = self._cells({number for _, number, *_ in rows})
-        self._check_origins({origin for *_, origin in rows})
+        self._check_texts("provenance", {origin for *_, origin in rows})
         runs = list[StoredRun]()
-        for key, number, repeat, seed, status, error, measured, origin in rows:
+        for key, number, repeat, seed, status, error, measured, choice, origin in rows:
             result = None
             if status != columns.PLANNED:
                 with self.decoding(f"numbers of run {key}"):
-                    values = dict(json.loads(measured))
-                result = RunResult(key, status, error, values, origin=origin or "")
+                    values, chosen = dict(json.loads(measured)), dict(json.loads(choice or "{}"))
+                result = RunResult(key, status, error, values, choice=chosen, origin=origin or "")
             runs.append((RunSpec(key, cells[number], repeat, seed), result))
         return runs
 
@@ -392,9 +394,9 @@ class Store(Database):
                 self.runs_by_key(keys)  # names the damaged run
                 raise
 
-    def _check_origins(self, texts: Iterable[object]) -> None:
-        """Raise StoreError for a provenance that others, who do not know this file, could not decode."""
-        with self.decoding("provenance of a run"):
+    def _check_texts(self, content: str, texts: Iterable[object]) -> None:
+        """Raise StoreError for a JSON text that others, who do not know this file, could not decode."""
+        with self.decoding(f"{content} of a run"):
             for text in texts:
                 if isinstance(text, str):
                     json.loads(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.quantities import described, in_order
-from pppca_bench.runs import Scalar, selections
+from pppca_bench.runs import Cell, Scalar, flattened, selections
 from pppca_bench.store import DATABASE, RESULTS
 from pppca_bench.store.columns import RUN_COLUMNS
 from pppca_bench.store.database import Store
@@ -48,9 +48,11 @@ def load_results(
     pandas.DataFrame
         First the columns that every run has (`IDENTITY`): ``configs`` has the names of the configs that ask for it,
         separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``. Then its settings, as
-        ``method.tau`` and ``classifier.hidden``, and its numbers as in `pppca_bench.quantities.QUANTITIES`; names
-        end in the unit, percent or ms. Choice: settings have a prefix, since a number may have the same name
-        (``n_epochs``). A setting of several types, or with lists, is text as in configs: ``"pivot"``, ``"[8, 4]"``.
+        ``method.tau`` and ``classifier.hidden``, those that runs choose as ``chosen.tau``, and its numbers as in
+        `pppca_bench.quantities.QUANTITIES`; names end in the unit, percent or ms. Choice: settings have a prefix, since
+        a number may have the same name (``n_epochs``). A setting of several types, or with lists, is text as in
+        configs: ``"pivot"``, ``"[8, 4]"``. With ``chosen.tau``, ``candidates`` is JSON text: the settings of each
+        candidate, and the values by which a run compared them.
 
     Raises
     ------
@@ -76,14 +78,33 @@ def load_results(
     columns["version"], columns["commit"] = (
         [_code(text)[index] for text in frame["origin"]] for index in (0, 1)
     )
-    for part, kind in (("parameters", "method"), ("classifier", "classifier")):
-        settings = [dict(getattr(cell, part)) for cell in run_cells]
-        for name in sorted(set().union(*settings)):
-            columns[f"{kind}.{name}"] = _typed([values.get(name) for values in settings])
+    columns |= _settings(frame, cells)
     for name in in_order(set(frame.columns) - set(RUN_COLUMNS)):
         is_whole = described(name).is_count and frame[name].notna().all()
         columns[name] = frame[name].astype("int64") if is_whole else frame[name]
     return pd.DataFrame(columns)
+
+
+def _settings(frame: pd.DataFrame, cells: Mapping[int, Cell]) -> dict[str, Any]:
+    """Return columns of the settings of runs, and of those that runs choose, by dotted name."""
+    flat = dict[int, dict[str, Any]]()
+    for number, cell in cells.items():
+        sections = {"method": cell.parameters, "classifier": cell.classifier, "choose": cell.choose}
+        flat[number] = flattened(sections)
+    numbers = frame["cell"].tolist()
+    columns = dict[str, Any]()
+    for part in ("method.", "classifier.", "choose."):
+        names = {name for settings in flat.values() for name in settings if name.startswith(part)}
+        for name in sorted(names):
+            columns[name] = _typed([flat[number].get(name) for number in numbers])
+    choices = [json.loads(text) if isinstance(text, str) else {} for text in frame["choice"]]
+    if any(choices):
+        chosen = [choice.get("chosen", {}) for choice in choices]
+        for name in sorted(set().union(*chosen)):
+            columns[f"chosen.{name}"] = _typed([settings.get(name) for settings in chosen])
+        tried = [choice.get("candidates") for choice in choices]
+        columns["candidates"] = [each and json.dumps(each) for each in tried]
+    return columns
 
 
 @cache
@@ -165,11 +186,14 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "method": cell.method,
         "parameters": dict(cell.parameters),
         "classifier": dict(cell.classifier),
+        "choose": dict(cell.choose),
+        "predictions": cell.predictions,
         "algorithm_versions": dict(cell.algorithms),
         "repeat": spec.repeat,
         "seed": spec.seed,
         "finished_at": finished_at,
         "values": {name: values[name] for name in in_order(values)},
+        "choice": dict(result.choice) if result else {},
         "histories": {name: " × ".join(map(str, curve.shape)) for name, curve in curves.items()},
         "provenance": provenance,
         "error": result.error if result else None,

@@ -15,19 +15,18 @@ from typing import Any, Self
 
 from pppca_bench.errors import StoreError
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 BUSY_TIMEOUT_S = 60.0
 
 _TABLES = """
 CREATE TABLE cells (
     id INTEGER PRIMARY KEY, problem TEXT NOT NULL, data_sha256 TEXT NOT NULL, method TEXT NOT NULL,
-    parameters TEXT NOT NULL, classifier TEXT NOT NULL, algorithms TEXT NOT NULL,
-    UNIQUE (problem, data_sha256, method, parameters, classifier, algorithms)
+    settings TEXT NOT NULL, algorithms TEXT NOT NULL, UNIQUE (problem, data_sha256, method, settings, algorithms)
 ) STRICT;
 CREATE TABLE runs (
     key TEXT PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells (id), repeat INTEGER NOT NULL, seed INTEGER NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('planned', 'done', 'failed')), error TEXT,
-    measured TEXT NOT NULL DEFAULT '{}', provenance INTEGER REFERENCES provenances (id), finished_at TEXT
+    measured TEXT NOT NULL DEFAULT '{}', choice TEXT, provenance INTEGER REFERENCES provenances (id), finished_at TEXT
 ) STRICT;
 CREATE INDEX runs_of_a_cell ON runs (cell);
 CREATE TABLE problems (

@@ -19,7 +19,7 @@ _REMEDY = (
     "Other processors or library versions may round differently: see `pppca show RUN` in both folders, and remove or"
     f" recompute (`pppca run --fresh`) one of them. {_REFUSED}"
 )
-_RESULT = ("status", "error", "measured", "finished_at")
+_RESULT = ("status", "error", "measured", "choice", "finished_at")
 _COLUMNS = ", ".join(("key", "cell", "repeat", "seed", "provenance", *_RESULT))
 _CELL = ", ".join(CELL_COLUMNS)
 
@@ -62,6 +62,7 @@ _NUMBERS = f"iif(json_valid({{0}}.measured), json_remove({{0}}.measured, {_TIMES
 _DIFFER = (
     "known.cell IS NOT incoming.cell OR known.repeat IS NOT incoming.repeat OR known.seed IS NOT incoming.seed"
     f" OR {_NUMBERS.format('known')} IS NOT {_NUMBERS.format('incoming')}"
+    " OR known.choice IS NOT incoming.choice"
     " OR (SELECT curves FROM main.histories WHERE key = known.key)"
     " IS NOT (SELECT curves FROM other.histories WHERE key = known.key)"
 )
@@ -168,6 +169,8 @@ def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
             for name, value in (result.values if result else {}).items()
             if name not in TIMINGS
         }
+        if result and result.choice:
+            shared["the choice"] = result.choice
         for name, curve in histories.get(key, {}).items():
             digest = hashlib.sha256(repr(curve.tolist()).encode()).hexdigest()
             shared[f"the learning curve {name!r} of SHA-256"] = f"{digest[:12]}..."
@@ -180,7 +183,7 @@ def _refuse_other_versions(store: Store, other: Store) -> None:
     for problem, method, data, other_data, algorithms, other_algorithms in store.rows(
         "SELECT problem, method, min(data_sha256), max(data_sha256), min(algorithms), max(algorithms)"
         " FROM main.cells WHERE id IN (SELECT cell FROM main.runs WHERE key IN (SELECT key FROM main.plans))"
-        " GROUP BY problem, method, parameters, classifier HAVING count(*) > 1 LIMIT 1"
+        " GROUP BY problem, method, settings HAVING count(*) > 1 LIMIT 1"
     ):
         expected = "the same versions of the algorithms"
         got = f"{algorithms} and {other_algorithms}"

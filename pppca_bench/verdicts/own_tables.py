@@ -207,7 +207,7 @@ class OwnTables:
         rows, numbers = self._rows(cells, (THRESHOLD,)), list[Row]()
         columns = dict[str, tuple[Any, str]]()  # place in the order of print, and label
         for cell in cells:
-            tau = dict(self._runs.cells[cell].parameters).get(THRESHOLD)
+            tau = self._runs.cells[cell].parameters.get(THRESHOLD)
             error = error_of(self._runs.measured[cell])
             key, label = "no tau", "no τ"
             if tau is not None:
@@ -231,7 +231,7 @@ class OwnTables:
         """
         every, measured = self._runs.cells, self._runs.measured
         taus = {reference.compared_tau for reference in self._references} - {None}
-        parameters = {cell: dict(every[cell].parameters) for cell in every}
+        parameters = {number: cell.parameters for number, cell in every.items()}
         single = [cell for cell in every if self._is_single(cell, self._lists)]
         compared = set[object]()
         for cell in single:
@@ -331,4 +331,4 @@ def _own_table(
 
 def _place(cell: Cell) -> tuple[object, ...]:
     """Return problem, method, threshold and data fraction of a cell."""
-    return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in FASTEST))
+    return (cell.problem, cell.method, *map(cell.parameters.get, FASTEST))

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from pppca_bench.errors import StoreError, check_known
+from pppca_bench.methods.lookup import stored_method
 from pppca_bench.quantities import ERRORS, described, error_of
 from pppca_bench.results.frames import Runs, problems_of
 from pppca_bench.results.labels import names_of, settings_of
 from pppca_bench.results.statistics import corrected_t, holm, signed_rank
-from pppca_bench.runs import AUTO, CHOOSE, THRESHOLD, Cell, Facts, Names, ProblemFacts, grouped
+from pppca_bench.runs import AUTO, THRESHOLD, Cell, Facts, Names, ProblemFacts, Scalar, grouped
 from pppca_bench.store.choices import score_to_choose_by
 
 ALPHA = 0.05
@@ -169,8 +170,7 @@ def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
 def _comparable(cells: Mapping[str, Cell], sizes: Mapping[str, float | None]) -> list[Row]:
     """Return the pairs to compare, with their names, dimensionalities, and the facts that both have in common."""
     near = _nearest(cells, {name: size for name, size in sizes.items() if size is not None})
-    # None if another parameter replaces tau; `AUTO` if runs choose it or the method has no tau.
-    taus = {name: dict(cell.parameters).get(THRESHOLD, AUTO) for name, cell in cells.items()}
+    taus = {name: _threshold(cell) for name, cell in cells.items()}
     pairs = list[Row]()
     for first, second in itertools.combinations(cells, 2):
         of_both = {taus[first], taus[second]}
@@ -185,6 +185,17 @@ def _comparable(cells: Mapping[str, Cell], sizes: Mapping[str, float | None]) ->
         if pair["equal_tau"] or pair["equal_dimensionality"]:
             pairs.append(pair)
     return pairs
+
+
+def _threshold(cell: Cell) -> Scalar:
+    """Return the threshold of a cell: None if another parameter replaces it, `AUTO` if runs choose it or have none."""
+    tau: Scalar = cell.parameters.get(THRESHOLD)
+    if tau is not None:
+        return tau
+    entry = stored_method(cell.method)
+    replacing = entry.instead_of_tau if entry else ()
+    is_replaced = any(cell.parameters.get(name) is not None for name in replacing)
+    return None if is_replaced else AUTO
 
 
 def _nearest(cells: Mapping[str, Cell], sizes: Mapping[str, float]) -> list[set[str]]:
@@ -206,11 +217,8 @@ def _nearest(cells: Mapping[str, Cell], sizes: Mapping[str, float]) -> list[set[
 
 def _family(cell: Cell) -> Cell:
     """Return a cell without the parameters that set the number of features that are kept, or the candidates for it."""
-    kept = []
-    for name, value in cell.parameters:
-        if name not in (THRESHOLD, "n_components") and not name.startswith(CHOOSE):
-            kept.append((name, value))
-    return replace(cell, parameters=tuple(kept))
+    shared = {**cell.parameters, THRESHOLD: None, "n_components": None}
+    return replace(cell, parameters=shared, choose={})
 
 
 def _test(first: Mapping[int, float], second: Mapping[int, float], known: ProblemFacts) -> Row:

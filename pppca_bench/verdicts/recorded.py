@@ -66,7 +66,7 @@ def settings_digest(number: Any, runs: Runs) -> str:
     digests = []
     for cell_number in number.cells:
         cell = runs.cells[cell_number]
-        parts = [cell.method, list(cell.parameters), cell.classifier, cell.data_sha256]
+        parts = [cell.method, cell.settings, cell.data_sha256]
         digests.append(_digest(parts))
     if isinstance(number.selection, Formula):
         return _digest([number.selection.operations, *digests])
@@ -74,7 +74,7 @@ def settings_digest(number: Any, runs: Runs) -> str:
 
 
 def _digest(parts: Sequence[object]) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def first_repeats(recorded: pd.DataFrame, n_repeats: int | None) -> pd.DataFrame:

@@ -303,7 +303,7 @@ class _Majority(_LeastClassifier):
 def test_a_method_that_classifies_by_itself_needs_no_classifier(tiny, register):
     register(replace(METHODS["all_features"], estimator=f"{__name__}:_Majority", makes="classes"))
     (spec,) = planned("all_features", repeats=1)
-    assert spec.cell.classifier == ()
+    assert spec.cell.classifier == {}
     (result,) = run_group([spec], tiny)
     counts = ("test_error_percent", "dimensionality", "total_epochs", "relevant_epochs")
     assert [result.values[name] for name in counts] == [100.0, 2, 9, 4]
@@ -405,9 +405,9 @@ def test_a_named_network_is_that_of_an_installed_package_or_of_the_problems_size
 ):
     monkeypatch.setattr(networks, "network_paths", lambda: (f"{__name__}:printed_network",))
     settings = {"rule": "rprop", "hidden": "pivot", "output_activation": "pivot"}
-    of_base = {f"base.{name}": value for name, value in settings.items()} | {"rule": "bagging"}
+    of_base = {"rule": "bagging", "base": settings}
     network, ensemble = (
-        make_classifier(with_networks(own.items(), problem, n_outputs), 0, "classification")
+        make_classifier(with_networks(own, problem, n_outputs), 0, "classification")
         for own in (settings, of_base)
     )
     for one in (network, ensemble.estimator):

@@ -11,7 +11,8 @@ from builders import config_of, specs_of
 from pppca_bench.config.sections import AUTO_TAUS
 from pppca_bench.experiments import cell, choosing
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.runs import CHOOSE_BY, CHOOSE_RETAIN, RunResult, RunSpec, candidates, n_trainings
+from pppca_bench.quantities import TIMINGS
+from pppca_bench.runs import RunResult, RunSpec, candidates, n_trainings
 from pppca_bench.store.choices import best_candidate
 
 TAUS = [2, 10, 100]
@@ -49,13 +50,11 @@ def run_group(specs: list[RunSpec], problem: Problem) -> list[RunResult]:
 
 
 def chosen(results: list[RunResult]) -> list[tuple[float, float]]:
-    return [(one.values["chosen_tau"], one.values["chosen_data_fraction"]) for one in results]
+    return [(one["tau"], one["data_fraction"]) for one in (run.choice["chosen"] for run in results)]
 
 
 def numbers(values: Mapping[str, float]) -> dict[str, float]:
-    more = {"fit_time_ms", "classifier_time_ms", "chosen_tau", "chosen_data_fraction"}
-    more |= {"failed_candidates"}
-    return {name: values[name] for name in values.keys() - more if " at " not in name}
+    return {name: value for name, value in values.items() if name not in TIMINGS}
 
 
 def test_a_run_has_the_numbers_of_the_candidate_with_the_least_validation_error(wine, fixed):
@@ -68,9 +67,13 @@ def test_a_run_has_the_numbers_of_the_candidate_with_the_least_validation_error(
         score = {setting: tuple(map(values.get, names)) for setting, values in of.items()}
         assert score[key] == min(score.values())
         assert numbers(result.values) == numbers(of[key])
-        for (tau, fraction), values in of.items():
-            at = f" at data_fraction={fraction:g}, tau={tau:g}"
-            assert [result.values[name + at] for name in names] == [values[name] for name in names]
+        tried = {
+            (one["settings"]["tau"], one["settings"]["data_fraction"]): one["values"]
+            for one in result.choice["candidates"]
+        }
+        assert tried == {
+            setting: {name: values[name] for name in names} for setting, values in of.items()
+        }
     assert len({tuple(values.items()) for values in fixed[0].values()}) == 6, "candidates differ"
 
 
@@ -111,7 +114,10 @@ def test_a_candidate_that_fails_is_not_chosen_and_counted(wine):
     broken = {"method": "sklearn.decomposition:PCA", "parameters": {"n_components": [2, 99]}}
     document = BASE | {"methods": [broken], "choose": "n_components", "repeats": 1}
     (result,) = run_group(specs_of(document), wine)
-    assert (result.values["chosen_n_components"], result.values["failed_candidates"]) == (2, 1)
+    assert result.choice["chosen"] == {"n_components": 2}
+    good, bad = result.choice["candidates"]
+    assert good["values"].keys() == {"validation_error_percent", "dimensionality"}
+    assert bad == {"settings": {"n_components": 99}, "values": {}}
     broken["parameters"] = {"n_components": [98, 99]}
     (result,) = run_group(specs_of(document), wine)
     assert result.status == "failed"
@@ -128,21 +134,22 @@ def test_on_an_approximation_problem_the_least_squared_validation_error_decides(
     }
     errors = {tau: values["validation_squared_error_percent"] for tau, values in by_tau.items()}
     assert len(set(errors.values())) == len(TAUS)
-    assert errors[result.values["chosen_tau"]] == min(errors.values())
-    assert numbers(result.values) == numbers(by_tau[result.values["chosen_tau"]])
+    tau = result.choice["chosen"]["tau"]
+    assert errors[tau] == min(errors.values())
+    assert numbers(result.values) == numbers(by_tau[tau])
 
 
 def test_tau_auto_has_default_candidates_for_methods_with_a_threshold():
     config = config_of(
         BASE | {"tau": "auto", "methods": ["pca", "all_features", {"method": "dgha", "tau": 7}]}
     )
-    pca, features, dgha = (method.grid for method in config.methods)
-    expected = (("auto",), (AUTO_TAUS,), ("validation_error",))
-    assert (pca["tau"], pca["choose.tau"], pca["choose.by"]) == expected
-    assert not any(name.startswith("choose.") for name in features)
-    assert dgha["tau"] == (7.0,)
+    pca, features, dgha = config.methods
+    by_error = {"by": "validation_error", "retain": None, "among": {"tau": AUTO_TAUS}}
+    assert (pca.grid["tau"], pca.choose) == (("auto",), by_error)
+    assert features.choose == dgha.choose == {}
+    assert dgha.grid["tau"] == (7.0,)
     (own,) = config_of(BASE | {"methods": [{"method": "pca", "tau": "auto"}]}).methods
-    assert own.grid["choose.tau"] == (AUTO_TAUS,)
+    assert own.choose == by_error
 
 
 def test_runs_that_choose_have_other_keys_and_the_same_seeds():
@@ -174,4 +181,4 @@ def test_the_largest_balanced_accuracy_on_the_validation_split_decides(wine, fix
 def test_candidates_that_differ_by_rounding_are_equal(by, number, retain, expected):
     other = np.nextafter(95.0, 0.0 if retain == 95.0 else 96.0)
     tried = [{number: 95.0, "dimensionality": 3.0}, {number: other, "dimensionality": 2.0}]
-    assert best_candidate({CHOOSE_BY: by, CHOOSE_RETAIN: retain}, tried) == expected
+    assert best_candidate({"by": by, "retain": retain}, tried) == expected

@@ -18,7 +18,7 @@ from pppca_bench.experiments.doctor import CheckResult
 from pppca_bench.runs import Cell, RunSpec
 from pppca_bench.store.database import Store
 
-SPEC = RunSpec("key0", Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), ()), 0, 0)
+SPEC = RunSpec("key0", Cell("iris", "a" * 64, "dgha", {"tau": 5.0}, {}), 0, 0)
 
 pytestmark = pytest.mark.usefixtures("isolated_folders")
 
@@ -44,7 +44,7 @@ def test_each_check_is_a_line():
 
 @pytest.mark.usefixtures("quick_doctor")
 def test_a_failed_check_is_a_line_with_its_remedy_and_nothing_changes(store):
-    store.rows("UPDATE cells SET parameters = '{'")
+    store.rows("UPDATE cells SET settings = '{'")
     before = store.path.read_bytes()
     *_, line, last = printed("doctor", code=1).splitlines()
     said = r"!!  database: pppca-results/results\.sqlite: no intact .* Restore it from a backup"

@@ -17,10 +17,10 @@ from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.runs import Cell, ProblemFacts, RunSpec
 from pppca_bench.store.export import find_run
 
-NETWORK = (("hidden", (8, 4)), ("rule", "rprop"), ("shortcuts", True))
-PIVOT = (("hidden", "pivot"), ("rule", "rprop"), ("shortcuts", False))
-DGHA = Cell("iris", "a" * 64, "dgha", (("n_epochs", 50), ("tau", 15.0)), NETWORK, (("dgha", 2),))
-GHA = Cell("own/my.dt", "b" * 64, "gha", (("n_epochs", 20), ("tau", None)), PIVOT, (("gha", 3),))
+NETWORK = {"hidden": (8, 4), "rule": "rprop", "shortcuts": True}
+PIVOT = {"hidden": "pivot", "rule": "rprop", "shortcuts": False}
+DGHA = Cell("iris", "a" * 64, "dgha", {"n_epochs": 50, "tau": 15.0}, NETWORK, (("dgha", 2),))
+GHA = Cell("own/my.dt", "b" * 64, "gha", {"n_epochs": 20, "tau": None}, PIVOT, (("gha", 3),))
 SPECS = [RunSpec(f"ab{repeat}", DGHA, repeat, 2**62 + repeat) for repeat in range(3)]
 SPECS.append(RunSpec("cd0", GHA, 0, 7))
 CODE = {"pppca": "0.1.0+abcdef123456.dirty", "python": "3.11.7"}
@@ -113,7 +113,8 @@ class TestShow:
         assert shown.pop("finished_at").endswith("Z")
         assert shown == {
             **{"key": "ab1", "status": "done", "configs": ["one"], "method": "dgha"},
-            **{"parameters": {"n_epochs": 50, "tau": 15.0}},
+            **{"parameters": {"n_epochs": 50, "tau": 15.0}, "choose": {}, "predictions": False},
+            "choice": {},
             **{"classifier": {"hidden": [8, 4], "rule": "rprop", "shortcuts": True}},
             **{"algorithm_versions": {"dgha": 2}, "repeat": 1, "seed": 2**62 + 1},
             **{"values": {"test_error_percent": 3.5, "n_epochs": 17, "own_measure": 0.5}},
@@ -156,7 +157,7 @@ class TestShow:
             find_run(store, text)
 
     def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(self, store):
-        cells = [replace(DGHA, parameters=(("n_epochs", 50), ("tau", tau))) for tau in (5.0, 10.5)]
+        cells = [replace(DGHA, parameters={"n_epochs": 50, "tau": tau}) for tau in (5.0, 10.5)]
         store.plan(plan_of([RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells)], "one"))
         said = r"such as k0 \(.*,tau=5\); k1 \(.*,tau=10\.5\)\.$"
         with pytest.raises(UnknownNameError, match=said):

@@ -12,13 +12,13 @@ from pppca_bench.runs import Cell, RunSpec
 from pppca_bench.store import database
 from pppca_bench.store.database import Store
 
-CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("hidden", (2,)),), (("dgha", 1),))
-OTHER = replace(CELL, parameters=(("tau", 15.0),))
-MEASURING = Cell("iris", "a" * 64, "pppca:Own", (), (), (("pppca:Own", "0123456789ab"),))
+CELL = Cell("iris", "a" * 64, "dgha", {"tau": 5.0}, {"hidden": (2,)}, (("dgha", 1),))
+OTHER = replace(CELL, parameters={"tau": 15.0})
+MEASURING = Cell("iris", "a" * 64, "pppca:Own", {}, {}, (("pppca:Own", "0123456789ab"),))
 
 
 def specs(cell: Cell, n: int) -> list[RunSpec]:
-    name = f"{cell.method}{dict(cell.parameters).get('tau')}"
+    name = f"{cell.method}{cell.parameters.get('tau')}"
     return [RunSpec(f"{name}-{repeat}", cell, repeat, 2**63 - 1 - repeat) for repeat in range(n)]
 
 
@@ -37,7 +37,7 @@ def shared(store, monkeypatch) -> Store:
         results = [done(spec, test_error_percent=12.5, dimensionality=3) for spec in specs]
         store.record(results, f'{{"pppca": "1", "configs": {origin}}}')
     store.record([done(MANY[7], fit_time_ms=0.1)], '{"pppca": "2"}', replace=True)
-    store.record([failed(FEW[2]), done(OWN[1], purity=0.5, chosen_tau=5.0)], "{}")
+    store.record([failed(FEW[2]), done(OWN[1], purity=0.5, waste=5.0)], "{}")
     return store
 
 
@@ -80,7 +80,7 @@ def test_numbers_are_those_of_done_runs_by_repeat(shared):
 
 def test_the_records_of_a_cell_have_the_quantities_that_each_done_run_has(shared):
     found = read_runs(shared)
-    assert found.records(number_of(found, MEASURING)) == [{"purity": 0.5, "chosen_tau": 5.0}]
+    assert found.records(number_of(found, MEASURING)) == [{"purity": 0.5, "waste": 5.0}]
     records = found.records(number_of(found, OTHER))
     usual = {"test_error_percent": 12.5, "dimensionality": 3.0}
     assert records == [*[usual] * 7, {"fit_time_ms": 0.1}, *[usual] * 36]
@@ -88,7 +88,7 @@ def test_the_records_of_a_cell_have_the_quantities_that_each_done_run_has(shared
 
 def test_equal_cells_in_two_rows_are_read_as_one(store):
     """A parameter without a type may be 1 in one config and 1.0 in another: two rows, and one cell."""
-    whole, real = (replace(MEASURING, parameters=(("gamma", gamma),)) for gamma in (1, 1.0))
+    whole, real = (replace(MEASURING, parameters={"gamma": gamma}) for gamma in (1, 1.0))
     one = specs(whole, 3)
     other = [replace(spec, key=f"other-{spec.repeat}") for spec in specs(real, 5)[3:]]
     store.plan(plan_of(one, "a"))

@@ -63,7 +63,7 @@ def test_a_row_has_the_title_that_its_entry_wrote():
 
 
 def test_members_of_an_ensemble_have_settings_of_their_own():
-    bagging = {"rule": "bagging", "n_estimators": 3, "base.rule": "rprop", "base.hidden": (4,)}
+    bagging = {"rule": "bagging", "n_estimators": 3, "base": {"rule": "rprop", "hidden": (4,)}}
     learners, rows = settings_of(cell_of("iris", "all_features", {}, bagging))
     members = ["Classifier bagging: n_estimators = 3", "Member RPROP: hidden = [4]"]
     assert learners == ["Method all features: ", *members]
@@ -99,14 +99,15 @@ def test_connections_are_counted_where_a_network_reads_all_inputs(monkeypatch):
     monkeypatch.setattr(networks, "published_network", published.get)
     pivot = {"rule": "rprop", "hidden": "pivot", "output_activation": "pivot", "shortcuts": True}
     plain = {**pivot, "shortcuts": False}
-    member = {"rule": "bagging"} | {f"base.{name}": value for name, value in pivot.items()}
+    member = {"rule": "bagging", "base": pivot}
     for network in (pivot, member):
         assert networks_of(cell_of("cancer1", "all_features", {}, network)) == ["4+2 l: 100"]
     both = [cell_of("cancer1", "all_features", {}, network) for network in (pivot, plain)]
     assert networks_of(*both) == ["4+2 l: 100, 4+2 l: 56"]
     assert networks_of(cell_of("cancer1", "ga_mlp", {"hidden": (4,)}, {})) == ["4+0 l: 50"]
-    chosen = {"hidden": (4,), "shortcuts": "auto", "choose.shortcuts": (True, False)}
-    assert networks_of(cell_of("cancer1", "ga_mlp", chosen, {})) == ["–"]
+    chosen = {"hidden": (4,), "shortcuts": "auto"}
+    choose = {"by": "macro_f1", "retain": None, "among": {"shortcuts": (True, False)}}
+    assert networks_of(cell_of("cancer1", "ga_mlp", chosen, {}, choose=choose)) == ["–"]
     assert networks_of(cell_of("cancer1", "pca", {}, pivot)) == ["4+2 l"]
     assert networks_of(cell_of("own.csv", "pca", {}, pivot)) == ["20+10 l"]
     assert networks_of(cell_of("cancer1", "pca", {}, {"rule": "stump"})) == ["–"]
@@ -173,5 +174,5 @@ def test_the_choice_of_a_run_is_among_its_settings(tmp_path):
     choice = {"tau": [5, 10], "choose": "tau", "by": "retained_variance", "retain": 80}
     pppca_bench.run(small("pca", name="own", repeats=1, **choice), results=tmp_path)
     text = printed("rules", "own", "--results", tmp_path)
-    assert "choose.by = retained_variance, choose.retain = 80, choose.tau = [5, 10]" in text
+    assert "choose.among.tau = [5, 10], choose.by = retained_variance, choose.retain = 80" in text
     assert "tau = auto" in text

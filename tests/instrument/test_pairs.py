@@ -80,8 +80,9 @@ def test_a_sentence_leaves_out_the_pairs_with_a_setting_without_features():
 
 
 def test_settings_are_compared_by_the_score_that_runs_choose_by():
-    by = {"choose.by": "macro_f1", "choose.tau": (5.0, 10.0)}
-    cells = [cell_of("own", "dgha", {"tau": "auto", **by}), cell_of("own", "pca", {"tau": 10.0})]
+    choose = {"by": "macro_f1", "retain": None, "among": {"tau": (5.0, 10.0)}}
+    choosing = cell_of("own", "dgha", {"tau": "auto"}, choose=choose)
+    cells = [choosing, cell_of("own", "pca", {"tau": 10.0})]
     scores = {"accuracy_percent": 90.0, "dimensionality": 3.0}
     found = [
         [run_of(cell, n, macro_f1_percent=10.0 * n, **scores) for n in range(2)] for cell in cells
@@ -101,7 +102,7 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
         *(runs("dgha", errors, tau, size) for tau, size in ((5.0, 2.0), (10.0, 4.2), (15.0, 30.0))),
         *(runs("pca", errors, tau, size) for tau, size in ((5.0, 4.0), (10.0, 4.6), (15.0, 29.0))),
         runs("all_features", errors, ABSENT, 60.0),
-        runs("lda", errors, None, 2.4, n_components=2),
+        runs("ica", errors, None, 2.4, n_components=2),
     )
     ours, theirs = ([f"{name}, τ = {tau}" for tau in (5, 10, 15)] for name in ("DGHA", "PCA"))
     at_tau, at_size = (True, False), (False, True)
@@ -110,7 +111,7 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
         (ours[1], theirs[0]): at_size,  # 4.2 is nearer to 4.0 than to 4.6
         (ours[1], theirs[1]): at_tau,
         (ours[2], theirs[2]): (True, True),  # 29 of 30 features are within 5 %
-        (ours[0], "LDA, n_components = 2"): at_size,
+        (ours[0], "ICA, n_components = 2"): at_size,
         **dict.fromkeys(((name, "all features") for name in ours + theirs), at_tau),
     }
     pairs = found.comparisons.itertuples()

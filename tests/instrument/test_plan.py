@@ -68,9 +68,9 @@ def test_lists_of_other_parameters_vary_before_thresholds_and_classifiers_before
     assert len({spec.seed for spec in specs}) == 1
 
 
-def test_a_parameter_added_later_is_named_only_if_it_is_not_the_default():
+def test_gha_has_the_tau_of_its_own_section_alone():
     (plain,), default, (selected,) = (planned(GHA | own) for own in ({}, {"tau": None}, {"tau": 5}))
-    assert "tau" not in plain.cell.settings  # although the config has a tau
+    assert plain.cell.settings["tau"] is None  # although the config has a tau
     assert default == [plain]
     assert (selected.cell.settings["tau"], selected.seed) == (5.0, plain.seed)
     assert selected.key != plain.key
@@ -273,22 +273,6 @@ def test_titles_change_no_key():
     assert keys(titled) == keys(config())
 
 
-@pytest.mark.parametrize("prefix", ["", "base."])
-def test_cells_name_newer_parameters_only_where_they_differ_from_their_defaults(prefix):
-    def cells(**network):
-        network = {"rule": "rprop", "hidden": [3], **network}
-        classifier = {"rule": "bagging", "base": network} if prefix else network
-        return [dict(spec.cell.classifier) for spec in planned(GHA, classifier=classifier)]
-
-    activation, improved = f"{prefix}hidden_activation", f"{prefix}improved"
-    usual, tanh = cells(improved=False, hidden_activation=["softsign", "tanh"])
-    assert [usual] == cells()
-    assert {activation, improved}.isdisjoint(usual)
-    assert tanh == usual | {activation: "tanh"}
-    (backprop,) = cells(rule="backprop", hidden_activation="softsign")
-    assert backprop[activation] == "softsign"
-
-
 def test_a_methods_tau_and_classifier_replace_those_of_the_config():
     specs = planned({**NE_PPCA, "tau": 3, "classifier": {"hidden": []}}, DGHA)
     names = ("tau", "classifier.hidden")
@@ -298,11 +282,12 @@ def test_a_methods_tau_and_classifier_replace_those_of_the_config():
 
 def test_parameters_are_complete_and_sorted_by_name():
     (spec,) = planned({**NE_PPCA, "tournament_size": 2}, tau=5)
-    own, network = dict(spec.cell.parameters), dict(spec.cell.classifier)
+    own, network = spec.cell.parameters, spec.cell.classifier
     assert [list(own), list(network)] == [sorted(own), sorted(network)]
     assert (own["tournament_size"], own["population_size"], own["tau"]) == (2, 13, 5.0)
     assert {"method", "classifier"}.isdisjoint(own)
-    assert spec.cell.settings == own | {f"classifier.{name}": network[name] for name in network}
+    of_classifier = {f"classifier.{name}": value for name, value in network.items()}
+    assert spec.cell.settings == {**own, **of_classifier, "predictions": False}
 
 
 def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):

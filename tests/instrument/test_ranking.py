@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from stored_runs import results_of, run_of
+from stored_runs import NOTHING, results_of, run_of
 
 from pppca_bench.errors import StoreError
 from pppca_bench.pages import figure_drawing
 from pppca_bench.pages.ranks import MAX_NAMES, ranking_document, render_ranking
 from pppca_bench.references.layout import RankingSpec
 from pppca_bench.results.statistics import holm
-from pppca_bench.runs import Cell, Label, Parameters, ProblemFacts, RunResult, StoredRun
+from pppca_bench.runs import Cell, Label, ProblemFacts, RunResult, Settings, StoredRun
 from pppca_bench.verdicts import ranking
 
 OF_METHODS = {"gha": 1.0, "pca": 2.0}
-NETWORK = (("hidden", (4,)),)
+NETWORK = {"hidden": (4,)}
 SPEC = RankingSpec(id="F6", title="Mean ranks", configs=("permutations",))
 PROBLEMS = [f"p_{letter}" for letter in "abcdefghij"]
 SHIFTS = {"gha": 0, "dgha": 1, "lda": 4}
@@ -46,8 +46,8 @@ gha   lda   pca    ica
 
 def runs(
     errors: dict[str, dict[str, float]],
-    parameters: Parameters = (),
-    classifier: Parameters = NETWORK,
+    parameters: Settings = NOTHING,
+    classifier: Settings = NETWORK,
 ) -> list[StoredRun]:
     """Return two repeats of each method on each problem, whose errors have the given means."""
     found = []
@@ -56,7 +56,9 @@ def runs(
             cell = Cell(problem, "a", method, parameters, classifier)
             for repeat, offset in enumerate((-0.5, 0.5)):
                 values = {"test_error_percent": error + offset, "dimensionality": 1}
-                found.append(run_of(cell, repeat, Label(method, parameters), **values))
+                found.append(
+                    run_of(cell, repeat, Label(method, tuple(parameters.items())), **values)
+                )
     return found
 
 
@@ -197,7 +199,7 @@ def test_of_many_cells_with_fewer_repeats_some_are_named():
 
 
 def test_a_method_before_another_classifier_is_another_method_and_labelled_if_it_is_a_namesake():
-    wide = (("hidden", (9,)),)
+    wide = {"hidden": (9,)}
     mixed = rank(runs({"gha": ERRORS["gha"]}) + runs({"dgha": ERRORS["dgha"]}, classifier=wide))
     assert list(mixed.errors) == ["dgha", "gha"]
     alike = rank(runs(ERRORS) + runs({"gha": {"cancer1": 1.0}}, classifier=wide))
@@ -209,7 +211,7 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
     """Matplotlib warns where a name has no room."""
     names = [f"initial_norm = {value / 7:.9f}, decay_epochs = {value}" for value in range(1, 15)]
     errors = {"gha": dict.fromkeys(PROBLEMS[:2], 1.0)}
-    found = rank([run for name in names for run in runs(errors, ((name, True),))])
+    found = rank([run for name in names for run in runs(errors, {name: True})])
     assert len(figure_drawing.write_figures([], [(SPEC, found)], tmp_path)) == 3
 
 
@@ -253,7 +255,7 @@ def test_of_a_score_the_largest_is_the_best_and_problems_without_it_do_not_count
         ("pca", "iris", 0.2),
         ("pca", "wine", 0.1),
     ):
-        found.append(run_of(Cell(problem, "a", method, (), NETWORK), test_error_percent=1.0, r2=r2))
+        found.append(run_of(Cell(problem, "a", method, {}, NETWORK), test_error_percent=1.0, r2=r2))
     best = ranking.rank(results_of(found), facts(found), "r2")
     assert best.mean_ranks.to_dict() == {"gha": 1.0, "pca": 2.0}
     assert list(best.errors.index) == ["iris", "wine"]
@@ -266,7 +268,7 @@ def test_the_two_errors_share_no_ranking():
     found = runs({method: dict.fromkeys(names, error) for method, error in OF_METHODS.items()})
     for method, error in OF_METHODS.items():
         for problem in ("building1", "flare1"):
-            cell = Cell(problem, "a", method, (), NETWORK)
+            cell = Cell(problem, "a", method, {}, NETWORK)
             found += [run_of(cell, n, test_squared_error_percent=9 - error) for n in range(2)]
     both = rank(found)
     assert (both.quantity, list(both.errors.index)) == (

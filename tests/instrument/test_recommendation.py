@@ -6,6 +6,7 @@ from stored_runs import cell_of, results_by_config, run_of
 
 from pppca_bench.pages.recommendation import choices_document, recommendations
 from pppca_bench.runs import RunResult, StoredRun
+from pppca_bench.store.choices import choice_of
 from pppca_bench.verdicts.own_tables import OwnTables
 
 
@@ -51,20 +52,17 @@ SCORE = "validation_balanced_accuracy_percent"
 
 
 def test_of_runs_that_choose_the_setting_with_the_best_mean_score_is_recommended():
-    by = {"choose.by": "balanced_accuracy", "choose.tau": (5.0, 10.0), "tau": "auto"}
-    cell, plain = cell_of("wine", "pca", by, {}), cell_of("wine", "all_features", {}, {})
+    choose = {"by": "balanced_accuracy", "retain": None, "among": {"tau": (5.0, 10.0)}}
+    cell = cell_of("wine", "pca", {"tau": "auto"}, {}, choose=choose)
+    plain = cell_of("wine", "all_features", {}, {})
     measured = {"test_error_percent": 3.0, "balanced_accuracy_percent": 59.0, "dimensionality": 5.0}
-    measured |= {SCORE: 60.0, "dimensionality at tau=5": 4.0, "dimensionality at tau=10": 7.0}
-    chosen = [(5.0, 61.0, 60.0), (5.0, 62.0, 60.0), (10.0, 0.0, 90.0)]
-    runs = [
-        run_of(
-            cell,
-            n,
-            **measured,
-            **{"chosen_tau": tau, f"{SCORE} at tau=5": at_5, f"{SCORE} at tau=10": at_10},
-        )
-        for n, (tau, at_5, at_10) in enumerate(chosen)
-    ]
+    runs = []
+    for repeat, (best, at_5, at_10) in enumerate(
+        [(0, 61.0, 60.0), (0, 62.0, 60.0), (1, 0.0, 90.0)]
+    ):
+        tried = [{SCORE: at_5, "dimensionality": 4.0}, {SCORE: at_10, "dimensionality": 7.0}]
+        spec, result = run_of(cell, repeat, **measured, **{SCORE: 60.0})
+        runs.append((spec, replace(result, choice=choice_of(cell, best, tried))))
     others = run_of(plain, **{SCORE: 65.0}, test_error_percent=1.0, dimensionality=13.0)
     (text,) = recommended(*runs, others)
     table = choices_document(results_by_config({"small": runs}))

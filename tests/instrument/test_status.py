@@ -16,7 +16,7 @@ from pppca_bench.store.file import machine_digest
 
 GHA, DGHA = (
     [
-        RunSpec(f"{method}{repeat}", Cell("iris", "a" * 64, method, (), ()), repeat, repeat)
+        RunSpec(f"{method}{repeat}", Cell("iris", "a" * 64, method, {}, {}), repeat, repeat)
         for repeat in range(3)
     ]
     for method in ("gha", "dgha")

@@ -17,19 +17,19 @@ from pppca_bench.store.columns import RUN_COLUMNS
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import SCHEMA_VERSION
 
-CLASSIFIER = (
-    ("hidden", (4, 2)),
-    ("initial_step_range", (0.005, 0.02)),
-    ("rule", "rprop"),
-    ("shortcuts", True),
-)
-PARAMETERS = (
-    ("centre", True),
-    ("decay_epochs", None),
-    ("join_by", "node"),
-    ("learning_rate", 0.1 + 0.2),
-    ("tau", 5.0),
-)
+CLASSIFIER = {
+    "hidden": (4, 2),
+    "initial_step_range": (0.005, 0.02),
+    "rule": "rprop",
+    "shortcuts": True,
+}
+PARAMETERS = {
+    "centre": True,
+    "decay_epochs": None,
+    "join_by": "node",
+    "learning_rate": 0.1 + 0.2,
+    "tau": 5.0,
+}
 CELL = Cell("iris", "a" * 64, "dgha", PARAMETERS, CLASSIFIER, (("dgha", 2), ("rprop", 1)))
 SPECS = [
     RunSpec(
@@ -41,7 +41,7 @@ SPECS = [
     )
     for repeat in range(3)
 ]
-GHA = RunSpec("gha", Cell("own/a.dt", "b" * 64, "gha", (), (("hidden", ()),)), 0, 0)
+GHA = RunSpec("gha", Cell("own/a.dt", "b" * 64, "gha", {}, {"hidden": ()}), 0, 0)
 VALUES = {"dimensionality": 3, "fit_time_ms": 1 / 3, "n_epochs": 252, "test_error_percent": 12.5}
 VALUES |= {"of a method; DROP TABLE runs": 1 / 3, "n_tried": 3, "none": -0.0}
 DONE = [done(spec, **VALUES) for spec in SPECS]
@@ -173,7 +173,7 @@ def test_two_seeds_for_one_setting_are_refused_and_nothing_is_lost(planned):
 def test_the_same_seed_and_other_seeds_for_other_repeats_and_settings_are_fine(planned):
     planned.plan(plan_of(SPECS, "b"))
     planned.plan(plan_of([replace(OTHERS[0], key="late", repeat=7)], "c"))
-    cell = replace(CELL, parameters=(("tau", 6.0),))
+    cell = replace(CELL, parameters={"tau": 6.0})
     planned.plan(plan_of([replace(spec, cell=cell) for spec in OTHERS], "d"))
     assert list(planned.config_texts()) == ["a", "b", "c", "d"]
 
@@ -283,7 +283,7 @@ def test_a_truncated_store_is_refused(planned):
 
 
 DAMAGES = {
-    "cell 1": "UPDATE cells SET parameters = '{' WHERE id = 1",
+    "cell 1": "UPDATE cells SET settings = '{' WHERE id = 1",
     "cell 1 has no label": "DELETE FROM labels WHERE cell = 1",
     "label of cell 1: not enough values": "UPDATE labels SET label = '[1]' WHERE cell = 1",
     "numbers of run key0: Expecting value": "UPDATE runs SET measured = '' WHERE key = 'key0'",
@@ -347,8 +347,8 @@ def test_repeats_share_the_row_of_their_cell_and_other_cells_have_their_own(stor
         {"problem": "wine"},
         {"data_sha256": "b" * 64},
         {"method": "gha"},
-        {"parameters": PARAMETERS[1:]},
-        {"classifier": (("hidden", (4,)), *CLASSIFIER[1:])},
+        {"parameters": {"tau": 5.0}},
+        {"classifier": {**CLASSIFIER, "hidden": (4,)}},
         {"algorithms": (("dgha", 3), ("rprop", 1))},
     )
     cells = [CELL, *(replace(CELL, **change) for change in changes)]
@@ -360,11 +360,11 @@ def test_repeats_share_the_row_of_their_cell_and_other_cells_have_their_own(stor
 
 def test_settings_are_read_back_as_the_same_values(store):
     values = [0.1 + 0.2, 1e-300, float("inf"), 2**53 + 1, -1, True, None, "é '\"", (), (1, 2.5)]
-    cell = Cell("iris", "", "gha", tuple((f"x{n}", value) for n, value in enumerate(values)), ())
+    cell = Cell("iris", "", "gha", {f"x{n}": value for n, value in enumerate(values)}, {})
     store.plan(plan_of([RunSpec("a", cell, 0, 0)]))
     ((found, _),) = runs_in(store)
     assert found.cell == cell
-    assert list(map(type, found.cell.settings.values())) == list(map(type, values))
+    assert list(map(type, found.cell.parameters.values())) == list(map(type, values))
 
 
 def test_a_cell_has_the_label_of_the_last_plan_of_each_config(store):

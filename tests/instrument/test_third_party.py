@@ -162,7 +162,7 @@ def test_damaged_curves_are_read_as_they_were_or_refused():
     assert n_refused > 1_000
 
 
-SPEC = RunSpec("k", Cell("iris", "a", "gha", (), (), ()), 0, 1)
+SPEC = RunSpec("k", Cell("iris", "a", "gha", {}, {}), 0, 1)
 
 
 def test_a_stored_error_names_no_folder():

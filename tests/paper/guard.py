@@ -81,7 +81,7 @@ COMMANDS = {
 UNUSED_CURVES = """
     DELETE FROM histories WHERE length(curves) > 20000 OR key NOT IN (
         SELECT plans.key FROM plans JOIN runs USING (key) JOIN cells ON cells.id = cell
-        WHERE config IN ('pseudo_pca', 'streaming_curves') OR json_extract(parameters, '$.tau') = 10
+        WHERE config IN ('pseudo_pca', 'streaming_curves') OR json_extract(settings, '$.parameters.tau') = 10
     )
 """
 """Statement that removes the curves that no figure shows."""

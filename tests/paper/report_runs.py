@@ -38,7 +38,7 @@ def cell_of(
         "training_progress": 0.1,
     }
     algorithms = (("all_features", 1), ("rprop", 1))
-    return Cell(problem, "a" * 64, "all_features", (), tuple(classifier.items()), algorithms)
+    return Cell(problem, "a" * 64, "all_features", {}, classifier, algorithms)
 
 
 def search_runs(problems: Sequence[str]) -> Iterator[StoredRun]:

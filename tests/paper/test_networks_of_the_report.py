@@ -38,8 +38,8 @@ def test_the_error_is_within_one_published_standard_deviation(name, table, least
 )
 def test_a_pivot_network_is_that_of_the_report(problem, n_outputs, hidden, activation):
     named = {"rule": "rprop", "hidden": "pivot", "output_activation": "pivot"}
-    of_base = {f"base.{name}": value for name, value in named.items()} | {"rule": "bagging"}
+    of_base = {"rule": "bagging", "base": named}
     own = {"hidden": hidden, "output_activation": activation}
-    assert with_networks(named.items(), problem, n_outputs) == named | own
-    expected = of_base | {f"base.{name}": value for name, value in own.items()}
-    assert with_networks(of_base.items(), problem, n_outputs) == expected
+    assert with_networks(named, problem, n_outputs) == named | own
+    expected = {"rule": "bagging", "base": {**named, **own}}
+    assert with_networks(of_base, problem, n_outputs) == expected

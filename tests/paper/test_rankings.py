@@ -4,7 +4,7 @@ from stored_runs import results_by_config, run_of
 
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.reference import installed_references
-from pppca_bench.runs import Cell, Label, Parameters, ProblemFacts, StoredRun
+from pppca_bench.runs import Cell, Label, ProblemFacts, StoredRun
 
 PROBLEMS = ("cancer1", "glass1", "heart1")
 METHODS = ("gha", "dgha", "ne_ppca")
@@ -14,10 +14,12 @@ FACTS = {
 }
 
 
-def runs(*methods: str, classifier: Parameters = (("hidden", (4,)),)) -> list[StoredRun]:
+def runs(*methods: str, hidden: int = 4) -> list[StoredRun]:
     """Return a run of each method on each problem."""
     cells = [
-        Cell(problem, "a", method, (), classifier) for method in methods for problem in PROBLEMS
+        Cell(problem, "a", method, {}, {"hidden": (hidden,)})
+        for method in methods
+        for problem in PROBLEMS
     ]
     return [
         run_of(cell, 0, Label(cell.method), test_error_percent=n, dimensionality=1)
@@ -40,10 +42,7 @@ def test_f6_is_of_the_permutations_alone_where_they_were_run_and_else_of_all_run
 
 def test_f7_is_of_the_reports_networks():
     names = ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear")
-    networks = {
-        name: runs("all_features", classifier=(("hidden", (size,)),))
-        for size, name in enumerate(names, 1)
-    }
+    networks = {name: runs("all_features", hidden=size) for size, name in enumerate(names, 1)}
     found = rankings(permutations=runs(*METHODS), **networks)
     assert {name: len(methods) for name, methods in found.items()} == {"F6": 3, "F7": 3}
     assert found["F6"] == set(METHODS)

@@ -37,7 +37,7 @@ SOME = [run for run in RUNS if run[0].cell.problem in ("cancer1", "card1", "glas
 
 
 def place_of(spec: RunSpec) -> tuple:
-    return (spec.cell.problem, spec.cell.method, dict(spec.cell.parameters).get("tau"))
+    return (spec.cell.problem, spec.cell.method, spec.cell.parameters.get("tau"))
 
 
 def recorded_of(snapshot: Snapshot) -> pd.DataFrame:
