@@ -60,6 +60,7 @@ tables: .venv/package
 experiment: .venv/package
 	$(BIN)/pppca run $(TODAY) --results $(RESULTS) --no-tables
 	$(call registered,experiment2,E2)
+	$(call registered,experiment3,E3)
 
 # Run the registered experiment $(1), and render its tables and its figure, whose identifiers begin with $(2).
 define registered

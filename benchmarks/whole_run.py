@@ -14,7 +14,8 @@ from benchmarks.measuring import Row, time_text
 from benchmarks.processes import Watched, watch
 
 CONFIGS = Path(__file__).parents[1] / "configs"
-NOT_IN_TABLES = ("demo", "experiment2", "experiment2_large")
+EXPERIMENTS = ("experiment2", "experiment2_large", "experiment3", "experiment3_large")
+NOT_IN_TABLES = ("demo", *EXPERIMENTS)
 """Configs that `make tables` leaves out."""
 COMPILATION_LIMIT_S, COLD_LIMIT_S, WARM_LIMIT_S, TABLES_LIMIT_S = 15.0, 12.0, 2.5, 900.0
 MEMORY_LIMIT_MB = 600.0

@@ -118,6 +118,7 @@ def api_page() -> str:
 GENERATED: Mapping[str, Callable[[], str]] = {
     "results": results_page,
     "experiment2": partial(experiment_page, "experiment2"),
+    "experiment3": partial(experiment_page, "experiment3"),
     "config_keys": config_keys_page,
     "api": api_page,
 }
