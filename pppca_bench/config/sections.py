@@ -110,8 +110,8 @@ def read_values(parameter: Parameter, value: Any) -> tuple[Any, ...]:
 
 
 def read_thresholds(parameter: Parameter, value: Any) -> Any:
-    """Return the values of a key with thresholds, which may be missing (None), or chosen by each run (`AUTO`)."""
-    return value if value is None or value == AUTO else read_values(parameter, value)
+    """Return the values of a key with thresholds, or `AUTO` if each run chooses one."""
+    return AUTO if value == AUTO else read_values(parameter, value)
 
 
 def _checked(parameter: Parameter, value: Any) -> Any:
@@ -273,22 +273,10 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     entry, grid, given = _read_section(value, "method", None, info)
     chosen = config.get("choose", ())
     if THRESHOLD in grid and not entry.foreign:
-        # A threshold that a method got later is not the config's, or the runs of earlier configs would change.
-        given_to_all = {} if section_of(entry)[THRESHOLD].is_later else config
-        tau = grid[THRESHOLD]
-        if AUTO in (given_to_all.get("tau"), tau):
+        tau = _thresholds(entry, grid, config)
+        if tau == AUTO:
             chosen = (*chosen, THRESHOLD)
-        if (
-            tau is None
-            and all(grid[name] == (None,) for name in entry.instead_of_tau)
-            and "tau" in given_to_all
-        ):
-            tau = given_to_all["tau"]
-            if tau is None:
-                raise broken_rule(
-                    f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
-                )
-        grid[THRESHOLD] = AUTO_TAUS if tau == AUTO else tau or (None,)
+        grid[THRESHOLD] = AUTO_TAUS if tau == AUTO else tau
     _check_grid(entry, grid)
     candidates = {name: grid[name] for name in chosen if len(grid.get(name, ())) > 1}
     if candidates:
@@ -306,11 +294,35 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     return request._replace(given=_given_settings(as_mapping(value, "method"), request))
 
 
+def _thresholds(entry: Method, grid: Mapping[str, Any], config: Mapping[str, Any]) -> Any:
+    """Return the thresholds of a method: those of its section or else of the config, (None,) for none, or `AUTO`.
+
+    The config's do not apply to a section with another rule for the number of features. Raises an error if a method
+    that needs a rule has none.
+    """
+    has_other_rule = any(grid[name] != (None,) for name in entry.instead_of_tau)
+    own = grid[THRESHOLD]
+    # The config's thresholds are missing if they are invalid, which is reported already.
+    if own is not None or has_other_rule or "tau" not in config:
+        return own or (None,)
+    is_optional = section_of(entry)[THRESHOLD].default is None and not entry.instead_of_tau
+    if config["tau"] is None and not is_optional:
+        raise broken_rule(
+            f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
+        )
+    return config["tau"] or (None,)
+
+
 def _given_settings(section: Mapping[str, Any], method: MethodRequest) -> Names:
-    """Return the names of the settings that the section of a method gives, and of the config's threshold."""
+    """Return the names of the settings that the section of a method gives, and of the config's threshold.
+
+    A threshold that is null has no name, since the method's title says that it keeps all rows.
+    """
     names = [key for key in _keys(section) if key in method.grid and key != PREDICTIONS]
-    if not method.entry.foreign and method.grid.get(THRESHOLD, (None,)) != (None,):
+    if not method.entry.foreign and THRESHOLD in method.grid:
         names.append(THRESHOLD)
+        if method.grid[THRESHOLD] == (None,):
+            names = [name for name in names if name != THRESHOLD]
     if own := section.get("classifier"):
         keys = [key for key in _keys(as_mapping(own, "rule")) if key in method.classifier]
         names += [f"classifier.{key}" for key in keys]
