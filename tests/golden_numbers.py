@@ -25,9 +25,10 @@ LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")
 CLASSIFIER = {"hidden": [4], "max_epochs": 30, "input_scaling": "given"}
 PLANS = {
     "methods": [
-        {"method": "gha", "n_epochs": 10},
+        {"method": "gha", "tau": None, "n_epochs": 10},
         {
             "method": "gha",
+            "tau": None,
             "n_epochs": 10,
             "classifier": {"rule": "backprop", "hidden": [4], "max_epochs": 10},
         },

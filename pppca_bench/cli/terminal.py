@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import os
 import sys
@@ -11,22 +10,6 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from typing import Any
 
 from pppca_bench.errors import printable
-
-_PLAIN = {
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "τ": "tau",
-    "χ": "chi",
-    "²": "2",
-    "×": "x",
-    "≥": ">=",
-    "≤": "<=",
-    "…": "...",
-}
-"""Characters of tables that Latin-1, cp1252 or ASCII lacks."""
-
-_FALLBACK = "pppca_plain"
 
 
 class EscapingStream:
@@ -78,7 +61,7 @@ class EscapingStream:
 def escaping_streams() -> Iterator[None]:
     """Write standard output and error through `EscapingStream` during a command.
 
-    Streams that are closed, or whose encoding lacks characters, stay mended for the rest of the process.
+    Characters that the encoding of a stream lacks are escaped, too. Streams stay mended for the rest of the process.
     """
     for number in (0, 1, 2):
         # otherwise the next file, such as the database, would get the number of a closed stream
@@ -86,22 +69,11 @@ def escaping_streams() -> Iterator[None]:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    codecs.register_error(_FALLBACK, _fall_back)
     out, err = (io.StringIO() if stream is None else stream for stream in (sys.stdout, sys.stderr))
     for stream in (out, err):
         if hasattr(stream, "reconfigure"):
-            # ASCII means that no locale is set; UTF-8 is used then.
-            is_ascii = codecs.lookup(stream.encoding).name == "ascii"
-            stream.reconfigure(encoding="utf-8" if is_ascii else None, errors=_FALLBACK)
+            stream.reconfigure(errors="backslashreplace")
     guarded_out: Any = EscapingStream(out, needed=True)
     guarded_err: Any = EscapingStream(err, needed=False)
     with redirect_stdout(guarded_out), redirect_stderr(guarded_err):
         yield
-
-
-def _fall_back(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    text = error.object[error.start : error.end]
-    plain = "".join(_PLAIN.get(character, character) for character in text)
-    return plain.encode("ascii", "backslashreplace").decode("ascii"), error.end

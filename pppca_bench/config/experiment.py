@@ -181,6 +181,7 @@ Problems = Annotated[
     BeforeValidator(lambda value: value if isinstance(value, tuple) else (value,)),
     AfterValidator(distinct),
 ]
+_THRESHOLD = Parameter("tau", Tau, None)
 Methods = tuple[Annotated[Any, PlainValidator(read_method)], ...]
 
 
@@ -210,7 +211,7 @@ class Config(Section):
     retain: Percent = 95.0
     predictions: bool = False
     baselines: bool = True
-    tau: Annotated[Any, PlainValidator(partial(read_thresholds, Parameter("tau", Tau, None)))] = ()
+    tau: Annotated[Any, PlainValidator(partial(read_thresholds, _THRESHOLD))] = ()
     classifier: ClassifierSection = Field({}, validate_default=True)
     methods: Annotated[Methods, MinLen(1), MaxLen(100)]
 

@@ -110,9 +110,7 @@ def read_values(parameter: Parameter, value: Any) -> tuple[Any, ...]:
 
 
 def read_thresholds(parameter: Parameter, value: Any) -> tuple[Any, ...]:
-    """Return the values of a key with thresholds: none if it is null, `AUTO` if each run chooses among `AUTO_TAUS`."""
-    if value is None:
-        return ()
+    """Return the values of a key with thresholds, or `AUTO` alone if each run chooses among `AUTO_TAUS`."""
     return (AUTO,) if value == AUTO else read_values(parameter, value)
 
 
@@ -282,10 +280,9 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     entry, grid, others = _read_section(value, "method", None, info)
     names = config.get("choose", ())
     if THRESHOLD in grid and not entry.foreign:
-        of_config = config.get(THRESHOLD) if entry.takes_shared_tau else ()
-        if (AUTO,) in (of_config, grid[THRESHOLD]):
-            names = (*names, THRESHOLD)
-        grid[THRESHOLD] = _thresholds(entry, grid, of_config)
+        grid[THRESHOLD] = _thresholds(entry, grid, config)
+        if grid[THRESHOLD] == (AUTO,):
+            names, grid[THRESHOLD] = (*names, THRESHOLD), AUTO_TAUS
     _check_grid(entry, grid)
     among = {name: grid[name] for name in sorted(names) if len(grid.get(name, ())) > 1}
     choose = _choice(entry, among, config) if among else {}
@@ -307,28 +304,36 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
 
 
 def _thresholds(
-    entry: Method, grid: ParameterValues, of_config: tuple[Any, ...] | None
+    entry: Method, grid: ParameterValues, config: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the thresholds of a method: its own, the config's, or None if other parameters replace the threshold.
+    """Return the thresholds of a method: those of its section or else of the config, (None,) for none.
 
-    ``of_config`` is None if the config's are wrong, which is reported already.
+    The config's do not apply to a section with another rule for the number of features. Raises an error if a method
+    that needs a rule has none.
     """
+    has_other_rule = any(grid[name] != (None,) for name in entry.instead_of_tau)
     own = grid[THRESHOLD]
-    is_replaced = any(grid[name] != (None,) for name in entry.instead_of_tau)
-    if not own and not is_replaced and entry.takes_shared_tau and of_config is not None:
-        if not of_config:
-            raise broken_rule(
-                f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
-            )
-        own = of_config
-    return AUTO_TAUS if own == (AUTO,) else own or (None,)
+    # The config's thresholds are missing if they are invalid, which is reported already.
+    if own or has_other_rule or THRESHOLD not in config:
+        return own or (None,)
+    is_optional = section_of(entry)[THRESHOLD].default is None and not entry.instead_of_tau
+    if not config[THRESHOLD] and not is_optional:
+        raise broken_rule(
+            f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
+        )
+    return config[THRESHOLD] or (None,)
 
 
 def _given_settings(section: Mapping[str, Any], method: MethodRequest) -> Names:
-    """Return the names of the settings that the section of a method gives, and of the config's threshold."""
+    """Return the names of the settings that the section of a method gives, and of the config's threshold.
+
+    A threshold that is null has no name, since the method's title says that it keeps all rows.
+    """
     names = [key for key in _keys(section) if key in method.grid]
-    if not method.entry.foreign and method.grid.get(THRESHOLD, (None,)) != (None,):
+    if not method.entry.foreign and THRESHOLD in method.grid:
         names.append(THRESHOLD)
+        if method.grid[THRESHOLD] == (None,):
+            names = [name for name in names if name != THRESHOLD]
     if own := section.get("classifier"):
         known = flattened(method.classifier)
         keys = [key for key in _keys(as_mapping(own, "rule")) if key in known]

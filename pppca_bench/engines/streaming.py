@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pppca_bench.base.keep_rules import count_by_tau
 from pppca_bench.base.parameters import Count, NotNegative, Positive, Tau, make_generator
 from pppca_bench.base.projection import max_variances, optimality, variance_of_span
-from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import (
     flip_signs,
     padded,
@@ -58,7 +58,9 @@ class StreamingPCA(IncrementalProjection):
         Directions of unit norm by decreasing variance, the largest weight positive. Fewer than `n_components` if the
         samples span fewer directions.
     explained_variance_, explained_variance_ratio_ : float64 array, shape (n_components_,)
-        Variances as estimated by the learning rule, and their shares of the total variance of the samples.
+        Variances as estimated by the learning rule, and their shares of the total variance. Choice: the total is the
+        sum over all rows plus the mean square of the residuals that the rows leave, with the same weights of samples,
+        so that the shares of as many rows as features sum to 1.
     mean_ : float64 array, shape (n_features,)
     n_components_, n_samples_seen_ : int
     history_ : dict of arrays
@@ -175,6 +177,7 @@ class StreamingPCA(IncrementalProjection):
         if n < len(old.rows):
             self._stream = _make_stream(n, old.rows.shape[1])
             self._stream.mean[:], self._stream.total[:] = old.mean, old.total
+            self._stream.left[:] = old.left + variances[n:].sum()
             self._stream.squares[:] = np.sort(old.squares)[::-1][:n]
             self._n_started = n
             self._initialise_stream(rows[:n], variances[:n])
@@ -197,10 +200,9 @@ class StreamingPCA(IncrementalProjection):
         unit = self._unit or 1.0
         self.mean_ = self._stream.mean[0, : self.n_features_in_] * unit
         self.explained_variance_ = variances[:n] * unit**2
-        # Rules weigh recent samples more than the total does.
-        self.explained_variance_ratio_ = variances[:n] / (
-            max(self._stream.total[0], variances.sum()) or 1.0
-        )
+        # As many rows as features leave no direction out, though sums of their variances over residuals may differ.
+        left = float(self._stream.left[0]) if self._n_started < self.n_features_in_ else 0.0
+        self.explained_variance_ratio_ = variances[:n] / (variances.sum() + left or 1.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -318,15 +320,16 @@ class AdaOja(_Subspace):
 def _make_stream(n_rows: int, depth: int) -> Stream:
     """Allocate a stream for n_rows rows."""
     return Stream(
-        rows=aligned_zeros(n_rows, depth),
-        mean=aligned_zeros(1, depth),
+        rows=np.zeros((n_rows, depth)),
+        mean=np.zeros((1, depth)),
         variances=np.zeros(n_rows),
         squares=np.zeros(n_rows),
         gram=np.zeros((n_rows, n_rows)),
         inverse=np.zeros((n_rows, n_rows)),
         total=np.zeros(1),
-        x=aligned_zeros(1, depth),
+        left=np.zeros(1),
+        x=np.zeros((1, depth)),
         y=np.zeros(n_rows),
         z=np.zeros(n_rows),
-        gradients=aligned_zeros(n_rows, depth),
+        gradients=np.zeros((n_rows, depth)),
     )

@@ -1,7 +1,7 @@
 """Updates of streaming principal components in compiled code, sample by sample.
 
-The features of rows are padded by zeros to a multiple of eight. Sums run over eight lanes in a fixed order, so that
-results are the same on all processors.
+The features of rows are padded by zeros to a multiple of eight. The order of all sums is fixed, so that results are the
+same on all processors.
 """
 
 import math
@@ -9,20 +9,6 @@ from typing import NamedTuple
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D
 from pppca_bench.compiled.jit import kernel, subroutine
-from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.compiled.simd import (
-    add,
-    fma,
-    fnma,
-    load,
-    masked_load,
-    multiply,
-    reduce_add,
-    splat,
-    store,
-    subtract,
-)
-from pppca_bench.compiled.simd import zeros as zero_vector
 
 CCIPCA, SIMILARITY, ADAOJA, EIGENGAME = 0, 1, 2, 3
 
@@ -38,8 +24,9 @@ class Stream(NamedTuple):
 
     rows (l, depth): v of CCIPCA, W of similarity matching, otherwise directions of unit norm; mean (1, depth);
     variances (l,): along the rows, but ‖v‖² for CCIPCA; squares (l,): Σ ‖g_j‖² of AdaOja; gram (l, l): M, the mean of
-    y yᵀ; inverse (l, l): M⁻¹ of similarity matching, or the identity; total (1,): the mean of ‖x‖²; x (1, depth),
-    y, z (l,): of the current sample; gradients (l, depth): of AdaOja's batch.
+    y yᵀ; inverse (l, l): M⁻¹ of similarity matching, or the identity; total (1,): the mean of ‖x‖²; left (1,): the mean
+    of the squared residuals that started no row, with the weights of the variances; x (1, depth), y, z (l,): of the
+    current sample; gradients (l, depth): of AdaOja's batch, or the old W of similarity matching.
     """
 
     rows: Floats2D
@@ -49,6 +36,7 @@ class Stream(NamedTuple):
     gram: Floats2D
     inverse: Floats2D
     total: Floats1D
+    left: Floats1D
     x: Floats2D
     y: Floats1D
     z: Floats1D
@@ -99,59 +87,56 @@ def learn_stream(
         # total ← total + (‖x‖² − total) / t
         square = _dot(x, 0, x, 0)
         stream.total[0] += (square - stream.total[0]) / t
-        # The rule updates the rows, replaces x by its residual, and returns ‖x‖²; a row may start along the residual.
+        # The rule updates the rows and replaces x by its residual; a row may start along the residual.
         if rates.rule == CCIPCA:
-            left = _ccipca(stream, n_rows, weight, square)
+            _ccipca(stream, n_rows, weight)
         elif rates.rule == EIGENGAME:
-            left = _eigengame(stream, n_rows, weight, step)
+            _eigengame(stream, n_rows, weight, step)
         elif rates.rule == SIMILARITY:
-            left = _similarity(stream, n_rows, step)
+            _similarity(stream, n_rows, step)
         else:
-            left = _adaoja(stream, n_rows, weight)
+            _adaoja(stream, n_rows, weight)
             if (seen + s + 1) % BATCH == 0:
                 _step_adaoja(stream, n_rows)
+        residual = _dot(x, 0, x, 0)
         is_due = n_rows < len(stream.rows) and n_rows * rates.samples_per_row <= n_deviations
-        if is_due and left > _DEPENDENT_BELOW * square:
-            _start_row(stream, n_rows, weight * left, left, rates.rule)
+        if is_due and residual > _DEPENDENT_BELOW * square:
+            _start_row(stream, n_rows, weight * residual, residual, rates.rule)
             n_rows += 1
+            residual = 0.0
+        # left ← left + w (‖x‖² − left), with the weight w of the rule's variances
+        share = step if rates.rule == SIMILARITY else weight
+        stream.left[0] += share * (residual - stream.left[0])
     return n_rows
 
 
 @subroutine
-def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
-    """Update the rows, replace x by its residual, and return ‖x‖².
+def _ccipca(stream: Stream, n_rows: int, weight: float) -> None:
+    """Update the rows, and replace x by its residual.
 
     v ← (1 − w) v + w (x·û) x, û = v / ‖v‖, then x ← x − (x·û) û with the new û. Source: Weng, Zhang and Hwang 2003,
     equations (10) and (11), algorithm 1.
     """
     rows, x, norms = stream.rows, stream.x, stream.variances
     for j in range(n_rows):
-        product = _dot(rows, j, x, 0)
-        # v ← a v + b x with a = 1 − w, b = w x·û; the new x·v and ‖v‖² follow without another sum
+        product, square = _dot(rows, j, x, 0), _dot(x, 0, x, 0)
+        # v ← a v + b x with a = 1 − w, b = w x·û
         a, b = 1.0 - weight, weight * product / math.sqrt(norms[j])
         if a == b == 0.0:
             # x is orthogonal to v and earlier samples have no weight: keep the direction.
             a = 1.0
-        new_product = a * product + b * square
-        new_norm = a * a * norms[j] + 2.0 * a * b * product + b * b * square
-        # x ← x − c v with c = x·v / ‖v‖²; Σ v² and Σ x² of the new v and x
-        c = new_product / new_norm
-        squares = new_norms = zero_vector()
-        for k in range(0, rows.shape[1], WIDTH):
-            old = load(x, 0, k)
-            v = fma(splat(a), load(rows, j, k), multiply(splat(b), old))
-            left = fnma(splat(c), v, old)
-            store(rows, j, k, v)
-            store(x, 0, k, left)
-            new_norms = fma(v, v, new_norms)
-            squares = fma(left, left, squares)
-        norms[j], square = reduce_add(new_norms), reduce_add(squares)
-    return square
+        # ‖v‖² and x·v of the new v follow without another sum.
+        norms[j] = a * a * norms[j] + 2.0 * a * b * product + b * b * square
+        c = (a * product + b * square) / norms[j]
+        # x ← x − c v with c = x·v / ‖v‖²
+        for k in range(x.shape[1]):
+            rows[j, k] = a * rows[j, k] + b * x[0, k]
+            x[0, k] -= c * rows[j, k]
 
 
 @subroutine
-def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> float:
-    """Update the rows, replace x by its residual, and return ‖x‖².
+def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> None:
+    """Update the rows, and replace x by its residual.
 
     g = y_j (x − Σ_{k<j} y_k v_k), y = V x with the old rows, v_j ← v_j + η (g − (g·v_j) v_j), then ‖v_j‖ = 1. Source:
     Gemp et al. 2021, "EigenGame Unloaded", algorithm 1 with one sample per step. Choice: η is divided by the total
@@ -162,23 +147,19 @@ def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> float
     _compute_outputs(stream, n_rows)
     for j in range(n_rows):
         # v ← (1 − η y p) v + η y r for the residual r after the earlier rows, p = r·v; then r ← r − y v with the old v
-        y, p = stream.y[j], _dot(x, 0, rows, j)
+        y, p = stream.y[j], _dot(rows, j, x, 0)
         stream.variances[j] += weight * (p * p - stream.variances[j])
         a, b = 1.0 - rate * y * p, rate * y
-        squares = zero_vector()
-        for k in range(0, rows.shape[1], WIDTH):
-            v, r = load(rows, j, k), load(x, 0, k)
-            store(x, 0, k, fnma(splat(y), v, r))
-            v = fma(splat(a), v, multiply(splat(b), r))
-            store(rows, j, k, v)
-            squares = fma(v, v, squares)
-        _scale(rows, j, 1.0 / math.sqrt(reduce_add(squares)))
-    return _dot(x, 0, x, 0)
+        for k in range(x.shape[1]):
+            old, residual = rows[j, k], x[0, k]
+            rows[j, k] = a * old + b * residual
+            x[0, k] = residual - y * old
+        _normalise(rows, j)
 
 
 @subroutine
-def _similarity(stream: Stream, n_rows: int, step: float) -> float:
-    """Update W and M⁻¹, replace x by its residual x − Wᵀ M⁻¹ y, and return ‖x‖².
+def _similarity(stream: Stream, n_rows: int, step: float) -> None:
+    """Update W and M⁻¹, and replace x by its residual x − Wᵀ M⁻¹ y.
 
     y = M⁻¹ W x; W ← W + η (y xᵀ − W); M ← M + η (y yᵀ − M), M⁻¹ by Sherman and Morrison. Source: Giovannucci, Minden,
     Pehlevan and Chklovskii 2018, algorithm 1.
@@ -199,34 +180,35 @@ def _similarity(stream: Stream, n_rows: int, step: float) -> float:
         for j in range(n_rows):
             stream.gram[i, j] += step * (y[i] * y[j] - stream.gram[i, j])
             inverse[i, j] = (inverse[i, j] - f * z[i] * z[j]) / (1.0 - step)
-    # W ← (1 − η) W + η y xᵀ, and x − Wᵀ z with the old W
-    for k in range(0, rows.shape[1], WIDTH):
-        sample = left = load(x, 0, k)
-        for j in range(n_rows):
-            w = load(rows, j, k)
-            left = fnma(splat(z[j]), w, left)
-            store(rows, j, k, fma(splat(1.0 - step), w, multiply(splat(step * y[j]), sample)))
-        store(x, 0, k, left)
-    return _dot(x, 0, x, 0)
+    # W ← (1 − η) W + η y xᵀ
+    old = stream.gradients
+    for j in range(n_rows):
+        for k in range(x.shape[1]):
+            old[j, k] = rows[j, k]
+            rows[j, k] = (1.0 - step) * rows[j, k] + step * y[j] * x[0, k]
+    # x − Wᵀ z with the old W
+    for j in range(n_rows):
+        for k in range(x.shape[1]):
+            x[0, k] -= z[j] * old[j, k]
 
 
 @subroutine
-def _adaoja(stream: Stream, n_rows: int, weight: float) -> float:
-    """Add y xᵀ to the gradients of the batch, replace x by its residual x − Qᵀ y, and return ‖x‖²."""
-    rows, x, y, gram = stream.rows, stream.x, stream.y, stream.gram
+def _adaoja(stream: Stream, n_rows: int, weight: float) -> None:
+    """Add y xᵀ to the gradients of the batch, and replace x by its residual x − Qᵀ y."""
+    rows, x, y, gram, gradients = stream.rows, stream.x, stream.y, stream.gram, stream.gradients
     _compute_outputs(stream, n_rows)
     # M ← M + w (y yᵀ − M)
     for i in range(n_rows):
         for j in range(n_rows):
             gram[i, j] += weight * (y[i] * y[j] - gram[i, j])
-    # G ← G + y xᵀ, and x − Qᵀ y
-    for k in range(0, rows.shape[1], WIDTH):
-        sample = left = load(x, 0, k)
-        for j in range(n_rows):
-            left = fnma(splat(y[j]), load(rows, j, k), left)
-            store(stream.gradients, j, k, fma(splat(y[j]), sample, load(stream.gradients, j, k)))
-        store(x, 0, k, left)
-    return _dot(x, 0, x, 0)
+    # G ← G + y xᵀ
+    for j in range(n_rows):
+        for k in range(x.shape[1]):
+            gradients[j, k] += y[j] * x[0, k]
+    # x ← x − Qᵀ y
+    for j in range(n_rows):
+        for k in range(x.shape[1]):
+            x[0, k] -= y[j] * rows[j, k]
 
 
 @subroutine
@@ -240,26 +222,26 @@ def _step_adaoja(stream: Stream, n_rows: int) -> None:
     for j in range(n_rows):
         squares[j] += _dot(gradients, j, gradients, j)
         rate = 1.0 / math.sqrt(squares[j]) if squares[j] > 0.0 else 0.0
-        for k in range(0, rows.shape[1], WIDTH):
-            store(rows, j, k, fma(splat(rate), load(gradients, j, k), load(rows, j, k)))
-            store(gradients, j, k, zero_vector())
+        for k in range(rows.shape[1]):
+            rows[j, k] += rate * gradients[j, k]
+            gradients[j, k] = 0.0
     # q_j ← q_j − (q_i·q_j) q_i for all i < j, then ‖q_j‖ = 1
     for j in range(n_rows):
         for i in range(j):
-            factor = splat(-_dot(rows, i, rows, j))
-            for k in range(0, rows.shape[1], WIDTH):
-                store(rows, j, k, fma(factor, load(rows, i, k), load(rows, j, k)))
-        _scale(rows, j, 1.0 / math.sqrt(_dot(rows, j, rows, j)))
+            overlap = _dot(rows, i, rows, j)
+            for k in range(rows.shape[1]):
+                rows[j, k] -= overlap * rows[i, k]
+        _normalise(rows, j)
 
 
 @subroutine
-def _start_row(stream: Stream, j: int, variance: float, left: float, rule: int) -> None:
-    """Start row j along x with the given variance; ``left`` is ‖x‖²."""
-    factor = 1.0 / math.sqrt(left)
+def _start_row(stream: Stream, j: int, variance: float, residual: float, rule: int) -> None:
+    """Start row j along x with the given variance; ``residual`` is ‖x‖²."""
+    factor = 1.0 / math.sqrt(residual)
     if rule in (CCIPCA, SIMILARITY):
         factor *= variance
-    for k in range(0, stream.rows.shape[1], WIDTH):
-        store(stream.rows, j, k, multiply(splat(factor), load(stream.x, 0, k)))
+    for k in range(stream.x.shape[1]):
+        stream.rows[j, k] = factor * stream.x[0, k]
     stream.variances[j] = variance * variance if rule == CCIPCA else variance
     stream.gram[j, j] = variance
     stream.inverse[j, j] = 1.0 / variance if rule == SIMILARITY else 1.0
@@ -268,12 +250,10 @@ def _start_row(stream: Stream, j: int, variance: float, left: float, rule: int) 
 @subroutine
 def _centre(X: Samples2D, sample: int, stream: Stream, weight: float) -> None:
     """Set mean ← mean + weight (sample − mean), and x to the sample minus the new mean."""
-    n_features = X.shape[1]
-    for k in range(0, stream.x.shape[1], WIDTH):
-        x, mean = masked_load(X, sample, k, n_features - k), load(stream.mean, 0, k)
-        mean = fma(splat(weight), subtract(x, mean), mean)
-        store(stream.mean, 0, k, mean)
-        store(stream.x, 0, k, subtract(x, mean))
+    mean, x = stream.mean, stream.x
+    for k in range(X.shape[1]):
+        mean[0, k] += weight * (X[sample, k] - mean[0, k])
+        x[0, k] = X[sample, k] - mean[0, k]
 
 
 @subroutine
@@ -295,19 +275,19 @@ def _multiply_vector(A: Floats2D, x: Floats1D, n: int, y: Floats1D) -> None:
 @subroutine
 def _dot(A: Floats2D, i: int, B: Floats2D, j: int) -> float:
     """Return the inner product of row i of A and row j of B."""
-    # Two sums, over even and odd vectors, halve the wait for previous additions.
-    even = odd = zero_vector()
-    last = A.shape[1] - WIDTH
-    for k in range(0, last, 2 * WIDTH):
-        even = fma(load(A, i, k), load(B, j, k), even)
-        odd = fma(load(A, i, k + WIDTH), load(B, j, k + WIDTH), odd)
-    if last % (2 * WIDTH) == 0:
-        even = fma(load(A, i, last), load(B, j, last), even)
-    return reduce_add(add(even, odd))
+    # Four sums do not wait for each other.
+    a = b = c = d = 0.0
+    for k in range(0, A.shape[1], 4):
+        a += A[i, k] * B[j, k]
+        b += A[i, k + 1] * B[j, k + 1]
+        c += A[i, k + 2] * B[j, k + 2]
+        d += A[i, k + 3] * B[j, k + 3]
+    return (a + b) + (c + d)
 
 
 @subroutine
-def _scale(A: Floats2D, i: int, factor: float) -> None:
-    """Multiply row i of A by a factor."""
-    for k in range(0, A.shape[1], WIDTH):
-        store(A, i, k, multiply(splat(factor), load(A, i, k)))
+def _normalise(A: Floats2D, i: int) -> None:
+    """Divide row i of A by its norm."""
+    factor = 1.0 / math.sqrt(_dot(A, i, A, i))
+    for k in range(A.shape[1]):
+        A[i, k] *= factor

@@ -62,8 +62,6 @@ class Method(Entry):
         Whether the number of features is a result.
     instead_of_tau : tuple of str
         Parameters that replace the threshold: if any is set, the config's ``tau`` does not apply.
-    takes_shared_tau : bool
-        Whether the config's ``tau`` applies at all, or only that of the method's own section.
     seeded_as : str
         Name of the method with the same random numbers; "" for separate random numbers.
     is_baseline : bool
@@ -74,7 +72,6 @@ class Method(Entry):
     needs_classes: bool = False
     reduces: bool = True
     instead_of_tau: tuple[str, ...] = ()
-    takes_shared_tau: bool = True
     seeded_as: str = ""
     is_baseline: bool = False
 

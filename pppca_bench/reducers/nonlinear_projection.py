@@ -1,13 +1,12 @@
 """Nonlinear projections: an autoencoder, trained by L-BFGS, kernel PCA, and the hidden layer of a classifier."""
 
-from collections import deque
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import KernelPCA
 from sklearn.utils.validation import check_is_fitted
@@ -22,9 +21,8 @@ from pppca_bench.compiled.linear_algebra import principal_components, product, r
 from pppca_bench.reducers.linear_projection import SpectrumReducer, covariance
 from pppca_bench.reducers.wrapper_selection import candidate_classifier, validation_errors
 
-_MEMORY = 10
-_SUFFICIENT, _LEAST_STEP = 1e-4, 1e-10
-Objective = Callable[[Floats], tuple[float, Floats]]
+_EVALUATIONS = 20
+"""Most evaluations of the loss for each iteration of L-BFGS."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -35,7 +33,7 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
     space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions and
     no other M dimensions have a smaller error; four layers with nonlinear hidden nodes give a curved space. Inputs are
     centred, and divided by a power of ten (`unit_of`), so that their scale does not matter; half the mean squared error
-    (eq. 8.24) of all samples is minimised by L-BFGS (`minimise`).
+    (eq. 8.24) of all samples is minimised by SciPy's L-BFGS-B, and the weights are `rounded`.
 
     Choice: initial weights and biases are uniform in ±√(6 / (n_sources + n_units)) (Glorot and Bengio 2010).
 
@@ -117,9 +115,14 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
         def objective(weights: Floats) -> tuple[float, Floats]:
             return self._loss(layers_of(weights), centred)
 
-        weights, self.n_iter_ = minimise(objective, np.concatenate(start), self.max_iter, self.tol)
+        limits = {"maxiter": self.max_iter, "maxfun": _EVALUATIONS * self.max_iter}
+        ends_by = {"gtol": self.tol, "ftol": 0.0}
+        found = minimize(
+            objective, np.concatenate(start), method="L-BFGS-B", jac=True, options=limits | ends_by
+        )
+        self.n_iter_ = int(found.nit)
         self.converged_ = self.n_iter_ < self.max_iter
-        return layers_of(weights)
+        return layers_of(rounded(found.x))
 
     def _loss(self, layers: list[Floats], X: Floats) -> tuple[float, Floats]:
         """Return half the mean squared error E of the network, and the gradient of E."""
@@ -157,57 +160,6 @@ class Autoencoder(UnsupervisedMixin, SpectrumReducer):
             if self._is_nonlinear(layer, len(self.coefs_)):
                 values = np.tanh(values)
         return values
-
-
-def minimise(objective: Objective, start: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
-    """Minimise a smooth function by L-BFGS (Nocedal and Wright 2006, algorithm 7.5) with ten pairs in memory.
-
-    Choice: each step is halved until it decreases the function sufficiently (Armijo's rule), and pairs without positive
-    curvature are left out. SciPy's L-BFGS-B calls BLAS, whose sums depend on the processor.
-
-    ``objective`` returns the function and its gradient, (n,), at a point, (n,). The search ends after ``max_iter``
-    iterations, or when no entry of the gradient exceeds ``tol``. Return the last point and the number of iterations.
-    """
-    point, (value, gradient) = start, objective(start)
-    pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
-    for n_iter in range(max_iter):
-        if np.abs(gradient).max() <= tol:
-            return point, n_iter
-        direction = -_inverse_hessian_product(gradient, pairs)
-        slope = _dot(direction, gradient)
-        step = 1.0 if pairs else min(1.0, 1.0 / float(np.abs(gradient).sum()))
-        new_value, new_gradient = objective(point + step * direction)
-        while not new_value <= value + _SUFFICIENT * step * slope:
-            step *= 0.5
-            if step < _LEAST_STEP:
-                # Rounding prevents any decrease.
-                return point, n_iter
-            new_value, new_gradient = objective(point + step * direction)
-        moved, change = step * direction, new_gradient - gradient
-        if (curvature := _dot(moved, change)) > 0.0:
-            pairs.append((moved, change, curvature))
-        point, value, gradient = point + moved, new_value, new_gradient
-    return point, max_iter
-
-
-def _inverse_hessian_product(
-    gradient: Floats, pairs: deque[tuple[Floats, Floats, float]]
-) -> Floats:
-    """Return H g for the gradient g and the inverse Hessian H that the pairs (s, y, s·y) approximate."""
-    result, shares = gradient.copy(), list[float]()
-    for moved, change, curvature in reversed(pairs):
-        shares.append(_dot(moved, result) / curvature)
-        result -= shares[-1] * change
-    if pairs:
-        _, change, curvature = pairs[-1]
-        result *= curvature / _dot(change, change)
-    for moved, change, curvature in pairs:
-        result += (shares.pop() - _dot(change, result) / curvature) * moved
-    return result
-
-
-def _dot(a: Floats, b: Floats) -> float:
-    return float((a * b).sum())
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

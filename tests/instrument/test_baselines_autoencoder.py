@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
-from scipy.optimize import approx_fprime, rosen, rosen_der
+from scipy.optimize import approx_fprime
 from sklearn.datasets import load_iris
 
 from pppca_bench.reducers.linear_projection import CovariancePCA
-from pppca_bench.reducers.nonlinear_projection import Autoencoder, minimise
+from pppca_bench.reducers.nonlinear_projection import Autoencoder
 
 T = np.linspace(-1.0, 1.0, 100)
 PARABOLA = np.column_stack([T, T**2])
@@ -49,12 +49,6 @@ def test_gradient_agrees_with_differences_of_the_loss(kind):
 
     numeric = approx_fprime(weights, lambda w: loss(w)[0], 1e-7)
     np.testing.assert_allclose(loss(weights)[1], numeric, atol=1e-6)
-
-
-def test_lbfgs_comes_to_the_minimum_of_rosenbrocks_valley():
-    point, n_iter = minimise(lambda x: (rosen(x), rosen_der(x)), np.full(6, -1.0), 500, 1e-9)
-    np.testing.assert_allclose(point, 1.0, rtol=1e-8)
-    assert n_iter < 100
 
 
 def test_middle_values_lead_to_the_networks_outputs_even_if_training_has_not_converged():

@@ -31,7 +31,7 @@ from pppca_bench.store import DATABASE, RESULTS
 from pppca_bench.store.database import Store
 
 SMALL = small(
-    {"method": "gha", "n_epochs": 10},
+    {"method": "gha", "tau": None, "n_epochs": 10},
     {"method": "dgha", "n_epochs": 10, "data_fraction": [100, 10]},
     {"method": "ne_ppca", "n_generations": 5},
     **{"name": "small", "problems": ["iris", "wine"], "tau": [5, 15]},

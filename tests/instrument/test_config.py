@@ -45,7 +45,7 @@ def test_a_config_holds_given_values_and_defaults():
     assert (gha.grid["learning_rate"], gha.grid["n_epochs"]) == ((0.01,), (2000,))
     expected = ((100.0, 10.0), (1.2,), (5, 10))
     assert (dgha.grid["data_fraction"], dgha.grid["learning_rate"], dgha.grid["tau"]) == expected
-    assert gha.grid["tau"] == (None,)
+    assert gha.grid["tau"] == (5, 10)
     assert gha.classifier == dgha.classifier == RPROP | {"hidden": ((8,),)}
     with pytest.raises(ValidationError, match="Instance is frozen"):
         config.seed = 3
@@ -122,7 +122,7 @@ def test_each_value_of_a_list_is_a_setting_and_a_list_of_lists_has_several(key, 
     method = changed(piece, f"{key}: {written}").methods[0]
     grid = method.classifier if key == "hidden" else method.grid
     assert grid[key] == values
-    assert len(list(variants(grid))) == len(values)
+    assert len(list(variants(grid))) == len(values) * len(grid.get("tau", (None,)))
 
 
 VALUES = "0 -1 1e9 .nan .inf true null '' x [] {} [[]] 101 1 [5,5] 0x10"

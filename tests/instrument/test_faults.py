@@ -14,7 +14,7 @@ from command_line import pppca, printed
 from pppca_bench.store import RESULTS
 
 METHODS = [
-    {"method": "gha", "n_epochs": 20},
+    {"method": "gha", "tau": None, "n_epochs": 20},
     {"method": "dgha", "n_epochs": 20, "data_fraction": [100, 10]},
 ]
 NETWORK = {"hidden": [], "max_epochs": 5}

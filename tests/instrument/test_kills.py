@@ -18,7 +18,7 @@ from pppca_bench.store import DATABASE, RESULTS
 from pppca_bench.store.database import Store
 
 METHODS = [
-    {"method": "gha", "n_epochs": 3},
+    {"method": "gha", "tau": None, "n_epochs": 3},
     {"method": "dgha", "n_epochs": 3, "data_fraction": [100, 10]},
     {"method": "ne_ppca", "n_generations": 3},
     {"method": "all_features"},

@@ -19,7 +19,7 @@ from pppca_bench.store.database import Store
 from pppca_bench.store.merge import merge
 
 DOCUMENT = small(
-    {"method": "gha", "n_epochs": 2},
+    {"method": "gha", "tau": None, "n_epochs": 2},
     {"method": "ne_ppca", "n_generations": 2},
     name="small",
     problems=["iris", "wine"],

@@ -23,11 +23,12 @@ repeats: 2
 seed: 1
 tau: [5, 15]
 methods:
-  - method: gha
+  - {method: gha, tau: null}
   - {method: dgha, data_fraction: [100, 10]}
   - {method: dgha, centre: false, classifier: {rule: backprop, hidden: [3]}}
 classifier: {hidden: [8, 4]}
 """
+GHA = "- {method: gha, tau: null}"
 N_RUNS = 2 * 2 * (1 + 4 + 2)
 
 pytestmark = pytest.mark.usefixtures("isolated_folders")
@@ -68,16 +69,15 @@ def test_settings_of_the_classifier_count_and_lists_are_values(path, condition, 
 
 
 def test_a_setting_that_only_some_runs_have_is_null_in_the_others(path):
-    both = "- method: gha\n  - {method: gha, tau: 7}"
-    path.write_text(CONFIG.replace("- method: gha", both))
+    path.write_text(CONFIG.replace(GHA, f"{GHA}\n  - {{method: gha, tau: 7}}"))
     for condition, taus in (("method=gha", {None, 7.0}), ("method=gha,tau=null", {None})):
         assert {tau for _, _, tau, _ in taken(path, condition)} == taus
 
 
 def test_selections_match_their_cells_alone_and_name_classifiers_before_their_settings(path):
-    several = "- method: gha\n  - {method: gha, tau: 7, classifier: {hidden: [[3], [4, 2]]}}"
-    several += "\n  - {method: gha, classifier: {rule: bagging, n_estimators: [2, 3]}}"
-    path.write_text(CONFIG.replace("- method: gha", several))
+    several = f"{GHA}\n  - {{method: gha, tau: 7, classifier: {{hidden: [[3], [4, 2]]}}}}\n"
+    several += "  - {method: gha, tau: null, classifier: {rule: bagging, n_estimators: [2, 3]}}"
+    path.write_text(CONFIG.replace(GHA, several))
     selected = selections({spec.cell for spec in plan(path).specs})
     names = {tuple(own)[2:] for own in selected.values() if own["method"] == "gha"}
     rules = ("classifier.base.rule", "classifier.rule")
@@ -171,7 +171,7 @@ def test_a_number_is_text_to_a_key_that_takes_texts(path, tmp_path, monkeypatch,
             def transform(self, X): ...
     """
     (tmp_path / f"{name}.py").write_text(dedent(module))
-    path.write_text(CONFIG.replace("method: gha", f'method: "{name}:T"'))
+    path.write_text(CONFIG.replace(GHA, f'- {{method: "{name}:T"}}'))
     monkeypatch.syspath_prepend(tmp_path)
     changes = {"label": text, "year": "2020", "free": "2020", "n": "7"}
     options = [f"{name}:T.parameters.{key}={value}" for key, value in changes.items()]

@@ -20,7 +20,7 @@ from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.runs import RunSpec
 
 CLASSIFIER = {"hidden": [8]}
-GHA = {"method": "gha"}
+GHA = {"method": "gha", "tau": None}
 DGHA = {"method": "dgha", "data_fraction": [100, 10]}
 NE_PPCA = {"method": "ne_ppca"}
 
@@ -68,12 +68,14 @@ def test_lists_of_other_parameters_vary_before_thresholds_and_classifiers_before
     assert len({spec.seed for spec in specs}) == 1
 
 
-def test_gha_has_the_tau_of_its_own_section_alone():
-    (plain,), default, (selected,) = (planned(GHA | own) for own in ({}, {"tau": None}, {"tau": 5}))
-    assert plain.cell.settings["tau"] is None  # although the config has a tau
-    assert default == [plain]
-    assert (selected.cell.settings["tau"], selected.seed) == (5.0, plain.seed)
-    assert selected.key != plain.key
+def test_gha_has_the_thresholds_of_the_config_unless_its_section_has_null():
+    assert [setting(spec, "tau") for spec in planned({"method": "gha"})] == [5, 10]
+    assert [spec.label.settings for spec in planned(GHA | {"tau": None})] == [()]
+    assert [setting(spec, "tau") for spec in planned(GHA | {"tau": [None, 7]})] == [None, 7]
+    assert (
+        expanded(config_of(small({"method": "gha"})))[0].cell
+        == expanded(config_of(small(GHA)))[0].cell
+    )
 
 
 @pytest.mark.parametrize("method", ["pca", "kernel_pca", "autoencoder"])

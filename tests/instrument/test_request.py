@@ -21,7 +21,7 @@ seed: 1
 tau: [5, 10]
 baselines: false
 methods:
-  - method: gha
+  - {{method: gha, tau: null}}
   - method: dgha
 classifier: {{hidden: [4]}}
 """

@@ -79,7 +79,7 @@ class TestRun:
         done = run(config)
         assert done.exit_code == 1
         lines = done.stderr.splitlines()[-2:]
-        assert lines[0] == "3 runs done, 0 were already stored."
+        assert lines[0] == "4 runs done, 0 were already stored."
         assert lines[1].startswith("Error: pppca-results/by_config/small/X.md: ")
 
     @pytest.mark.slow

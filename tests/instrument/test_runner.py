@@ -43,7 +43,7 @@ from pppca_bench.store.database import Store
 from pppca_bench.store.file import machine_digest
 
 METHODS = [
-    {"method": "gha", "n_epochs": 10},
+    {"method": "gha", "tau": None, "n_epochs": 10},
     {"method": "dgha", "n_epochs": 10, "data_fraction": [50]},
     {"method": "ne_ppca", "n_generations": 5},
 ]

@@ -38,6 +38,24 @@ def test_one_pass_removes_what_exact_pca_removes_and_retains_as_much(rule):
     assert_allclose(estimator.mean_, X.mean(axis=0), rtol=1e-12)
 
 
+@over_rules
+@pytest.mark.parametrize("shape", [(3, 1), (10, 1), (30, 4)])
+def test_shares_of_as_many_rows_as_features_sum_to_1(rule, shape):
+    X = np.random.default_rng(1).standard_normal(shape) * np.arange(1.0, shape[1] + 1.0)
+    estimator = clone(rule).set_params(random_state=0).fit(X)
+    assert estimator.n_components_ == shape[1]
+    assert estimator.explained_variance_ratio_.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@over_rules
+def test_shares_of_the_leading_rows_are_those_of_exact_pca(rule):
+    X, _ = samples(6000)
+    shares = SCALES[:2] ** 2 / np.sum(SCALES**2)
+    for given in ({"n_components": 2}, {"tau": 10.0}):
+        estimator = clone(rule).set_params(**given, random_state=0).fit(X)
+        assert_allclose(estimator.explained_variance_ratio_[:2], shares, rtol=0.2)
+
+
 def test_samples_without_variance_have_a_single_direction_without_variance():
     estimator = CCIPCA(tau=10.0).fit(np.ones((5, 3)))
     assert_array_equal(estimator.components_, [[1.0, 0.0, 0.0]])
