@@ -201,6 +201,17 @@ def test_damaged_numbers_are_named_with_their_file_and_run(store, made):
         merge(store, [bad])
 
 
+def test_other_choices_of_a_run_are_refused(store, made):
+    for name, tau in (("one", 5.0), ("two", 10.0)):
+        other = made(name, [replace(result(SPECS[0]), choice={"chosen": {"tau": tau}})])
+        if name == "one":
+            merge(store, [other])
+    with pytest.raises(
+        StoreError, match=r"expected the choice {'chosen': {'tau': 5\.0}}, as it was"
+    ):
+        merge(store, [other])
+
+
 def test_the_target_is_refused_as_a_source(store):
     with pytest.raises(StoreError, match="expected another database than the target of the merge"):
         merge(store, [store.path])

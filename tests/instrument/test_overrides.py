@@ -87,6 +87,23 @@ def test_selections_match_their_cells_alone_and_name_classifiers_before_their_se
         assert {spec.cell for spec in plan(path, only=(conditions,)).specs} == {cell}
 
 
+def test_selections_have_the_settings_of_the_config_where_these_match_a_cell_alone(path):
+    path.write_text(
+        CONFIG.replace("- method: gha", "- gha\n  - {method: gha, centre: false, tau: 7}")
+    )
+    specs = [spec for spec in plan(path).specs if spec.cell.method == "gha"]
+    selected = selections({spec.cell for spec in specs}, {spec.cell: spec.label for spec in specs})
+    names = {tuple(own)[2:] for own in selected.values()}
+    assert names == {("centre", "tau")}
+    shorter = CONFIG.replace(
+        "- method: gha", "- gha\n  - {method: gha, tau: [7, 8], centre: [false]}"
+    )
+    path.write_text(shorter.replace("- gha\n", "- {method: gha, tau: 5}\n"))
+    specs = [spec for spec in plan(path).specs if spec.cell.method == "gha"]
+    selected = selections({spec.cell for spec in specs}, {spec.cell: spec.label for spec in specs})
+    assert {tuple(own)[2:] for own in selected.values()} == {("tau",), ("tau", "centre")}
+
+
 @pytest.mark.parametrize("name", ["a,b.csv", "2024-01-01", "no", "2020", "null", "017"])
 def test_names_are_compared_as_texts_and_quoted_if_they_have_a_comma(path, tmp_path, name):
     (tmp_path / name).write_text(csv_of(40, a=range(40), target="uv"))

@@ -234,6 +234,7 @@ def test_a_final_pipeline_learns_from_all_rows_with_the_setting_that_is_the_best
     errors = errors["values.validation_error_percent"]
     assert errors.is_unique
     assert fitted["reduce"].tau == errors.idxmin()
+    assert set(runs[runs.method == "pca"]["chosen.tau"]) <= {2.0, 5.0, 100.0}
     assert_allclose(alone["classify"].estimator.class_count_, y.value_counts(sort=False))
     assert set(pickle.loads(pickle.dumps(fitted)).predict(X)) <= set(y)
 

@@ -16,6 +16,7 @@ from pppca_bench.config import plan
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, count_runs, derive_seed, expand
 from pppca_bench.methods.networks import NetworkSetting
+from pppca_bench.methods.protocol import section_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.runs import RunSpec
 
@@ -273,6 +274,18 @@ def test_a_label_has_what_the_config_writes_of_the_method(entry, changes, expect
 def test_titles_change_no_key():
     titled = config(methods=[{**method, "title": "mine"} for method in (GHA, DGHA, NE_PPCA)])
     assert keys(titled) == keys(config())
+
+
+def test_cells_name_every_parameter_of_method_classifier_and_members_with_its_value():
+    (spec,) = planned(GHA, classifier={"rule": "bagging", "base": {"rule": "rprop", "hidden": [3]}})
+    ensemble = dict(spec.cell.classifier)
+    members = ensemble.pop("base")
+    named = spec.cell.parameters, ensemble, members
+    entries = METHODS["gha"], CLASSIFIERS["bagging"], CLASSIFIERS["rprop"]
+    for settings, entry in zip(named, entries, strict=True):
+        assert settings.keys() - {"rule"} == section_of(entry).keys()
+    assert (members["hidden_activation"], members["hidden"]) == ("softsign", (3,))
+    assert spec.cell.settings["classifier.base.hidden"] == (3,)
 
 
 def test_a_methods_tau_and_classifier_replace_those_of_the_config():

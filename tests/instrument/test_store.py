@@ -69,6 +69,22 @@ def test_runs_are_read_back_as_planned_and_recorded_to_the_last_bit(store):
     assert types == {name: type(value) for name, value in VALUES.items()}
 
 
+def test_nested_settings_and_choices_are_read_back(store):
+    choose = {"by": "macro_f1", "retain": None, "among": {"tau": (5.0, 10)}}
+    ensemble = {"rule": "bagging", "base": {"rule": "rprop", "hidden": (4, 2)}}
+    cell = Cell("iris", "a", "pca", {"tau": "auto"}, ensemble, (), choose, True)
+    spec = RunSpec("a", cell, 0, 1)
+    choice = {"chosen": {"tau": 10}, "candidates": [{"settings": {"tau": 10}, "values": {"n": 1}}]}
+    store.plan(plan_of([spec]))
+    store.record([replace(done(spec, n=1.0), choice=choice)], "{}")
+    ((found, result),) = runs_in(store)
+    assert (found.cell.classifier, found.cell.choose) == (ensemble, choose)
+    assert (found.cell, found.cell.predictions, result.choice) == (cell, True, choice)
+    store.rows("UPDATE runs SET choice = '{'")
+    with pytest.raises(StoreError, match=r"no intact results database \(choice of a run: "):
+        store.read()
+
+
 def test_numbers_of_any_name_are_columns_of_the_same_floats(planned):
     of_today = {"new": 0.1 + 0.2, "small": 5e-324, "large": 1.7976931348623157e308}
     planned.record([DONE[0], done(SPECS[1], **of_today)], "{}")
