@@ -303,9 +303,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     return request._replace(given=_given_settings(as_mapping(value, "method"), request))
 
 
-def _thresholds(
-    entry: Method, grid: ParameterValues, config: Mapping[str, Any]
-) -> tuple[Any, ...]:
+def _thresholds(entry: Method, grid: ParameterValues, config: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the thresholds of a method: those of its section or else of the config, (None,) for none.
 
     The config's do not apply to a section with another rule for the number of features. Raises an error if a method

@@ -81,7 +81,9 @@ def test_labels_leave_out_the_columns_of_a_table():
 
 def test_cells_that_differ_in_columns_alone_have_one_label_whatever_their_configs_give():
     cells = [cell(data_fraction=100.0, tau=tau) for tau in (5.0, 15.0)]
-    given, default = [Label("DGHA", tuple(own.parameters.items())[n:]) for n, own in enumerate(cells)]
+    given, default = [
+        Label("DGHA", tuple(own.parameters.items())[n:]) for n, own in enumerate(cells)
+    ]
     labels = dict(zip(cells, (given, default), strict=True))
     assert list(distinct(labels).values()) == ["DGHA, 100%, τ = 5", "DGHA, τ = 15"]
     assert list(distinct(labels, ("tau",)).values()) == ["DGHA, 100%", "DGHA, 100%"]
