@@ -162,10 +162,12 @@ def run(
         raise click.UsageError(
             "expected --scheduler with --executor dask, and without --workers: it has workers."
         )
-    from pppca_bench.experiments.executors import start_server
+    from pppca_bench.experiments.executors import adopt_orphans
 
     with resume_hint_on_interrupt(results):
         if executor == "processes" and not dry_run and (workers != 0 or timeout):
+            from pppca_bench.experiments.pool import start_server
+
             start_server()
         # Imported while the server of the workers starts.
         from pppca_bench.experiments import runner
@@ -180,6 +182,7 @@ def run(
         if dry_run:
             _print_dry_run(request.specs, results, fresh)
             return
+        adopt_orphans()
         with (
             _workers(executor, scheduler, workers, timeout, quiet=quiet) as used,
             Store(results / DATABASE) as store,
