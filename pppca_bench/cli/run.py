@@ -99,7 +99,7 @@ def _read_shard(
 @click.option(
     "--workers",
     type=click.IntRange(0, 1024),
-    help="Number of worker processes [default: all cores]; 0 for none.",
+    help="Number of worker processes [default: all cores]; 0 for none, which isolates no third-party code.",
 )
 @results_option
 @data_option

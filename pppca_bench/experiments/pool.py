@@ -132,7 +132,11 @@ class _Worker:
     def __init__(self) -> None:
         self.group: Hashable = None
         self.pool = ProcessPool(max_workers=1, initializer=prepare_worker, context=start_server())
-        self._process = self.pool.schedule(os.getpid).result()
+        try:
+            self._process = self.pool.schedule(os.getpid).result()
+        except (ProcessExpired, BrokenExecutor):
+            _end([self])
+            raise
 
     def call(
         self, call: Callable[..., Any], arguments: Sequence[Any], timeout: float | None = None
@@ -183,7 +187,7 @@ def _start_worker() -> _Worker:
     while True:
         try:
             return _Worker()
-        except (ProcessExpired, BrokenExecutor, FileNotFoundError):
+        except (ProcessExpired, BrokenExecutor):
             if time.perf_counter() > end:
                 raise
             time.sleep(0.01)

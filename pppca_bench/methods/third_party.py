@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from importlib.machinery import PathFinder
-from importlib.metadata import distribution, packages_distributions
+from importlib.metadata import distributions
 from pathlib import Path
 
 from pppca_bench.errors import ConfigError
@@ -21,8 +21,6 @@ _MOVE = "Move it into a module beside the config."
 
 added_folders: list[str] = []
 """Folders that `extend_sys_path` appended."""
-
-_owners = cache(packages_distributions)  # takes half a second
 
 
 def extend_sys_path(folders: Iterable[Path]) -> None:
@@ -106,7 +104,7 @@ def _version_now(estimator: type) -> str:
             f"{where}: expected a class of a module, whose code has a version, got a class of a {kind}. {_MOVE}"
         )
     file = Path(imported)
-    installed = _installed_version(file, top)
+    installed = _installed_version(file)
     if installed is not None:
         return installed
     if top in sys.stdlib_module_names:
@@ -126,15 +124,18 @@ def _version_now(estimator: type) -> str:
 
 
 @cache
-def _installed_version(file: Path, top: str) -> str | None:
-    """Return the version of the distribution that installed a file of a top-level package; None without any."""
-    for name in _owners().get(top, ()):
-        owner = distribution(name)
-        root = Path(str(owner.locate_file("")))
-        if file.is_relative_to(root):
-            installed = map(str, owner.files or ())
-            if file.relative_to(root).as_posix() in installed:
-                return owner.version
+def _installed_version(file: Path) -> str | None:
+    """Return the version of the distribution that installed a file; None without any.
+
+    Choice: the records of installed files are read as texts. To ask for the distributions of all packages, as
+    `importlib.metadata` can, takes half a second, in each fresh worker.
+    """
+    for folder in file.parents:
+        if str(folder) in sys.path:
+            line = f"\n{file.relative_to(folder).as_posix()},"
+            for owner in distributions(path=[str(folder)]):
+                if line in f"\n{owner.read_text('RECORD')}":
+                    return owner.version
     return None
 
 
