@@ -134,7 +134,7 @@ class _Worker:
         self.pool = ProcessPool(max_workers=1, initializer=prepare_worker, context=start_server())
         try:
             self._process = self.pool.schedule(os.getpid).result()
-        except (ProcessExpired, BrokenExecutor):
+        except (OSError, EOFError, BrokenExecutor):
             _end([self])
             raise
 
@@ -187,7 +187,7 @@ def _start_worker() -> _Worker:
     while True:
         try:
             return _Worker()
-        except (ProcessExpired, BrokenExecutor):
+        except (OSError, EOFError, BrokenExecutor):
             if time.perf_counter() > end:
                 raise
             time.sleep(0.01)
