@@ -36,7 +36,7 @@ class AtOnce(Executor):
     def __init__(self, n_workers: int) -> None:
         self.n_workers = n_workers
 
-    def submit(self, call: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
         """Return the results of a group, as if computed in a millisecond; compile nothing."""
         from pppca_bench.experiments.worker import compute
 

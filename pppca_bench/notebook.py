@@ -99,7 +99,8 @@ def run(
     repeats : int, optional
         Repeats in place of the config's own.
     workers : int, default 0
-        Worker processes; 0 computes in the calling process. With more, a script needs ``if __name__ == "__main__":``.
+        Worker processes; 0 computes in the calling process, where third-party code may change anything. With more, a
+        script needs ``if __name__ == "__main__":``.
 
     Returns
     -------
@@ -109,7 +110,7 @@ def run(
     Raises
     ------
     ConfigError
-        The config is wrong.
+        The config is wrong, or worker processes cannot be started from here.
     DataError
         Data are missing, or cannot be used.
     StoreError

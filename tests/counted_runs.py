@@ -11,11 +11,11 @@ from pppca_bench.experiments.queue import Group
 compute = worker.compute
 
 
-def compute_and_log(group: Group, loads: worker.Loads, timeout: float | None) -> worker.Computed:
+def compute_and_log(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group in a worker, after a line with its keys was added to the log."""
     with Path(os.environ["COUNTED_RUNS"]).open("ab", buffering=0) as log:
         log.write(f"{' '.join(spec.key for spec in group)}\n".encode())
-    return compute(group, loads, timeout)
+    return compute(group, loads)
 
 
 def main() -> None:

@@ -11,7 +11,9 @@ from pppca_bench.store import RESULTS
 
 HALVES = "def half(X):\n    return X[:, :2].copy()\n"
 MODULE = '''
+import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -83,6 +85,46 @@ class Leaves(Halves):
         threading.Thread(target=threading.Event().wait, daemon=False).start()
         subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
         return self
+
+class Daemon(Halves):
+    """Leaves a process of a session of its own, as servers do, and its number."""
+
+    def fit(self, X, y):
+        if len(X) > 30:
+            child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+            self.measures_ = {{"left": child.pid}}
+        return self
+
+class Stops(Halves):
+    """Stops its process, as the system does that with a process of the background that asks for an answer."""
+
+    def fit(self, X, y):
+        os.kill(os.getpid(), signal.SIGTTOU)
+        return self
+
+class Halts(Halves):
+    """Stops its process, which no other can notice but by its silence."""
+
+    def fit(self, X, y):
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return self
+
+class Prints(Halves):
+    def fit(self, X, y):
+        print("printed by Python")
+        os.system("echo printed by another program")
+        return self
+
+class Process(Halves):
+    """Measures the number of its process, and how often it was fitted there."""
+
+    def fit(self, X, y):
+        Halves.n_fits = getattr(Halves, "n_fits", 0) + 1
+        self.measures_ = {{"process": os.getpid(), "n_fits": Halves.n_fits}}
+        return self
+
+class Other(Process):
+    pass
 
 class Drawn(Halves):
     def __init__(self, scale: float = 0.1, random_state=None):

@@ -1,6 +1,7 @@
 """Calls that tests give to workers, which import this module and nothing of the package for them."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -52,3 +53,29 @@ def write_runs(path: Path, name: str, other: str) -> None:
         store.plan(Plan(name, "", "", tuple(specs)))
         for spec in specs:
             store.record([RunResult(spec.key, "done", values={"test_error_percent": 1.0})], "{}")
+
+
+def start_workers() -> str:
+    """Return the refusal of workers in this process."""
+    from pppca_bench.errors import ConfigError
+    from pppca_bench.experiments.executors import Workers
+
+    try:
+        Workers(1).submit(os.getpid)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def hold_the_interpreter() -> None:
+    re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def take_longer_than_a_second(*_: object) -> None:
+    end = time.perf_counter() + 1.5
+    while time.perf_counter() < end:
+        time.sleep(0.01)
+
+
+def stop() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)

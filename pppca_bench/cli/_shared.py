@@ -29,6 +29,9 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
+_DAMAGES = f"{__name__}.damages"
+"""Key of click's `Context.meta`: for each results folder that a command has read, an error or None."""
+
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -59,9 +62,13 @@ class Commands(Command, click.Group):
             return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command, and end with the exit code of an error."""
+        """Run a command, and end with the exit code of an error, also of one that `read_store` has noted."""
         try:
-            return super().invoke(ctx)
+            returned = super().invoke(ctx)
+            for damage in ctx.meta.get(_DAMAGES, {}).values():
+                if damage is not None:
+                    raise damage
+            return returned
         except PppcaError as error:
             notify(f"Error: {error}")
             ctx.exit(error.exit_code)
@@ -133,10 +140,22 @@ def completion(
 
 
 def read_store(results: Path) -> Store:
-    """Open the database of a results folder for reading."""
+    """Open the database of a results folder for reading.
+
+    If it has runs that cannot be shown, the command shows the others, and then ends with this error.
+    """
     from pppca_bench.store.database import Store
 
-    return Store(results / DATABASE, read_only=True)
+    store = Store(results / DATABASE, read_only=True)
+    context = click.get_current_context(silent=True)
+    damages = {} if context is None else context.meta.setdefault(_DAMAGES, {})
+    if results not in damages:
+        damages[results] = None
+        try:
+            store.check_references()
+        except StoreError as damage:
+            damages[results] = damage
+    return store
 
 
 def read_snapshot(

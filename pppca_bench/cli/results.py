@@ -137,7 +137,7 @@ def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path 
     from importlib.util import find_spec
 
     from pppca_bench.pages.escapes import to_csv
-    from pppca_bench.store.export import load_results
+    from pppca_bench.store.export import runs_table
 
     form = form or ("csv" if out is None else out.suffix.lower().removeprefix("."))
     if form not in ("csv", "parquet"):
@@ -148,7 +148,8 @@ def export(configs: tuple[str, ...], results: Path, form: str | None, out: Path 
         raise click.UsageError("Parquet cannot be printed: name a file with --out.")
     if form == "parquet" and find_spec("pyarrow") is None:
         raise PppcaError("Parquet needs pyarrow, which is not installed: `pip install pyarrow`.")
-    runs = load_results(results, configs or None)
+    with read_store(results) as store:
+        runs = runs_table(store, configs or None)
     if out is None:
         click.echo(to_csv(runs), nl=False)
         return

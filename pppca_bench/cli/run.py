@@ -100,7 +100,7 @@ def _read_shard(
 @click.option(
     "--workers",
     type=click.IntRange(0, 1024),
-    help="Number of worker processes [default: all cores]; 0 for none.",
+    help="Number of worker processes [default: all cores]; 0 for none, which isolates no third-party code.",
 )
 @results_option
 @data_option
@@ -163,10 +163,12 @@ def run(
         raise click.UsageError(
             "expected --scheduler with --executor dask, and without --workers: it has workers."
         )
-    from pppca_bench.experiments.executors import start_server
+    from pppca_bench.experiments.executors import adopt_orphans
 
     with resume_hint_on_interrupt(results):
         if executor == "processes" and not dry_run and (workers != 0 or timeout):
+            from pppca_bench.experiments.pool import start_server
+
             start_server()
         # Imported while the server of the workers starts.
         from pppca_bench.experiments.request import read_request
@@ -179,6 +181,7 @@ def run(
         if dry_run:
             _print_dry_run(request.specs, results, fresh)
             return
+        adopt_orphans()
         used = _workers(executor, scheduler, workers, timeout, quiet=quiet)
         tries = {"fresh": fresh, "retries": retries, "fail_fast": fail_fast}
         outcome = _compute(request, used, results, quiet=quiet, **tries)

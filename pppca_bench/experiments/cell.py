@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 import traceback
@@ -25,10 +26,10 @@ from pppca_bench.experiments.measures import (
     score_predictions,
     validated_result,
 )
-from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.networks import with_networks
 from pppca_bench.methods.protocol import Contract, constructor_arguments, contract_of
+from pppca_bench.methods.third_party import output_aside
 from pppca_bench.problems import Problem
 from pppca_bench.quantities import BALANCED_SCORES
 from pppca_bench.runs import RunResult, RunSpec, Settings, failed_result, grouped
@@ -138,15 +139,22 @@ def learns_from_validation(spec: RunSpec, problem: Problem) -> bool:
 
 @contextmanager
 def contained(spec: RunSpec, stage: int) -> Iterator[None]:
-    """Isolate a stage of a run of third-party code, with the global generators of Python and NumPy seeded."""
+    """Seed the global generators of Python and NumPy for a stage of a run of third-party code.
+
+    Its output goes to standard error, and a child process that it forks ends where it would leave the block.
+    """
     if not spec.cell.is_third_party:
         yield
         return
-    with isolated():
-        seed = seeds(spec)[stage]
-        random.seed(seed)
-        np.random.seed(seed)
-        yield
+    seed, process = seeds(spec)[stage], os.getpid()
+    random.seed(seed)
+    np.random.seed(seed)
+    try:
+        with output_aside():
+            yield
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
 
 
 def _new_run(spec: RunSpec, problem: Problem) -> _Run:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
+import faulthandler
 import logging
-import platform
-import sys
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
-from contextlib import suppress
-from functools import cache, partial
-from importlib.metadata import version
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_worker
 
-from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.errors import ClusterError
-from pppca_bench.experiments.executors import Workers, shielded_children
-from pppca_bench.experiments.provenance import LIBRARIES
+from pppca_bench.experiments.executors import Workers
+from pppca_bench.experiments.pool import shielded_children
+from pppca_bench.experiments.provenance import fingerprint
 from pppca_bench.methods.third_party import added_folders, extend_sys_path
 from pppca_bench.problems import Problem, ProblemSource, load_source
 from pppca_bench.version import __version__
@@ -28,18 +25,12 @@ from pppca_bench.version import __version__
 TIMEOUT_S = 30.0
 """Time to wait for a scheduler, and for a first worker."""
 
-_SET_CHILD_SUBREAPER = 36
-"""Option of Linux's `prctl`: adopt the processes whose parents, the workers, have ended."""
-
-_NOT_IN_WORKERS = frozenset({"cli", "pages", "results", "verdicts"})
-"""Rooms of the package that no worker imports."""
-
 
 class DaskCluster(Workers):
     """Workers of a Dask cluster, each of one thread; the cluster is started or joined at the first call.
 
     If a worker dies, the scheduler gives its call to another worker; a call that kills several workers is lost. Workers
-    may join and leave at any time.
+    may join and leave at any time. They serve all groups of third-party code.
 
     ``scheduler`` is the address of a running scheduler, such as ``"tcp://node1:8786"``, whose workers are used; without
     it, ``n_workers`` processes are started on this machine. ``announce`` is called with the address of the dashboard.
@@ -81,11 +72,21 @@ class DaskCluster(Workers):
             self._sent.add(name)
         return partial(_sent_data, name)
 
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Submit a call to the scheduler."""
+    def submit(
+        self,
+        call: Callable[..., Any],
+        *arguments: Any,
+        group: Hashable = None,  # noqa: ARG002
+        before: Callable[..., Any] | None = None,
+    ) -> Future[Any]:
+        """Submit a call to the scheduler; ``before`` as in `Workers.submit`."""
         if self._client and self._client.status != "running":
             raise self._scheduler_lost()
-        return super().submit(_checked_call, fingerprint(), tuple(added_folders), call, *arguments)
+        self._executor = self._executor or self._join(self.n_workers)
+        expected, folders = fingerprint(), tuple(added_folders)
+        return self._executor.submit(
+            _checked_call, expected, folders, self.timeout, before, call, *arguments
+        )
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Return whether a finished call has no result because the workers that tried it died.
@@ -105,6 +106,10 @@ class DaskCluster(Workers):
         raise ClusterError(
             f"a worker of {self.address} could not compute: {type(error).__name__}: {error}"
         )
+
+    def has_timed_out(self, future: Future[Any], elapsed_s: float) -> bool:  # noqa: ARG002
+        """Return whether a lost call exceeded the time limit: the scheduler only knows that its worker died."""
+        return self.timeout is not None and elapsed_s >= self.timeout
 
     def renew(self) -> None:
         """Cancel the calls in flight; the workers stay."""
@@ -127,21 +132,7 @@ class DaskCluster(Workers):
                 # shared by all of its loggers
                 handler.setLevel(logging.CRITICAL + 1)  # errors are raised instead
             if not self.address:
-                if sys.platform == "linux":
-                    # processes that runs leave become children of this one, which ends them
-                    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-                with shielded_children():
-                    self._cluster = LocalCluster(
-                        n_workers=n_workers,
-                        threads_per_worker=1,
-                        host="127.0.0.1",
-                        dashboard_address="127.0.0.1:0",
-                        silence_logs=logging.CRITICAL,
-                    )
-                self._cluster.scheduler.allowed_failures = (
-                    0  # the runner itself tries runs of lost workers again
-                )
-                self.address = str(self._cluster.scheduler_address)
+                self._start_cluster(n_workers)
             try:
                 self._client = Client(self.address, timeout=TIMEOUT_S, set_as_default=False)
             except (OSError, ValueError) as error:
@@ -154,6 +145,19 @@ class DaskCluster(Workers):
                 self._announce(str(self._client.dashboard_link))
         executor: Executor = self._client.get_executor(pure=False)
         return executor
+
+    def _start_cluster(self, n_workers: int) -> None:
+        """Start a cluster on this machine; the runner itself tries runs of lost workers again."""
+        with shielded_children():
+            self._cluster = LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+        self._cluster.scheduler.allowed_failures = 0
+        self.address = str(self._cluster.scheduler_address)
 
     def _check_workers(self) -> None:
         try:
@@ -169,9 +173,8 @@ class DaskCluster(Workers):
                     f"worker {worker}: expected one thread, got {n_threads}: runs would disturb each other."
                     " Start it with `--nthreads 1`, and with `--nworkers` for several cores."
                 )
-        for worker, error in self._client.run(
-            _check_fingerprint, fingerprint(), on_error="return"
-        ).items():
+        errors = self._client.run(_check_fingerprint, fingerprint(), on_error="return")
+        for worker, error in errors.items():
             if isinstance(error, ClusterError):
                 raise error
             if error is not None:
@@ -205,22 +208,6 @@ def _sent_data(name: str) -> Problem:
     return cast("Problem", plugin.problem)
 
 
-@cache
-def fingerprint() -> dict[str, str]:
-    """Return versions and a digest of code and libraries, which must be the same in all processes."""
-    digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*")):
-        name = path.relative_to(PACKAGE)
-        if path.suffix in (".py", ".csv") and name.parts[0] not in _NOT_IN_WORKERS:
-            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return {
-        "pppca": __version__,
-        "sources of pppca": digest.hexdigest()[:16],
-        "Python": platform.python_version(),
-        **{library: version(library) for library in LIBRARIES},
-    }
-
-
 def _check_fingerprint(expected: Mapping[str, str], dask_worker: Any = None) -> None:
     """Raise ClusterError if this worker's fingerprint differs from the expected fingerprint.
 
@@ -236,7 +223,12 @@ def _check_fingerprint(expected: Mapping[str, str], dask_worker: Any = None) -> 
 
 
 def _checked_call(
-    expected: Mapping[str, str], folders: Iterable[str], call: Callable[..., Any], *arguments: Any
+    expected: Mapping[str, str],
+    folders: Iterable[str],
+    timeout: float | None,
+    before: Callable[..., Any] | None,
+    call: Callable[..., Any],
+    *arguments: Any,
 ) -> Any:
     """Compute a call in a worker, which may have joined after the others were checked.
 
@@ -244,4 +236,20 @@ def _checked_call(
     """
     _check_fingerprint(expected)
     extend_sys_path(map(Path, folders))
-    return call(*arguments)
+    if timeout is None:
+        return call(*arguments)
+    if before is not None:
+        before(*arguments)
+    with limited(timeout):
+        return call(*arguments)
+
+
+@contextmanager
+def limited(timeout: float) -> Iterator[None]:
+    """End this process if the block takes longer than ``timeout`` seconds, also in compiled code that holds the GIL."""
+    with Path(os.devnull).open("w") as nowhere:
+        faulthandler.dump_traceback_later(timeout, exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import ast
-import multiprocessing
-import multiprocessing.util
-import os
+import ctypes
 import signal
 import sys
-import tempfile
 import threading
-import time
 import traceback
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
 from functools import partial
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import BaseContext
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,14 +20,14 @@ from pppca_bench.errors import ConfigError
 if TYPE_CHECKING:
     from pppca_bench.problems import Problem, ProblemSource
 
-PRELOADED = ["pppca_bench.experiments.choosing", "pppca_bench.experiments.worker"]
-"""Modules that the server of the workers imports before it forks them: everything that a run calls."""
+_SET_CHILD_SUBREAPER = 36
+"""Option of Linux's `prctl`: adopt the processes whose parents, the workers, have ended."""
 
-PATIENCE_S = 30.0
-"""Time for a server that was killed to end, so that it can be started again."""
 
-MAX_TEMPORARY = 70
-"""Largest length of a temporary folder in bytes: addresses of sockets, which have 32 more, have at most 103."""
+def adopt_orphans() -> None:
+    """Make processes that runs leave children of this process when their worker ends, so that it can end them."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def check_main_guard() -> None:
@@ -61,7 +54,7 @@ def check_main_guard() -> None:
 class Workers:
     """An executor that is created at the first call, and again after it was discarded.
 
-    As a context manager, it kills its workers at the end of the block, with all processes that they have started: calls
+    As a context manager, it kills its workers at the end of the block, with the processes that they have started: calls
     in flight are lost.
 
     Parameters
@@ -69,10 +62,10 @@ class Workers:
     n_workers : int
         Number of calls that are computed at a time; 0 computes each call in this process when it is submitted.
     new_executor : callable(n_workers) -> Executor, optional
-        Creates the executor; by default a pool of local processes.
+        Creates the executor; by default a `ProcessExecutor` of this machine.
     timeout : float, optional
-        Time limit of a run in seconds, at which its worker ends. Choice: with a limit, 0 workers are a single worker,
-        since a process can only be ended from outside if it hangs in compiled code.
+        Time limit of a run in seconds, at which its worker is killed. Choice: with a limit, 0 workers are a single
+        worker, since a process can only be ended from outside if it hangs in compiled code.
     """
 
     def __init__(
@@ -85,7 +78,7 @@ class Workers:
         self.n_workers = 1 if timeout and not n_workers else n_workers
         self.timeout = timeout
         self._n_each = 1 if timeout else 2  # calls in flight; with a limit, none waits for another
-        self._new_executor = new_executor or _Processes
+        self._new_executor = new_executor or self._new_processes
         self._executor: Executor | None = None
 
     def __enter__(self) -> Self:
@@ -105,18 +98,30 @@ class Workers:
 
         return partial(load_source, source) if self.n_workers or source.split else lambda: problem
 
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Submit a call."""
+    def submit(
+        self,
+        call: Callable[..., Any],
+        *arguments: Any,
+        group: Hashable = None,
+        before: Callable[..., Any] | None = None,
+    ) -> Future[Any]:
+        """Submit a call; `ProcessExecutor.submit` describes ``group`` and ``before``."""
         if not self.n_workers:
             here: Future[Any] = Future()
             here.set_result(call(*arguments))
             return here
         self._executor = self._executor or self._new_executor(self.n_workers)
-        return self._executor.submit(call, *arguments)
+        return self._executor.submit(call, *arguments, group=group, before=before)
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Return whether a finished call has no result because its worker died."""
         return isinstance(future.exception(), BrokenExecutor)
+
+    def has_timed_out(self, future: Future[Any], elapsed_s: float) -> bool:  # noqa: ARG002
+        """Return whether a lost call, whose result was awaited for some seconds, exceeded the time limit."""
+        from pppca_bench.experiments.pool import TimedOutError
+
+        return isinstance(future.exception(), TimedOutError)
 
     def renew(self) -> None:
         """Discard the executor and its calls."""
@@ -124,112 +129,10 @@ class Workers:
         if executor is not None:
             executor.shutdown(wait=False, cancel_futures=True)
 
+    def _new_processes(self, n_workers: int) -> Executor:
+        from pppca_bench.experiments.pool import ProcessExecutor
 
-class _Processes(Executor):
-    """Worker processes, each started and awaited by a thread: a worker that dies loses only the call it computes."""
-
-    def __init__(self, n_workers: int) -> None:
-        start_server()
-        self._threads = ThreadPoolExecutor(n_workers)
-        self._of_thread = threading.local()
-        self._processes: list[BaseProcess] | None = []  # None after the end
-        self._lock = threading.Lock()
-
-    def submit(self, call: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
-        return self._threads.submit(self._ask, call, arguments)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Kill the workers, after the calls in flight unless these are cancelled."""
-        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
-        with self._lock:
-            processes, self._processes = self._processes or [], None
-        for process in processes:
-            _kill(process)
-        self._threads.shutdown()
-
-    def _ask(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Return the result of a call in the worker of this thread, which is started first if there is none."""
-        self._of_thread.worker = process, connection = (
-            getattr(self._of_thread, "worker", None) or self._start()
-        )
-        try:
-            connection.send((call, arguments))
-            wait([connection, process.sentinel])
-            if not connection.poll():
-                # a process that the worker has started may hold the connection open
-                raise EOFError
-            result, error = connection.recv()
-        except (EOFError, OSError):
-            self._of_thread.worker = None
-            connection.close()
-            with self._lock:
-                if self._processes is not None:
-                    self._processes.remove(process)
-                    _kill(process)
-                    process.close()
-            raise BrokenExecutor from None
-        if error is not None:
-            raise error
-        return result
-
-    def _start(self) -> tuple[BaseProcess, Connection]:
-        with self._lock:
-            if self._processes is None:
-                raise BrokenExecutor
-            worker = _start_worker()
-            self._processes.append(worker[0])
-        return worker
-
-
-def _start_worker() -> tuple[BaseProcess, Connection]:
-    """Start a worker, and return it with the connection to it.
-
-    A server that is killed may have started a worker before: each has a connection of its own, since the lost worker
-    would take the call of the next.
-    """
-    end = time.perf_counter() + PATIENCE_S
-    while True:
-        parent_end, worker_end = multiprocessing.Pipe()
-        process: BaseProcess = start_server().Process(target=_serve, args=(worker_end,))  # type: ignore[attr-defined]
-        try:
-            process.start()
-        except (EOFError, ConnectionError, FileNotFoundError):
-            if time.perf_counter() > end:
-                raise
-            time.sleep(0.01)  # a server that was killed counts as alive until it has ended
-        else:
-            worker_end.close()
-            return process, parent_end
-
-
-def _kill(process: BaseProcess) -> None:
-    """Kill a worker and the processes that it has started, and wait for its end."""
-    if process.pid and hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            # no process is left, or it has not formed its group
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.join()
-
-
-@contextmanager
-def shielded_children() -> Iterator[None]:
-    """Let processes that are started in the block ignore Ctrl-C, which a terminal sends to all of them.
-
-    They import no modules of the working directory in place of Python's.
-    """
-    safe_path = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
-    has_masks = hasattr(signal, "pthread_sigmask")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if has_masks else set()
-    try:
-        yield
-    finally:
-        if has_masks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        del os.environ["PYTHONSAFEPATH"]
-        if safe_path is not None:
-            os.environ["PYTHONSAFEPATH"] = safe_path
+        return ProcessExecutor(n_workers, self.timeout)
 
 
 @contextmanager
@@ -249,53 +152,3 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
         for late in arrived:
             signal.raise_signal(late)
-
-
-def start_server() -> BaseContext:
-    """Start the server that imports the modules of workers and forks them, and return the context of processes."""
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if context.get_start_method() == "forkserver":
-        from multiprocessing import forkserver, resource_tracker
-
-        context.set_forkserver_preload(PRELOADED)
-        if len(os.fsencode(tempfile.gettempdir())) > MAX_TEMPORARY:
-            before, tempfile.tempdir = tempfile.tempdir, "/tmp"
-            multiprocessing.util.get_temp_dir()  # creates the folder of addresses
-            tempfile.tempdir = before
-        with shielded_children():
-            resource_tracker.ensure_running()  # which lets Ctrl-C through again
-        with shielded_children():
-            forkserver.ensure_running()
-    return context
-
-
-def _serve(connection: Connection) -> None:
-    """Compute calls in this worker until the connection is closed."""
-    _prepare_worker()
-    with suppress(EOFError):
-        while True:
-            call, arguments = connection.recv()
-            made: tuple[Any, Exception | None]
-            try:
-                made = call(*arguments), None
-            except Exception as error:  # noqa: BLE001 raised again by the caller
-                made = None, error
-            connection.send(made)
-
-
-def _prepare_worker() -> None:
-    """Ignore Ctrl-C, and end this worker with its parent, even if the parent is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ.pop("PYTHONSAFEPATH", None)
-    if hasattr(os, "setpgid"):
-        os.setpgid(0, 0)  # of this worker and the processes that it starts
-    parent: Any = multiprocessing.parent_process()
-
-    def end_with_parent() -> None:
-        parent.join()
-        if hasattr(os, "killpg"):
-            os.killpg(0, signal.SIGKILL)
-        os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -113,40 +112,67 @@ def pipeline(
         raise ValueError(f"unseen in pipeline: expected 'refuse' or 'ignore', got {unseen!r}.")
     folder = Path(folder)
     extend_sys_path([folder, Path.cwd()])
-    with Store(Path(results) / DATABASE, read_only=True) as store:
+    spec, result, asking = _read_run(run, Path(results) / DATABASE, final=final)
+    with saved(problems or {}) as given:
+        first = Path(data_dir) if data_dir else None
+        problem, data, split = _opened(spec, asking, folder, given, first)
+    return _of_run(spec, result, problem, data, split, unseen)
+
+
+def _of_run(
+    spec: RunSpec,
+    result: RunResult | None,
+    problem: Problem,
+    data: DataSet | None,
+    split: int,
+    unseen: Literal["refuse", "ignore"],
+) -> Pipeline:
+    """Return the pipeline of a run, fitted to all rows if there is no result."""
+    if data is None:
+        if result is None:
+            problem = _with_all_rows(spec, problem)
+        return Pipeline(_fitted(spec, problem, result))
+    train, validation, test = data.rows(split)
+    if result is None:
+        stops = learns_from_validation(spec, problem)
+        train = _all_rows(train, validation, test, stops=stops)
+        problem = data.problem((train, validation, test))
+    *steps, (name, classifier) = _fitted(spec, problem, result)
+    if data.classes:
+        named: Any = NamedClasses(classifier, data.class_values)
+    else:
+        named = ScaledBack(classifier, data.target_range(train))
+    encode = RowEncoder(data.inputs, data.encoder(train), data.own.reading(), unseen=unseen)
+    return Pipeline([("encode", encode), *steps, (name, named)])
+
+
+def _read_run(
+    run: str, database: Path, *, final: bool
+) -> tuple[RunSpec, RunResult | None, Mapping[str, str]]:
+    """Return a stored run with the settings to fit, its result, and the texts of the configs that ask for it, by name.
+
+    With ``final``, the settings are those that are the best over all repeats, which the result does not belong to: it
+    is None.
+    """
+    with Store(database, read_only=True) as store:
         key = find_run(store, run)
-        spec, result = store.runs_by_key([key])[key]
+        spec, stored = store.runs_by_key([key])[key]
         texts = store.config_texts()
         asking = {name: texts[name] for name in store.configs_of(key)}
         repeats = store.runs_of_cell(key) if final else []
-    result = _checked(spec, result)
+    result = _checked(spec, stored)
     choices = [other.choice for _, other in repeats if other and other.choice]
     best = recommended(spec.cell, choices)
     spec = with_settings(spec, best[0]) if best else with_choice(spec, result)
-    with saved(problems or {}) as given:
-        problem, data, split = _opened(
-            spec, asking, folder, given, Path(data_dir) if data_dir else None
-        )
-    joined = partial(_all_rows, stops=learns_from_validation(spec, problem))
-    stored = None if final else result
-    if data is None:
-        if final:
-            X = joined(problem.X_train, problem.X_validation, problem.X_test)
-            y = joined(problem.y_train, problem.y_validation, problem.y_test)
-            problem = replace(problem, X_train=X, y_train=y)
-        return Pipeline(_fitted(spec, problem, stored))
-    train, validation, test = data.rows(split)
-    if final:
-        train = joined(train, validation, test)
-        problem = data.problem((train, validation, test))
-    *steps, (name, classifier) = _fitted(spec, problem, stored)
-    named = (
-        NamedClasses(classifier, data.class_values)
-        if data.classes
-        else ScaledBack(classifier, data.target_range(train))
-    )
-    encode = RowEncoder(data.inputs, data.encoder(train), data.own.reading(), unseen=unseen)
-    return Pipeline([("encode", encode), *steps, (name, named)])
+    return spec, None if final else result, asking
+
+
+def _with_all_rows(spec: RunSpec, problem: Problem) -> Problem:
+    """Return a problem whose training rows are `_all_rows`."""
+    stops = learns_from_validation(spec, problem)
+    X = _all_rows(problem.X_train, problem.X_validation, problem.X_test, stops=stops)
+    y = _all_rows(problem.y_train, problem.y_validation, problem.y_test, stops=stops)
+    return replace(problem, X_train=X, y_train=y)
 
 
 def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
@@ -208,7 +234,7 @@ def _opened(
 
 
 def _all_rows(train: Array, validation: Array, test: Array, *, stops: bool) -> Array:
-    """Return all rows of three splits or, if the validation rows stop networks, all others."""
+    """Return all rows of three splits or, if something learns from the validation rows, all others."""
     return np.concatenate([train, test, *([] if stops else [validation])])
 
 
@@ -234,7 +260,7 @@ def _fitted(spec: RunSpec, problem: Problem, result: RunResult | None) -> list[t
             warnings.warn(
                 f"run {spec.key}: its test error is {stored:.6g} %, the pipeline's {error:.6g} %. The run was computed"
                 " by another processor, or by other versions of the libraries.",
-                stacklevel=3,
+                stacklevel=4,
             )
     return steps
 

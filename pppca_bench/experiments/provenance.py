@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -13,9 +14,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.version import __version__
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+
+_NOT_IN_WORKERS = frozenset({"cli", "pages", "results", "verdicts"})
+"""Rooms of the package that no worker imports."""
 
 
 def provenance_text(configs: Mapping[str, str] | None = None) -> str:
@@ -62,6 +67,22 @@ def code_version() -> str:
     except (OSError, subprocess.SubprocessError):
         return __version__
     return f"{__version__}+{commit.stdout.strip()}{'.dirty' if changed.stdout else ''}"
+
+
+@cache
+def fingerprint() -> dict[str, str]:
+    """Return versions and a digest of code and libraries, which must be the same in all processes."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*")):
+        name = path.relative_to(PACKAGE)
+        if path.suffix in (".py", ".csv") and name.parts[0] not in _NOT_IN_WORKERS:
+            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return {
+        "pppca": __version__,
+        "sources of pppca": digest.hexdigest()[:16],
+        "Python": platform.python_version(),
+        **{library: version(library) for library in LIBRARIES},
+    }
 
 
 def _processor() -> str:

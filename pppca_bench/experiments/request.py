@@ -21,7 +21,7 @@ from pppca_bench.config.overrides import (
 from pppca_bench.config.plan import Identity, count_runs, expand
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.queue import shard
-from pppca_bench.methods.lookup import refresh
+from pppca_bench.methods.lookup import forget
 from pppca_bench.methods.third_party import extend_sys_path
 from pppca_bench.problems import (
     OwnData,
@@ -108,13 +108,7 @@ def read_request(
     """
     filters = parse_filter(only)
     new, configs = _read_configs(documents, *parse_changes(changes), given or {}, seed)
-    first: dict[str, Path] = {}
-    for source, config in configs:
-        other = first.setdefault(config.name, source.path)
-        if other != source.path:
-            raise ConfigError(
-                f"{source.path}: expected a unique name, got {config.name!r}, as in {other}."
-            )
+    _check_names(configs)
     if not force:
         # A config is also expanded at its own repeats, since completed runs stay in its tables.
         counts = {
@@ -125,29 +119,55 @@ def read_request(
     plans, problems = list[Plan](), dict[tuple[str, str], OpenProblem]()
     opened = cache(partial(open_problem, data_dir=data_dir, only_local=only_plan))
     for source, config in configs:
-        labels, identities = _labels(source, config.problems), dict[Requested, Identity]()
+        identities = dict[Requested, Identity]()
+        labels = _labels(source, config.problems)
         for index, entry in enumerate(config.problems):
-            label, file = labels[entry], _located(source, index, entry)
+            label = labels[entry]
+            file = _located(source, index, entry)
             data: Problem | ProblemInfo | None = registered().get(str(entry))
             if data is None or (not only_plan and filters.matches_problem(label)):
                 found = opened(file)
                 data = found[1]
                 problems[label, data.sha256] = found
             _check_fit(source.where(("problems", index)), entry, data, config)
-            is_named = label in registered() or (isinstance(entry, OwnData) and entry.is_named)
-            seeded_as = label if is_named else data.sha256
-            identities[entry] = Identity(label, data.sha256, seeded_as, data.task)
-        all_repeats = tuple(expand(config, identities))
-        specs = (
-            all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
-        )
-        plans.append(
-            Plan(changed_name(config.name, new), source.sha256, source.text, specs, all_repeats)
-        )
+            identities[entry] = _identity(label, entry, data)
+        plans.append(_plan(changed_name(config.name, new), source, config, identities, repeats))
     if filters.wanted:
         filters.check(by_cell(spec for plan in plans for spec in plan.specs))
         plans = [filters.apply(plan) for plan in plans]
     return Request(tuple(plan for plan in plans if plan.specs), problems)
+
+
+def _check_names(configs: Iterable[tuple[YamlSource, Config]]) -> None:
+    """Raise ConfigError if two files have configs of one name."""
+    first: dict[str, Path] = {}
+    for source, config in configs:
+        other = first.setdefault(config.name, source.path)
+        if other != source.path:
+            raise ConfigError(
+                f"{source.path}: expected a unique name, got {config.name!r}, as in {other}."
+            )
+
+
+def _identity(label: str, entry: Requested, data: Problem | ProblemInfo) -> Identity:
+    """Return the identity of a problem, whose seeds follow from its name or, for a file, from its data."""
+    is_named = label in registered() or (isinstance(entry, OwnData) and entry.is_named)
+    return Identity(label, data.sha256, label if is_named else data.sha256, data.task)
+
+
+def _plan(
+    name: str,
+    source: YamlSource,
+    config: Config,
+    identities: Mapping[Requested, Identity],
+    repeats: int | None,
+) -> Plan:
+    """Return the plan of a config, at its own repeats or at others."""
+    all_repeats = tuple(expand(config, identities))
+    specs = all_repeats
+    if repeats is not None:
+        specs = tuple(expand(config, identities, repeats=repeats))
+    return Plan(name, source.sha256, source.text, specs, all_repeats)
 
 
 def problems_of(path: Path) -> list[Requested]:
@@ -172,7 +192,7 @@ def _read_configs(
     if seed is not None:
         sources = [with_seed(source, seed) for source in sources]
     extend_sys_path([*(source.path.parent for source in sources), Path.cwd()])
-    refresh()
+    forget()
     refused: ConfigError | None = None
     for text in ({}, *({key: text} for key, text in texts.items())):
         tried = {**changes, **text}

@@ -14,7 +14,14 @@ from pppca_bench.compiled import cache
 from pppca_bench.experiments.executors import Workers, uninterrupted
 from pppca_bench.experiments.provenance import provenance_text
 from pppca_bench.experiments.queue import DataOf, Group, Queue, same_problem
-from pppca_bench.experiments.worker import Computed, compile_kernels, compute, needed_families
+from pppca_bench.experiments.worker import (
+    Computed,
+    compile_kernels,
+    compute,
+    needed_families,
+    prepare,
+    third_party_group,
+)
 from pppca_bench.problems import Problem, ProblemSource
 from pppca_bench.runs import (
     THRESHOLD,
@@ -24,6 +31,7 @@ from pppca_bench.runs import (
     RunSpec,
     cause_of,
     failed_result,
+    grouped,
     n_trainings,
 )
 from pppca_bench.store.database import Store
@@ -102,7 +110,33 @@ def run(
     stage, warn : callable(text), optional
         ``stage`` is called with the name of a slow step before the runs, then with ""; ``warn`` with each warning.
     """
-    # Planned runs are always of known problems, also if this process is killed.
+    _record_plans(store, problems, plans, warn)
+    done = set() if fresh else store.done(spec.key for spec in specs)
+    missing = _in_order([spec for spec in specs if spec.key not in done], problems)
+    data_of: DataOf = partial(_shared_properties, problems=problems)
+    if workers.timeout is not None:
+        # Choice: each run is a group of its own, so that the limit holds for each
+        data_of = attrgetter("key")
+    queue = Queue(missing, store, data_of, fresh=fresh, retries=retries)
+    counts = _Counts(missing, progress)
+    _compile(needed_families(missing), workers, stage, warn)
+    provenance = ""
+    for computed in _execute(queue, workers, problems):
+        # while the workers compute
+        provenance = provenance or provenance_text({plan.name: plan.sha256 for plan in plans})
+        store.record(computed, provenance, replace=fresh)
+        counts.add(computed, queue)
+        if fail_fast and counts.failures:
+            workers.renew()
+            break
+    store.release()
+    return counts.outcome(len(specs), len(specs) - len(missing) + queue.n_done_meanwhile)
+
+
+def _record_plans(
+    store: Store, problems: OpenProblems, plans: Sequence[Plan], warn: Notify
+) -> None:
+    """Record problems, then plans: planned runs are always of known problems, also if this process is killed."""
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     for plan in plans:
         if n_dropped := store.plan(plan):
@@ -110,44 +144,51 @@ def run(
                 f"{plan.name}: the tables leave out {n_dropped} completed runs, which another text of this name asked"
                 " for. Rename the config to have both."
             )
-    done = set() if fresh else store.done(spec.key for spec in specs)
-    # the largest problems first: a long group that starts last would run alone
-    missing = sorted(
-        (spec for spec in specs if spec.key not in done),
-        key=lambda spec: -_opened(spec, problems)[1].X_train.size,
-    )
-    by_key = {spec.key: spec for spec in missing}
-    data_of: DataOf = partial(_shared_properties, problems=problems)
-    if workers.timeout is not None:
-        # Choice: each run is a group of its own, so that the limit holds for each
-        data_of = attrgetter("key")
-    queue = Queue(missing, store, data_of, fresh=fresh, retries=retries)
-    provenance, n_finished, failures = "", 0, list[RunResult]()
-    n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
-    progress(0, n_to_train)
-    _compile(needed_families(missing), workers, stage, warn)
-    for computed in _execute(queue, workers, problems):
-        # while the workers compute
-        provenance = provenance or provenance_text({plan.name: plan.sha256 for plan in plans})
-        store.record(computed, provenance, replace=fresh)
+
+
+class _Counts:
+    """Runs of a call of `run` that are finished, and its progress in trainings."""
+
+    def __init__(self, missing: Sequence[RunSpec], progress: ProgressCallback) -> None:
+        self.failures: list[RunResult] = []
+        self._by_key = {spec.key: spec for spec in missing}
+        self._n_finished = self._n_trained = 0
+        self._n_to_train = sum(n_trainings(spec.cell) for spec in missing)
+        self._progress = progress
+        progress(0, self._n_to_train)
+
+    def add(self, computed: Computed, queue: Queue) -> None:
+        """Add results, except those that the queue tries again."""
         for result in computed:
-            if not queue.put_back(by_key[result.key], result):
-                n_finished += 1
-                n_trained += n_trainings(by_key[result.key].cell)
-                if result.status == "failed":
-                    failures.append(result)
-        progress(n_trained, n_to_train)
-        if fail_fast and failures:
-            workers.renew()
-            break
-    store.release()
-    first_error = (
-        f"{_described(by_key[failures[0].key])}: {cause_of(failures[0].error)}"
-        if failures
-        else None
-    )
-    n_reused = len(specs) - len(missing) + queue.n_done_meanwhile
-    return Outcome(len(specs), n_reused, n_finished - len(failures), len(failures), first_error)
+            spec = self._by_key[result.key]
+            if queue.put_back(spec, result):
+                continue
+            self._n_finished += 1
+            self._n_trained += n_trainings(spec.cell)
+            if result.status == "failed":
+                self.failures.append(result)
+        self._progress(self._n_trained, self._n_to_train)
+
+    def outcome(self, n_planned: int, n_reused: int) -> Outcome:
+        """Return the counts."""
+        first_error = None
+        if self.failures:
+            first = self.failures[0]
+            first_error = f"{_described(self._by_key[first.key])}: {cause_of(first.error)}"
+        n_failed = len(self.failures)
+        return Outcome(n_planned, n_reused, self._n_finished - n_failed, n_failed, first_error)
+
+
+def _in_order(specs: Sequence[RunSpec], problems: OpenProblems) -> list[RunSpec]:
+    """Return runs in the order in which they are computed.
+
+    The largest problems come first: a long group that starts last would run alone. Our own methods come before the
+    runs of third-party code, which follow class by class, since workers are fresh for each class and its data.
+    """
+    largest_first = sorted(specs, key=lambda spec: -_opened(spec, problems)[1].X_train.size)
+    groups = grouped(largest_first, lambda spec: third_party_group(spec.cell))
+    own = groups.pop(None, [])
+    return [*own, *(spec for group in groups.values() for spec in group)]
 
 
 def _compile(families: Container[str], backend: Workers, stage: Notify, warn: Notify) -> None:
@@ -194,6 +235,8 @@ def _opened(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Probl
 def _shared_properties(spec: RunSpec, problems: OpenProblems) -> Hashable:
     """Return the properties that the data of runs must share for their networks to train side by side."""
     source, problem = _opened(spec, problems)
+    if spec.cell.is_third_party:
+        return same_problem(spec)
     if source.is_own:  # several user-defined tables may not fit into memory
         return same_problem(spec), source.of_repeat(spec.repeat).split
     return problem.task, problem.X_train.shape, len(problem.X_validation), problem.n_outputs
@@ -210,64 +253,82 @@ def _execute(queue: Queue, backend: Workers, problems: OpenProblems) -> Iterator
 
     After Ctrl-C or SIGTERM, which wait until yielded results are recorded, groups that are finished are yielded first.
     """
-    in_flight: dict[Future[Computed], tuple[Group, float]] = {}
-    rest, lost, tried = deque[Group](), list[RunSpec](), set[str]()
+    flight = _Flight(queue, backend, problems)
     try:
-        while True:
-            while len(in_flight) < backend.n_in_flight:
-                # Others may have taken the memory of a lost run: it is tried once more by itself, at the end.
-                group = (
-                    rest.popleft()
-                    if rest
-                    else queue.next() or ((lost.pop(0),) if lost and not in_flight else None)
-                )
-                if group is None:
-                    break
-                in_flight[_submit(group, backend, problems)] = group, time.perf_counter()
-            if not in_flight:
-                return
-            wait(in_flight, return_when=FIRST_COMPLETED)
-            computed: Computed = []
-            finished = [future for future in in_flight if future.done()]
-            for future in finished:
-                group, start = in_flight[future]
-                if not backend.is_lost(future):
-                    results = future.result()
-                    computed += results
-                    # slow: each to any worker
-                    rest.extend((spec,) for spec in group[len(results) :])
-                elif cause := _cause_of_loss(
-                    group, time.perf_counter() - start, backend.timeout, tried
-                ):
-                    computed += [failed_result(spec, cause) for spec in group]
-                else:
-                    lost += group
-                    tried |= {spec.key for spec in group}
+        while flight.fill():
+            computed, finished = flight.land()
             with uninterrupted():
                 for future in finished:
-                    del in_flight[future]
+                    del flight.calls[future]
                 yield computed
     except KeyboardInterrupt:
         with uninterrupted():
-            ended = (future for future in in_flight if future.done() and not future.cancelled())
+            ended = [future for future in flight.calls if future.done() and not future.cancelled()]
             kept = [future for future in ended if not future.exception()]
             yield [result for future in kept for result in future.result()]
         raise
 
 
-def _cause_of_loss(
-    group: Group, elapsed_s: float, timeout: float | None, tried: Container[str]
-) -> str | None:
-    """Return the cause by which runs whose worker died have failed; None for runs to try again, each by itself."""
-    if timeout and elapsed_s >= timeout:
-        return f"timed out after {timeout:g} s"
-    is_last = len(group) == 1 and group[0].key in tried
-    return "the worker process died (killed, or out of memory)" if is_last else None
+class _Flight:
+    """Calls in flight, each with its group and the time of its submission, and groups that come before the queue's."""
 
+    def __init__(self, queue: Queue, backend: Workers, problems: OpenProblems) -> None:
+        self.calls: dict[Future[Computed], tuple[Group, float]] = {}
+        self._queue, self._backend, self._problems = queue, backend, problems
+        self._rest = deque[Group]()
+        self._lost = deque[RunSpec]()
+        self._tried = set[str]()
 
-def _submit(group: Group, backend: Workers, problems: OpenProblems) -> Future[Computed]:
-    loads: dict[Hashable, Callable[[], Problem]] = {}
-    for spec in group:
-        source, problem = _opened(spec, problems)
-        loads[same_problem(spec)] = backend.loader(source.of_repeat(spec.repeat), problem)
-    return backend.submit(compute, group, loads, backend.timeout)
+    def fill(self) -> bool:
+        """Submit groups until every worker has enough; return whether any call is in flight."""
+        while len(self.calls) < self._backend.n_in_flight:
+            group = self._next()
+            if group is None:
+                break
+            self.calls[self._submit(group)] = group, time.perf_counter()
+        return bool(self.calls)
+
+    def land(self) -> tuple[Computed, list[Future[Computed]]]:
+        """Wait for a call, and return the results of all that are finished, and these calls."""
+        wait(self.calls, return_when=FIRST_COMPLETED)
+        computed: Computed = []
+        finished = [future for future in self.calls if future.done()]
+        for future in finished:
+            group, start = self.calls[future]
+            if self._backend.is_lost(future):
+                computed += self._failed(future, group, time.perf_counter() - start)
+                continue
+            results = future.result()
+            computed += results
+            # slow: each to any worker
+            self._rest.extend((spec,) for spec in group[len(results) :])
+        return computed, finished
+
+    def _next(self) -> Group | None:
+        if self._rest:
+            return self._rest.popleft()
+        group = self._queue.next()
+        if group is None and self._lost and not self.calls:
+            # Others may have taken the memory of a lost run: it is tried once more by itself, at the end.
+            return (self._lost.popleft(),)
+        return group
+
+    def _submit(self, group: Group) -> Future[Computed]:
+        loads: dict[Hashable, Callable[[], Problem]] = {}
+        for spec in group:
+            source, problem = _opened(spec, self._problems)
+            of_repeat = source.of_repeat(spec.repeat)
+            loads[same_problem(spec)] = self._backend.loader(of_repeat, problem)
+        code = third_party_group(group[0].cell)
+        return self._backend.submit(compute, group, loads, group=code, before=prepare)
+
+    def _failed(self, future: Future[Computed], group: Group, elapsed_s: float) -> Computed:
+        """Return the failed results of a group whose worker died; none for runs to try again, each by itself."""
+        cause = "the worker process died (killed, or out of memory)"
+        if self._backend.has_timed_out(future, elapsed_s):
+            cause = f"timed out after {self._backend.timeout:g} s"
+        elif len(group) > 1 or group[0].key not in self._tried:
+            self._lost.extend(group)
+            self._tried |= {spec.key for spec in group}
+            return []
+        return [failed_result(spec, cause) for spec in group]

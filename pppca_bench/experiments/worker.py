@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import faulthandler
 import io
-import os
 import signal
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
-from pathlib import Path
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import redirect_stdout, suppress
 
 from pppca_bench.compiled import cache
 from pppca_bench.config.plan import algorithms_of
 from pppca_bench.experiments.queue import Group, same_problem
-from pppca_bench.methods.lookup import refresh
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, candidates, failed_result
@@ -45,8 +41,21 @@ def compile_kernels(family: str) -> None:
         cache.compile_family(family)
 
 
-def compute(group: Group, loads: Loads, timeout: float | None = None) -> Computed:
-    """Compute a group; an exception gives failed results with the traceback, and a timeout ends this process.
+def third_party_group(cell: Cell) -> Hashable:
+    """Return the names of a cell's third-party code and data, which share workers with no others, or None."""
+    names = tuple(name for name, version in cell.algorithms if isinstance(version, str))
+    return (names, cell.problem, cell.data_sha256) if names else None
+
+
+def prepare(group: Group, loads: Loads) -> None:
+    """Load the data of a group and warm up, so that this counts for no time limit; `compute` records the failures."""
+    with suppress(Exception):
+        problems = _opened(group, loads)
+        _warm_up_once(group, problems[0])
+
+
+def compute(group: Group, loads: Loads) -> Computed:
+    """Compute a group; an exception gives failed results with the traceback.
 
     After an exception each cell is computed by itself.
     Runs of third-party code, which may be slow, are computed one by one: after `SHARE_S` only the first runs of a group
@@ -55,12 +64,10 @@ def compute(group: Group, loads: Loads, timeout: float | None = None) -> Compute
     if len(group) > 1 and group[0].cell.is_third_party:
         results, end = list[RunResult](), time.perf_counter() + SHARE_S
         while len(results) < len(group) and (not results or time.perf_counter() < end):
-            results += compute((group[len(results)],), loads, timeout)
+            results += compute((group[len(results)],), loads)
         return results
     try:
-        check_versions(group[0].cell)
-        opened = {of: loads[of]() for of in set(map(same_problem, group))}
-        return _computed(group, [opened[same_problem(spec)] for spec in group], timeout)
+        return _computed(group, loads)
     except BaseException as error:  # the boundary: one broken run must not end the others
         if (
             isinstance(error, KeyboardInterrupt)
@@ -69,18 +76,13 @@ def compute(group: Group, loads: Loads, timeout: float | None = None) -> Compute
             raise  # Ctrl-C, which workers ignore
         cells = by_cell(group).values()
         if len(cells) > 1:
-            return [result for specs in cells for result in compute(tuple(specs), loads, timeout)]
+            return [result for specs in cells for result in compute(tuple(specs), loads)]
         return [failed_result(spec, traceback.format_exc()) for spec in group]
 
 
 def check_versions(cell: Cell) -> None:
     """Raise ValueError if the third-party code in this process differs from the code with which runs were planned."""
     now = dict(algorithms_of(cell.method, cell.classifier))
-    if any(
-        now.get(name) != version for name, version in cell.algorithms if isinstance(version, str)
-    ):
-        refresh()  # this process has loaded the code before it was edited
-        now = dict(algorithms_of(cell.method, cell.classifier))
     for name, version in cell.algorithms:
         if isinstance(version, str) and version != (loaded := now.get(name)):
             raise ValueError(
@@ -89,34 +91,36 @@ def check_versions(cell: Cell) -> None:
             )
 
 
-def _computed(group: Group, problems: Sequence[Problem], timeout: float | None) -> list[RunResult]:
+def _computed(group: Group, loads: Loads) -> list[RunResult]:
     # Slow to import, and not needed if no run is left to do.
     from threadpoolctl import threadpool_limits
 
     from pppca_bench.experiments.choosing import choose_and_run
 
+    check_versions(group[0].cell)
+    problems = _opened(group, loads)
+    _warm_up_once(group, problems[0])
     with threadpool_limits(1):  # sums over several threads round differently
-        cell, families = group[0].cell, needed_families(group)
-        called = cell.method, cell.classifier.get("rule"), frozenset(families)
-        if families and called not in _warmed:
-            _warm_up(group[0], problems[0])
-            _warmed.add(called)
-        with limited(timeout):
-            return choose_and_run(group, problems)
+        return choose_and_run(group, problems)
 
 
-@contextmanager
-def limited(timeout: float | None) -> Iterator[None]:
-    """End this process if the block takes longer than ``timeout`` seconds, also in compiled code that holds the GIL."""
-    if timeout is None:
-        yield
-        return
-    with Path(os.devnull).open("w") as nowhere:
-        faulthandler.dump_traceback_later(timeout, exit=True, file=nowhere)
-        try:
-            yield
-        finally:
-            faulthandler.cancel_dump_traceback_later()
+def _opened(group: Group, loads: Loads) -> list[Problem]:
+    """Return the problem of each run, each loaded once."""
+    opened = {of: loads[of]() for of in set(map(same_problem, group))}
+    return [opened[same_problem(spec)] for spec in group]
+
+
+def _warm_up_once(group: Group, problem: Problem) -> None:
+    """Warm up the kernels of a group's method and classifier, unless this process has done so."""
+    from threadpoolctl import threadpool_limits
+
+    families = needed_families(group)
+    cell = group[0].cell
+    called = cell.method, cell.classifier.get("rule"), frozenset(families)
+    if families and called not in _warmed:
+        with threadpool_limits(1):
+            _warm_up(group[0], problem)
+        _warmed.add(called)
 
 
 def _warm_up(spec: RunSpec, problem: Problem) -> None:

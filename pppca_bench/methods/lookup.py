@@ -17,7 +17,6 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from pppca_bench.errors import ConfigError, UnknownNameError, nearest
-from pppca_bench.methods import third_party
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.protocol import contract_of, import_estimator, import_object
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -66,10 +65,9 @@ def title_of(name: str) -> str:
     return name.partition(":")[2] if is_path(name) else name
 
 
-def refresh() -> None:
-    """Import third-party classes again if one of their files has changed, so that the code that runs is the file's."""
-    if third_party.reload_edited():
-        _third_party_entry.cache_clear()
+def forget() -> None:
+    """Look third-party classes up again, so that a file that was edited since is noticed."""
+    _third_party_entry.cache_clear()
 
 
 def _installed(name: str, group: str) -> Any:
@@ -89,7 +87,6 @@ def _entry_points(group: str) -> dict[str, EntryPoint]:
 @cache
 def _third_party_entry(name: str, group: str) -> Any:
     """Return the registry entry for an entry point or a dotted path."""
-    third_party.record_sources()
     point = _entry_points(group).get(name)
     if point is None and is_path(name):
         return _entry_at(name, group)

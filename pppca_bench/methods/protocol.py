@@ -25,9 +25,7 @@ import importlib
 import inspect
 import json
 import re
-import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -36,8 +34,8 @@ from typing import Any, Literal, get_args
 from pppca_bench.base.parameters import REQUIRED, Parameter, checkable, parameters_of
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
-from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.registry import NETWORK_RULE
+from pppca_bench.methods.third_party import output_aside
 
 RUNNER_PARAMETERS = frozenset({"random_state", "estimator", "validation_fraction"})
 """Parameters that the runner sets, not configs."""
@@ -117,13 +115,11 @@ def import_estimator(path: str) -> Any:
 
 
 def import_object(path: str) -> Any:
-    """Import any object by dotted path, as `import_estimator` does."""
+    """Import any object by dotted path, as `import_estimator` does; what its module prints goes to standard error."""
     module_name, _, name = path.partition(":")
     try:
-        module = sys.modules.get(module_name)
-        if module is None:
-            with nullcontext() if module_name.startswith("pppca_bench.") else isolated():
-                module = importlib.import_module(module_name)
+        with output_aside():
+            module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 importing a third-party module may raise anything
         cause = (
             str(error)

@@ -1,4 +1,4 @@
-"""Third-party code: module search path, modules as they are executed, and versions by digests of their sources."""
+"""Third-party code: module search path, and versions of classes by their distributions or sources."""
 
 from __future__ import annotations
 
@@ -7,34 +7,20 @@ import hashlib
 import importlib
 import platform
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from functools import cache
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.metadata import Distribution, distribution, packages_distributions
+from importlib.machinery import PathFinder
+from importlib.metadata import distributions
 from pathlib import Path
-from sysconfig import get_paths
-from types import ModuleType
-from typing import Any
 
 from pppca_bench.errors import ConfigError
-from pppca_bench.methods.isolation import isolated
-
-_INSTALLED = [Path(get_paths()[kind]) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-_INSTALLED.append(Path(__file__).parents[1])
 
 _HEX_DIGITS = 12
 _MOVE = "Move it into a module beside the config."
 
-executed: dict[str, tuple[Path, str]] = {}
-"""Files of third-party modules that are not installed and SHA-256 of their executed source, by name; imports first.
-
-The digest of a module that was reloaded is "", since modules that import it have its earlier source.
-"""
-
 added_folders: list[str] = []
 """Folders that `extend_sys_path` appended."""
-
-_owners = cache(packages_distributions)  # takes half a second
 
 
 def extend_sys_path(folders: Iterable[Path]) -> None:
@@ -49,6 +35,13 @@ def extend_sys_path(folders: Iterable[Path]) -> None:
             importlib.invalidate_caches()
 
 
+@contextmanager
+def output_aside() -> Iterator[None]:
+    """Send what third-party code prints in the block to standard error, since standard output has the results."""
+    with redirect_stdout(sys.stderr):
+        yield
+
+
 def is_path(name: str) -> bool:
     """Return whether a name is a dotted path, ``"module:Class"``."""
     module, colon, attribute = name.partition(":")
@@ -59,105 +52,70 @@ def check_not_shadowed(name: str, folder: Path) -> None:
     """Raise ConfigError if the folder has the module of a dotted path, but imports find another of that name."""
     top = name.partition(":")[0].partition(".")[0]
     beside = PathFinder.find_spec(top, [str(folder.resolve())])
-    loaded = sys.modules.get(top)
-    imported = (
-        getattr(loaded, "__file__", None)
-        if loaded
-        else getattr(PathFinder.find_spec(top), "origin", None)
-    )
-    if (
-        beside is None
-        or beside.origin is None
-        or imported is None
-        or Path(beside.origin).samefile(imported)
-    ):
+    if beside is None or beside.origin is None:
+        return
+    if top in sys.modules:
+        imported = getattr(sys.modules[top], "__file__", None)
+    else:
+        imported = getattr(PathFinder.find_spec(top), "origin", None)
+    if imported is None or Path(beside.origin).samefile(imported):
         return
     raise ConfigError(
         f"{name}: expected the module {beside.origin}, got {imported}, which comes first. Rename yours."
     )
 
 
-class SourceLoader(SourceFileLoader):
-    """Loader that executes the source, never bytecode, which may be that of other source of equal size and time."""
-
-    def get_code(self, fullname: str) -> Any:  # noqa: ARG002 the loader's interface
-        """Return the code of the source file."""
-        source = self.get_data(self.path)
-        self._sha256 = hashlib.sha256(source).hexdigest()
-        return self.source_to_code(source, self.path)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Execute the module and record its source."""
-        super().exec_module(module)
-        is_reload = executed.pop(module.__name__, None) is not None
-        executed[module.__name__] = Path(self.path), "" if is_reload else self._sha256
-
-
-class _Finder:
-    """Finder of modules that are not installed, such as those beside a config, which `SourceLoader` loads."""
-
-    @staticmethod
-    def find_spec(
-        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path, target)
-        if (
-            spec is None
-            or type(spec.loader) is not SourceFileLoader
-            or is_installed(str(spec.origin))
-        ):
-            return None
-        spec.loader = SourceLoader(name, str(spec.origin))
-        return spec
-
-
-def is_installed(file: str) -> bool:
-    """Return whether a file belongs to the standard library, to installed packages or to this package."""
-    is_known = any(Path(file).is_relative_to(folder) for folder in _INSTALLED)
-    # such as a user's own
-    return is_known or not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
-
-
-def record_sources() -> None:
-    """Record the source of all modules that are imported from now on, by imports and reloads anywhere."""
-    if _Finder not in sys.meta_path:
-        sys.meta_path.insert(0, _Finder)
-
-
 def version_of(estimator: type) -> str:
     """Return the version of a class's code, so that results of different code are not mixed.
 
-    Choice: for a class in an installed distribution, the version of the distribution and a digest of the class's file,
-    since a distribution may be reinstalled with other code and the same version; likewise Python's version for a class
-    of the standard library. For other classes, also in editable
-    installations, a digest of the module and of all modules that are not installed and that it imports, directly or
-    indirectly, within functions too; all Python files of a package count. Computed import names are not detected.
+    It is the version of the distribution that installed the class, or Python's for a class of the standard library. For
+    any other class, also in editable installations, it is a digest of its file and of the modules in the same folder
+    that this imports, directly or indirectly, within functions too; all Python files of a package count.
+
+    Raises
+    ------
+    ConfigError
+        The class has no file that can be read, or the file was edited since this process asked for the version first:
+        the process may have imported other code.
     """
-    name = estimator.__module__
-    file = getattr(sys.modules.get(name), "__file__", None)
-    where = f"{name}:{estimator.__qualname__}"
-    if name == "__main__" or file is None:
-        got = (
-            "a class of a script or notebook"
-            if name == "__main__"
-            else "a class of a module without a file"
-        )
+    version = _version_now(estimator)
+    first = _first_version(estimator)
+    if version != first:
         raise ConfigError(
-            f"{where}: expected a class of a module, whose code has a version, got {got}. {_MOVE}"
+            f"{estimator.__module__}:{estimator.__qualname__}: expected the code {first}, which this process has"
+            f" imported, got {version}: the file was edited. Start Python, such as a notebook's kernel, again."
         )
-    top, is_package = name.partition(".")[0], Path(file).stem == "__init__"
-    owner = _distribution_with(Path(file), top)
-    if owner is not None:
-        return f"{owner.version} {_digest([Path(file)])}"
+    return version
+
+
+@cache
+def _first_version(estimator: type) -> str:
+    return _version_now(estimator)
+
+
+def _version_now(estimator: type) -> str:
+    name = estimator.__module__
+    where = f"{name}:{estimator.__qualname__}"
+    top = name.partition(".")[0]
+    imported = getattr(sys.modules.get(name), "__file__", None)
+    if name == "__main__" or imported is None:
+        kind = "script or notebook" if name == "__main__" else "module without a file"
+        raise ConfigError(
+            f"{where}: expected a class of a module, whose code has a version, got a class of a {kind}. {_MOVE}"
+        )
+    file = Path(imported)
+    installed = _installed_version(file)
+    if installed is not None:
+        return installed
     if top in sys.stdlib_module_names:
-        return f"{platform.python_version()} {_digest([Path(file)])}"
+        return platform.python_version()
     try:
-        files = _imported_files(top, Path(file).parents[name.count(".") + is_package])
-        if Path(file) not in files:
+        is_package = file.stem == "__init__"
+        files = _imported_files(top, file.parents[name.count(".") + is_package])
+        if file not in files:
             raise ConfigError(
-                f"{where}: expected a module named as its file, got {name} from {Path(file).name}. {_MOVE}"
+                f"{where}: expected a module named as its file, got {name} from {file.name}. {_MOVE}"
             )
-        reload_edited(set(map(str, files)))
         return _digest(files)
     except (OSError, IndexError, SyntaxError) as error:
         raise ConfigError(
@@ -165,63 +123,44 @@ def version_of(estimator: type) -> str:
         ) from None
 
 
-def reload_edited(files: Collection[str] = ()) -> bool:
-    """Execute third-party modules again unless the code that runs is that of their files; return whether any was.
+@cache
+def _installed_version(file: Path) -> str | None:
+    """Return the version of the distribution that installed a file; None without any.
 
-    ``files`` may have loaded modules that were executed before `record_sources`.
+    Choice: the records of installed files are read as texts. To ask for the distributions of all packages, as
+    `importlib.metadata` can, takes half a second, in each fresh worker.
     """
-    loaded = {
-        name: str(getattr(module, "__file__", "")) for name, module in list(sys.modules.items())
-    }
-    unrecorded = [name for name, file in loaded.items() if file in files and file.endswith(".py")]
-    unrecorded = [
-        name for name in reversed(unrecorded) if name not in executed and name != "__main__"
-    ]
-    present = {name: path for name, (path, _) in executed.items() if path.is_file()}
-    if not unrecorded and all(_sha256(path) == executed[name][1] for name, path in present.items()):
-        return False
-    for name in [*unrecorded, *(name for name in present if name in loaded)]:
-        executed.pop(name, None)
-        try:
-            with isolated():
-                SourceLoader(name, loaded[name]).exec_module(sys.modules[name])
-        except (Exception, SystemExit) as error:  # noqa: BLE001 a third-party module may raise anything
-            executed[name] = Path(loaded[name]), ""
-            got = f"{type(error).__name__}: {error}"
-            raise ConfigError(
-                f"{loaded[name]}: expected a module that can be imported, got {got}."
-            ) from None
-    return True
-
-
-def _sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    for folder in file.parents:
+        if str(folder) in sys.path:
+            line = f"\n{file.relative_to(folder).as_posix()},"
+            for owner in distributions(path=[str(folder)]):
+                if line in f"\n{owner.read_text('RECORD')}":
+                    return owner.version
+    return None
 
 
 def _imported_files(top: str, folder: Path) -> list[Path]:
-    """Return the files of a module or package in a folder, and of its imports, direct or indirect, if not installed."""
+    """Return the files of a module or package in a folder, and of all that it imports from this folder."""
     files, pending, seen = list[Path](), [top], {top}
     while pending:
-        name = pending.pop()
-        spec = PathFinder.find_spec(
-            name, [str(folder)] if name == top else [*sys.path, str(folder)]
-        )
-        if spec is None:
-            continue
-        paths = [
-            Path(path) for path in spec.submodule_search_locations or filter(None, [spec.origin])
-        ]
-        paths = [path for path in paths if path.parent == folder or not is_installed(str(path))]
-        sources = sorted(
-            file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])
-        )
+        sources = _sources(pending.pop(), folder)
         files += sources
-        imported = {
-            other for file in sources if file.suffix == ".py" for other in _imported_names(file)
-        } - seen
-        seen |= imported
-        pending += sorted(imported, reverse=True)
+        for file in sources:
+            imported = _imported_names(file) if file.suffix == ".py" else set()
+            pending += sorted(imported - seen, reverse=True)
+            seen |= imported
     return files
+
+
+def _sources(name: str, folder: Path) -> list[Path]:
+    """Return the files of a top-level module or package in a folder, sorted; none if the folder has no such module."""
+    spec = PathFinder.find_spec(name, [str(folder)])
+    if spec is None:
+        return []
+    if spec.submodule_search_locations is not None:
+        packages = map(Path, spec.submodule_search_locations)
+        return sorted(file for package in packages for file in package.rglob("*.py"))
+    return [Path(spec.origin)] if spec.origin else []
 
 
 def _imported_names(file: Path) -> set[str]:
@@ -240,15 +179,3 @@ def _digest(files: Iterable[Path]) -> str:
     for file in files:
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:_HEX_DIGITS]
-
-
-@cache
-def _distribution_with(file: Path, top: str) -> Distribution | None:
-    """Return the installed distribution that contains a file of a top-level package, or None."""
-    for owner in map(distribution, _owners().get(top, ())):
-        root = Path(str(owner.locate_file("")))
-        if file.is_relative_to(root) and file.relative_to(root).as_posix() in map(
-            str, owner.files or ()
-        ):
-            return owner
-    return None

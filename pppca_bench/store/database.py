@@ -9,7 +9,7 @@ for, so that the tables of a changed config never mix in results of its older fo
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
@@ -94,22 +94,7 @@ class Store(Database):
                 for key, spec in wanted.items()
             }
             if places != before:
-                rows = (
-                    (spec.key, cells[cell], spec.repeat, spec.seed)
-                    for cell, specs_of_cell in specs.items()
-                    for spec in specs_of_cell
-                )
-                connection.executemany(
-                    "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
-                    " ON CONFLICT DO NOTHING",
-                    rows,
-                )
-                connection.execute("DELETE FROM plans WHERE config = ?", (plan.name,))
-                # Sorted as the table is: SQLite would write each page many times for unsorted keys.
-                connection.executemany(
-                    "INSERT INTO plans VALUES (?, ?, ?)",
-                    ((plan.name, *row) for row in sorted(places.items())),
-                )
+                self._plan_runs(plan.name, specs, cells, places)
                 self.check_seeds(cells.values())
             connection.execute(
                 f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW}, ?, ?)",
@@ -124,6 +109,32 @@ class Store(Database):
         for cell in cells:
             ((numbers[cell],),) = self.rows(_INSERT_CELL, *columns.cell_row(cell))
         return numbers
+
+    def _plan_runs(
+        self,
+        config: str,
+        specs: Mapping[Cell, Sequence[RunSpec]],
+        cells: Mapping[Cell, int],
+        places: Mapping[str, int],
+    ) -> None:
+        """Record new runs of cells by their numbers, and the places of all runs of a config, in a transaction."""
+        rows = (
+            (spec.key, cells[cell], spec.repeat, spec.seed)
+            for cell, specs_of_cell in specs.items()
+            for spec in specs_of_cell
+        )
+        with self.transaction() as connection:
+            connection.executemany(
+                "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
+                " ON CONFLICT DO NOTHING",
+                rows,
+            )
+            connection.execute("DELETE FROM plans WHERE config = ?", (config,))
+            # Sorted as the table is: SQLite would write each page many times for unsorted keys.
+            connection.executemany(
+                "INSERT INTO plans VALUES (?, ?, ?)",
+                ((config, *row) for row in sorted(places.items())),
+            )
 
     def check_seeds(self, cells: Iterable[int]) -> None:
         """Raise ConfigError if plans ask for a repeat of a cell with several seeds: a table could show either."""
@@ -222,7 +233,7 @@ class Store(Database):
             f" sum(status != 'done' AND key {_AMONG})"
             " FROM (SELECT config, key, 0 AS is_sum FROM plans WHERE place >= 0"
             " UNION SELECT '(all)', key, 1 FROM plans WHERE place >= 0)"
-            " JOIN runs USING (key) GROUP BY is_sum, config ORDER BY is_sum, config",
+            " JOIN runs USING (key) JOIN cells ON cells.id = cell GROUP BY is_sum, config ORDER BY is_sum, config",
             [key for key, process in reserved if is_running(process)],
         )
 
@@ -245,13 +256,14 @@ class Store(Database):
     def check_content(self) -> None:
         """Raise StoreError for the first damage of the file, or content that cannot be decoded."""
         self.check_integrity()
+        self.check_references()
         self.read()
         for (key,) in self.rows("SELECT key FROM histories"):
             self.histories([key])
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return the given keys whose runs are done."""
-        query = f"SELECT key FROM runs WHERE status = 'done' AND key {_AMONG}"
+        query = f"SELECT key FROM runs JOIN cells ON cells.id = cell WHERE status = 'done' AND key {_AMONG}"
         return {key for (key,) in self.rows(query, keys)}
 
     def origins(
@@ -281,6 +293,8 @@ class Store(Database):
         self, configs: Sequence[str] | None = None
     ) -> tuple[pd.DataFrame, dict[int, Cell], dict[int, dict[str, Label]]]:
         """Return the runs that the configs (all by default) ask for, in the order of the configs' names and plans.
+
+        Runs that refer to no cell, which `check_references` reports, are left out.
 
         Returns
         -------
@@ -328,6 +342,7 @@ class Store(Database):
         frame = pd.concat([frame[list(RUN_COLUMNS)], pd.concat(numbers, ignore_index=True)], axis=1)
         frame = frame.take(order.to_numpy()).reset_index(drop=True)
         cells = self._cells(frame["cell"].unique().tolist())
+        frame = frame[frame["cell"].isin(cells)].reset_index(drop=True)
         return frame, cells, self._labels(asked, cells)
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
@@ -377,6 +392,8 @@ class Store(Database):
         self._check_texts("provenance", {origin for *_, origin in rows})
         runs = list[StoredRun]()
         for key, number, repeat, seed, status, error, measured, choice, origin in rows:
+            if number not in cells:
+                raise self._damaged(f"run {key} refers to no cell")
             result = None
             if status != columns.PLANNED:
                 with self.decoding(f"numbers of run {key}"):

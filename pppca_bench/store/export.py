@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -60,13 +61,27 @@ def load_results(
         There are no results, or the file cannot be read.
     UnknownConfigError
         A config of that name was never run into the folder.
+
+    Warns
+    -----
+    UserWarning
+        The file is damaged, and the table has only the runs that can be read.
     """
+    with Store(Path(folder) / DATABASE, read_only=True) as store:
+        try:
+            store.check_references()
+        except StoreError as damage:
+            warnings.warn(str(damage), stacklevel=2)
+        return runs_table(store, configs)
+
+
+def runs_table(store: Store, configs: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return the runs of an open database as `load_results` does, without a warning."""
     import pandas as pd
 
-    with Store(Path(folder) / DATABASE, read_only=True) as store:
-        frame, cells, _ = store.read(configs)
-        asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
-        finished = dict(store.rows("SELECT key, finished_at FROM runs"))
+    frame, cells, _ = store.read(configs)
+    asking = dict(store.rows("SELECT key, group_concat(config, ' ') FROM plans GROUP BY key"))
+    finished = dict(store.rows("SELECT key, finished_at FROM runs"))
     run_cells = [cells[number] for number in frame["cell"]]
     columns: dict[str, Any] = {
         name: [getattr(cell, name, None) for cell in run_cells] for name in IDENTITY

@@ -56,7 +56,8 @@ class Database:
     """The SQLite file of a results database; it and its folder are created if they do not exist.
 
     With ``read_only``, nothing is created or changed, and all queries see the database as it was at the first query.
-    Raises StoreError if the file cannot be opened, is no results database, or has another version.
+    Raises StoreError if the file cannot be opened, is no results database, or has another version; for writing, also if
+    a row refers to a row that does not exist. What is readable of such a file can be read (`check_references`).
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -76,6 +77,8 @@ class Database:
             on_failure.callback(self.close)
             self._prepare(read_only)
             self._check_version()
+            if not read_only:
+                self.check_references()
             on_failure.pop_all()
 
     def __enter__(self) -> Self:
@@ -146,6 +149,14 @@ class Database:
         if verdict != "ok":
             raise self._damaged(verdict.splitlines()[0])
 
+    def check_references(self) -> None:
+        """Raise StoreError if a row refers to a missing row, such as a run to its cell: no table shows it."""
+        broken = self.rows("PRAGMA foreign_key_check")
+        if broken:
+            table, _, parent, _ = broken[0]
+            n_broken = sum(row[0] == table for row in broken)
+            raise self._damaged(f"{parent} are missing that {n_broken} of its {table} refer to")
+
     @contextmanager
     def decoding(self, content: str) -> Iterator[None]:
         """Turn the errors of undecodable content into StoreError."""
@@ -158,12 +169,13 @@ class Database:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
             cause = error.__cause__ or error  # pandas chains its own error to SQLite's
             name = getattr(cause, "sqlite_errorname", "")
-            if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "decode to UTF-8" in str(
-                cause
-            ):
+            is_damaged = name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+            # a text of the file, which SQLite may also quote in a message
+            is_no_text = isinstance(cause, UnicodeDecodeError) or "decode to UTF-8" in str(cause)
+            if is_damaged or is_no_text:
                 raise self._damaged(str(cause)) from error
             remedy = "Check the disk and the file, or name another folder with --results."
             if name in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):

@@ -100,6 +100,7 @@ def _merge_source(store: Store, source: Path) -> tuple[int, int]:
     with Store(source, read_only=True) as other:
         # Once attached, errors of a damaged file would name the target.
         other.check_integrity()
+        other.check_references()
         store.rows("ATTACH ? AS other", f"{source.absolute().as_uri()}?mode=ro")
         try:
             with store.transaction():

@@ -21,7 +21,7 @@ from test_merge import DOCUMENT
 from test_runner import without_times
 
 from pppca_bench.errors import ClusterError
-from pppca_bench.experiments import dask_cluster, runner
+from pppca_bench.experiments import dask_cluster, provenance, runner
 from pppca_bench.experiments.dask_cluster import DaskCluster
 from pppca_bench.experiments.executors import Workers
 from pppca_bench.store import DATABASE
@@ -51,23 +51,23 @@ def test_an_unreachable_scheduler_is_an_error(monkeypatch):
 def test_a_worker_finds_modules_in_the_folders_of_the_command(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "beside_the_config.py").write_text("NUMBER = 7\n")
-    call = (dask_cluster.fingerprint(), [str(tmp_path)], import_module, "beside_the_config")
-    assert dask_cluster._checked_call(*call).NUMBER == 7
+    call = (provenance.fingerprint(), [str(tmp_path)], None, None, import_module)
+    assert dask_cluster._checked_call(*call, "beside_the_config").NUMBER == 7
 
 
 def test_the_fingerprint_depends_on_the_libraries_and_the_code_that_workers_enter(
     monkeypatch, tmp_path
 ):
-    assert dask_cluster.fingerprint()["numpy"] == np.__version__
-    monkeypatch.setattr(dask_cluster, "PACKAGE", tmp_path)
+    assert provenance.fingerprint()["numpy"] == np.__version__
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path)
     changed = []
     of_reports = ("cli/a.py", "results/a.py", "verdicts/a.py", "pages/a.py")
     of_runs = ("a.py", "paper/references/a.csv", "engines/a.py")
     for name in (*of_reports, *of_runs):
-        before = dask_cluster.fingerprint.__wrapped__()
+        before = provenance.fingerprint.__wrapped__()
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1\n")
-        after = dask_cluster.fingerprint.__wrapped__()
+        after = provenance.fingerprint.__wrapped__()
         changed.append([fact for fact in before if before[fact] != after[fact]])
     assert changed == [[]] * len(of_reports) + [["sources of pppca"]] * len(of_runs)
 
@@ -137,8 +137,8 @@ def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(
     cluster = DaskCluster(1)
     cluster.submit(os.getpid).result(timeout=60)
     try:
-        monkeypatch.setattr(dask_cluster, "__version__", "9.9")
-        dask_cluster.fingerprint.cache_clear()
+        monkeypatch.setattr(provenance, "__version__", "9.9")
+        provenance.fingerprint.cache_clear()
         expected = r"^worker tcp://.*: expected pppca 9\.9, as here, got \S+\. Its numbers could differ: install the"
         with pytest.raises(ClusterError, match=expected):
             cluster._check_workers()
@@ -148,7 +148,7 @@ def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(
             cluster.is_lost(future)
     finally:
         monkeypatch.undo()
-        dask_cluster.fingerprint.cache_clear()
+        provenance.fingerprint.cache_clear()
         cluster.__exit__(None)
 
 

@@ -154,11 +154,37 @@ def test_a_long_temporary_folder_starts_workers(tmp_path):
     folder = tmp_path / ("t" * 110)
     folder.mkdir()
     program = (
-        "from pppca_bench.experiments import executors\n"
-        "executors.PRELOADED = []\n"
+        "from pppca_bench.experiments import executors, pool\n"
+        "pool.PRELOADED = []\n"
         "with executors.Workers(1) as one:\n    print(one.submit(len, 'abc').result(60))"
     )
     assert output_of(program, TMPDIR=str(folder)) == "3\n"
+
+
+@pytest.mark.parametrize("code", [0, 9])
+def test_a_call_that_ends_its_process_is_lost_whatever_its_exit_code(workers, code):
+    one = workers(1)
+    lost = one.submit(os._exit, code)
+    lost.exception(timeout=60)
+    assert one.is_lost(lost)
+    assert not one.has_timed_out(lost, 100.0)
+
+
+def test_the_time_limit_ends_a_call_that_lets_no_other_thread_run_but_not_what_comes_before():
+    with Workers(1, timeout=1) as one:
+        endless = one.submit(calls.hold_the_interpreter)
+        endless.exception(timeout=60)
+        assert (one.is_lost(endless), one.has_timed_out(endless, 0.0)) == (True, True)
+        prepared = one.submit(abs, 2, before=calls.take_longer_than_a_second)
+        assert prepared.result(timeout=60) == 2
+
+
+@LINUX
+def test_a_worker_that_is_stopped_exceeds_the_time_limit():
+    with Workers(1, timeout=1) as one:
+        stopped = one.submit(calls.stop)
+        stopped.exception(timeout=60)
+        assert one.has_timed_out(stopped, 0.0)
 
 
 CALL = "executors.check_main_guard()"

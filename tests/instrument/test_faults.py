@@ -1,9 +1,12 @@
 """Failures of disk, folder and store: error messages and undamaged results."""
 
+import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from builders import small, write_config
 from click.testing import Result
 from command_line import pppca, printed
 
+from pppca_bench import load_results
 from pppca_bench.store import RESULTS
 
 METHODS = [
@@ -114,6 +118,67 @@ def test_a_truncated_store_is_left_unchanged_and_its_message_has_a_remedy_that_w
     subprocess.run(move, shell=True, check=True)
     again = pppca("run", "small.yaml", "--workers", 0).stderr
     assert f"{N_RUNS} runs done, 0 were already stored.\n" in again
+
+
+COMMANDS = ("status", "tables", "export", "list", "run small.yaml --workers 0 --no-tables")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_flipped_bit_in_the_schema_is_a_line(folder, command):
+    path = folder / RESULTS / "results.sqlite"
+    content = bytearray(path.read_bytes())
+    content[content.index(b"INTEGER")] ^= 0x80
+    path.write_bytes(content)
+    refused = pppca(*command.split())
+    assert_refused(refused, r"results\.sqlite: no intact results database \('utf-8' codec can't")
+    assert refused.stdout == ""
+    doctor = printed("doctor", code=1)
+    assert "!!  database: pppca-results/results.sqlite: no intact results database" in doctor
+
+
+MISSING = r"no intact results database \(cells are missing that 1 of its runs refer to\)\. Restore"
+
+
+@pytest.fixture
+def without_a_cell(folder) -> Path:
+    """Return the database, in which a run refers to a cell that does not exist."""
+    path = folder / RESULTS / "results.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE runs SET cell = 9999 WHERE rowid = 5")
+    return path
+
+
+def test_a_run_without_a_cell_is_a_line_after_all_that_can_be_read(without_a_cell):
+    status, export, doctor = pppca("status"), pppca("export"), pppca("doctor")
+    for refused in (status, export, pppca("tables"), pppca("run", "small.yaml", "--dry-run")):
+        assert_refused(refused, MISSING)
+    assert status.stdout.splitlines()[-1].split() == ["small", str(N_RUNS - 1), "0", "0", "0"]
+    assert len(export.stdout.splitlines()) == N_RUNS
+    assert re.search(MISSING, doctor.stdout)
+    with pytest.warns(UserWarning, match=MISSING):
+        assert len(load_results(without_a_cell.parent)) == N_RUNS - 1
+
+
+def test_nothing_is_added_to_a_database_with_a_run_without_a_cell(without_a_cell, folder):
+    before = without_a_cell.read_bytes()
+    assert_refused(pppca("run", "small.yaml", "--workers", "0"), MISSING)
+    assert_refused(pppca("merge", folder / RESULTS, "--results", "merged"), MISSING)
+    assert_refused(pppca("merge", "copied"), "no results in copied", code=2)
+    assert without_a_cell.read_bytes() == before
+
+
+def test_a_damaged_database_never_ends_in_a_traceback(folder):
+    path, chance = folder / RESULTS / "results.sqlite", random.Random(1)
+    intact = path.read_bytes()
+    for _ in range(12):
+        damaged = bytearray(intact)
+        place = chance.randrange(len(damaged))
+        damaged[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        for command in ("status", "export", "doctor"):
+            done = pppca(command)
+            assert done.exit_code in (0, 1)
+            assert done.exception is None or isinstance(done.exception, SystemExit), place
 
 
 def test_a_strict_comparison_fails_without_recorded_repeats(folder):

@@ -176,7 +176,7 @@ def test_ctrl_c_keeps_what_workers_have_finished(open_store):
     class Late(Executor):
         """Finishes the first call at once, and the second while the first is being recorded."""
 
-        def submit(self, call, /, *arguments):
+        def submit(self, call, /, *arguments, **_):
             future = Future()
             pending.append((future, call(*arguments)))
             if len(pending) == 1:
@@ -200,11 +200,11 @@ def failing(monkeypatch):
     def fail(n_times: int) -> None:
         attempts = Counter()
 
-        def compute(group, loads, timeout):
+        def compute(group, loads):
             attempts.update(spec.key for spec in group if spec.cell.method == "gha")
             failed = [spec for spec in group if 0 < attempts[spec.key] <= n_times]
             return [failed_result(spec, "ValueError: not yet") for spec in failed] or original(
-                group, loads, timeout
+                group, loads
             )
 
         monkeypatch.setattr(runner, "compute", compute)

@@ -1,31 +1,26 @@
 """Third-party code that misbehaves is contained: it gets copies, and what it returns is checked."""
 
-import importlib
 import os
 import platform
-import py_compile
-import random
 import re
-import signal
 import sys
 import warnings
+from dataclasses import replace
 from json import JSONDecoder
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from command_line import pppca_process, printed
 from third_party import CULPRITS, run_own, write_own
 
 from pppca_bench import load_results
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner, worker
+from pppca_bench.experiments.cell import contained
 from pppca_bench.experiments.executors import Workers
 from pppca_bench.experiments.request import read_request
-from pppca_bench.methods.isolation import isolated
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.third_party import version_of
 from pppca_bench.runs import Cell, RunSpec, cause_of, failed_result
@@ -69,10 +64,8 @@ def test_all_scores_of_a_split_come_from_one_prediction(module):
     assert runs["test_error_percent"].nunique() == 2, "the repeats have seeds of their own"
 
 
-def test_global_generators_are_seeded_by_the_run_and_left_as_they_were(module):
-    state = np.random.get_state()[1].tolist()
+def test_global_generators_are_seeded_by_the_run(module):
     first = errors(runs_of(module, "Global", "Guess", results="first"))
-    assert np.random.get_state()[1].tolist() == state
     np.random.seed(3)
     assert errors(runs_of(module, "Guess", "Global", results="second")) == first
 
@@ -106,12 +99,22 @@ def test_the_version_depends_on_all_modules_of_the_folder_that_are_imported(modu
         file = Path(f"{module}_{name}.py")
         text = file.read_text()
         file.write_text(f"{text}# changed\n")
-        assert version_of(later) != before
+        with pytest.raises(ConfigError, match=rf"expected the code {before}, which this process"):
+            version_of(later)
         file.write_text(text)
 
 
+def test_an_edited_file_is_refused_in_a_process_that_has_imported_it(module):
+    path = write_own(f'"{module}:Halves"')
+    read_request([path])
+    with Path(f"{module}_helper.py").open("a") as helper:
+        helper.write("# edited\n")
+    with pytest.raises(ConfigError, match=r"the file was edited\. Start Python, such as a noteb"):
+        read_request([path])
+
+
 def test_the_version_of_a_class_of_python_is_pythons():
-    assert version_of(JSONDecoder).startswith(f"{platform.python_version()} ")
+    assert version_of(JSONDecoder) == platform.python_version()
 
 
 @pytest.mark.parametrize("name", ["json", "calendar"])
@@ -121,20 +124,6 @@ def test_a_module_that_another_module_shadows_is_refused(name, tmp_path, monkeyp
     write_own(f'"{name}:Own"')
     said = printed("run", "own.yaml", "--dry-run", code=2)
     assert re.search(rf"expected the module \S+{name}\.py, got \S+, which comes first\. Ren", said)
-
-
-def test_the_version_depends_on_modules_elsewhere_that_are_not_installed(module, monkeypatch):
-    files = [Path(f"elsewhere/{module}_own.py"), Path(f"site-packages/{module}_installed.py")]
-    for file in files:
-        file.parent.mkdir()
-        file.write_text("")
-        monkeypatch.syspath_prepend(file.parent.resolve())
-        with Path(f"{module}.py").open("a") as importing:
-            importing.write(f"import {file.stem}\n")
-    before = find_method(f"{module}:Halves").version
-    for file, differs in zip(files[::-1], (False, True), strict=True):
-        file.write_text("# changed\n")
-        assert (version_of(sys.modules[module].Halves) != before) == differs
 
 
 def test_a_process_that_has_loaded_other_code_than_was_planned_fails_the_runs(module, monkeypatch):
@@ -180,39 +169,10 @@ def test_a_huge_error_is_cut_where_it_is_stored():
     assert failed_result(SPEC, "x" * 10_000).error == "x" * 10_000
 
 
-LEAKS = {
-    "os.chdir('/')": os.getcwd,
-    "warnings.simplefilter('always')": lambda: list(warnings.filters),
-    "os.environ['PPPCA_LEAK'] = '1'": lambda: dict(os.environ),
-    "np.seterr(all='raise')": np.geterr,
-    "np.set_printoptions(precision=1)": np.get_printoptions,
-    "np.random.seed(1)": lambda: np.random.get_state()[1].tolist(),
-    "random.seed(1)": random.getstate,
-    "signal.signal(signal.SIGTERM, signal.SIG_IGN)": lambda: signal.getsignal(signal.SIGTERM),
-    "signal.alarm(1_000)": lambda: signal.getitimer(signal.ITIMER_REAL) == (0, 0),
-    "sklearn.set_config(transform_output='pandas')": sklearn.get_config,
-    "matplotlib.rcParams.update(backend='svg')": lambda: dict.__getitem__(
-        matplotlib.rcParams, "backend"
-    ),
-    "sys.stdout = None": lambda: sys.stdout,
-    "os.umask(0o777)": lambda: (mask := os.umask(0), os.umask(mask))[0],
-    "sys.setrecursionlimit(10_000)": sys.getrecursionlimit,
-}
-
-
-@pytest.mark.parametrize("leak", LEAKS)
-def test_what_third_party_code_changes_in_the_process_is_restored(leak):
-    before = LEAKS[leak]()
-    with isolated():
-        exec(leak)
-        assert LEAKS[leak]() != before
-    assert LEAKS[leak]() == before
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_a_child_process_that_leaves_third_party_code_ends():
-    with isolated():
-        warnings.simplefilter("ignore")  # of Python 3.12: a fork beside threads
+    spec = replace(SPEC, cell=replace(SPEC.cell, algorithms=(("m:C", "1"),)))
+    with contained(spec, 0), warnings.catch_warnings(action="ignore"):  # a fork beside threads
         if (child := os.fork()) == 0:
             sys.exit()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
@@ -223,7 +183,9 @@ def test_a_child_process_that_leaves_third_party_code_ends():
     not sys.platform.startswith("linux"),
     reason="other systems do not list the processes that are left",
 )
-@pytest.mark.parametrize("options", [("--workers", 0), ("--workers", 1, "--executor", "dask")])
+@pytest.mark.parametrize(
+    "options", [("--workers", 0), ("--workers", 1), ("--workers", 1, "--executor", "dask")]
+)
 def test_a_thread_and_a_process_that_a_method_leaves_do_not_hold_the_command(module, options):
     write_own(f'"{module}:Leaves"')
     done = pppca_process("run", "own.yaml", "--no-tables", *options)
@@ -235,26 +197,6 @@ def test_the_code_of_a_main_module_is_refused():
     said = r"got a class of a script or notebook\. Move it into a module"
     with pytest.raises(ConfigError, match=said):
         version_of(type("M", (), {"__module__": "__main__"}))
-
-
-@pytest.mark.parametrize("how", ["edited", "reloaded", "stale bytecode"])
-def test_the_code_that_runs_is_that_of_its_version(module, how):
-    write_own(f'"{module}:Halves"')
-    helper = Path(f"{module}_helper.py")
-    before = None
-    if how == "stale bytecode":
-        os.utime(helper, (1, 1))
-        py_compile.compile(str(helper))
-    else:
-        read_request([Path("own.yaml")])
-        before = find_method(f"{module}:Halves").version
-    helper.write_text("def half(X):\n    return X[:, :3].copy()\n")
-    os.utime(helper, (1, 1))
-    if how == "reloaded":
-        importlib.reload(sys.modules[helper.stem])
-    read_request([Path("own.yaml")])
-    assert sys.modules[module].Plain().transform(np.zeros((2, 4))).shape == (2, 3)
-    assert find_method(f"{module}:Halves").version != before
 
 
 @pytest.mark.parametrize(("share_s", "expected"), [(0, [0, 1, 2, 3, 4]), (1e9, [0, 4])])
