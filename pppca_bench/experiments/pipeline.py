@@ -145,7 +145,7 @@ def pipeline(
         if data.classes
         else ScaledBack(classifier, data.target_range(train))
     )
-    encode = RowEncoder(data.inputs, data.encoder(train), data.own.reading(), unseen=unseen)
+    encode = RowEncoder(data.inputs, data.encoder(train), data.own.read_keys, unseen=unseen)
     return Pipeline([("encode", encode), *steps, (name, named)])
 
 
