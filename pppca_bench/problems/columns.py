@@ -216,8 +216,8 @@ def _mixture(name: str, present: Series, odd_texts: Series) -> ColumnError:
     n_numbers = int((~present.isin([*odd_texts, *MARKERS])).sum())
     got = f"{n_numbers} numbers and {len(odd)} other values, first {shown}"
     remedies = _as_category(name, present.nunique())
-    if len(odd_texts) <= _MAX_GAP_WORDS:
-        remedies.append(("take them for gaps,", "na_values", odd_texts.tolist()))
+    if len(odd_texts) <= _MAX_GAP_WORDS and not odd_texts.str.contains(r"\d").any():
+        remedies.append(("take them for gaps,", "na_values", {name: odd_texts.tolist()}))
     return ColumnError("numbers alone or text alone", got, *remedies)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -50,7 +51,6 @@ _FORMATS: Mapping[str, Source] = {
     ".arff": "arff",
 }
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
-_TEXT_TYPES = (str, "str", "string", "category")
 _EXCLUSIVE = (
     *(("target", key) for key in ("drop", "inputs", "group", "split")),
     ("inputs", "drop"),
@@ -97,15 +97,6 @@ class OwnData:
         if self.name:
             return self.name
         return Path(self.place).name if self.is_file else f"{self.source}:{self.place}"
-
-    @property
-    def categories(self) -> frozenset[str]:
-        """Return the columns that are declared to be categories, by ``categorical`` or a type of text in ``dtype``."""
-        types = self.read_keys.get("dtype")
-        named = types.items() if isinstance(types, Mapping) else ()
-        return frozenset(
-            (*self.categorical, *(str(name) for name, kind in named if kind in _TEXT_TYPES))
-        )
 
     def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> RawTable:
         """Read the table.
@@ -155,16 +146,27 @@ class OwnData:
             remedies = [("if it has names of rows, leave it out,", "read", keys)]
         raise ColumnError("a name for each column", f"none for column {index + 1}", *remedies)
 
-    def key(self, name: str, value: object) -> str:
+    def key(self, name: str, value: Any) -> str:
         """Return the text that sets a key: a line of the config or, for given data, an argument of `Table`.
 
-        ``na_values`` is set beside the other keys of ``read``.
+        Columns are added to those that ``categorical`` and ``drop`` have. The value of ``na_values``, by the column's
+        name, is set beside the other keys of ``read``.
         """
+        if name in ("categorical", "drop"):
+            value = [*getattr(self, name), *value]
         if name == "na_values":
-            name, value = "read", {**self.read_keys, "na_values": value}
+            name, value = "read", {**self.read_keys, "na_values": self._gaps_with(value)}
         if self.source == "given":
             return f"`pppca_bench.Table(X, y, {name}={value!r})`"
         return in_config({name: value})
+
+    def _gaps_with(self, words: Mapping[str, Sequence[str]]) -> object:
+        """Return ``na_values`` with the texts of a column."""
+        given = self.read_keys.get("na_values")
+        if isinstance(given, Mapping):
+            return {**given, **words}
+        known = names_of(given) if isinstance(given, str) or not np.iterable(given) else given
+        return [*known, *itertools.chain(*words.values())]
 
     @contextmanager
     def explained(self, column: str = "", *more: Remedy) -> Iterator[None]:
@@ -223,7 +225,7 @@ class RawTable:
         """Return the type and the converted values of each column, or the reason why it is unusable."""
         columns: dict[str, Typed | ColumnError] = {}
         for name in self.frame.columns:
-            is_declared = name in self.own.categories
+            is_declared = name in self.own.categorical
             try:
                 columns[name] = infer(self.frame[name], self.own.read_keys, is_declared=is_declared)
             except ColumnError as error:

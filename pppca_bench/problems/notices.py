@@ -27,10 +27,10 @@ def of_labels(column: Column, frame: pd.DataFrame, own: OwnData) -> Iterator[str
     """
     words = [label for label in column.labels if label in MARKERS]
     if words:
+        key = own.key("na_values", {column.name: words})
         is_elsewhere = bool(frame.drop(columns=column.name).isin(words).any(axis=None))
-        given = own.read_keys.get("na_values")
-        value: object = {column.name: words} if is_elsewhere and given is None else words
-        key = own.key("na_values", value)
+        if is_elsewhere and "na_values" not in own.read_keys:
+            key = own.key("read", {**own.read_keys, "na_values": {column.name: words}})
         shown = ", ".join(map(repr, words))
         yield f"{shown} of {column.name!r} {_are(words)}. {key} takes {_them(words)} for gaps."
     for other, label in similar_labels(column.labels):
@@ -67,7 +67,7 @@ def of_leaks(
     is_whole = is_number and bool((values == np.round(values)).all())
     is_name = is_whole and values.max() - values.min() == len(values) - 1
     if (is_name or column.kind == "category") and values.is_unique and len(values) > 1:
-        advice = own.key("drop", [*own.drop, column.name])
+        advice = own.key("drop", [column.name])
         yield f"{column.name!r} differs in every row: an identifier? {advice} leaves it out."
     elif is_random and is_number and values.is_monotonic_increasing and values.nunique() > 2:
         yield (

@@ -205,7 +205,7 @@ class DataSet:
     def _has_classes(self, name: str) -> bool:
         """Return whether a target has classes by its values, unless they are declared."""
         own, typed = self.own, self.table.columns[name]
-        if own.task is not None or name in own.categories or isinstance(typed, ColumnError):
+        if own.task is not None or name in own.categorical or isinstance(typed, ColumnError):
             return True
         column, values = typed
         if column.kind != "number":
@@ -259,14 +259,13 @@ class DataSet:
     def _input(self, name: str) -> Typed:
         """Return an input column and its values; raise DataError if it is unusable."""
         own = self.own
-        is_declared = self.table.frame[name].dtype == "category" or name in own.categories
-        with own.explained(name, ("leave it out,", "drop", [*own.drop, name])):
+        is_declared = self.table.frame[name].dtype == "category" or name in own.categorical
+        with own.explained(name, ("leave it out,", "drop", [name])):
             column, values = self.table.typed(name)
             n, most = len(column.labels), MAX_CATEGORIES if is_declared else FEW_CATEGORIES
             remedies: list[Remedy] = []
             if n <= MAX_CATEGORIES:
-                names = [*own.categorical, name]
-                remedies = [("take them for categories,", "categorical", names)]
+                remedies = [("take them for categories,", "categorical", [name])]
             check(n <= most, f"at most {most} categories, each an input", f"{n}", *remedies)
         self.notices += notices.of_labels(column, self.table.frame, own)
         return column, values

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     """Values of a source and its declared targets."""
 
 _AS_TEXT = {"dtype": str, "keep_default_na": False}
+_TEXT_TYPES = (str, "str", "string", "object", "category")
+"""Types of a column in ``dtype`` that declare a category."""
 _LEXICAL = (
     *("sep", "delimiter", "skipinitialspace", "quotechar", "quoting", "doublequote", "escapechar"),
     *("comment", "encoding", "encoding_errors", "compression", "engine", "lineterminator"),
@@ -50,8 +52,8 @@ _ON_DATA_LINE = re.compile(r"^[ \t]*@data[ \t]+([^\s%].*)$", re.I | re.M)
 def read_csv(path: str, read: Mapping[str, Any]) -> pd.DataFrame:
     """Read the texts of a CSV file by `pandas.read_csv` with a user's keys, all passed as they are.
 
-    By default all columns are text, and nothing is a gap: `columns` decides. Fields are separated by commas, in .tsv
-    files by tabs.
+    By default all columns are text, and nothing is a gap: `columns` decides. A column whose type in the mapping
+    ``dtype`` is that of text is a category, to the letter. Fields are separated by commas, in .tsv files by tabs.
 
     Raises
     ------
@@ -59,11 +61,9 @@ def read_csv(path: str, read: Mapping[str, Any]) -> pd.DataFrame:
         If pandas cannot read the file, the rows have more fields than the header, or the header is a row of data.
     """
     keys = _AS_TEXT | ({"sep": "\t"} if ".tsv" in Path(path).suffixes else {}) | with_lists(read)
-    if isinstance(keys["dtype"], Mapping):
-        keys["dtype"] = defaultdict(lambda: str, keys["dtype"])
-    frame = _by_pandas(path, keys)
+    frame = _with_categories(path, keys)
     if "index_col" not in read:
-        _check_fields(path, frame)
+        _check_fields(path, read, frame)
     elif read["index_col"] is False:
         _check_nothing_lost(path, keys, frame)
     if {"header", "names", "usecols", "index_col"} & read.keys():
@@ -72,9 +72,25 @@ def read_csv(path: str, read: Mapping[str, Any]) -> pd.DataFrame:
     first = _by_pandas(path, _AS_TEXT | lexical | {"header": None, "nrows": 1})
     names = first.iloc[0].str.strip().tolist()
     if len(names) == frame.shape[1]:
-        _check_header(path, names, frame)
+        _check_header(path, read, names, frame)
         frame = frame.set_axis(names, axis=1)  # without the numbers that pandas adds to equal names
     return frame
+
+
+def _with_categories(path: str, keys: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the data frame of `pandas.read_csv`, with a category for each column that ``dtype`` declares to be text.
+
+    Such columns are read as text, since pandas reads the labels of a category as numbers if it can.
+    """
+    types = keys["dtype"]
+    if types == "category":
+        return _by_pandas(path, {**keys, "dtype": str}).astype("category")
+    if not isinstance(types, Mapping):
+        return _by_pandas(path, keys)
+    others = {name: kind for name, kind in types.items() if kind not in _TEXT_TYPES}
+    frame = _by_pandas(path, {**keys, "dtype": defaultdict(lambda: str, others)})
+    declared = [name for name in frame.columns if types.get(name) in _TEXT_TYPES]
+    return frame.astype(dict.fromkeys(declared, "category"))
 
 
 def _by_pandas(path: str, keys: Mapping[str, Any]) -> pd.DataFrame:
@@ -86,7 +102,7 @@ def _by_pandas(path: str, keys: Mapping[str, Any]) -> pd.DataFrame:
         raise OwnDataError(f"{path}: expected keys of pandas.read_csv, got {unknown[0]!r}{hint}.")
     try:
         with warnings.catch_warnings(action="ignore"):  # of lost fields, see _check_nothing_lost
-            frame = pd.read_csv(path, **keys)
+            made: Any = pd.read_csv(path, **keys)
     except UnicodeDecodeError as error:
         got = f"the byte 0x{error.object[error.start]:02x}, which is none"
         remedy = "`read` has the keys `encoding` and `compression`."
@@ -96,11 +112,13 @@ def _by_pandas(path: str, keys: Mapping[str, Any]) -> pd.DataFrame:
         raise OwnDataError(
             f"{path}: expected a file that pandas.read_csv reads, got {got}.{_beginning(path)}"
         ) from None
-    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
-        raise OwnDataError(
-            f"{path}: expected keys of `read` that give one table with one line of names, got {dict(keys)}."
-        )
-    return frame
+    if isinstance(made, pd.DataFrame) and made.columns.nlevels == 1:
+        return made
+    if not isinstance(made, pd.DataFrame):  # a reader of pieces
+        made.close()
+    raise OwnDataError(
+        f"{path}: expected keys of `read` that give one table with one line of names, got {dict(keys)}."
+    )
 
 
 def _beginning(path: str) -> str:
@@ -113,7 +131,7 @@ def _beginning(path: str) -> str:
     return f" The file begins with {line[:60]!r}." if line else ""
 
 
-def _check_fields(path: str, frame: pd.DataFrame) -> None:
+def _check_fields(path: str, read: Mapping[str, Any], frame: pd.DataFrame) -> None:
     """Raise OwnDataError if rows have more fields than the header, which pandas takes for names of rows."""
     import pandas as pd
 
@@ -122,9 +140,10 @@ def _check_fields(path: str, frame: pd.DataFrame) -> None:
     n_names, n_more = frame.shape[1], frame.index.nlevels
     remedy = _beginning(path)
     if n_more == 1 and _is_empty(frame.iloc[:, -1]):
-        remedy = f" The last field is empty in every row: {in_config({'read': {'index_col': False}})} leaves it out."
+        key = in_config({"read": {**read, "index_col": False}})
+        remedy = f" The last field is empty in every row: {key} leaves it out."
     elif n_more == 1:
-        key = in_config({"read": {"index_col": 0}})
+        key = in_config({"read": {**read, "index_col": 0}})
         remedy = f" If the first field is the name of the row, {key} leaves it out."
     raise OwnDataError(
         f"{path}: expected {n_names} fields, as in the header, got {n_names + n_more} in the {len(frame)} rows.{remedy}"
@@ -148,14 +167,17 @@ def _is_empty(series: pd.Series[Any]) -> bool:
     return bool((series.isna() | (series == "")).all())
 
 
-def _check_header(path: str, names: list[str], frame: pd.DataFrame) -> None:
+def _check_header(
+    path: str, read: Mapping[str, Any], names: list[str], frame: pd.DataFrame
+) -> None:
     """Raise OwnDataError if the names of all columns of numbers are numbers or gaps: a row of data."""
     import pandas as pd
 
     titles = [name for index, name in enumerate(names) if _has_numbers(frame.iloc[:, index])]
     if not _has_numbers(pd.Series(titles, dtype=object)):
         return
-    no_header, header = in_config({"read": {"header": None}}), in_config({"read": {"header": 0}})
+    no_header = in_config({"read": {**read, "header": None}})
+    header = in_config({"read": {**read, "header": 0}})
     raise OwnDataError(
         f"{path}, line 1: expected the columns' names, got values as in other rows, {', '.join(names[:3])}."
         f" {no_header} names the columns 0, 1, 2, …; {header} takes the line for names."
@@ -278,7 +300,10 @@ def as_frame(part: Any, prefix: str) -> pd.DataFrame:
 def in_config(keys: Mapping[str, object]) -> str:
     """Return keys as a line of YAML, with escapes if it has characters that cannot be seen."""
     options: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": math.inf}
-    text: str = yaml.safe_dump(keys, allow_unicode=True, **options)
+    try:
+        text: str = yaml.safe_dump(keys, allow_unicode=True, **options)
+    except yaml.YAMLError:  # values that no config has
+        return f"`{keys}`"
     if not text.strip().isprintable():
         text = yaml.safe_dump(keys, **options)
     return f"`{text.strip()[1:-1]}`"

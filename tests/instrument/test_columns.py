@@ -79,10 +79,13 @@ def test_a_mixture_is_refused_and_each_remedy_reads_it(texts):
     assert refused.got.startswith(
         f"{len(values) - 1} numbers and 1 other values, first '{values[-1]}' (row "
     )
-    (_, as_category, _), (_, as_gaps, words) = refused.remedies
-    assert (as_category, as_gaps) == ("categorical", "na_values")
+    (_, as_category, _), *others = refused.remedies
+    assert as_category == "categorical"
     assert kind_of(values, declared=True) == "category"
-    assert kind_of(values, na_values=words) == "number"
+    assert len(others) == (not any(sign.isdigit() for sign in values[-1]))
+    for _, as_gaps, words in others:
+        assert as_gaps == "na_values"
+        assert kind_of(values, na_values=words) == "number"
 
 
 def test_a_mixture_names_the_first_three_odd_values_their_rows_and_count():
@@ -147,9 +150,10 @@ def test_labels_that_are_numbers_have_their_order(labels):
     )
 
 
-def test_a_type_of_text_in_dtype_declares_a_category(tmp_path):
+@pytest.mark.parametrize("kind", ["str", "category", "object"])
+def test_a_type_of_text_in_dtype_declares_a_category(tmp_path, kind):
     text = csv_of(24, code=["12E3", "45E1", "120E2"], x=range(5), y="uv")
-    data = data_of(tmp_path, text, read_keys={"dtype": {"code": "str"}}, duplicates="keep")
+    data = data_of(tmp_path, text, read_keys={"dtype": {"code": kind}}, duplicates="keep")
     assert data.feature_names == ("x", "code = 45E1", "code = 120E2", "code = 12E3")
     read = {"dtype": "str"}
     data = data_of(tmp_path, text, read_keys=read, categorical=("code",), duplicates="keep")

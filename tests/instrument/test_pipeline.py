@@ -223,7 +223,7 @@ def test_a_pipeline_takes_what_a_run_takes(names):
 
 
 def test_a_series_without_a_name_is_learnt_and_predicted_from():
-    X, y = pd.Series(np.arange(40.0) % 7), pl.Series(["A", "B"] * 20)
+    X, y = pd.Series(np.arange(40) * 7 % 40 / 2), pl.Series(["A", "B"] * 20)
     given = {"own": (X, y)}
     run = ONCE | {"methods": ["all_features"], "baselines": False}
     (key,) = pppca_bench.run(run, given).runs.key

@@ -78,6 +78,16 @@ def test_an_empty_field_at_the_end_of_every_row_is_refused_with_its_key(tmp_path
     assert "or empty fields after them, got 3 fields in the 20 rows." in refused(path, **key)
 
 
+def test_a_proposed_key_stands_beside_those_of_the_user(tmp_path):
+    path = tmp_path / "t.csv"
+    for content in (f"x;y\n{ROWS}", f";x;y\n{ROWS}", FIRST_IS_DATA):
+        path.write_text(content.replace(",", ";"))
+        key = proposed(refused(path, sep=";"))[-1]
+        assert len(key) == 2
+        assert len(pppca_bench.read_table(path, **key)) in (19, 20)
+    assert "`{'read': " in refused(path, sep=";", dtype={"x": float})
+
+
 def test_a_column_without_a_name_is_refused_without_a_proposal(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,y,\n1,u,\n2,v,\n")
