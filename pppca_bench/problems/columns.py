@@ -339,8 +339,8 @@ def _check_range(name: str, texts: Series, numbers: Series, thousands: str) -> N
     is_whole = large.str.strip().str.fullmatch(_INTEGER).astype(bool)
     whole = large[is_whole]
     merged = whole[whole.map(int).abs() > EXACT]
-    as_labels = "take it for a category,", "categorical", [name]
-    check_none(merged, "whole numbers within ±2⁵³, which float64 represents", as_labels)
+    remedies = _as_category(name, texts.nunique())
+    check_none(merged, "whole numbers within ±2⁵³, which float64 represents", *remedies)
 
 
 def place_of(values: Series, row: int) -> str:

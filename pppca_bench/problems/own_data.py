@@ -155,9 +155,10 @@ class DataSet:
             self.task, self.y = self._read_targets()
         except OwnDataError as error:
             errors.append(str(error))
-        for name in self._input_names():
+        names = self._input_names()
+        for name in names:
             try:
-                column, values[name] = self._input(name)
+                column, values[name] = self._input(name, is_alone=len(names) == 1)
                 columns.append(column)
             except OwnDataError as error:
                 errors.append(str(error))
@@ -248,7 +249,10 @@ class DataSet:
         """Return the targets of an approximation; raise DataError for text and constant targets."""
         with self.own.explained(name):
             column, values = self.table.typed(name)
-            remedies = [("set", "task", "classification")] * (len(self.targets) == 1)
+            remedies: list[Remedy] = []
+            counts = self.table.frame[name].value_counts()
+            if len(self.targets) == 1 and counts.min() >= self.own.rule.n_parts:
+                remedies.append(("set", "task", "classification"))
             is_number = column.kind != "category"
             check(is_number, "numbers to approximate", column.kind, *remedies)
             check_none(values[values.isna()], "a target")
@@ -256,11 +260,12 @@ class DataSet:
             check(low < high, "at least two values", f"{low:g} alone", "Is it the right column?")
         return values.to_numpy(np.float64)
 
-    def _input(self, name: str) -> Typed:
+    def _input(self, name: str, *, is_alone: bool) -> Typed:
         """Return an input column and its values; raise DataError if it is unusable."""
         own = self.own
         is_declared = self.table.frame[name].dtype == "category" or name in own.categorical
-        with own.explained(name, ("leave it out,", "drop", [name])):
+        without: list[Remedy] = [] if is_alone else [("leave it out,", "drop", [name])]
+        with own.explained(name, *without):
             column, values = self.table.typed(name)
             n, most = len(column.labels), MAX_CATEGORIES if is_declared else FEW_CATEGORIES
             remedies: list[Remedy] = []
