@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pppca_bench.methods.entry import Classifier, Method
     from pppca_bench.notebook import run
     from pppca_bench.problems import Problem, known_problems, load_problem
-    from pppca_bench.problems.read_table import read_table
+    from pppca_bench.problems.declaration import read_table
     from pppca_bench.store.export import load_predictions, load_results
 
 __all__ = [
@@ -49,7 +49,7 @@ _NAMES = {
     "methods.entry": ("Classifier", "Method"),
     "notebook": ("run",),
     "problems": ("Problem", "known_problems", "load_problem"),
-    "problems.read_table": ("read_table",),
+    "problems.declaration": ("read_table",),
     "store.export": ("load_predictions", "load_results"),
 }
 

@@ -138,7 +138,7 @@ def executes_no_stored_data(path: Path) -> None:
     Tables of a caller go to workers as pickles in a private temporary folder of the process, which deletes it.
     """
     forbidden_modules = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
-    if name_of(path) in ("config/given.py", "problems/read_table.py"):
+    if name_of(path) in ("config/given.py", "problems/read_files.py"):
         forbidden_modules.remove("pickle")
     assert third_party(path).isdisjoint(forbidden_modules)
     assert {name for name in imports(path) if name.startswith("joblib")} <= {"joblib.cpu_count"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pppca_bench.cli._shared import FILE, FOLDER, cli, completion, data_option, notify
+from pppca_bench.cli._shared import FOLDER, cli, completion, data_option
 from pppca_bench.errors import OwnDataError
 
 
@@ -81,8 +81,7 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
     "--task", type=click.Choice(("classification", "approximation")), help="Task of the target."
 )
 @click.option("--drop", multiple=True, help="Column of a table to leave out (repeatable).")
-@click.option("--text", multiple=True, help="Column of free text (repeatable).")
-@click.option("--dates", multiple=True, help="Column of dates (repeatable).")
+@click.option("--categorical", multiple=True, help="Column of categories (repeatable).")
 @click.option(
     "--read",
     "read_keys",
@@ -90,9 +89,8 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
     metavar="KEY=VALUE",
     help="Key of pandas.read_csv, such as sep=';' (repeatable).",
 )
-@click.option("--html", "page", type=FILE, help="Write skrub's report on the table to FILE.")
 @data_option
-def data_describe(problem: str, page: Path | None, data_dir: Path | None, **declared: Any) -> None:
+def data_describe(problem: str, data_dir: Path | None, **declared: Any) -> None:
     """Describe PROBLEM: types, gaps, classes, sizes and split, and the reasons why a table cannot be used.
 
     PROBLEM is a known problem's name, a .csv, .parquet, .arff or .dt file, sklearn:NAME, proben1:FAMILY, uci:NAME or
@@ -110,17 +108,16 @@ def data_describe(problem: str, page: Path | None, data_dir: Path | None, **decl
     from pppca_bench.problems.describe import describe_problem, own_data_of
 
     declared["read_keys"] = parse_read_keys(declared["read_keys"])
-    declared["dates"] = tuple((name, "") for name in declared["dates"])
     is_config = problem.endswith((".yaml", ".yml"))
     argument_data = None if is_config else own_data_of(problem, **declared)
-    if any((*declared.values(), page)) and not isinstance(argument_data, OwnData):
-        expected = "--target, --task, --drop, --text, --dates, --read and --html with a table alone"
+    if any(declared.values()) and not isinstance(argument_data, OwnData):
+        expected = "--target, --task, --drop, --categorical and --read with a table alone"
         raise click.UsageError(f"expected {expected}, got them with {problem}.")
     mistakes = []
     for number, requested in enumerate(
         problems_of(Path(problem)) if argument_data is None else [argument_data]
     ):
-        facts, columns, notices, unusable = describe_problem(requested, data_dir, page=page)
+        facts, columns, notices, unusable = describe_problem(requested, data_dir)
         click.echo("\n" * bool(number) + tabulate(facts, tablefmt="plain", disable_numparse=True))
         if columns:
             headers = ["column", "type", "gaps", "values"]
@@ -129,8 +126,6 @@ def data_describe(problem: str, page: Path | None, data_dir: Path | None, **decl
             "".join(f"\nNote: {notice}" for notice in notices) + "\n" * bool(notices), nl=False
         )
         mistakes += [unusable] if unusable else []
-    if page is not None:
-        notify(f"Wrote {page}.")
     if mistakes:
         raise OwnDataError("\n".join(mistakes))
 
@@ -143,6 +138,6 @@ def data_path(data_dir: Path | None) -> None:
     Examples:
       pppca data path
     """
-    from pppca_bench.problems.read_table import download_folders
+    from pppca_bench.problems.data_sets import download_folders
 
     click.echo(download_folders(data_dir)[0])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast, get_args
+from typing import Annotated, Any, Self, cast, get_args, get_type_hints
 
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import (
@@ -17,6 +17,7 @@ from pydantic import (
     PlainValidator,
     StringConstraints,
     ValidationInfo,
+    create_model,
     field_validator,
     model_validator,
 )
@@ -37,8 +38,9 @@ from pppca_bench.config.sections import (
 )
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.problems import OwnData, SplitRule, Task, registered
-from pppca_bench.problems.declaration import NO_CSV, Duplicates, Source, inapplicable, names_of
+from pppca_bench.problems import OwnData, SplitRule, registered
+from pppca_bench.problems.declaration import NO_CSV, Columns, Name, Source, inapplicable, names_of
+from pppca_bench.problems.read_files import read_csv_keys, unknown_keys
 from pppca_bench.problems.splits import SEED
 from pppca_bench.yaml_files.section import UNSET, Section, broken_rule, yaml_text
 from pppca_bench.yaml_files.source import YamlSource, parse_yaml
@@ -49,60 +51,27 @@ _Name = Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")]
 _Splits = Annotated[int, Ge(1), Le(1000)]
 _Folds = Annotated[int, Ge(3), Le(100)]
 _SplitSeed = Annotated[int, Ge(0), Le(10**9)]
-_Text = Annotated[str, MinLen(1)]
-_Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
-_Character = Annotated[str, MinLen(1), MaxLen(1)]
-_Marker = str | int | float
-
 _SOURCES = (*(source for source in get_args(Source) if source != "given"), "dt")
 """Keys for the location of a table; each table has exactly one of these keys."""
 
 
 class _SplitColumn(Section):
-    column: _Text
+    column: Name
 
 
-class ReadSection(Section):
-    """Keys of `pandas.read_csv`, by their names."""
+class _Located(Section):
+    """Location, target and splits of a table, and its keys of `pandas.read_csv`."""
 
-    sep: _Text = UNSET
-    header: Annotated[int, Ge(0), Le(10_000)] | Literal[False] | None = UNSET
-    names: _Columns = UNSET
-    decimal: _Character = UNSET
-    thousands: _Character = UNSET
-    na_values: _Marker | Annotated[tuple[_Marker, ...], MaxLen(1000)] = UNSET
-    keep_default_na: bool = UNSET
-    encoding: _Text = UNSET
-    comment: _Character = UNSET
-    compression: Literal["infer", "gzip", "bz2", "xz", "zip"] | None = UNSET
-    skiprows: Annotated[int, Ge(0)] | tuple[Annotated[int, Ge(0)], ...] = UNSET
-    quotechar: _Character = UNSET
-    index_col: Annotated[int, Ge(0)] | _Text | Literal[False] | None = UNSET
-    skip_blank_lines: bool = UNSET
-    dtype: Literal["str"] = UNSET
-
-
-class TableSection(Section):
-    """Section of a user-defined table: key of its location, and keys of the problem."""
-
-    csv: _Text = UNSET
-    parquet: _Text = UNSET
-    arff: _Text = UNSET
-    sklearn: _Text = UNSET
-    proben1: _Text = UNSET
-    uci: _Text = UNSET
+    csv: Name = UNSET
+    parquet: Name = UNSET
+    arff: Name = UNSET
+    sklearn: Name = UNSET
+    proben1: Name = UNSET
+    uci: Name = UNSET
     openml: Annotated[int, Ge(1), Le(10**9)] = UNSET
     dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = UNSET
-    read_section: ReadSection = Field(ReadSection(), alias="read")
-    target: Annotated[_Text | _Columns, AfterValidator(names_of)] = ()
-    task: Task | None = None
-    inputs: _Columns = ()
-    categorical: _Columns = ()
-    text: _Columns = ()
-    dates: _Columns | dict[_Text, _Text] = ()
-    drop: _Columns = ()
-    duplicates: Duplicates | None = None
-    group: _Text = ""
+    read_keys: dict[str, Any] = Field({}, alias="read")
+    target: Annotated[Name | Columns, AfterValidator(names_of)] = ()
     split: _SplitColumn = UNSET
     splits: _Splits = 1
     folds: _Folds = 0
@@ -119,9 +88,13 @@ class TableSection(Section):
         if source == "dt" and len(given) > 1:
             rule = "expected dt alone, since a .dt file states its own targets and split"
             raise broken_rule(f"{rule}, got it beside {' and '.join(sorted(given - {'dt'}))}", "dt")
-        for key in inapplicable(source, self.read_section.model_fields_set):
+        for key in unknown_keys(self.read_keys):
+            hint = nearest(key, read_csv_keys())
+            raise broken_rule(f"expected keys of pandas.read_csv, got {key}{hint}", "read", key)
+        for key in inapplicable(source, self.read_keys):
             raise broken_rule(f"expected {NO_CSV}, got {key}", "read", key)
-        if self.group and self.duplicates == "group":
+        keys = self.model_dump()
+        if keys["group"] and keys["duplicates"] == "group":
             raise broken_rule(
                 "expected duplicates: drop or keep with group, got group", "duplicates"
             )
@@ -137,9 +110,7 @@ class TableSection(Section):
 
     def problem(self, shared: SplitRule) -> str | OwnData:
         """Return the problem; ``shared`` is the split rule of the config, for tables without a rule."""
-        keys = self.model_dump(
-            exclude_unset=True, exclude={"read_section", "split", "splits", "folds"}
-        )
+        keys = self.model_dump(exclude_unset=True, exclude={"split", "splits", "folds"})
         (source,) = keys.keys() & set(_SOURCES)
         location = str(keys.pop(source))
         if source == "dt":
@@ -149,11 +120,22 @@ class TableSection(Section):
             rule = SplitRule(column=self.split.column)
         elif self.model_fields_set & {"splits", "folds"}:
             rule = replace(shared, splits=self.splits, folds=self.folds)
-        read_keys = tuple(sorted(self.read_section.model_dump(exclude_unset=True).items()))
-        dates = keys.pop("dates", ())
-        forms = dates if isinstance(dates, dict) else dict.fromkeys(dates, "")
-        keys |= {"read_keys": read_keys, "dates": tuple(forms.items())}
         return OwnData(cast("Any", source), location, rule=rule, **keys)
+
+
+def _declared() -> dict[str, Any]:
+    """Return the further keys of a table for `create_model`: the fields of `OwnData`, with their types."""
+    hints = get_type_hints(OwnData, include_extras=True)
+    written_otherwise = {"source", "place", "rule", *_Located.model_fields}
+    return {
+        field.name: (hints[field.name], field.default)
+        for field in fields(OwnData)
+        if field.name not in written_otherwise
+    }
+
+
+TableSection = create_model("TableSection", __base__=_Located, **_declared())
+"""Section of a user-defined table: key of its location, and keys of the problem."""
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
@@ -293,13 +275,12 @@ def parse_config(source: YamlSource, *, given: Mapping[str, OwnData] | None = No
     return Config.read(source, context=Context(given or {}, source.path.parent))
 
 
-def parse_read_keys(texts: Sequence[str]) -> tuple[tuple[str, Any], ...]:
-    """Return keys of `pandas.read_csv` from texts such as ``sep=;``; raise ConfigError for other texts."""
-    option, document = Path("--read"), dict[str, Any]()
+def parse_read_keys(texts: Sequence[str]) -> dict[str, Any]:
+    """Return keys of `pandas.read_csv` from texts such as ``sep=;``."""
+    option, keys = Path("--read"), dict[str, Any]()
     for key, _, text in (text.partition("=") for text in texts):
         try:
-            document[key] = parse_yaml(option, text).value if text.strip() else text
+            keys[key] = parse_yaml(option, text).value if text.strip() else text
         except ConfigError:  # such as a comma
-            document[key] = text
-    section = ReadSection.read(YamlSource(option, "", document, {}))
-    return tuple(sorted(section.model_dump(exclude_unset=True).items()))
+            keys[key] = text
+    return keys

@@ -3,95 +3,51 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 from pydantic import ValidationError
 
 from pppca_bench.config.experiment import TableSection
-from pppca_bench.errors import DataError
-from pppca_bench.problems import OwnData, SplitRule, Task
-from pppca_bench.problems.declaration import Duplicates, names_of
+from pppca_bench.errors import DataError, nearest
+from pppca_bench.problems import OwnData, SplitRule
+from pppca_bench.problems.declaration import names_of
+from pppca_bench.problems.read_files import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-_LISTS = ("inputs", "categorical", "drop", "text")
+_LISTS = ("inputs", "categorical", "drop")
+_KEYS = (*_LISTS, "task", "duplicates", "group", "read")
 
 
-@dataclass(frozen=True, eq=False)
 class Table:
     """Inputs and targets in memory, with the keys of a table in a config.
 
     Parameters
     ----------
-    X : data frame, or array of shape (n_rows, n_features)
+    X : data frame, series, or array of shape (n_rows, n_features)
         Inputs; columns of any type that a table may have.
     y : series, data frame, or array of shape (n_rows,) or (n_rows, n_outputs)
         If X and y both have an index, the index must be the same.
-    task : {"classification", "approximation"}, optional
-        None infers the task from the target, see `DataSet`.
-    inputs, categorical, drop, text : sequence of str
-        Input columns (all by default), columns to treat as categories, to leave out, or to treat as text.
-    dates : sequence of str, or mapping of str to str
-        Columns of dates, or their formats.
-    duplicates : {"keep", "drop", "group"}, optional
-        What to do with copies of rows.
-    group : str
-        Column whose values are kept in the same part of a split; "" for none.
-    read : mapping
-        ``decimal``, ``thousands``, ``na_values`` and ``keep_default_na`` of `pandas.read_csv`, for columns of text.
+    **keys
+        ``task``, ``inputs``, ``categorical``, ``drop``, ``duplicates``, ``group`` and ``read``, as in a config. Of
+        ``read``, the keys for texts: ``decimal``, ``thousands``, ``na_values`` and ``keep_default_na``.
 
     Raises
     ------
     DataError
-        A value that is none of these.
+        An unknown key, or a value that a config does not take.
     """
 
-    X: pd.DataFrame | ArrayLike
-    y: pd.DataFrame | pd.Series[Any] | ArrayLike
-    task: Task | None = None
-    inputs: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    text: Sequence[str] = ()
-    dates: Sequence[str] | Mapping[str, str] = ()
-    duplicates: Duplicates | None = None
-    group: str = ""
-    read: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._declared()
-
-    def _declared(self) -> OwnData:
-        """Return the declaration, as if a file had the rows; raise DataError for values that no config may have."""
-        # None is the default of pandas.
-        read = {key: value for key, value in (self.read or {}).items() if value is not None}
-        if "na_values" in read and not isinstance(read["na_values"], Mapping):
-            read["na_values"] = names_of(read["na_values"])
-        dates, group = names_of(self.dates), names_of(self.group)
-        keys: dict[str, Any] = {
-            "task": self.task,
-            "dates": dict(zip(dates, self.dates.values(), strict=True))
-            if isinstance(self.dates, Mapping)
-            else dates,
-            "duplicates": self.duplicates,
-            "group": group[0] if len(group) == 1 else group,
-            "read": read,
-        }
-        keys |= {key: names_of(getattr(self, key)) for key in _LISTS}
-        given = {key: value for key, value in keys.items() if value}
-        try:
-            section = TableSection.model_validate({"parquet": "X", **given})
-        except ValidationError as error:
-            first = error.errors(include_context=False)[0]
-            key = ".".join(map(str, first["loc"]))
-            raise DataError(f"{key} of Table: {first['msg']}. Correct it.") from None
-        return cast("OwnData", section.problem(SplitRule()))
+    def __init__(
+        self, X: pd.DataFrame | ArrayLike, y: pd.DataFrame | pd.Series[Any] | ArrayLike, **keys: Any
+    ) -> None:
+        self.X, self.y = X, y
+        self._declaration = _declared(keys)
 
     def save(self, name: str, path: Path) -> OwnData:
         """Save the rows for worker processes, and return the declaration.
@@ -115,7 +71,10 @@ class Table:
         """
         import pandas as pd
 
-        inputs, targets = _as_frame(name, self.X, "x"), _as_frame(name, self.y, "y")
+        try:
+            inputs, targets = as_frame(self.X, "x"), as_frame(self.y, "y")
+        except ValueError as error:
+            raise DataError(f"{name}: {error}. Reshape it.") from None
         if len(inputs) != len(targets):
             expected = f"as many targets as rows, {len(inputs)}"
             raise DataError(
@@ -130,27 +89,30 @@ class Table:
             )
         joined = pd.concat([part.reset_index(drop=True) for part in (inputs, targets)], axis=1)
         path.write_bytes(pickle.dumps((joined, tuple(targets.columns))))
-        return replace(self._declared(), source="given", place=str(path), name=name)
+        return replace(self._declaration, source="given", place=str(path), name=name)
 
 
-def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
-    """Return inputs or targets as a data frame; the columns of an array are named x1, x2, …, a vector is named x."""
-    import pandas as pd
-
-    if hasattr(part, "to_pandas"):  # of polars and pyarrow
-        part = part.to_pandas()
-    if isinstance(part, pd.Series):
-        part = part.to_frame(prefix if part.name is None else part.name)
-    if isinstance(part, pd.DataFrame):
-        return part.rename(columns=str)
-    if hasattr(part, "toarray"):  # of scipy
-        part = part.toarray()
-    array = np.asanyarray(part)  # pandas knows the gaps of masked arrays
-    if array.ndim not in (1, 2):
+def _declared(keys: Mapping[str, Any]) -> OwnData:
+    """Return the declaration, as if a file had the rows; raise DataError for values that no config may have."""
+    if unknown := [key for key in keys if key not in _KEYS]:
         raise DataError(
-            f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it."
+            f"{unknown[0]} of Table: expected one of {', '.join(_KEYS)}{nearest(unknown[0], _KEYS)}."
         )
-    frame = pd.DataFrame(array)
-    if array.ndim == 1 and not array.dtype.names:
-        return frame.set_axis([prefix], axis=1)
-    return frame.rename(columns=lambda key: key if isinstance(key, str) else f"{prefix}{key + 1}")
+    given = dict[str, Any]()
+    for key, value in keys.items():
+        if key in _LISTS:
+            value = names_of(value)
+        elif key == "group":
+            names = names_of(value)
+            value = names[0] if len(names) == 1 else names
+        elif key == "read":  # None is the default of pandas
+            value = {name: item for name, item in (value or {}).items() if item is not None}
+        if value is not None and value != ():
+            given[key] = value
+    try:
+        section = TableSection.model_validate({"parquet": "X", **given})
+    except ValidationError as error:
+        first = error.errors(include_context=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise DataError(f"{key} of Table: {first['msg']}.") from None
+    return cast("OwnData", section.problem(SplitRule()))

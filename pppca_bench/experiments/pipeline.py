@@ -142,7 +142,7 @@ def _of_run(
         named: Any = NamedClasses(classifier, data.class_values)
     else:
         named = ScaledBack(classifier, data.target_range(train))
-    encode = RowEncoder(data.inputs, data.encoder(train), data.own.reading(), unseen=unseen)
+    encode = RowEncoder(data.inputs, data.encoder(train), data.own.read_keys, unseen=unseen)
     return Pipeline([("encode", encode), *steps, (name, named)])
 
 

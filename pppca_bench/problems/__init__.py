@@ -1,5 +1,6 @@
 """Problems: Proben1 files, scikit-learn's data sets, user-defined tables and files."""
 
+from pppca_bench.problems.declaration import OwnData
 from pppca_bench.problems.load import (
     ProblemSource,
     load_data_set,
@@ -18,7 +19,6 @@ from pppca_bench.problems.problem import (
     registered,
 )
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.read_table import OwnData
 from pppca_bench.problems.splits import SplitRule
 
 __all__ = [

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError, nearest, printable
-from pppca_bench.files import atomic_write
-from pppca_bench.problems.columns import ColumnError
-from pppca_bench.problems.declaration import NAMED, Source
+from pppca_bench.errors import OwnDataError, UnknownProblemError, nearest, printable
+from pppca_bench.problems.columns import ColumnError, infer
+from pppca_bench.problems.declaration import NAMED, OwnData, Source, format_of
 from pppca_bench.problems.load import open_problem
 from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import find_user_file
 from pppca_bench.problems.problem import Problem, registered
-from pppca_bench.problems.read_table import OwnData, RawTable, format_of
 
 if TYPE_CHECKING:
     from pppca_bench.problems.columns import Typed
@@ -44,9 +42,9 @@ def own_data_of(text: str, /, **declared: Any) -> str | OwnData:
 
 
 def describe_problem(
-    requested: str | OwnData, data_dir: Path | None = None, *, page: Path | None = None
+    requested: str | OwnData, data_dir: Path | None = None
 ) -> tuple[FactRows, ColumnRows, list[str], str]:
-    """Return facts about a problem, and the columns of a table; write skrub's report on a table to ``page``.
+    """Return facts about a problem, and the columns of a table.
 
     Facts are names and values, such as ``("task", "classification")``, only a few for tables without a target. Columns
     are names, types, numbers of gaps, and ranges or categories, [] for other problems than tables. The notices of
@@ -56,33 +54,21 @@ def describe_problem(
         source, problem = open_problem(requested, data_dir)
         return _facts(source.name, problem), [], [], ""
     table = requested.read(data_dir)
-    if page is not None:
-        _report(table, page)
-    columns = [_described(name, typed) for name, typed in table.columns.items()]
-    facts = [("problem", requested.label), ("rows", str(len(table.frame)))]
-    if not (requested.target or table.targets):
-        return [*facts, ("target", "unknown: name it with --target")], columns, [], ""
-    try:
-        data = DataSet(requested, table)
-    except OwnDataError as error:
-        return facts, columns, [], str(error)
-    return _facts(requested.label, data.problem(), data), columns, data.notices, ""
-
-
-def _report(table: RawTable, page: Path) -> None:
-    """Write skrub's report on a table; raise DataError without skrub."""
-    try:
-        from skrub import TableReport
-    except ImportError as error:
-        raise DataError(
-            f"--html: expected skrub, got {error}. Install it: `pip install skrub`."
-        ) from None
-    typed = dict[str, Any]()
-    for name, column in table.columns.items():
-        if not isinstance(column, ColumnError) and column[0].kind in ("number", "date"):
-            typed[name] = column[1]
-    report = TableReport(table.frame.assign(**typed), title=table.own.label, verbose=0)
-    atomic_write(page, report.html())
+    typed = dict(table.columns)
+    facts, notices, errors = [("problem", requested.label), ("rows", str(len(table.frame)))], [], ""
+    if requested.target or table.targets:
+        try:
+            data = DataSet(requested, table)
+        except OwnDataError as error:
+            errors = str(error)
+        else:
+            facts, notices = _facts(requested.label, data.problem(), data), data.notices
+            if data.classes:
+                (target,) = data.targets
+                typed[target] = infer(table.frame[target], requested.read_keys, is_declared=True)
+    else:
+        facts.append(("target", "unknown: name it with --target"))
+    return facts, [_described(name, column) for name, column in typed.items()], notices, errors
 
 
 def _facts(name: str, problem: Problem, data: DataSet | None = None) -> FactRows:
@@ -110,25 +96,20 @@ def _facts(name: str, problem: Problem, data: DataSet | None = None) -> FactRows
 
 
 def _described(name: str, typed: Typed | ColumnError) -> tuple[str, str, str, str]:
-    """Return name, type, number of gaps, and the range of numbers and dates or the first categories."""
+    """Return name, type, number of gaps, and the range of numbers or the first categories."""
     if isinstance(typed, ColumnError):
-        return printable(name), "mixed", "", printable(typed.got)
+        return printable(name), "refused", "", printable(typed.got)
     column, values = typed
     present = values.dropna()
-    if column.kind == "category":
+    if not len(present):
+        content = "empty"
+    elif column.kind == "category":
         content = ", ".join(map(printable, column.labels[:_SHOWN_LABELS]))
         n_more = len(column.labels) - _SHOWN_LABELS
         content += f" and {n_more} more" if n_more > 0 else ""
     elif column.kind == "boolean":
         content = "False, True"
-    elif not len(present):
-        content = "empty"
-    elif column.kind == "text":
-        content = f"{present.nunique()} different texts"
     else:
-        low, high = (
-            value.isoformat() if column.kind == "date" else f"{value:g}"
-            for value in (present.min(), present.max())
-        )
-        content = f"{low}, constant" if low == high else f"{low} to {high}"
+        low, high = present.min(), present.max()
+        content = f"{low:g}, constant" if low == high else f"{low:g} to {high:g}"
     return printable(name), column.kind, str(len(values) - len(present) or ""), content

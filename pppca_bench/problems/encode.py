@@ -1,18 +1,17 @@
-"""Encoding of table columns as network inputs: imputation, one-hot encoding, text, dates and scaling to [0, 1]."""
+"""Encoding of table columns as network inputs: imputation, one-hot encoding and scaling to [0, 1]."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import MinMaxScaler
 
-from pppca_bench.errors import DataError
-from pppca_bench.problems.columns import Column, ColumnError, Reading, convert
+from pppca_bench.problems.columns import Column, ColumnError, convert
 from pppca_bench.problems.problem import FloatArray
+from pppca_bench.problems.read_files import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 ENCODING_VERSION = 2
 """Part of the problem's digest; must be increased if a change of code changes the inputs."""
-
-N_TEXT_INPUTS = 30
-"""Most inputs for a column of text, the default of skrub's StringEncoder; a quarter of the rows if they are few."""
 
 
 class TrainingRange(MinMaxScaler):  # type: ignore[misc]
@@ -39,44 +35,15 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
         return scaled
 
 
-class SkrubInputs(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Encode a column of text by skrub's StringEncoder, or of dates by its DatetimeEncoder.
-
-    Of ``width`` outputs, those that the training rows do not yield are 0.
-    """
-
-    def __init__(self, encoder: Any, width: int) -> None:
-        self.encoder, self.width = encoder, width
-
-    def fit(self, X: pd.DataFrame, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Fit the encoder to a frame of one column."""
-        from sklearn.base import clone
-
-        values = X.iloc[:, 0]
-        with warnings.catch_warnings(action="ignore"):  # of texts with fewer n-grams than outputs
-            self.encoder_ = clone(self.encoder).fit(values) if values.astype(bool).any() else None
-        return self
-
-    def transform(self, X: pd.DataFrame) -> FloatArray:
-        """Return float64 outputs of shape (n_rows, width)."""
-        if self.encoder_ is None:  # no training row has a text
-            return np.zeros((len(X), self.width))
-        made = np.asarray(self.encoder_.transform(X.iloc[:, 0]), dtype=np.float64)[:, : self.width]
-        return np.pad(made, ((0, 0), (0, self.width - made.shape[1])))
-
-
-def make_encoder(
-    columns: Sequence[Column], frame: pd.DataFrame
-) -> tuple[ColumnTransformer, tuple[str, ...]]:
+def make_encoder(columns: Sequence[Column]) -> tuple[ColumnTransformer, tuple[str, ...]]:
     """Return an unfitted encoder of converted values, to be fitted on the training rows only, and names of its outputs.
 
-    Numbers, booleans and dates: missing values are replaced by the training mean, as in Proben1, then scaled by
+    Numbers and booleans: missing values are replaced by the training mean, as in Proben1, then scaled by
     `TrainingRange`; an indicator column marks the missing values of each column with gaps. Categories: one-hot, with a
-    column for missing values if the column has gaps. Text: `N_TEXT_INPUTS` components of its n-grams, scaled.
+    column for missing values if the column has gaps.
 
     Choice: the whole table determines the outputs, so that all splits have the same outputs; the training rows
-    determine means, ranges and components. Names of outputs are, for example, ``"age"``, ``"age missing"``,
-    ``"colour = red"``, ``"comment 1"``, ``"when year"``. Raises DataError if skrub is needed and not installed.
+    determine means and ranges. Names of outputs are, for example, ``"age"``, ``"age missing"``, ``"colour = red"``.
     """
     import pandas as pd
     from sklearn.compose import ColumnTransformer
@@ -84,60 +51,27 @@ def make_encoder(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-    impute = SimpleImputer(strategy="mean", keep_empty_features=True)
-    numbers = [column.name for column in columns if column.kind in ("number", "boolean")]
-    gaps = [
-        column.name
-        for column in columns
-        if column.has_gaps and column.kind in ("number", "boolean", "date")
-    ]
     categories = [column for column in columns if column.kind == "category"]
+    scaled = [column for column in columns if column.kind != "category"]
+    numbers = [column.name for column in scaled]
+    gaps = [column.name for column in scaled if column.has_gaps]
     names = [*numbers, *(f"{name} missing" for name in gaps)]
-    codes, skrub_steps = list[FloatArray](), list[tuple[str, Any, list[str]]]()
+    codes = list[FloatArray]()
     for column in categories:
-        names += [f"{column.name} = {label}" for label in column.labels] + [
-            f"{column.name} missing"
-        ] * column.has_gaps
-        codes.append(
-            np.array([*range(len(column.labels)), *[np.nan] * column.has_gaps], dtype=np.float64)
-        )
+        known = np.arange(len(column.labels), dtype=np.float64)
+        names += [f"{column.name} = {label}" for label in column.labels]
+        if column.has_gaps:
+            names.append(f"{column.name} missing")
+            known = np.append(known, np.nan)
+        codes.append(known)
+    impute = SimpleImputer(strategy="mean", keep_empty_features=True)
     one_hot = OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False)
-    for column in (column for column in columns if column.kind in ("text", "date")):
-        encoder, outputs = _skrub_encoder(column, frame[column.name])
-        names += outputs
-        inputs = SkrubInputs(encoder, len(outputs))
-        skrub_steps.append(
-            (column.name, make_pipeline(inputs, impute, TrainingRange()), [column.name])
-        )
     steps: list[tuple[str, Any, list[str]]] = [
         ("numbers", make_pipeline(impute, TrainingRange()), numbers),
         ("gaps", FunctionTransformer(pd.isna), gaps),
         ("categories", one_hot, [column.name for column in categories]),
     ]
-    return ColumnTransformer([step for step in steps if step[2]] + skrub_steps), tuple(names)
-
-
-def _skrub_encoder(column: Column, values: pd.Series[Any]) -> tuple[Any, list[str]]:
-    """Return an unfitted encoder of a column of text or dates, and the names of its outputs."""
-    try:
-        from skrub import DatetimeEncoder, StringEncoder
-    except ImportError as error:
-        raise DataError(
-            f"column {column.name!r}: expected skrub, which encodes text and dates, got {error}. Install it: `pip"
-            " install skrub`."
-        ) from None
-    if column.kind == "text":
-        # half as many as training rows, at most
-        width = max(1, min(N_TEXT_INPUTS, len(values) // 4))
-        encoder = StringEncoder(n_components=width, random_state=0)
-        return encoder, [f"{column.name} {index + 1}" for index in range(width)]
-    encoder = DatetimeEncoder(
-        resolution="second" if (values.dropna() != values.dropna().dt.normalize()).any() else "day"
-    )
-    outputs = encoder.fit(values).get_feature_names_out()
-    return encoder, [
-        f"{column.name} {str(output).removeprefix(f'{column.name}_')}" for output in outputs
-    ]
+    return ColumnTransformer([step for step in steps if step[2]]), tuple(names)
 
 
 class FrozenEstimator(BaseEstimator):  # type: ignore[misc]
@@ -156,53 +90,52 @@ class FrozenEstimator(BaseEstimator):  # type: ignore[misc]
 class RowEncoder(TransformerMixin, FrozenEstimator):  # type: ignore[misc]
     """Encode raw rows like the rows of the problem, by an encoder that was fitted on the training rows.
 
-    A category that is not in the table is refused or, if ``unseen`` is ``"ignore"``, encoded as 0 in all columns of the
-    categories.
+    ``read`` are the keys of `pandas.read_csv` of the table. A category that is not in the table is refused or, if
+    ``unseen`` is ``"ignore"``, encoded as 0 in all columns of the categories.
     """
 
     def __init__(
         self,
         columns: Sequence[Column],
         encoder: ColumnTransformer,
-        reading: Reading,
+        read: Mapping[str, Any],
         *,
         unseen: str,
     ) -> None:
-        self.columns, self.encoder, self.reading, self.unseen = columns, encoder, reading, unseen
+        self.columns, self.encoder, self.read, self.unseen = columns, encoder, read, unseen
 
-    def transform(self, X: pd.DataFrame) -> FloatArray:
-        """Return float64 inputs of shape (n_rows, n_features) for raw rows, such as from `read_table`.
+    def transform(self, X: Any) -> FloatArray:
+        """Return float64 inputs of shape (n_rows, n_features) for raw rows.
 
-        Columns may be in any order; columns that are not inputs are ignored. Raises TypeError if X is not a data
-        frame, ValueError if a column is missing or repeated, has text in place of numbers, or an unknown category.
+        X is anything that `pppca_bench.run` takes: a data frame of pandas, polars or pyarrow, such as from
+        `read_table`, a series or an array, whose columns are named x1, x2, …. Columns may be in any order; columns that
+        are not inputs are ignored. Raises ValueError if a column is missing or repeated, has text in place of numbers,
+        or an unknown category.
         """
         import pandas as pd
 
-        if not hasattr(X, "columns"):
-            raise TypeError(
-                f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}"
-            )
-        wanted, frame = [column.name for column in self.columns], X.rename(columns=str)
-        if wrong := [name for name in wanted if list(frame.columns).count(name) != 1]:
-            got = "no" if wrong[0] not in frame.columns else "several"
-            raise ValueError(
-                f"X of RowEncoder: expected the columns {', '.join(wanted)}, got {got} {wrong[0]}"
-            )
-        values = dict[str, Any]()
-        for column in self.columns:
-            try:
-                values[column.name] = convert(
-                    column, frame[column.name], self.reading, unseen=self.unseen
-                )
-            except ColumnError as error:
-                where = f"{error.at}, column {column.name!r} of X".removeprefix(", ")
-                remedy = (
-                    f" {error.remedies[0]}." if error.remedies and column.kind == "category" else ""
-                )
+        frame = as_frame(X, "x")
+        wanted = [column.name for column in self.columns]
+        for name in wanted:
+            n_columns = list(frame.columns).count(name)
+            if n_columns != 1:
+                got = "several" if n_columns else "no"
                 raise ValueError(
-                    f"{where}: expected {error.expected}, got {error.got}.{remedy}"
-                ) from None
-        encoded: FloatArray = np.asarray(
-            self.encoder.transform(pd.DataFrame(values)), dtype=np.float64
-        )
-        return encoded
+                    f"X of RowEncoder: expected the columns {', '.join(wanted)}, got {got} {name}"
+                )
+        values = {
+            column.name: self._converted(column, frame[column.name]) for column in self.columns
+        }
+        encoded = self.encoder.transform(pd.DataFrame(values))
+        return np.asarray(encoded, dtype=np.float64)
+
+    def _converted(self, column: Column, series: pd.Series[Any]) -> pd.Series[Any]:
+        """Return new values in the type of a column; raise ValueError for other values."""
+        try:
+            return convert(column, series, self.read, unseen=self.unseen)
+        except ColumnError as error:
+            where = f"{error.at}, column {column.name!r} of X".removeprefix(", ")
+            text = f"{where}: expected {error.expected}, got {error.got}."
+            if error.remedies and column.kind == "category":
+                text += f" {error.remedies[0]}."
+            raise ValueError(text) from None

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.problems.bundled import load_bundled
+from pppca_bench.problems.declaration import OwnData
 from pppca_bench.problems.own_data import DataSet
 from pppca_bench.problems.proben1 import absolute_path, find_user_file, load_proben1
 from pppca_bench.problems.problem import Problem, problem_info
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.read_table import OwnData
 
 _N_CACHED = 4
 """Number of problems, or splits of tables, that a process caches: few, since runs on a problem are successive."""

@@ -89,7 +89,7 @@ def server(isolated_folders, monkeypatch):  # noqa: ARG001 for its folders
             known = getattr(_openml, name)
             # hosts differ by version
             monkeypatch.setattr(_openml, name, re.sub("https://[^/]*", server.url, known))
-        monkeypatch.setattr("pppca_bench.problems.read_table._PAUSE_S", 1e-6)
+        monkeypatch.setattr("pppca_bench.problems.data_sets._PAUSE_S", 1e-6)
         yield server
         server.shutdown()
 
@@ -139,3 +139,13 @@ def test_a_failing_server_and_an_unknown_number_are_refused(server, tmp_path, mo
     with pytest.warns(UserWarning, match="network error"), refused:
         open_problem(OwnData("openml", NUMBER), tmp_path / "data")
     assert not list(tmp_path.rglob("*.sha256"))
+
+
+@pytest.mark.filterwarnings("ignore:Invalid cache")  # scikit-learn loads the file again
+def test_nominal_attributes_of_numbers_are_categories_to_the_letter(server, tmp_path):
+    content = arff().replace(b"{setosa,versicolor,virginica}", b"{1,2,10}")
+    for name, label in ((b"setosa", b"1"), (b"versicolor", b"10"), (b"virginica", b"2")):
+        content = content.replace(name, label)
+    server.put(content)
+    problem = open_problem(OwnData("openml", NUMBER), tmp_path / "data")[1]
+    assert problem.classes == ("1", "2", "10")

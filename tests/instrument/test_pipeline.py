@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from builders import flowers, small, write_config
 from command_line import printed
@@ -19,7 +21,7 @@ import pppca_bench
 from pppca_bench import Table
 from pppca_bench.errors import DataError, StoreError, UnknownNameError
 from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem
-from pppca_bench.problems.read_table import RawTable
+from pppca_bench.problems.declaration import RawTable
 from pppca_bench.runs import RunResult
 from pppca_bench.store.database import Store
 
@@ -104,7 +106,9 @@ def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs)
             assert run.log_loss == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("labels", [["no", "yes"], [3, 7], [False, True]])
+@pytest.mark.parametrize(
+    "labels", [["no", "yes"], ["1", "1.0"], ["FALSE", "TRUE"], [3, 7], [False, True]]
+)
 def test_stored_predictions_have_the_labels_of_the_table_in_their_own_type(labels):
     y = pd.Series(np.array(labels)[np.arange(60) % 2], name="kind")
     X = pd.DataFrame({"a": np.arange(60) % 2 + np.linspace(0, 0.5, 60), "b": np.linspace(1, 0, 60)})
@@ -147,7 +151,7 @@ def test_rows_that_do_not_fit_the_table_are_refused(flower_runs):
     fitted = pppca_bench.pipeline(runs.key[0], folder)
     rows, size = flowers().drop(columns="kind").iloc[:4], "sepal length (cm)"
     for given, error, said in (
-        (rows.to_numpy(), TypeError, "a data frame with the table's columns, got ndarray"),
+        (rows.to_numpy(), ValueError, "X of RowEncoder: expected the columns sepal length (cm), "),
         (rows.drop(columns="stem"), ValueError, "got no stem"),
         (rows.assign(stem="wide"), ValueError, "one of the table's 'long', 'short', got 'wide'"),
         (rows.assign(**{size: "long"}), ValueError, f"'{size}' of X: expected numbers, got 'long'"),
@@ -202,17 +206,40 @@ def test_a_run_of_a_changed_config_has_a_pipeline(tmp_path):
     assert pppca_bench.pipeline(run, tmp_path, folder=tmp_path).steps[-1][0] == "classify"
 
 
-def test_dates_of_new_rows_are_read_as_iso_dates_or_refused():
-    dates = pd.date_range("2020-01-01", periods=24)[::-1]
-    X = pd.DataFrame({"a": np.arange(24) * 7 % 23, "when": dates})
-    given = {"own": Table(X, np.arange(24) % 2, task="classification", dates=["when"])}
-    done = pppca_bench.run(ONCE, given)
-    encode = pppca_bench.pipeline(done.runs.key[0], problems=given)["encode"]
-    for texts in (X["when"].astype(str), X["when"].dt.strftime("%Y%m%d").astype(int)):
-        assert_array_equal(encode.transform(X.assign(when=texts)), encode.transform(X))
-    said = r"row 0, column 'when' of X: expected dates, got '01/02/2020' and 23 more\."
-    with pytest.raises(ValueError, match=said):
-        encode.transform(X.assign(when="01/02/2020"))
+@pytest.mark.parametrize("names", [["a", "b"], ["x1", "x2"]])
+def test_a_pipeline_takes_what_a_run_takes(names):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=names)
+    y = np.where(X[names[0]] > 0, "B", "A")
+    frames = [pl.DataFrame(X.to_dict("list")), pa.Table.from_pandas(X), X[names[::-1]]]
+    if names[0] == "x1":
+        frames.append(X.to_numpy())
+    given = {"own": (frames[0], pa.array(y))}
+    (key,) = pppca_bench.run(ONCE | {"baselines": False}, given).runs.key
+    fitted = pppca_bench.pipeline(key, problems=given)
+    expected = fitted.predict(X)
+    assert set(expected) == {"A", "B"}
+    for frame in frames:
+        assert_array_equal(fitted.predict(frame), expected)
+
+
+def test_a_series_without_a_name_is_learnt_and_predicted_from():
+    X, y = pd.Series(np.arange(40) * 7 % 40 / 2), pl.Series(["A", "B"] * 20)
+    given = {"own": (X, y)}
+    run = ONCE | {"methods": ["all_features"], "baselines": False}
+    (key,) = pppca_bench.run(run, given).runs.key
+    fitted = pppca_bench.pipeline(key, problems=given)
+    assert set(fitted.predict(X)) <= {"A", "B"}
+    assert set(fitted.predict(pl.Series(X.to_numpy()))) <= {"A", "B"}
+
+
+def test_a_row_whose_category_is_a_gap_is_predicted():
+    frame = flowers().assign(code=pd.Categorical([None, "01", "02"] * 50))
+    given = {"own": (frame.drop(columns="kind"), frame["kind"])}
+    (key,) = pppca_bench.run(ONCE | {"baselines": False}, given).runs.key
+    fitted = pppca_bench.pipeline(key, problems=given)
+    assert len(fitted.predict(frame.iloc[:1])) == 1
+    assert len(fitted.predict(frame.iloc[[1]].assign(code="01"))) == 1
 
 
 def test_a_final_pipeline_learns_from_all_rows_with_the_setting_that_is_the_best_over_all_splits():

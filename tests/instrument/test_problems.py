@@ -25,8 +25,8 @@ from pppca_bench.problems import (
     registered,
 )
 from pppca_bench.problems.bundled import draw_noisy_circle, draw_three_circles, split_sizes
+from pppca_bench.problems.data_sets import download_folders
 from pppca_bench.problems.proben1 import user_folders
-from pppca_bench.problems.read_table import download_folders
 
 ROOT = Path(__file__).parents[2]
 PROBEN1 = "building cancer card diabetes flare gene glass heart hearta heartac heartc horse mushroom soybean thyroid"

@@ -30,6 +30,7 @@ TEXTS = {
     "many": "1\n" * 599,
     "rows": csv_of(20, z=range(20), x=[0, 2, 4, 1, 3], y="uv"),
     "fold": "x,fold,y\n1,train,a\n2,train,b\n3,validation,a\n4,test,b\n",
+    "codes": csv_of(200, x=[f"c{row}" for row in range(50)], z=range(7), y=[0, 1]),
     "ids": csv_of(300, x=[f"id{row}" for row in range(300)], y=[0, 1]),
 }
 

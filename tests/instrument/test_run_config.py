@@ -111,8 +111,8 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error():
     several = printed(*dry, "--set", "splits=3", "--set", "repeats=3")
     assert "\n6 runs planned, " in f"\n{several}"
     Path("own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
-    got = "another number in 1 of 9 rows: 3 in line 10"
-    said = f"expected 2 fields, as in the header, got {got}. Correct the lines."
+    got = "Error tokenizing data. C error: Expected 2 fields in line 10, saw 3"
+    said = f"expected a file that pandas.read_csv reads, got {got}. The file begins with 'x,kind'."
     assert printed(*dry, code=2) == f"Error: {Path('own.csv').resolve()}: {said}\n"
 
 
@@ -145,11 +145,11 @@ def test_the_commands_of_the_worked_example_say_what_the_document_says():
     assert set(fitted.predict(pppca_bench.read_table(table.name))) == {"negative", "positive"}
 
 
-def test_a_column_of_dates_is_declared_by_an_option():
+def test_a_category_is_declared_by_an_option():
     rows = [f"2024-01-{day:02},{day % 2}" for day in range(1, 29)]
     Path("own.csv").write_text("\n".join(["when,y", *rows]))
-    said = printed("data", "describe", "own.csv", "--target", "y", "--dates", "when")
-    assert re.search(r"^when +date ", said, re.MULTILINE)
+    said = printed("data", "describe", "own.csv", "--target", "y", "--categorical", "when")
+    assert re.search(r"^when +category ", said, re.MULTILINE)
 
 
 def test_a_known_problem_and_a_table_without_a_target_are_described_too():
@@ -171,7 +171,7 @@ def test_all_problems_of_a_config_are_described_and_all_that_is_wrong_with_them(
     assert done.exit_code == 2
     assert re.findall(r"^problem +(\S+)", done.output, re.MULTILINE) == ["a.csv", "iris", "b.csv"]
     for name in ("a.csv", "b.csv"):
-        said = f"{name}, column 'when': expected numbers or text, got dates"
+        said = f"{name}, column 'when': expected numbers or text, got texts that begin"
         assert said in done.stderr
 
 
