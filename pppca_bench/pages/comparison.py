@@ -117,13 +117,15 @@ def tally(numbers: pd.DataFrame) -> str:
     return " ".join(sentences)
 
 
+_ADJECTIVES = {"differs": "different", "cannot tell": "undecidable"}
+
+
 def _verdicts(numbers: pd.DataFrame) -> str:
     counts = numbers["verdict"].value_counts()
     texts = []
     for verdict in VERDICTS:
         if verdict in counts:
-            adjective = "different" if verdict == "differs" else verdict
-            texts.append(f"{counts[verdict]} {adjective}")
+            texts.append(f"{counts[verdict]} {_ADJECTIVES.get(verdict, verdict)}")
     return ", ".join(texts)
 
 

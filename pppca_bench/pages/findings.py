@@ -25,7 +25,8 @@ class Finding(NamedTuple):
 class Answers(NamedTuple):
     """Main results as sentences, the answers to claims, and texts of their page.
 
-    ``experiments`` are tests and figures of experiments that have databases of their own, read from their tables.
+    ``sources`` are the titles of the references whose reproduced numbers the main results count. ``experiments`` are
+    tests and figures of experiments that have databases of their own, read from their tables.
     """
 
     results: Sequence[str] = ()
@@ -37,6 +38,7 @@ class Answers(NamedTuple):
     introduction: str = ""  # of the page
     rule: str = ""  # paragraph below the list of claims
     closing: str = ""  # sections below the claims, in Markdown
+    sources: Sequence[str] = ()
 
     @property
     def readings(self) -> list[str]:

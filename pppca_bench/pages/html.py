@@ -80,7 +80,7 @@ def render_report(
     return templates.get_template("report.html").render(
         title=_title(answers.title, names),
         headline=[*advice, *headline(snapshot, answers), *sentences],
-        nearness=sources_document(snapshot.numbers, snapshot.shares()),
+        nearness=sources_document(snapshot),
         n_done=sum(count["n_done"] for count in counts),
         answers=answers,
         claims=run_claims,
