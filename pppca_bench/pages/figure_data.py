@@ -232,7 +232,9 @@ def _published_against_ours(
         data = points[points["quantity"] == quantity].drop(columns="quantity")
         if len(data):
             n_within = data["mean"].between(data["margin_low"], data["margin_high"]).sum()
-            title = f"{'ab'[len(panels)]}) {name}: {n_within} of {len(data)}"
+            title = (
+                f"{'ab'[len(panels)]}) {name}: {n_within} of {len(data)} means within the margin"
+            )
             panels.append(Panel("points", title, data.reset_index(drop=True)))
     labels, drawn = dict[str, None](), set(points["series"])
     for reference in references:

@@ -64,7 +64,7 @@ def render_report(
     sentences, pairs = _compared_pairs(snapshot) if is_own else ([], [])
     run_claims = []
     for number, finding in enumerate(answers.claims, 1):
-        if set(finding.verdicts.values()) - {"not run"}:
+        if finding.answer:
             run_claims.append((number, finding))
     rankings = []
     for spec, ranking in snapshot.rankings():

@@ -9,18 +9,19 @@ import pandas as pd
 
 from pppca_bench.pages.comparison import render_differing, render_scores, score_frame, tally
 from pppca_bench.pages.document import (
-    EMPTY,
     Document,
     count_in_words,
     environment,
     join_words,
     paragraphs,
+    text_table,
 )
 from pppca_bench.pages.figure_data import Figure
 from pppca_bench.pages.findings import Answers
-from pppca_bench.pages.share_texts import counted, of_numbers
+from pppca_bench.pages.share_texts import counted, programs_document, tables_document
 from pppca_bench.pages.snapshot import Snapshot
 from pppca_bench.references.layout import RankingSpec
+from pppca_bench.verdicts.deviations import judge_deviations
 from pppca_bench.verdicts.numbers import cells_of, has_runs, incomplete_cells, trimmed
 from pppca_bench.verdicts.ranking import Ranking
 from pppca_bench.verdicts.shares import ALL, OURS_PROGRAM, RIGHT
@@ -48,7 +49,7 @@ def render_index(
             figures=[figure for figure in figures if figure.panels],
             rankings=rankings,
             gaps=not_run(snapshot, snapshot.names, figures),
-            tally=tally(snapshot.numbers),
+            tally=tally(snapshot.numbers.join(judge_deviations(snapshot.numbers, snapshot.runs))),
             scores=render_scores(scored, "markdown"),
             differing=render_differing(snapshot.numbers, "markdown"),
             headline=main,
@@ -149,47 +150,30 @@ def headline(snapshot: Snapshot, answers: Answers) -> list[str]:
 def sources_document(snapshot: Snapshot) -> Document:
     """Return the table of sources: the numbers of each part that ours, a right program and the placebos reproduce."""
     shares = snapshot.shares_of_parts
-    rows = []
-    for (source, part), of_part in shares[shares["quantity"] == ALL].groupby(
-        ["source", "row"], sort=False
-    ):
-        by_program = of_part.set_index("program").to_dict("index")
-        ours = by_program.pop(OURS_PROGRAM)
-        right = by_program.pop(RIGHT, None)
-        placebos = [
-            f"{name} {counted(share)}{of_numbers(share, ours['n'])}"
-            for name, share in by_program.items()
-        ]
-        row = [
-            str(source) if part == ALL else f"– {part}",
-            f"{ours['ours']:,} of {ours['n']:,}",
-            f"{ours['ours_differs']:,}",
-            counted(right) if right else EMPTY,
-            counted(right, "differs") if right else EMPTY,
-            "; ".join(placebos) or EMPTY,
-        ]
-        rows.append(row)
-    headers = [
-        *("Source", "Reproduced", "Differ", "A right program would reproduce", "and differ on"),
-        "Wrong programs would reproduce",
-    ]
-    notes = ["Of simulated programs, the mean of the draws and the interval of 95 % of them."]
-    return Document("sources", "How near each source is", "", headers, rows, notes)
+    return programs_document(shares[shares["quantity"] == ALL], "How near each source is")
+
+
+def programs_text(snapshot: Snapshot) -> str:
+    """Return the tables of the numbers that right and wrong programs reproduce, by part and by table, in Markdown."""
+    by_part, by_table = sources_document(snapshot), tables_document(snapshot.shares())
+    texts = [text_table(each.headers, each.rows, "markdown") for each in (by_part, by_table)]
+    return "\n\n".join(texts)
 
 
 def nearness(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return the shares of each source that was run, that of a user first.
 
-    Its title ``source``, and the shares on all its numbers of ``ours`` and, where it can be simulated, of a ``right``
-    program, and those of ours on the numbers that no search looked at, ``unseen``.
+    Its title ``source``, its margins in words ``within``, and the shares on all its numbers of ``ours`` and, where it
+    can be simulated, of a ``right`` program, and those of ours on the numbers that no search looked at, ``unseen``.
     """
-    shares, added = snapshot.shares_of_parts, list[str]()
+    shares, added, within = snapshot.shares_of_parts, list[str](), dict[str, str]()
     for reference in snapshot.references:
+        within[reference.title] = reference.within
         if reference.name in snapshot.added:
             added.append(reference.title)
     found = list[dict[str, Any]]()
     for source, of_source in shares[shares["row"] == ALL].groupby("source", sort=False):
-        facts: dict[str, Any] = {"source": source}
+        facts: dict[str, Any] = {"source": source, "within": within[str(source)]}
         for share in of_source.to_dict("records"):
             is_all = share["quantity"] == ALL
             if share["program"] == OURS_PROGRAM:

@@ -47,6 +47,7 @@ class _ReferenceFile(Section):
     configs: Texts = ()  # names of the configs whose runs count; empty for all
     # Parts whose verdicts are counted together. A number is in the first part that has it.
     parts: tuple[NamedPart, ...] = ()
+    within: str = ""  # its margins in words, for the sentence on its reproduced numbers
     # By reading and role, the methods of the source's claims and the settings that select their runs.
     claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")

@@ -306,6 +306,16 @@ def in_part(numbers: pd.DataFrame, part: NamedPart) -> pd.DataFrame:
     return numbers
 
 
+def parts_of(numbers: pd.DataFrame, parts: Iterable[NamedPart]) -> dict[str, pd.DataFrame]:
+    """Return numbers by the name of their part; a number is in the first part that has it."""
+    found = dict[str, pd.DataFrame]()
+    for part in parts:
+        own = in_part(numbers, part)
+        found[part.name] = pd.concat([found[part.name], own]) if part.name in found else own
+        numbers = numbers.drop(own.index)
+    return found
+
+
 def cells_of(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each cell of tables: the facts of its runs, and ``repeats``, those of its quantities.
 

@@ -41,6 +41,7 @@ from pppca_bench.verdicts.numbers import (
     PUBLISHED,
     RULE,
     in_part,
+    parts_of,
     repeats_of,
     results_of,
     results_of_tables,
@@ -160,7 +161,7 @@ def _drawn(numbers: pd.DataFrame, values: Mapping[int, FloatArray], side: str) -
         samples = of_number[:, (n_runs * shares).astype(np.int64)]
         summaries.append(summaries_of(number.quantity, samples, number.selection))
         places += [place] * N_DRAWS
-    digits = numbers["printed"].map(lambda text: len(text.partition(".")[2]))
+    digits = numbers["printed"].map(lambda text: len(text.partition(".")[2])).astype("int64")
     known = numbers[["table", *PUBLISHED, *RULE]].assign(unit_of_print=10.0**-digits)
     drawn = known.loc[places].reset_index(names="place")
     drawn["draw"] = np.arange(len(places)) % N_DRAWS
@@ -296,12 +297,8 @@ def shares_of_parts(
     results = results[results["n"] > 0]
     rows = list[dict[str, Any]]()
     for reference in references:
-        left = results[results["source"] == reference.title]
-        parts = {ALL: left}
-        for part in reference.parts:
-            own = in_part(left, part)
-            parts[part.name] = pd.concat([parts.get(part.name), own]) if part.name in parts else own
-            left = left.drop(own.index)
+        of_source = results[results["source"] == reference.title]
+        parts = {ALL: of_source} | parts_of(of_source, reference.parts)
         for name, counted in parts.items():
             place = {"source": reference.title, "row": name}
             for quantity, some in ((ALL, counted), (UNSEARCHED, counted[~counted["searched"]])):
@@ -327,9 +324,10 @@ def shares_of(programs: Programs, counted: Collection[int]) -> Iterator[dict[str
             shares[verdict] = float(counts.mean())
             low, high = np.quantile(counts, (0.025, 0.975))
             shares[f"{verdict}_low"], shares[f"{verdict}_high"] = float(low), float(high)
-        of_right = right.counts(places, "reproduced").mean()
-        shares["right"] = float(of_right) if places.isin(right.places).all() else None
+        shares["right"] = None
+        if places.isin(right.places).all():
+            shares["right"] = float(right.counts(places, "reproduced").mean())
         if name not in (OURS_PROGRAM, RIGHT, OFF):
-            is_told = 2.0 * shares["reproduced"] <= of_right and of_right > 0.0
+            is_told = 2.0 * shares["reproduced"] <= shares["right"] and shares["right"] > 0.0
             shares["tells"] = "yes" if is_told else "no"
         yield shares

@@ -64,6 +64,15 @@ def test_each_problem_has_its_ratios_and_its_best_criterion_and_misses_its_plann
     assert document.n_missing == 2
 
 
+def test_a_problem_on_which_all_criteria_have_the_same_errors_says_so():
+    values = {"slowdown": 4.0, "gain_percent": 0.0}
+    for name, epochs in {"GL_1": 10, "GL_5": 40}.items():
+        values |= {f"{EPOCHS}{name}": epochs, f"{ERROR}{name}": 2.0}
+    runs = [run_of(cell_of("horse1", "all_features"), **values)]
+    document = problems_document(results_by_config({early_stopping.CONFIG: runs}))
+    assert [row[-1] for row in document.rows] == ["all equal"]
+
+
 def test_tables_without_runs_have_no_rows():
     results = results_by_config({})
     assert criteria_document(results).rows == problems_document(results).rows == []

@@ -65,7 +65,8 @@ def test_the_published_index_is_short_and_its_headline_is_in_the_readme():
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
     assert len(index.encode()) <= 40_000
     sentences = re.findall("^- (.*)", index.split("`pppca render`")[0], re.MULTILINE)
-    assert [sentence in readme for sentence in sentences] == [True] * 5
+    # further sentences are on references that the five lines do not count
+    assert [sentence in readme for sentence in sentences[:5]] == [True] * 5
 
 
 RULE = VerdictRule(margin=1.0)
@@ -83,7 +84,8 @@ def snapshot_of(rows: list[dict], **others: Any) -> Any:
     programs |= others
     references = []
     for title in dict.fromkeys(row["source"] for row in rows):
-        references.append(SimpleNamespace(title=title, name=title, parts=()))
+        within = "within half of each" if title == "B" else ""
+        references.append(SimpleNamespace(title=title, name=title, parts=(), within=within))
     shares = shares_of_parts(numbers, programs, references)
     return SimpleNamespace(references=references, added=(), shares_of_parts=shares)
 
@@ -96,7 +98,7 @@ def test_the_headline_counts_what_was_run_and_begins_with_the_papers_results():
         "A: 1 of 2 published numbers are reproduced and 1 differ; 1 of the 1 that no search for settings looked at are"
         " reproduced."
     )
-    of_b = "B: 1 of 1 published numbers are reproduced."
+    of_b = "B: 1 of 1 published numbers are reproduced within half of each."
     assert headline(both, Answers(["Use PCA."])) == ["Use PCA.", of_a, of_b]
     assert headline(both, Answers(["A and B."], sources=["A", "B"])) == ["A and B."]
     expected = ["All published numbers are reproduced: B (1 numbers) and C (1 numbers)."]
