@@ -135,7 +135,7 @@ def _tally_of_deviations(results: pd.DataFrame) -> list[str]:
     if judged.empty:
         return []
     counts = _verdicts(judged, "sd_verdict")
-    return [f"Their {len(judged)} published standard deviations: {counts}."]
+    return [f"Its {len(judged)} published standard deviations: {counts}."]
 
 
 def _verdicts(numbers: pd.DataFrame, column: str = "verdict") -> str:

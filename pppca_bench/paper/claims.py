@@ -117,7 +117,7 @@ def tally(lines: Sequence[LossComparison], *, is_against: bool = False) -> str:
     if is_against:
         n_for, n_against = n_against, n_for
     if not n_for and not n_against:
-        return f"undecided in all {n} comparisons"
+        return f"undecided in {'both' if n == 2 else f'all {n}'} comparisons"
     if n_for >= n_against:
         return f"{n_for} of {n} comparisons for, {n_against or 'none'} against"
     return f"{n_against} of {n} comparisons against, {n_for or 'none'} for"
@@ -283,7 +283,8 @@ def _time_in_fitness(evidence: Evidence) -> Numbers:
             most[problem] = fitness_operations_percent(n_samples, n_features, n_features)
     if not least:
         return {}
-    first, *_, last = sorted(least, key=lambda problem: least[problem]) * 2
+    in_order = sorted(least, key=lambda problem: least[problem])
+    first, last = in_order[0], in_order[-1]
     return {
         "least": least[first],
         "most": max(most.values()),

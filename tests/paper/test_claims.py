@@ -97,7 +97,7 @@ def test_accuracy_is_answered_by_rival_with_cases_and_medians():
     fitted = fitted._replace(losses=[on("a", "worse", 4.0), on("b", "better", -1.0)])
     finding = answered(written, fitted)[ACCURACY]
     assert finding.answer == (
-        "Undecided in all 2 comparisons, that at most 1 point is lost; within data sets (as written), it suffers"
+        "Undecided in both comparisons, that at most 1 point is lost; within data sets (as written), it suffers"
         " against GA in 1 of 2 cases and gains in 0."
     )
     assert finding.evidence[1] == "GA: medians +1.50, +1.50; worse on 1, 1, better on 0, 1."

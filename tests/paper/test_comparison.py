@@ -220,7 +220,7 @@ def test_verdicts_on_standard_deviations_are_counted_in_a_sentence_and_listed_in
     numbers = judged([REPRODUCED, REPRODUCED | {"row": "b"}, REPRODUCED | {"row": "c"}])
     ratios = dict.fromkeys(DEVIATIONS[:-1], 1.5)
     both = numbers.assign(**ratios, sd_verdict=["differs", "cannot tell", ""])
-    said = "Their 2 published standard deviations: 1 different, 1 undecidable."
+    said = "Its 2 published standard deviations: 1 different, 1 undecidable."
     assert tally(both).endswith(said)
     assert "standard deviations" not in tally(numbers)
     assert '"sd_verdict": "differs"' in render_comparison(both, "json")

@@ -90,7 +90,7 @@ def test_the_answers_count_the_registered_comparisons(claim, groups, is_against)
     side, other = ("against", "for") if is_against else ("for", "against")
     said = f"{n_held} of {len(own)} comparisons {side}, none {other}"
     if not n_held:
-        said = f"undecided in all {len(own)} comparisons"
+        said = "undecided in both" if len(own) == 2 else f"undecided in all {len(own)}"
     assert said in answer(claim)
     if claim in (1, 8):
         assert f"{(own['low'] > 0.0).sum()} of {len(own)} intervals lie above 0" in answer(claim)
